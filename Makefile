@@ -1,0 +1,45 @@
+# Everything a contributor types. A recipe longer than a line lives in scripts/.
+# `make run` and `make test` work from a fresh clone: they run `setup` first.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+# rustup installs here; a shell opened before the installation does not know it yet.
+export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
+export CARGO_NET_RETRY ?= 5
+
+# A stale Cargo.lock is repaired on a laptop and refused in CI.
+LOCKED := $(if $(CI),--locked)
+
+.PHONY: help setup run build test lint fmt deny clean
+
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "  make run ARGS='--listen 127.0.0.1:9000'   passes flags on to 'godwit serve'"
+	@echo "  make test STRICT=1                        a step that cannot run is a failure, not a skip"
+
+setup: ## Install what is missing: Rust, a C linker (packages need root, or it prints the command)
+	@scripts/setup.sh
+
+run: setup ## Build the release binary and start the server on the embedded store
+	@cargo run $(LOCKED) --release --package godwit-server --bin godwit -- serve $(ARGS)
+
+build: setup ## Build the release binary
+	@cargo build $(LOCKED) --release --package godwit-server --bin godwit
+
+test: setup ## Run everything CI runs, and say what ran and how long it took
+	@scripts/check.sh fmt clippy wasm test deny advisories
+
+lint: setup ## Check formatting and run clippy with warnings denied
+	@scripts/check.sh fmt clippy
+
+fmt: setup ## Format the code
+	@cargo fmt --all
+
+deny: setup ## Check licences, bans, sources and security advisories of the dependencies
+	@scripts/check.sh deny advisories
+
+clean: ## Remove everything that was built, downloaded tools included
+	@cargo clean

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Checks the dependencies by deny.toml: `policy` = licences, bans and sources, needs only the crates themselves;
+# `advisories` = known vulnerabilities and yanked versions, needs the database of the RustSec project, and exits with
+# 77 (skipped) when that cannot be fetched: an unreachable server says nothing about this code.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly VERSION=0.20.2
+readonly FETCH_TIMEOUT_SECONDS=120
+tools=${CARGO_TARGET_DIR:-target}/tools
+
+main() {
+    case ${1:-} in
+    policy) deny check bans licenses sources ;;
+    advisories) check_advisories ;;
+    *) echo "usage: $0 policy | advisories" >&2 && exit 2 ;;
+    esac
+}
+
+check_advisories() {
+    install_cargo_deny
+    if ! GIT_TERMINAL_PROMPT=0 timeout "$FETCH_TIMEOUT_SECONDS" "$(find_cargo_deny)" fetch db </dev/null; then
+        echo "the advisory database cannot be fetched; vulnerabilities and yanked versions NOT checked" \
+            >>"${CHECK_NOTE:-/dev/stderr}"
+        exit 77
+    fi
+    deny check advisories
+}
+
+deny() {
+    install_cargo_deny
+    # Whole inclusion trees under every duplicate bury what matters: `cargo deny check` by hand shows them.
+    "$(find_cargo_deny)" ${CI:+--locked} "$@" --hide-inclusion-graph
+}
+
+# One that is installed already will do, if it is this version: another one may read deny.toml differently.
+find_cargo_deny() {
+    local candidate
+    for candidate in "$tools/bin/cargo-deny" cargo-deny; do
+        if [[ $("$candidate" --version 2>/dev/null) == "cargo-deny $VERSION" ]]; then
+            echo "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+# It runs for seconds and compiles for minutes, so it is compiled without optimisation (about one minute on two cores).
+install_cargo_deny() {
+    find_cargo_deny >/dev/null && return
+    echo "building cargo-deny $VERSION into $tools"
+    CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_DEBUG=0 \
+        CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+        cargo install --quiet --locked --no-default-features --root "$tools" --target-dir "$tools/build" \
+        "cargo-deny@$VERSION"
+    rm -rf "$tools/build"
+}
+
+main "$@"
