@@ -1,0 +1,149 @@
+//! Accounts, sessions and devices: `/v1/accounts`, `/v1/sessions`, `/v1/me`, `/v1/devices`.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::{DeviceId, Timestamp, UserId};
+
+/// `POST /v1/accounts`
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Register {
+    /// The name by which others find the user: 3 to 32 of `a-z 0-9 _ .`, not case-sensitive, unique.
+    pub handle: String,
+    pub password: String,
+    /// What others see; the handle when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    /// In international form, such as `+34600111222`. Only the user sees it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phone: Option<String>,
+    /// How this client appears in the list of devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_name: Option<String>,
+}
+
+/// `POST /v1/sessions`
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SignIn {
+    pub handle: String,
+    pub password: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_name: Option<String>,
+}
+
+/// `POST /v1/sessions/refresh`
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Refresh {
+    pub refresh_token: String,
+}
+
+/// The answer to a sign-in and to a registration.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SignedIn {
+    pub user: Me,
+    pub device: Device,
+    pub tokens: Tokens,
+}
+
+/// What a client keeps of its session.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Tokens {
+    /// Goes into `Authorization: Bearer …` and into the `sign_in` command of the socket.
+    pub access_token: String,
+    pub access_expires_at: Timestamp,
+    /// Good for one use at `/v1/sessions/refresh`, which gives the next one.
+    pub refresh_token: String,
+    pub refresh_expires_at: Timestamp,
+}
+
+/// The own profile and settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Me {
+    pub id: UserId,
+    pub handle: String,
+    pub display_name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub avatar: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phone: Option<String>,
+    /// Whether others see when the user is online and was last seen.
+    pub presence_visible: bool,
+    pub created_at: Timestamp,
+}
+
+/// `PATCH /v1/me`. What is absent stays; `null` removes what can be removed.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct UpdateMe {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handle: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub avatar: Option<Option<String>>,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub phone: Option<Option<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub presence_visible: Option<bool>,
+}
+
+/// `PUT /v1/me/password`. Ends every other session of the user.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ChangePassword {
+    pub current_password: String,
+    pub new_password: String,
+}
+
+/// A signed-in client.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Device {
+    pub id: DeviceId,
+    pub name: String,
+    pub created_at: Timestamp,
+    /// When the device last signed in or refreshed its session.
+    pub last_active_at: Timestamp,
+    /// Whether this is the device that asks.
+    pub current: bool,
+}
+
+/// `GET /v1/devices`
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeviceList {
+    pub devices: Vec<Device>,
+}
+
+/// Tells `null` (`Some(None)`) from an absent field (`None`).
+pub(crate) fn present<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Option::deserialize(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_tells_null_from_absent() {
+        let patch: UpdateMe = serde_json::from_str(r#"{"phone":null}"#).unwrap();
+        assert_eq!((patch.phone, patch.avatar), (Some(None), None));
+        assert!(serde_json::from_str::<UpdateMe>(r#"{"admin":true}"#).is_err());
+    }
+}

@@ -1,0 +1,28 @@
+//! What goes over the wire, and nothing else.
+//!
+//! Read in this order:
+//!
+//! - [`ids`]: typed Snowflake ids and [`Seq`], the position in a conversation's log
+//! - [`time`]: [`Timestamp`], milliseconds in memory and RFC 3339 on the wire
+//! - [`limits`]: every bound of the API, with its name and its unit
+//! - [`error`]: the stable error codes and the problem document
+//! - [`accounts`], [`people`], [`conversations`], [`messages`], [`sync`]: bodies of HTTP requests and responses
+//! - [`socket`]: commands, replies and events of the WebSocket, and its close codes
+//!
+//! This crate knows no rules (they live in `godwit-domain`) and no transport. It depends on serde alone, so that
+//! clients can use it too, also on wasm32.
+
+pub mod accounts;
+pub mod conversations;
+pub mod error;
+pub mod ids;
+pub mod limits;
+pub mod messages;
+pub mod people;
+pub mod socket;
+pub mod sync;
+pub mod time;
+
+pub use error::{ErrorCode, Problem};
+pub use ids::{ConversationId, DeviceId, MessageId, Seq, UserId};
+pub use time::Timestamp;

@@ -1,0 +1,67 @@
+//! Every bound of the API, with its name and its unit.
+//!
+//! These are part of the contract: clients may rely on them, and the hello frame of the socket repeats the ones that a
+//! client needs at run time. Bounds that only concern the operator of a server are in its configuration.
+
+// Messages
+
+/// Text of a message, in bytes of UTF-8.
+pub const TEXT_BYTES_MAX: usize = 16 * 1024;
+/// Text of a message, in characters (Unicode scalar values).
+pub const TEXT_CHARS_MAX: usize = 8_000;
+/// Client id of a message, in bytes.
+pub const CLIENT_ID_BYTES_MAX: usize = 64;
+/// Preview of the last message in the inbox, in characters.
+pub const PREVIEW_CHARS_MAX: usize = 100;
+/// Reference (URL) of a medium, in bytes.
+pub const MEDIA_URL_BYTES_MAX: usize = 2_048;
+/// File name of a medium, in bytes.
+pub const MEDIA_NAME_BYTES_MAX: usize = 255;
+/// Content type of a medium, in bytes.
+pub const CONTENT_TYPE_BYTES_MAX: usize = 127;
+/// Name of the event of a system message, in bytes.
+pub const SYSTEM_EVENT_BYTES_MAX: usize = 64;
+
+// Accounts
+
+pub const HANDLE_CHARS_MIN: usize = 3;
+pub const HANDLE_CHARS_MAX: usize = 32;
+pub const DISPLAY_NAME_CHARS_MAX: usize = 64;
+pub const PASSWORD_BYTES_MIN: usize = 8;
+pub const PASSWORD_BYTES_MAX: usize = 256;
+pub const DEVICE_NAME_CHARS_MAX: usize = 64;
+pub const AVATAR_BYTES_MAX: usize = 2_048;
+pub const PHONE_CHARS_MAX: usize = 16;
+/// Signed-in devices of one user. A further sign-in is refused until one is revoked.
+pub const DEVICES_PER_USER_MAX: usize = 50;
+/// Users that one user can block.
+pub const BLOCKS_PER_USER_MAX: usize = 10_000;
+/// Search text, in characters.
+pub const SEARCH_CHARS_MAX: usize = 64;
+
+// Pages
+
+/// Items of a page when the request does not say.
+pub const PAGE_DEFAULT: u16 = 50;
+/// Items of a page at most.
+pub const PAGE_MAX: u16 = 200;
+/// Users in one answer of a search.
+pub const SEARCH_PAGE_MAX: u16 = 50;
+
+// Transport
+
+/// A request body, in bytes.
+pub const REQUEST_BODY_BYTES_MAX: usize = 64 * 1024;
+/// A frame that a client sends over the socket, in bytes.
+pub const FRAME_BYTES_MAX: usize = 64 * 1024;
+/// Commands of one socket that are under way at once. A further one waits, and with it the reading of the socket.
+pub const COMMANDS_IN_FLIGHT_MAX: usize = 64;
+/// Users whose presence one socket watches.
+pub const PRESENCE_WATCHED_MAX: usize = 200;
+/// How long a typing notice is valid unless it is renewed.
+pub const TYPING_TTL_MS: u32 = 6_000;
+
+// Sync
+
+/// Entries of a user's account log that are kept. Who is further behind is told so by `truncated`.
+pub const ACCOUNT_LOG_ENTRIES_MAX: usize = 10_000;

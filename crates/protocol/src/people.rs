@@ -1,0 +1,48 @@
+//! Other people: `/v1/users`, `/v1/blocks`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Timestamp, UserId};
+
+/// What one user sees of another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct User {
+    pub id: UserId,
+    pub handle: String,
+    pub display_name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub avatar: Option<String>,
+}
+
+/// `GET /v1/users/{id}`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct UserDetails {
+    #[serde(flatten)]
+    pub user: User,
+    /// Absent where the user hides it, or where one of the two has blocked the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub presence: Option<Presence>,
+    /// Whether the one who asks has blocked this user.
+    pub blocked: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Presence {
+    pub online: bool,
+    /// When the user's last device went offline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_seen_at: Option<Timestamp>,
+}
+
+/// `GET /v1/users?query=` and `GET /v1/blocks`
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct UserPage {
+    pub users: Vec<User>,
+    /// Goes into `after` for the next page; absent on the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}

@@ -1,0 +1,403 @@
+//! The WebSocket at `/v1/ws`: commands, replies, events and close codes.
+//!
+//! A client sends `{"id": 7, "send": {…}}` and gets `{"id": 7, "ok": {…}}` or `{"id": 7, "error": {…}}`. A frame
+//! without `id` is an event, such as `{"entry": {…}}`. Every frame is one JSON text frame.
+
+use std::fmt;
+
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::accounts::Device;
+use crate::conversations::{MemberCursor, MoveCursor};
+use crate::error::Problem;
+use crate::messages::{LogEntry, SendMessage};
+use crate::people::Presence;
+use crate::sync::AccountEntry;
+use crate::{ConversationId, Seq, Timestamp, UserId};
+
+/// A frame from the client.
+#[derive(Debug, Clone, Serialize)]
+pub struct CommandFrame {
+    /// Chosen by the client; the reply repeats it.
+    pub id: u64,
+    #[serde(flatten)]
+    pub command: Command,
+}
+
+macro_rules! commands {
+    ($($(#[$doc:meta])* $variant:ident($body:ty) = $name:literal,)+) => {
+        #[derive(Debug, Clone, Serialize)]
+        pub enum Command {
+            $($(#[$doc])* #[serde(rename = $name)] $variant($body),)+
+        }
+
+        impl Command {
+            pub const NAMES: &[&str] = &[$($name),+];
+
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)+
+                }
+            }
+
+            fn next_value<'de, A: MapAccess<'de>>(name: &str, map: &mut A) -> Result<Self, A::Error> {
+                match name {
+                    $($name => map.next_value().map(Self::$variant),)+
+                    _ => Err(de::Error::unknown_field(name, Self::NAMES)),
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    /// Answered by [`SignedInSocket`]. Not needed when the handshake carried an `Authorization` header.
+    SignIn(SignInSocket) = "sign_in",
+    /// Answered by the [`Message`](crate::messages::Message), also when it was sent before.
+    Send(SendMessage) = "send",
+    /// Answered by the own [`MemberCursor`] as it is now.
+    Cursor(MoveCursor) = "cursor",
+    /// Answered by an empty object.
+    Typing(Typing) = "typing",
+    /// Answered by a [`LogPage`](crate::messages::LogPage).
+    Log(ReadLog) = "log",
+    /// Answered by a [`SyncPage`](crate::sync::SyncPage).
+    Sync(Sync) = "sync",
+    /// Replaces the users whose presence this socket is told of. Answered by [`PresenceList`].
+    WatchPresence(WatchPresence) = "watch_presence",
+    /// Answered by an empty object.
+    Ping(Empty) = "ping",
+}
+
+// Written by hand because serde cannot both flatten a command into its frame and refuse unknown fields.
+impl<'de> Deserialize<'de> for CommandFrame {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FrameVisitor;
+
+        impl<'de> Visitor<'de> for FrameVisitor {
+            type Value = CommandFrame;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object with an id and one command")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<CommandFrame, A::Error> {
+                let (mut id, mut command) = (None, None);
+                while let Some(key) = map.next_key::<String>()? {
+                    if key == "id" {
+                        if id.replace(map.next_value()?).is_some() {
+                            return Err(de::Error::duplicate_field("id"));
+                        }
+                    } else if command.replace(Command::next_value(&key, &mut map)?).is_some() {
+                        return Err(de::Error::custom("a frame has one command"));
+                    }
+                }
+                Ok(CommandFrame {
+                    id: id.ok_or_else(|| de::Error::missing_field("id"))?,
+                    command: command.ok_or_else(|| de::Error::custom("a frame has a command"))?,
+                })
+            }
+        }
+
+        deserializer.deserialize_map(FrameVisitor)
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SignInSocket {
+    pub access_token: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SignedInSocket {
+    pub user_id: UserId,
+    pub device: Device,
+    /// When the server closes the socket unless the client signs in on it again with a fresh token. Absent where the
+    /// token does not expire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Typing {
+    pub conversation_id: ConversationId,
+    pub typing: bool,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ReadLog {
+    pub conversation_id: ConversationId,
+    pub after: Seq,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u16>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Sync {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u16>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct WatchPresence {
+    pub user_ids: Vec<UserId>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Empty {}
+
+/// A reply that went well.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct OkFrame<T> {
+    pub id: u64,
+    pub ok: T,
+}
+
+/// A reply that did not. `id` is absent when the frame was so broken that none could be read.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ErrorFrame {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<u64>,
+    pub error: Problem,
+}
+
+macro_rules! events {
+    ($($(#[$doc:meta])* $variant:ident($body:ty) = $name:literal,)+) => {
+        /// Something that happened. The frame is `{"<event>": {…}}`.
+        #[derive(Debug, Clone, Serialize, Deserialize)]
+        pub enum Event {
+            $($(#[$doc])* #[serde(rename = $name)] $variant($body),)+
+        }
+
+        impl Event {
+            pub const NAMES: &[&str] = &[$($name),+];
+        }
+    };
+}
+
+events! {
+    /// The first frame on every socket.
+    Hello(Hello) = "hello",
+    /// A new entry in the log of a conversation of the user.
+    Entry(EntryEvent) = "entry",
+    /// A member has received or read further.
+    Cursor(CursorEvent) = "cursor",
+    /// A member is writing, or has stopped.
+    Typing(TypingEvent) = "typing",
+    /// Somebody whom the socket watches came or went.
+    Presence(PresenceEvent) = "presence",
+    /// A new entry in the user's account log.
+    Account(AccountEntry) = "account",
+    /// The server is about to close the socket: connect again after the given time.
+    Reconnect(Reconnect) = "reconnect",
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Hello {
+    pub server_time: Timestamp,
+    /// The server sends a ping this often, and closes a socket from which nothing came for twice as long.
+    pub heartbeat_ms: u32,
+    /// Sign in within this time, unless the handshake did.
+    pub sign_in_within_ms: u32,
+    /// Whether the `Authorization` header of the handshake signed the socket in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed_in: Option<SignedInSocket>,
+    pub limits: HelloLimits,
+}
+
+/// The limits that a client needs at run time.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HelloLimits {
+    pub frame_bytes_max: usize,
+    pub text_bytes_max: usize,
+    pub text_chars_max: usize,
+    pub commands_in_flight_max: usize,
+    pub page_max: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct EntryEvent {
+    pub conversation_id: ConversationId,
+    #[serde(flatten)]
+    pub entry: LogEntry,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CursorEvent {
+    pub conversation_id: ConversationId,
+    #[serde(flatten)]
+    pub cursor: MemberCursor,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TypingEvent {
+    pub conversation_id: ConversationId,
+    pub user_id: UserId,
+    pub typing: bool,
+    /// After this time the notice is void unless it came again.
+    pub ttl_ms: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PresenceEvent {
+    pub user_id: UserId,
+    #[serde(flatten)]
+    pub presence: Presence,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PresenceList {
+    pub presence: Vec<PresenceEvent>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Reconnect {
+    /// A different time for each socket, so that not all come back at once.
+    pub after_ms: u32,
+}
+
+/// Why the server closed a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CloseCode {
+    /// The server restarts.
+    ServiceRestart,
+    /// The frame was larger than allowed.
+    TooLarge,
+    /// The frame was not UTF-8.
+    NotUtf8,
+    /// A fault of the server.
+    Internal,
+    /// The session has ended or the account was disabled: sign in again.
+    SignedOut,
+    /// The access token expired and no fresh one came.
+    TokenExpired,
+    /// No sign-in came in time.
+    SignInTimeout,
+    /// The client read too slowly and its queue was full: connect again and resume.
+    TooSlow,
+    /// Nothing came for two heartbeats.
+    HeartbeatTimeout,
+    /// Too many frames that the server could not accept.
+    Flood,
+}
+
+impl CloseCode {
+    pub const ALL: &[Self] = &[
+        Self::ServiceRestart,
+        Self::TooLarge,
+        Self::NotUtf8,
+        Self::Internal,
+        Self::SignedOut,
+        Self::TokenExpired,
+        Self::SignInTimeout,
+        Self::TooSlow,
+        Self::HeartbeatTimeout,
+        Self::Flood,
+    ];
+
+    pub const fn code(self) -> u16 {
+        match self {
+            Self::NotUtf8 => 1007,
+            Self::TooLarge => 1009,
+            Self::Internal => 1011,
+            Self::ServiceRestart => 1012,
+            Self::SignedOut => 4001,
+            Self::TokenExpired => 4002,
+            Self::SignInTimeout => 4003,
+            Self::TooSlow => 4004,
+            Self::HeartbeatTimeout => 4005,
+            Self::Flood => 4006,
+        }
+    }
+
+    pub fn from_code(code: u16) -> Option<Self> {
+        Self::ALL.iter().copied().find(|c| c.code() == code)
+    }
+
+    /// Whether connecting again with the same credentials makes sense.
+    pub const fn reconnect(self) -> bool {
+        match self {
+            Self::ServiceRestart
+            | Self::Internal
+            | Self::TooSlow
+            | Self::HeartbeatTimeout
+            | Self::TokenExpired => true,
+            Self::TooLarge | Self::NotUtf8 | Self::SignedOut | Self::SignInTimeout | Self::Flood => false,
+        }
+    }
+
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::ServiceRestart => "the server restarts",
+            Self::TooLarge => "the frame is too large",
+            Self::NotUtf8 => "the frame is not UTF-8",
+            Self::Internal => "internal error",
+            Self::SignedOut => "the session has ended",
+            Self::TokenExpired => "the access token has expired",
+            Self::SignInTimeout => "no sign-in in time",
+            Self::TooSlow => "too slow to read",
+            Self::HeartbeatTimeout => "no answer to heartbeats",
+            Self::Flood => "too many bad frames",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(frame: &str) -> Result<CommandFrame, serde_json::Error> {
+        serde_json::from_str(frame)
+    }
+
+    #[test]
+    fn a_frame_has_an_id_and_one_command() {
+        let frame = parse(r#"{"typing":{"conversation_id":"5","typing":true},"id":7}"#).unwrap();
+        assert_eq!((frame.id, frame.command.name()), (7, "typing"));
+        for wrong in [
+            r#"{}"#,
+            r#"{"id":1}"#,
+            r#"{"ping":{}}"#,
+            r#"{"id":"1","ping":{}}"#,
+            r#"{"id":1,"ping":{},"typing":{"conversation_id":"5","typing":true}}"#,
+            r#"{"id":1,"id":2,"ping":{}}"#,
+            r#"{"id":1,"explode":{}}"#,
+            r#"{"id":1,"ping":{"extra":1}}"#,
+            r#"[1]"#,
+        ] {
+            assert!(parse(wrong).is_err(), "{wrong} was taken for a command");
+        }
+    }
+
+    #[test]
+    fn close_codes_are_distinct() {
+        for code in CloseCode::ALL {
+            assert_eq!(CloseCode::from_code(code.code()), Some(*code));
+        }
+    }
+}

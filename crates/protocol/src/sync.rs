@@ -1,0 +1,95 @@
+//! What changed anywhere: `GET /v1/sync`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::conversations::{Conversation, Membership};
+use crate::{ConversationId, DeviceId, Seq, Timestamp, UserId};
+
+/// `GET /v1/sync?since=` and the `sync` command of the socket.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SyncPage {
+    /// Conversations with activity since the token, as they are now; latest activity first. A client compares `head`
+    /// with what it has: a conversation can be listed although nothing is new to it.
+    pub conversations: Vec<Conversation>,
+    /// Conversations that went away since.
+    pub gone: Vec<Gone>,
+    /// What else changed for the user, the latest change of each thing.
+    pub account: Vec<AccountEntry>,
+    /// Goes into `since` next time, or at once if there is `more`.
+    pub token: String,
+    pub more: bool,
+    /// The answer cannot be complete: the client must load everything anew. `token` is good for going on from there.
+    pub truncated: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Gone {
+    pub conversation_id: ConversationId,
+    pub reason: GoneReason,
+    pub at: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum GoneReason {
+    /// The conversation was deleted.
+    Deleted,
+    /// The user is no longer a member.
+    Removed,
+}
+
+/// One entry of the user's account log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AccountEntry {
+    /// Rises with every change of the account.
+    pub seq: u64,
+    pub at: Timestamp,
+    #[serde(flatten)]
+    pub change: AccountChange,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum AccountChange {
+    /// The conversation is in the inbox now.
+    ConversationListed {
+        conversation_id: ConversationId,
+    },
+    /// The conversation is no longer in the inbox.
+    ConversationGone {
+        conversation_id: ConversationId,
+        reason: GoneReason,
+    },
+    /// Pinned, muted or archived, or the opposite.
+    MembershipUpdated {
+        conversation_id: ConversationId,
+        membership: Membership,
+    },
+    /// Another device of the user has read further.
+    ReadMoved {
+        conversation_id: ConversationId,
+        read: Seq,
+        unread: u64,
+    },
+    UserBlocked {
+        user_id: UserId,
+    },
+    UserUnblocked {
+        user_id: UserId,
+    },
+    ProfileUpdated,
+    DeviceAdded {
+        device_id: DeviceId,
+    },
+    DeviceRemoved {
+        device_id: DeviceId,
+    },
+    /// A kind of change that this version of the library does not know.
+    #[serde(other)]
+    Unknown,
+}

@@ -1,0 +1,137 @@
+//! Points in time.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Milliseconds since the Unix epoch in memory, RFC 3339 in UTC on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime, examples("2026-11-15T08:30:00.125Z")))]
+pub struct Timestamp(i64);
+
+/// The text is not a date and time of RFC 3339 between the years 1970 and 9999.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InvalidTimestamp;
+
+impl fmt::Display for InvalidTimestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a time is written as in RFC 3339, such as 2026-11-15T08:30:00.125Z")
+    }
+}
+
+impl std::error::Error for InvalidTimestamp {}
+
+impl Timestamp {
+    /// 9999-12-30T22:00:00Z, the last time that can be written.
+    const MAX_MS: i64 = 253_402_207_200_000;
+
+    /// Times before 1970 and after 9999 become the nearest of the two.
+    pub const fn from_millis(millis: i64) -> Self {
+        if millis < 0 {
+            Self(0)
+        } else if millis > Self::MAX_MS {
+            Self(Self::MAX_MS)
+        } else {
+            Self(millis)
+        }
+    }
+
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    #[must_use]
+    pub const fn plus_millis(self, millis: i64) -> Self {
+        Self::from_millis(self.0.saturating_add(millis))
+    }
+
+    /// Milliseconds since `earlier`; negative when it is later.
+    pub const fn millis_since(self, earlier: Self) -> i64 {
+        self.0 - earlier.0
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(instant) => write!(f, "{instant:.3}"),
+            Err(_) => Err(fmt::Error),
+        }
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = InvalidTimestamp;
+
+    fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
+        let instant: jiff::Timestamp = text.parse().map_err(|_| InvalidTimestamp)?;
+        let millis = instant.as_millisecond();
+        if (0..=Self::MAX_MS).contains(&millis) { Ok(Self(millis)) } else { Err(InvalidTimestamp) }
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.collect_str(self)
+        } else {
+            serializer.serialize_i64(self.0)
+        }
+    }
+}
+
+struct TimestampVisitor;
+
+impl Visitor<'_> for TimestampVisitor {
+    type Value = Timestamp;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a time as in RFC 3339")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
+        text.parse().map_err(E::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            deserializer.deserialize_str(TimestampVisitor)
+        } else {
+            i64::deserialize(deserializer).map(Self::from_millis)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rfc_3339_with_milliseconds() {
+        let time = Timestamp::from_millis(1_800_000_000_125);
+        assert_eq!(serde_json::to_string(&time).unwrap(), r#""2027-01-15T08:00:00.125Z""#);
+        assert_eq!(serde_json::from_str::<Timestamp>(r#""2027-01-15T09:00:00.125+01:00""#).unwrap(), time);
+        for wrong in [r#""yesterday""#, r#""2027-01-15""#, "1800000000125", r#""1969-12-31T23:59:59Z""#] {
+            assert!(serde_json::from_str::<Timestamp>(wrong).is_err(), "{wrong} was taken for a time");
+        }
+    }
+
+    #[test]
+    fn every_timestamp_can_be_written_and_read_back() {
+        for millis in [i64::MIN, 0, 1, i64::MAX] {
+            let time = Timestamp::from_millis(millis);
+            assert_eq!(time.to_string().parse::<Timestamp>().unwrap(), time);
+        }
+    }
+}
