@@ -1,0 +1,67 @@
+//! Shows a user's devices what changed in the account.
+
+use std::sync::Arc;
+
+use godwit_protocol::UserId;
+use godwit_protocol::socket::Event;
+use godwit_protocol::sync as wire;
+
+use crate::conversations::Conversations;
+use crate::model::{AccountChange, AccountEntry};
+use crate::ports::{Delivery, Store, StoreError};
+
+#[derive(Debug)]
+pub struct AccountLog {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) conversations: Arc<Conversations>,
+    pub(crate) delivery: Arc<dyn Delivery>,
+}
+
+impl AccountLog {
+    /// Tells the open sockets of each user. The entries are stored already: who is not reached finds them by `sync`.
+    pub(crate) async fn announce(&self, entries: &[(UserId, AccountEntry)]) {
+        for (user, entry) in entries {
+            match self.to_wire(*user, entry).await {
+                Ok(Some(entry)) => self.delivery.deliver(&[*user], &Event::Account(entry)),
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%user, %error, "an account entry could not be announced"),
+            }
+        }
+    }
+
+    /// The entry with its details as they are now; none when what it is about is no longer there.
+    pub(crate) async fn to_wire(
+        &self,
+        user: UserId,
+        entry: &AccountEntry,
+    ) -> Result<Option<wire::AccountEntry>, StoreError> {
+        use wire::AccountChange as Wire;
+        let change = match entry.change {
+            AccountChange::ConversationListed(conversation_id) => {
+                Wire::ConversationListed { conversation_id }
+            }
+            AccountChange::ConversationGone(conversation_id, reason) => {
+                Wire::ConversationGone { conversation_id, reason }
+            }
+            AccountChange::SettingsChanged(conversation_id) => {
+                let settings = self.store.settings(user, conversation_id).await?;
+                let Some(live) = self.conversations.get(conversation_id).await? else { return Ok(None) };
+                let Some(member) = live.read(|state| state.member(user).copied()) else { return Ok(None) };
+                Wire::MembershipUpdated { conversation_id, membership: member.to_wire(settings) }
+            }
+            AccountChange::ReadMoved(conversation_id) => {
+                let Some(live) = self.conversations.get(conversation_id).await? else { return Ok(None) };
+                let position =
+                    live.read(|s| s.member(user).map(|member| (member.cursor.read, s.unread(user))));
+                let Some((read, unread)) = position else { return Ok(None) };
+                Wire::ReadMoved { conversation_id, read, unread }
+            }
+            AccountChange::UserBlocked(user_id) => Wire::UserBlocked { user_id },
+            AccountChange::UserUnblocked(user_id) => Wire::UserUnblocked { user_id },
+            AccountChange::ProfileUpdated => Wire::ProfileUpdated,
+            AccountChange::DeviceAdded(device_id) => Wire::DeviceAdded { device_id },
+            AccountChange::DeviceRemoved(device_id) => Wire::DeviceRemoved { device_id },
+        };
+        Ok(Some(wire::AccountEntry { seq: entry.seq, at: entry.at, change }))
+    }
+}

@@ -1,0 +1,218 @@
+//! Accounts: registering, signing in, the own profile, and what the operator does.
+
+use std::sync::Arc;
+
+use godwit_protocol::UserId;
+use godwit_protocol::accounts::{ChangePassword, Me, Register, SignIn, SignedIn, UpdateMe};
+use godwit_protocol::socket::CloseCode;
+use thiserror::Error;
+
+use crate::account_log::AccountLog;
+use crate::model::{
+    AccountChange, AccountNote, Avatar, DeviceName, DisplayName, Handle, InvalidField, Password, Phone, User,
+};
+use crate::ports::{
+    Clock, CreateUser, Delivery, HashError, PasswordHasher, Store, StoreError, UpdateUser, UserChange,
+};
+use crate::presence::Presence;
+use crate::sessions::{AuthError, Principal, Sessions};
+
+#[derive(Debug)]
+pub struct Accounts {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) account_log: Arc<AccountLog>,
+    pub(crate) presence: Arc<Presence>,
+    pub(crate) delivery: Arc<dyn Delivery>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) hasher: Arc<dyn PasswordHasher>,
+    pub(crate) policy: AccountPolicy,
+}
+
+/// How people come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccountPolicy {
+    /// Whether people can register themselves.
+    pub registration_open: bool,
+    /// Whether people sign in with passwords.
+    pub passwords_enabled: bool,
+}
+
+#[derive(Debug, Error)]
+pub enum AccountError {
+    #[error(transparent)]
+    Invalid(#[from] InvalidField),
+    #[error("the handle is taken")]
+    HandleTaken,
+    #[error("people cannot register on this server")]
+    RegistrationClosed,
+    #[error("this server does not use passwords")]
+    PasswordsDisabled,
+    #[error("handle or password is wrong")]
+    WrongCredentials,
+    #[error("the account has been disabled")]
+    Disabled,
+    #[error("no such user")]
+    NotFound,
+    #[error(transparent)]
+    Session(#[from] AuthError),
+    #[error(transparent)]
+    Hash(#[from] HashError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Accounts {
+    pub async fn register(&self, request: Register) -> Result<SignedIn, AccountError> {
+        if !self.policy.passwords_enabled {
+            return Err(AccountError::PasswordsDisabled);
+        }
+        if !self.policy.registration_open {
+            return Err(AccountError::RegistrationClosed);
+        }
+        let device_name = device_name(request.device_name.as_deref())?;
+        let user = self.add(&request).await?;
+        Ok(self.sessions.start(&user, device_name).await?)
+    }
+
+    /// Makes a user with a password. The operator may, also where registration is closed.
+    pub async fn add(&self, request: &Register) -> Result<User, AccountError> {
+        let handle = Handle::parse(&request.handle)?;
+        let password = Password::parse_new("password", &request.password)?;
+        let display_name = request.display_name.as_deref().map(DisplayName::parse).transpose()?;
+        let phone = request.phone.as_deref().map(Phone::parse).transpose()?;
+        // Before the slow part, to spare it; the store decides.
+        if self.store.user_by_handle(&handle).await?.is_some() {
+            return Err(AccountError::HandleTaken);
+        }
+        let mut user = User::new(UserId::new(self.store.ids().next()), handle, self.clock.now());
+        user.password_hash = Some(self.hasher.hash(password).await?);
+        user.phone = phone;
+        if let Some(display_name) = display_name {
+            user.display_name = display_name;
+        }
+        match self.store.create_user(user.clone()).await? {
+            CreateUser::Created => Ok(user),
+            CreateUser::HandleTaken | CreateUser::SubjectTaken(_) => Err(AccountError::HandleTaken),
+        }
+    }
+
+    pub async fn sign_in(&self, request: SignIn) -> Result<SignedIn, AccountError> {
+        if !self.policy.passwords_enabled {
+            return Err(AccountError::PasswordsDisabled);
+        }
+        let device_name = device_name(request.device_name.as_deref())?;
+        let password = Password::parse_attempt("password", &request.password)?;
+        // A handle that cannot exist is treated like one that does not.
+        let user = match Handle::parse(&request.handle) {
+            Ok(handle) => self.store.user_by_handle(&handle).await?,
+            Err(_) => None,
+        };
+        let hash = user.as_ref().and_then(|user| user.password_hash.clone());
+        let right = self.hasher.verify(password, hash).await?;
+        let user = user.filter(|_| right).ok_or(AccountError::WrongCredentials)?;
+        if user.disabled_at.is_some() {
+            return Err(AccountError::Disabled);
+        }
+        Ok(self.sessions.start(&user, device_name).await?)
+    }
+
+    pub async fn me(&self, by: UserId) -> Result<Me, AccountError> {
+        Ok(self.store.user(by).await?.ok_or(AccountError::NotFound)?.to_me())
+    }
+
+    pub async fn update_me(&self, by: UserId, request: UpdateMe) -> Result<Me, AccountError> {
+        let change = UserChange {
+            handle: request.handle.as_deref().map(Handle::parse).transpose()?,
+            display_name: request.display_name.as_deref().map(DisplayName::parse).transpose()?,
+            avatar: parse_removable(request.avatar, Avatar::parse)?,
+            phone: parse_removable(request.phone, Phone::parse)?,
+            presence_visible: request.presence_visible,
+            ..UserChange::default()
+        };
+        let visibility_asked = change.presence_visible.is_some();
+        let note = AccountNote { user_id: by, at: self.clock.now(), change: AccountChange::ProfileUpdated };
+        let user = self.update(by, change, Some(note)).await?;
+        if visibility_asked {
+            self.presence.visibility_changed(&user);
+        }
+        Ok(user.to_me())
+    }
+
+    /// Sets a new password and ends every other session.
+    pub async fn change_password(&self, by: Principal, request: ChangePassword) -> Result<(), AccountError> {
+        let current = Password::parse_attempt("current_password", &request.current_password)?;
+        let new = Password::parse_new("new_password", &request.new_password)?;
+        let user = self.store.user(by.user_id).await?.ok_or(AccountError::NotFound)?;
+        let Some(hash) = user.password_hash else { return Err(AccountError::PasswordsDisabled) };
+        if !self.hasher.verify(current, Some(hash)).await? {
+            return Err(AccountError::WrongCredentials);
+        }
+        self.store_password(by.user_id, new).await?;
+        Ok(self.sessions.end_all(by.user_id, Some(by.device_id)).await?)
+    }
+
+    /// For the operator: sets a password without knowing the old one, and ends every session.
+    pub async fn set_password(&self, handle: &str, password: &str) -> Result<(), AccountError> {
+        let user = self.by_handle(handle).await?;
+        self.store_password(user.id, Password::parse_new("password", password)?).await?;
+        Ok(self.sessions.end_all(user.id, None).await?)
+    }
+
+    /// For the operator: keeps a user out, or lets them in again.
+    pub async fn set_disabled(&self, handle: &str, disabled: bool) -> Result<User, AccountError> {
+        let user = self.by_handle(handle).await?;
+        let disabled_at = disabled.then(|| self.clock.now());
+        let change = UserChange { disabled_at: Some(disabled_at), ..UserChange::default() };
+        let user = self.update(user.id, change, None).await?;
+        if disabled {
+            self.sessions.end_all(user.id, None).await?;
+            self.delivery.close_user(user.id, CloseCode::SignedOut);
+        }
+        Ok(user)
+    }
+
+    /// For the operator: all users in the order of their ids, those after `after`.
+    pub async fn list(&self, after: Option<UserId>, limit: usize) -> Result<Vec<User>, StoreError> {
+        self.store.list_users(after, limit).await
+    }
+
+    async fn by_handle(&self, handle: &str) -> Result<User, AccountError> {
+        self.store.user_by_handle(&Handle::parse(handle)?).await?.ok_or(AccountError::NotFound)
+    }
+
+    async fn store_password(&self, user: UserId, password: Password) -> Result<(), AccountError> {
+        let change =
+            UserChange { password_hash: Some(self.hasher.hash(password).await?), ..UserChange::default() };
+        self.update(user, change, None).await.map(|_| ())
+    }
+
+    async fn update(
+        &self,
+        id: UserId,
+        change: UserChange,
+        note: Option<AccountNote>,
+    ) -> Result<User, AccountError> {
+        match self.store.update_user(id, change, note).await? {
+            UpdateUser::NotFound => Err(AccountError::NotFound),
+            UpdateUser::HandleTaken => Err(AccountError::HandleTaken),
+            UpdateUser::Updated(user, entry) => {
+                if let Some(entry) = entry {
+                    self.account_log.announce(&[(id, entry)]).await;
+                }
+                Ok(user)
+            }
+        }
+    }
+}
+
+fn device_name(text: Option<&str>) -> Result<DeviceName, InvalidField> {
+    text.map_or_else(|| Ok(DeviceName::default()), DeviceName::parse)
+}
+
+fn parse_removable<T>(
+    value: Option<Option<String>>,
+    parse: impl Fn(&str) -> Result<T, InvalidField>,
+) -> Result<Option<Option<T>>, InvalidField> {
+    value.map(|text| text.as_deref().map(&parse).transpose()).transpose()
+}

@@ -1,0 +1,109 @@
+//! All use cases, put together.
+
+use std::sync::{Arc, Mutex};
+
+use crate::account_log::AccountLog;
+use crate::accounts::{AccountPolicy, Accounts};
+use crate::conversations::Conversations;
+use crate::cursors::Cursors;
+use crate::inbox::Inbox;
+use crate::messages::{Reading, Sending};
+use crate::people::People;
+use crate::ports::{Clock, Delivery, PasswordHasher, Store, TokenCodec};
+use crate::presence::Presence;
+use crate::sessions::{Lifetimes, Sessions};
+use crate::sync::Sync;
+
+/// What the use cases run on.
+#[derive(Debug, Clone)]
+pub struct Parts {
+    pub store: Arc<dyn Store>,
+    pub delivery: Arc<dyn Delivery>,
+    pub clock: Arc<dyn Clock>,
+    pub tokens: Arc<dyn TokenCodec>,
+    pub hasher: Arc<dyn PasswordHasher>,
+    pub lifetimes: Lifetimes,
+    pub policy: AccountPolicy,
+}
+
+/// One handle for each group of use cases. Transports hold this and nothing else of the domain.
+#[derive(Debug, Clone)]
+pub struct App {
+    pub accounts: Arc<Accounts>,
+    pub sessions: Arc<Sessions>,
+    pub people: Arc<People>,
+    pub inbox: Arc<Inbox>,
+    pub sending: Arc<Sending>,
+    pub reading: Arc<Reading>,
+    pub cursors: Arc<Cursors>,
+    pub sync: Arc<Sync>,
+    pub presence: Arc<Presence>,
+}
+
+impl App {
+    pub fn new(parts: Parts) -> Self {
+        let Parts { store, delivery, clock, tokens, hasher, lifetimes, policy } = parts;
+        let conversations = Arc::new(Conversations::new(store.clone()));
+        let account_log = Arc::new(AccountLog {
+            store: store.clone(),
+            conversations: conversations.clone(),
+            delivery: delivery.clone(),
+        });
+        let presence = Arc::new(Presence {
+            store: store.clone(),
+            conversations: conversations.clone(),
+            delivery: delivery.clone(),
+            clock: clock.clone(),
+        });
+        let sessions = Arc::new(Sessions {
+            store: store.clone(),
+            account_log: account_log.clone(),
+            delivery: delivery.clone(),
+            clock: clock.clone(),
+            tokens,
+            lifetimes,
+        });
+        let accounts = Arc::new(Accounts {
+            store: store.clone(),
+            sessions: sessions.clone(),
+            account_log: account_log.clone(),
+            presence: presence.clone(),
+            delivery: delivery.clone(),
+            clock: clock.clone(),
+            hasher,
+            policy,
+        });
+        let people = Arc::new(People {
+            store: store.clone(),
+            conversations: conversations.clone(),
+            account_log: account_log.clone(),
+            presence: presence.clone(),
+            delivery: delivery.clone(),
+            clock: clock.clone(),
+        });
+        let inbox = Arc::new(Inbox {
+            store: store.clone(),
+            conversations: conversations.clone(),
+            account_log: account_log.clone(),
+            clock: clock.clone(),
+        });
+        let sending = Arc::new(Sending {
+            store: store.clone(),
+            conversations: conversations.clone(),
+            account_log: account_log.clone(),
+            delivery: delivery.clone(),
+            clock: clock.clone(),
+        });
+        let cursors = Arc::new(Cursors {
+            store: store.clone(),
+            conversations: conversations.clone(),
+            account_log: account_log.clone(),
+            delivery,
+            clock: clock.clone(),
+            untold: Mutex::default(),
+        });
+        let sync = Arc::new(Sync { store: store.clone(), inbox: inbox.clone(), account_log, clock });
+        let reading = Arc::new(Reading { store, conversations });
+        Self { accounts, sessions, people, inbox, sending, reading, cursors, sync, presence }
+    }
+}

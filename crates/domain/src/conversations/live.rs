@@ -1,0 +1,35 @@
+//! One conversation in memory.
+
+use std::sync::{PoisonError, RwLock};
+
+use godwit_protocol::ConversationId;
+
+use crate::messages::Outbox;
+use crate::model::ConversationState;
+
+/// The newest known state of a conversation, and the sends that wait for it. Locks are held for moments, never over an
+/// await.
+#[derive(Debug)]
+pub struct Live {
+    id: ConversationId,
+    state: RwLock<ConversationState>,
+    pub(crate) outbox: Outbox,
+}
+
+impl Live {
+    pub(crate) fn new(state: ConversationState) -> Self {
+        Self { id: state.conversation.id, state: RwLock::new(state), outbox: Outbox::default() }
+    }
+
+    pub const fn id(&self) -> ConversationId {
+        self.id
+    }
+
+    pub fn read<R>(&self, look: impl FnOnce(&ConversationState) -> R) -> R {
+        look(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn write<R>(&self, change: impl FnOnce(&mut ConversationState) -> R) -> R {
+        change(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
+    }
+}

@@ -1,0 +1,93 @@
+//! Conversations in memory: the newest state of those in use, for every use case that needs one.
+//!
+//! The cache decides nothing: which entries a log has is settled by the store's compare-and-set alone. A conversation
+//! that was dropped here, or changed by another node, is loaded again.
+
+mod live;
+mod unsaved;
+
+use std::sync::Arc;
+
+use godwit_protocol::{ConversationId, UserId};
+use quick_cache::{DefaultHashBuilder, Lifecycle, UnitWeighter};
+use thiserror::Error;
+
+pub use live::Live;
+pub(crate) use unsaved::UnsavedCursors;
+
+use crate::ports::{Store, StoreError};
+
+/// Conversations kept in memory.
+pub const CONVERSATIONS_CACHED_MAX: usize = 50_000;
+
+#[derive(Debug)]
+pub struct Conversations {
+    store: Arc<dyn Store>,
+    cache: quick_cache::sync::Cache<ConversationId, Arc<Live>, UnitWeighter, DefaultHashBuilder, KeepUsed>,
+    /// Cursors that have moved in memory and not yet in the store.
+    pub(crate) unsaved: UnsavedCursors,
+}
+
+/// Why a conversation cannot be had. Who is not a member is not told that it exists.
+#[derive(Debug, Error)]
+pub enum AccessError {
+    #[error("no such conversation")]
+    NotFound,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Conversations {
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        let cache = quick_cache::sync::Cache::with(
+            CONVERSATIONS_CACHED_MAX,
+            CONVERSATIONS_CACHED_MAX as u64,
+            UnitWeighter,
+            DefaultHashBuilder::default(),
+            KeepUsed,
+        );
+        Self { store, cache, unsaved: UnsavedCursors::default() }
+    }
+
+    /// The conversation, if the user is a member of it.
+    pub async fn of_member(&self, user: UserId, id: ConversationId) -> Result<Arc<Live>, AccessError> {
+        let live = self.get(id).await?.ok_or(AccessError::NotFound)?;
+        if live.read(|state| state.member(user).is_some()) { Ok(live) } else { Err(AccessError::NotFound) }
+    }
+
+    /// The conversation, from memory or from the store. Those who ask for the same one at once cause one read.
+    pub async fn get(&self, id: ConversationId) -> Result<Option<Arc<Live>>, StoreError> {
+        match self.cache.get_value_or_guard_async(&id).await {
+            Ok(live) => Ok(Some(live)),
+            Err(vacant) => {
+                let Some(mut state) = self.store.load(id).await? else { return Ok(None) };
+                self.unsaved.apply_to(&mut state);
+                let live = Arc::new(Live::new(state));
+                // Fails only when somebody put one there by other means, which nobody does.
+                let _ = vacant.insert(live.clone());
+                Ok(Some(live))
+            }
+        }
+    }
+
+    /// Takes the state from the store again, after somebody else has changed it.
+    pub(crate) async fn reload(&self, live: &Live) -> Result<(), StoreError> {
+        if let Some(mut state) = self.store.load(live.id()).await? {
+            self.unsaved.apply_to(&mut state);
+            live.write(|current| *current = state);
+        }
+        Ok(())
+    }
+}
+
+/// Never drops a conversation that somebody holds: it may have sends under way.
+#[derive(Debug, Clone, Copy)]
+struct KeepUsed;
+
+impl Lifecycle<ConversationId, Arc<Live>> for KeepUsed {
+    type RequestState = ();
+
+    fn is_pinned(&self, _: &ConversationId, live: &Arc<Live>) -> bool {
+        Arc::strong_count(live) > 1
+    }
+}

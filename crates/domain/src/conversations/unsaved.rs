@@ -1,0 +1,63 @@
+//! Cursors that have moved in memory and wait to be written.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use godwit_protocol::{ConversationId, UserId};
+
+use crate::model::ConversationState;
+use crate::ports::CursorMove;
+
+/// The newest move of each cursor that the store does not have yet.
+#[derive(Debug, Default)]
+pub(crate) struct UnsavedCursors {
+    moves: Mutex<HashMap<ConversationId, HashMap<UserId, CursorMove>>>,
+}
+
+impl UnsavedCursors {
+    pub(crate) fn add(&self, moved: CursorMove) {
+        self.lock().entry(moved.conversation).or_default().insert(moved.user_id, moved);
+    }
+
+    pub(crate) fn of(&self, conversation: ConversationId, user: UserId) -> Option<CursorMove> {
+        self.lock().get(&conversation)?.get(&user).copied()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lock().values().map(HashMap::len).sum()
+    }
+
+    /// What a state from the store does not know yet.
+    pub(crate) fn apply_to(&self, state: &mut ConversationState) {
+        let moves = self.lock();
+        for moved in moves.get(&state.conversation.id).into_iter().flat_map(HashMap::values) {
+            if let Some(member) = state.member_mut(moved.user_id) {
+                member.cursor = member.cursor.advanced_by(moved.cursor);
+            }
+        }
+    }
+
+    pub(crate) fn all(&self) -> Vec<CursorMove> {
+        self.lock().values().flat_map(HashMap::values).copied().collect()
+    }
+
+    /// Forgets moves that are saved, unless they have gone on meanwhile.
+    pub(crate) fn remove(&self, saved: &[CursorMove]) {
+        let mut moves = self.lock();
+        for done in saved {
+            if let Entry::Occupied(mut of_conversation) = moves.entry(done.conversation) {
+                if of_conversation.get().get(&done.user_id) == Some(done) {
+                    of_conversation.get_mut().remove(&done.user_id);
+                }
+                if of_conversation.get().is_empty() {
+                    of_conversation.remove();
+                }
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ConversationId, HashMap<UserId, CursorMove>>> {
+        self.moves.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,60 @@
+//! The account log: what keeps the devices of one user equal.
+//!
+//! It is compacted: of the entries with the same [`AccountSubject`] only the newest is kept, so the log is never longer
+//! than the things a user has. An entry names what changed; the details are read when it is shown.
+
+use godwit_protocol::sync::GoneReason;
+use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccountEntry {
+    /// Rises with every entry of the user; the replaced ones leave gaps.
+    pub seq: u64,
+    pub at: Timestamp,
+    pub change: AccountChange,
+}
+
+/// An entry to be written; the store gives it its `seq`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccountNote {
+    pub user_id: UserId,
+    pub at: Timestamp,
+    pub change: AccountChange,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccountChange {
+    ConversationListed(ConversationId),
+    ConversationGone(ConversationId, GoneReason),
+    SettingsChanged(ConversationId),
+    ReadMoved(ConversationId),
+    UserBlocked(UserId),
+    UserUnblocked(UserId),
+    ProfileUpdated,
+    DeviceAdded(DeviceId),
+    DeviceRemoved(DeviceId),
+}
+
+/// What an entry is about. A newer entry replaces an older one about the same thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AccountSubject {
+    Listing(ConversationId),
+    Settings(ConversationId),
+    Read(ConversationId),
+    Block(UserId),
+    Profile,
+    Device(DeviceId),
+}
+
+impl AccountChange {
+    pub const fn subject(self) -> AccountSubject {
+        match self {
+            Self::ConversationListed(id) | Self::ConversationGone(id, _) => AccountSubject::Listing(id),
+            Self::SettingsChanged(id) => AccountSubject::Settings(id),
+            Self::ReadMoved(id) => AccountSubject::Read(id),
+            Self::UserBlocked(id) | Self::UserUnblocked(id) => AccountSubject::Block(id),
+            Self::ProfileUpdated => AccountSubject::Profile,
+            Self::DeviceAdded(id) | Self::DeviceRemoved(id) => AccountSubject::Device(id),
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! Messages and what they carry.
+
+use godwit_protocol::limits::{
+    CLIENT_ID_BYTES_MAX, CONTENT_TYPE_BYTES_MAX, MEDIA_NAME_BYTES_MAX, MEDIA_URL_BYTES_MAX,
+    PREVIEW_CHARS_MAX, SYSTEM_EVENT_BYTES_MAX, TEXT_BYTES_MAX, TEXT_CHARS_MAX,
+};
+use godwit_protocol::messages::{self as wire, MessageKind};
+use godwit_protocol::{MessageId, UserId};
+
+use super::field::{self, InvalidField};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    pub id: MessageId,
+    pub sender_id: UserId,
+    pub client_id: ClientId,
+    pub body: MessageBody,
+    pub reply_to: Option<MessageId>,
+    pub forwarded_from: Option<Forwarded>,
+}
+
+/// What a client wants to send, checked as far as it can be without looking at anything else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    pub client_id: ClientId,
+    pub body: MessageBody,
+    pub reply_to: Option<MessageId>,
+    pub forwarded_from: Option<MessageId>,
+}
+
+/// Chosen by the sender's client; the same one again means the same message.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientId(Box<str>);
+
+/// The content, with the parts that its kind has and no others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MessageBody {
+    Text(Box<str>),
+    Image { media: Media, caption: Option<Box<str>> },
+    File { media: Media, caption: Option<Box<str>> },
+    Voice { media: Media },
+    System { event: Box<str>, text: Option<Box<str>> },
+}
+
+/// A reference to something stored elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Media {
+    pub url: Box<str>,
+    pub content_type: Box<str>,
+    pub size_bytes: u64,
+    pub name: Option<Box<str>>,
+    pub width: Option<u32>,
+    pub height: Option<u32>,
+    pub duration_ms: Option<u32>,
+}
+
+/// Where a forwarded message came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Forwarded {
+    pub message_id: MessageId,
+    pub sender_id: UserId,
+}
+
+impl Draft {
+    pub fn parse(request: wire::SendMessage) -> Result<Self, InvalidField> {
+        Ok(Self {
+            client_id: ClientId::parse(&request.client_id)?,
+            body: MessageBody::parse(request.kind, request.text, request.media, request.event)?,
+            reply_to: request.reply_to,
+            forwarded_from: request.forwarded_from,
+        })
+    }
+}
+
+impl ClientId {
+    pub fn parse(text: &str) -> Result<Self, InvalidField> {
+        let valid =
+            (1..=CLIENT_ID_BYTES_MAX).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
+        if valid {
+            Ok(Self(text.into()))
+        } else {
+            Err(InvalidField::new(
+                "client_id",
+                format!("must have 1 to {CLIENT_ID_BYTES_MAX} printable ASCII characters"),
+            ))
+        }
+    }
+
+    /// For stores: the text was checked when it was written.
+    pub fn from_stored(text: impl Into<Box<str>>) -> Self {
+        Self(text.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl MessageBody {
+    fn parse(
+        kind: MessageKind,
+        text: Option<String>,
+        media: Option<wire::Media>,
+        event: Option<String>,
+    ) -> Result<Self, InvalidField> {
+        if event.is_some() && kind != MessageKind::System {
+            return Err(InvalidField::new("event", "is only for messages of kind system"));
+        }
+        if media.is_some() && matches!(kind, MessageKind::Text | MessageKind::System) {
+            return Err(InvalidField::new("media", "is only for messages of kind image, file and voice"));
+        }
+        let text = text.map(parse_text).transpose()?;
+        let media = media.map(Media::parse).transpose()?;
+        let media_needed = || InvalidField::new("media", "is needed for this kind of message");
+        Ok(match kind {
+            MessageKind::Text => Self::Text(text.ok_or_else(|| InvalidField::new("text", "is needed"))?),
+            MessageKind::Image => Self::Image { media: media.ok_or_else(media_needed)?, caption: text },
+            MessageKind::File => Self::File { media: media.ok_or_else(media_needed)?, caption: text },
+            MessageKind::Voice => {
+                if text.is_some() {
+                    return Err(InvalidField::new("text", "is not for messages of kind voice"));
+                }
+                let media = media.ok_or_else(media_needed)?;
+                if media.duration_ms.is_none() {
+                    return Err(InvalidField::new(
+                        "media.duration_ms",
+                        "is needed for messages of kind voice",
+                    ));
+                }
+                Self::Voice { media }
+            }
+            MessageKind::System => {
+                let event = event
+                    .ok_or_else(|| InvalidField::new("event", "is needed for messages of kind system"))?;
+                Self::System { event: parse_event(&event)?, text }
+            }
+        })
+    }
+
+    pub const fn kind(&self) -> MessageKind {
+        match self {
+            Self::Text(_) => MessageKind::Text,
+            Self::Image { .. } => MessageKind::Image,
+            Self::File { .. } => MessageKind::File,
+            Self::Voice { .. } => MessageKind::Voice,
+            Self::System { .. } => MessageKind::System,
+        }
+    }
+
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Image { caption, .. } | Self::File { caption, .. } => caption.as_deref(),
+            Self::Voice { .. } => None,
+            Self::System { text, .. } => text.as_deref(),
+        }
+    }
+
+    pub const fn media(&self) -> Option<&Media> {
+        match self {
+            Self::Image { media, .. } | Self::File { media, .. } | Self::Voice { media } => Some(media),
+            Self::Text(_) | Self::System { .. } => None,
+        }
+    }
+
+    pub fn event(&self) -> Option<&str> {
+        match self {
+            Self::System { event, .. } => Some(event),
+            _ => None,
+        }
+    }
+
+    /// The beginning of the text, on one line, for lists of conversations.
+    pub fn preview(&self) -> Box<str> {
+        let text = self.text().or_else(|| self.media().and_then(|m| m.name.as_deref())).unwrap_or_default();
+        let mut preview = String::new();
+        for word in text.split_whitespace() {
+            if !preview.is_empty() {
+                preview.push(' ');
+            }
+            preview.push_str(word);
+            if preview.len() > PREVIEW_CHARS_MAX * 4 {
+                break;
+            }
+        }
+        match preview.char_indices().nth(PREVIEW_CHARS_MAX) {
+            None => preview.into(),
+            Some(_) => {
+                let kept: String = preview.chars().take(PREVIEW_CHARS_MAX - 1).collect();
+                format!("{}…", kept.trim_end()).into()
+            }
+        }
+    }
+}
+
+impl Media {
+    fn parse(media: wire::Media) -> Result<Self, InvalidField> {
+        let content_type = field::bounded("media.content_type", &media.content_type, CONTENT_TYPE_BYTES_MAX)?;
+        let plain = |part: &str| {
+            !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b))
+        };
+        if !content_type.split_once('/').is_some_and(|(kind, subtype)| plain(kind) && plain(subtype)) {
+            return Err(InvalidField::new(
+                "media.content_type",
+                "must be a type and a subtype, such as image/png",
+            ));
+        }
+        let name = media.name.map(|name| {
+            let name = field::single_line("media.name", &name, MEDIA_NAME_BYTES_MAX)?;
+            field::bounded("media.name", &name, MEDIA_NAME_BYTES_MAX)
+        });
+        Ok(Self {
+            url: field::url("media.url", &media.url, MEDIA_URL_BYTES_MAX)?,
+            content_type,
+            size_bytes: media.size_bytes,
+            name: name.transpose()?,
+            width: media.width,
+            height: media.height,
+            duration_ms: media.duration_ms,
+        })
+    }
+
+    pub fn to_wire(&self) -> wire::Media {
+        wire::Media {
+            url: self.url.to_string(),
+            content_type: self.content_type.to_string(),
+            size_bytes: self.size_bytes,
+            name: self.name.as_ref().map(ToString::to_string),
+            width: self.width,
+            height: self.height,
+            duration_ms: self.duration_ms,
+        }
+    }
+}
+
+fn parse_text(text: String) -> Result<Box<str>, InvalidField> {
+    if text.len() > TEXT_BYTES_MAX {
+        return Err(InvalidField::new("text", format!("must have at most {TEXT_BYTES_MAX} bytes")));
+    }
+    if text.chars().count() > TEXT_CHARS_MAX {
+        return Err(InvalidField::new("text", format!("must have at most {TEXT_CHARS_MAX} characters")));
+    }
+    if text.trim().is_empty() {
+        return Err(InvalidField::new("text", "must not be empty"));
+    }
+    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+        return Err(InvalidField::new(
+            "text",
+            "must not contain control characters but line breaks and tabs",
+        ));
+    }
+    Ok(text.into())
+}
+
+fn parse_event(event: &str) -> Result<Box<str>, InvalidField> {
+    let word = |w: &str| !w.is_empty() && w.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'));
+    let valid = event.len() <= SYSTEM_EVENT_BYTES_MAX
+        && event.strip_prefix("app.").is_some_and(|name| name.split('.').all(word));
+    if valid {
+        Ok(event.into())
+    } else {
+        Err(InvalidField::new(
+            "event",
+            "must be app. and words of a-z, 0-9 and _ joined by dots, at most 64 bytes",
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(kind: MessageKind) -> wire::SendMessage {
+        wire::SendMessage {
+            conversation_id: None,
+            client_id: "c1".into(),
+            kind,
+            text: None,
+            media: None,
+            event: None,
+            reply_to: None,
+            forwarded_from: None,
+        }
+    }
+
+    fn media() -> wire::Media {
+        wire::Media {
+            url: "https://media.example/a.png".into(),
+            content_type: "image/png".into(),
+            size_bytes: 10,
+            name: None,
+            width: None,
+            height: None,
+            duration_ms: None,
+        }
+    }
+
+    fn refused_field(request: wire::SendMessage) -> &'static str {
+        Draft::parse(request).unwrap_err().field
+    }
+
+    #[test]
+    fn each_kind_has_its_parts_and_no_others() {
+        assert_eq!(refused_field(request(MessageKind::Text)), "text");
+        assert_eq!(refused_field(request(MessageKind::Image)), "media");
+        assert_eq!(refused_field(request(MessageKind::System)), "event");
+        assert_eq!(
+            refused_field(wire::SendMessage { media: Some(media()), ..request(MessageKind::Text) }),
+            "media"
+        );
+        assert_eq!(
+            refused_field(wire::SendMessage { event: Some("app.x".into()), ..request(MessageKind::Text) }),
+            "event"
+        );
+        assert_eq!(
+            refused_field(wire::SendMessage { media: Some(media()), ..request(MessageKind::Voice) }),
+            "media.duration_ms"
+        );
+        let image = wire::SendMessage {
+            media: Some(media()),
+            text: Some("hi".into()),
+            ..request(MessageKind::Image)
+        };
+        assert_eq!(Draft::parse(image).unwrap().body.text(), Some("hi"));
+    }
+
+    #[test]
+    fn texts_are_bounded_in_bytes_and_in_characters() {
+        let with_text =
+            |text: String| Draft::parse(wire::SendMessage { text: Some(text), ..request(MessageKind::Text) });
+        assert!(with_text("x".repeat(TEXT_CHARS_MAX)).is_ok());
+        assert!(with_text("x".repeat(TEXT_CHARS_MAX + 1)).is_err());
+        assert!(with_text("😀".repeat(TEXT_BYTES_MAX / 4)).is_ok());
+        assert!(with_text("😀".repeat(TEXT_BYTES_MAX / 4 + 1)).is_err());
+        for wrong in ["", " \n\t ", "a\0b", "a\u{7}b"] {
+            assert!(with_text(wrong.into()).is_err(), "{wrong:?} was taken for a text");
+        }
+        assert!(with_text("two\nlines\t\u{202e}and RTL".into()).is_ok());
+    }
+
+    #[test]
+    fn nobody_can_pretend_to_be_the_server() {
+        for wrong in ["member.joined", "app.", "app..x", "app.X", "application.x", ""] {
+            let request = wire::SendMessage { event: Some(wrong.into()), ..request(MessageKind::System) };
+            assert_eq!(refused_field(request), "event", "{wrong:?}");
+        }
+        let request =
+            wire::SendMessage { event: Some("app.call.ended".into()), ..request(MessageKind::System) };
+        assert_eq!(Draft::parse(request).unwrap().body.event(), Some("app.call.ended"));
+    }
+
+    #[test]
+    fn media_are_references_with_a_plain_type() {
+        for (url, content_type) in [
+            ("javascript:alert(1)", "image/png"),
+            ("https://", "image/png"),
+            ("https://a b", "image/png"),
+            ("https://a", "image"),
+            ("https://a", "image/png\r\nx: y"),
+        ] {
+            let media = wire::Media { url: url.into(), content_type: content_type.into(), ..media() };
+            assert!(
+                Draft::parse(wire::SendMessage { media: Some(media), ..request(MessageKind::File) }).is_err()
+            );
+        }
+    }
+
+    #[test]
+    fn previews_are_one_short_line() {
+        assert_eq!(&*MessageBody::Text("two\n  lines ".into()).preview(), "two lines");
+        let long = MessageBody::Text("ñandú ".repeat(100).into()).preview();
+        assert!(long.chars().count() <= PREVIEW_CHARS_MAX && long.ends_with('…'));
+        let exact = MessageBody::Text("x".repeat(PREVIEW_CHARS_MAX).into()).preview();
+        assert_eq!(exact.chars().count(), PREVIEW_CHARS_MAX);
+        assert!(!exact.ends_with('…'));
+    }
+}

@@ -1,0 +1,310 @@
+//! Users and the fields of their profiles.
+
+use std::fmt;
+
+use godwit_protocol::limits::{
+    AVATAR_BYTES_MAX, DEVICE_NAME_CHARS_MAX, DISPLAY_NAME_CHARS_MAX, HANDLE_CHARS_MAX, HANDLE_CHARS_MIN,
+    PASSWORD_BYTES_MAX, PASSWORD_BYTES_MIN, PHONE_CHARS_MAX, SEARCH_CHARS_MAX,
+};
+use godwit_protocol::{Timestamp, UserId, accounts, people};
+
+use super::field::{self, InvalidField};
+
+/// A person, or a program that acts as one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    pub id: UserId,
+    pub handle: Handle,
+    pub display_name: DisplayName,
+    pub avatar: Option<Avatar>,
+    pub phone: Option<Phone>,
+    /// Who the user is in the application whose tokens this server accepts.
+    pub subject: Option<Subject>,
+    /// Absent for users who come with tokens of the application.
+    pub password_hash: Option<String>,
+    pub presence_visible: bool,
+    pub last_seen_at: Option<Timestamp>,
+    /// Since when the operator keeps the user out.
+    pub disabled_at: Option<Timestamp>,
+    pub created_at: Timestamp,
+}
+
+impl User {
+    pub fn new(id: UserId, handle: Handle, created_at: Timestamp) -> Self {
+        let display_name = DisplayName(handle.0.clone());
+        Self {
+            id,
+            handle,
+            display_name,
+            avatar: None,
+            phone: None,
+            subject: None,
+            password_hash: None,
+            presence_visible: true,
+            last_seen_at: None,
+            disabled_at: None,
+            created_at,
+        }
+    }
+
+    /// What the user sees of themselves.
+    pub fn to_me(&self) -> accounts::Me {
+        accounts::Me {
+            id: self.id,
+            handle: self.handle.to_string(),
+            display_name: self.display_name.to_string(),
+            avatar: self.avatar.as_ref().map(ToString::to_string),
+            phone: self.phone.as_ref().map(ToString::to_string),
+            presence_visible: self.presence_visible,
+            created_at: self.created_at,
+        }
+    }
+
+    /// What others see.
+    pub fn to_public(&self) -> people::User {
+        people::User {
+            id: self.id,
+            handle: self.handle.to_string(),
+            display_name: self.display_name.to_string(),
+            avatar: self.avatar.as_ref().map(ToString::to_string),
+        }
+    }
+
+    /// The words by whose beginnings the user is found: the handle, and the words of the display name.
+    pub fn search_words(&self) -> Vec<String> {
+        let mut words: Vec<String> = vec![self.handle.to_string()];
+        words.extend(self.display_name.split_whitespace().map(str::to_lowercase));
+        words.push(self.display_name.to_lowercase());
+        words.sort_unstable();
+        words.dedup();
+        words
+    }
+}
+
+macro_rules! text_field {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Box<str>);
+
+        impl $name {
+            /// For stores: the text was checked when it was written.
+            pub fn from_stored(text: impl Into<Box<str>>) -> Self {
+                Self(text.into())
+            }
+        }
+
+        impl std::ops::Deref for $name {
+            type Target = str;
+
+            fn deref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+text_field!(
+    /// The unique name by which a user is found; lower case.
+    Handle
+);
+text_field!(
+    /// What others see.
+    DisplayName
+);
+text_field!(
+    /// A reference to a picture.
+    Avatar
+);
+text_field!(
+    /// In international form: `+` and digits.
+    Phone
+);
+text_field!(
+    /// The name of a user in the embedding application.
+    Subject
+);
+text_field!(
+    /// How a client appears in the list of devices.
+    DeviceName
+);
+text_field!(
+    /// The lower-case beginning of a word to search for.
+    SearchPrefix
+);
+
+impl Handle {
+    pub fn parse(text: &str) -> Result<Self, InvalidField> {
+        let text = text.to_ascii_lowercase();
+        let allowed = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.');
+        let length = HANDLE_CHARS_MIN..=HANDLE_CHARS_MAX;
+        if !length.contains(&text.len()) || !text.bytes().all(allowed) {
+            return Err(InvalidField::new(
+                "handle",
+                format!("must have {HANDLE_CHARS_MIN} to {HANDLE_CHARS_MAX} characters of a-z, 0-9, _ and ."),
+            ));
+        }
+        if text.starts_with('.') || text.ends_with('.') || text.contains("..") {
+            return Err(InvalidField::new(
+                "handle",
+                "must not begin or end with a dot, nor have two in a row",
+            ));
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// A handle for a user who comes from the application with none, unique because the id is.
+    pub fn for_id(id: UserId) -> Self {
+        Self(format!("user_{id}").into())
+    }
+}
+
+impl DisplayName {
+    pub fn parse(text: &str) -> Result<Self, InvalidField> {
+        field::single_line("display_name", text, DISPLAY_NAME_CHARS_MAX).map(Self)
+    }
+}
+
+impl Avatar {
+    pub fn parse(text: &str) -> Result<Self, InvalidField> {
+        field::url("avatar", text, AVATAR_BYTES_MAX).map(Self)
+    }
+}
+
+impl Phone {
+    pub fn parse(text: &str) -> Result<Self, InvalidField> {
+        let digits = text.strip_prefix('+').unwrap_or_default();
+        let valid = (7..PHONE_CHARS_MAX).contains(&digits.len())
+            && !digits.starts_with('0')
+            && digits.bytes().all(|b| b.is_ascii_digit());
+        if valid {
+            Ok(Self(text.into()))
+        } else {
+            Err(InvalidField::new("phone", "must be in international form, such as +34600111222"))
+        }
+    }
+}
+
+impl Subject {
+    pub const BYTES_MAX: usize = 255;
+
+    pub fn parse(text: &str) -> Result<Self, InvalidField> {
+        field::bounded("sub", text, Self::BYTES_MAX).map(Self)
+    }
+}
+
+impl DeviceName {
+    pub fn parse(text: &str) -> Result<Self, InvalidField> {
+        field::single_line("device_name", text, DEVICE_NAME_CHARS_MAX).map(Self)
+    }
+}
+
+impl Default for DeviceName {
+    fn default() -> Self {
+        Self("unnamed device".into())
+    }
+}
+
+impl SearchPrefix {
+    pub fn parse(text: &str) -> Result<Self, InvalidField> {
+        let text = field::single_line("query", text.trim().trim_start_matches('@'), SEARCH_CHARS_MAX)?;
+        Ok(Self(text.to_lowercase().into()))
+    }
+}
+
+/// A password as it was typed. It is never stored, and never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(Box<str>);
+
+impl Password {
+    /// A password to be set.
+    pub fn parse_new(field: &'static str, text: &str) -> Result<Self, InvalidField> {
+        let length = PASSWORD_BYTES_MIN..=PASSWORD_BYTES_MAX;
+        if length.contains(&text.len()) {
+            Ok(Self(text.into()))
+        } else {
+            Err(InvalidField::new(
+                field,
+                format!("must have {PASSWORD_BYTES_MIN} to {PASSWORD_BYTES_MAX} bytes"),
+            ))
+        }
+    }
+
+    /// A password to be compared. One that is too long cannot be right, and is not worth hashing.
+    pub fn parse_attempt(field: &'static str, text: &str) -> Result<Self, InvalidField> {
+        if text.len() <= PASSWORD_BYTES_MAX {
+            Ok(Self(text.into()))
+        } else {
+            Err(InvalidField::new(field, format!("must have at most {PASSWORD_BYTES_MAX} bytes")))
+        }
+    }
+
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_are_lower_case_and_plain() {
+        assert_eq!(&*Handle::parse("Ada.Lovelace_1").unwrap(), "ada.lovelace_1");
+        for wrong in ["ab", "", ".ada", "ada.", "a..da", "ada lovelace", "ädä", "a\nda", &"x".repeat(33)] {
+            assert!(Handle::parse(wrong).is_err(), "{wrong:?} was taken for a handle");
+        }
+    }
+
+    #[test]
+    fn names_cannot_break_the_line_or_disguise_themselves() {
+        assert_eq!(&*DisplayName::parse("  Ada 👩‍💻 Lovelace ").unwrap(), "Ada 👩‍💻 Lovelace");
+        for wrong in [
+            "",
+            "   ",
+            "a\nb",
+            "a\0b",
+            "a\u{202e}b",
+            "a\u{200b}b",
+            "\u{feff}a",
+            "a\u{2028}b",
+            &"x".repeat(65),
+        ] {
+            assert!(DisplayName::parse(wrong).is_err(), "{wrong:?} was taken for a name");
+        }
+    }
+
+    #[test]
+    fn phones_are_international() {
+        assert!(Phone::parse("+34600111222").is_ok());
+        for wrong in ["", "+", "600111222", "+0600111222", "+34 600 111 222", "+1234567890123456"] {
+            assert!(Phone::parse(wrong).is_err(), "{wrong:?} was taken for a phone");
+        }
+    }
+
+    #[test]
+    fn a_password_is_not_printed() {
+        let password = Password::parse_new("password", "correct horse").unwrap();
+        assert!(!format!("{password:?}").contains("horse"));
+        assert!(Password::parse_new("password", "short").is_err());
+    }
+
+    #[test]
+    fn users_are_found_by_handle_and_by_every_word_of_their_name() {
+        let mut user = User::new(UserId::new(1), Handle::parse("ada").unwrap(), Timestamp::from_millis(0));
+        user.display_name = DisplayName::parse("Ada Lovelace").unwrap();
+        assert_eq!(user.search_words(), ["ada", "ada lovelace", "lovelace"]);
+    }
+}

@@ -1,0 +1,109 @@
+//! Finding and blocking people.
+
+use std::sync::Arc;
+
+use godwit_protocol::limits::BLOCKS_PER_USER_MAX;
+use godwit_protocol::people::{User as WireUser, UserDetails};
+use godwit_protocol::{Timestamp, UserId};
+use thiserror::Error;
+
+use crate::account_log::AccountLog;
+use crate::conversations::Conversations;
+use crate::model::{AccountChange, AccountNote, SearchPrefix, User, UserPair};
+use crate::ports::{BlockOutcome, Clock, Delivery, Store, StoreError};
+use crate::presence::Presence;
+
+#[derive(Debug)]
+pub struct People {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) conversations: Arc<Conversations>,
+    pub(crate) account_log: Arc<AccountLog>,
+    pub(crate) presence: Arc<Presence>,
+    pub(crate) delivery: Arc<dyn Delivery>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+#[derive(Debug, Error)]
+pub enum PeopleError {
+    #[error("no such user")]
+    NotFound,
+    #[error("users cannot block themselves")]
+    NotWithSelf,
+    #[error("the list of blocked users is full")]
+    TooManyBlocks,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl People {
+    pub async fn user(&self, by: UserId, id: UserId) -> Result<UserDetails, PeopleError> {
+        let user = self.existing(id).await?;
+        let presence = self.presence.of(by, &user).await?;
+        let (blocked, _) = self.store.blocks_between(by, id).await?;
+        Ok(UserDetails { user: user.to_public(), presence, blocked })
+    }
+
+    /// Users whose handle, or a word of whose name, begins with the text. Those after `after`, and where to go on.
+    pub async fn search(
+        &self,
+        prefix: &SearchPrefix,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<(Vec<WireUser>, Option<UserId>), StoreError> {
+        let users = self.store.search_users(prefix, after, limit).await?;
+        let next = if users.len() == limit { users.last().map(|user| user.id) } else { None };
+        Ok((users.iter().map(User::to_public).collect(), next))
+    }
+
+    /// When it returns nothing more is delivered from one to the other.
+    pub async fn block(&self, by: UserId, other: UserId) -> Result<(), PeopleError> {
+        let pair = UserPair::new(by, other).ok_or(PeopleError::NotWithSelf)?;
+        self.existing(other).await?;
+        let note = self.note(by, AccountChange::UserBlocked(other));
+        match self.store.block(by, other, note, BLOCKS_PER_USER_MAX).await? {
+            BlockOutcome::Full => return Err(PeopleError::TooManyBlocks),
+            BlockOutcome::WasBlocked => {}
+            BlockOutcome::Blocked(entry) => self.account_log.announce(&[(by, entry)]).await,
+        }
+        self.delivery.stop_watching(by, other);
+        self.delivery.stop_watching(other, by);
+        if let Some(direct) = self.store.direct_of(pair).await?
+            && let Some(live) = self.conversations.get(direct).await?
+        {
+            live.outbox.settle().await;
+        }
+        Ok(())
+    }
+
+    pub async fn unblock(&self, by: UserId, other: UserId) -> Result<(), PeopleError> {
+        let note = self.note(by, AccountChange::UserUnblocked(other));
+        if let Some(entry) = self.store.unblock(by, other, note).await? {
+            self.account_log.announce(&[(by, entry)]).await;
+        }
+        Ok(())
+    }
+
+    /// Whom the user blocks, those after `after`, and where to go on.
+    pub async fn blocked(
+        &self,
+        by: UserId,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<(Vec<WireUser>, Option<UserId>), StoreError> {
+        let ids = self.store.blocked_by(by, after, limit).await?;
+        let next = if ids.len() == limit { ids.last().copied() } else { None };
+        let mut users = self.store.users(&ids).await?;
+        users.sort_unstable_by_key(|user| user.id);
+        Ok((users.iter().map(User::to_public).collect(), next))
+    }
+
+    async fn existing(&self, id: UserId) -> Result<User, PeopleError> {
+        let user = self.store.user(id).await?.filter(|user| user.disabled_at.is_none());
+        user.ok_or(PeopleError::NotFound)
+    }
+
+    fn note(&self, user_id: UserId, change: AccountChange) -> AccountNote {
+        let at: Timestamp = self.clock.now();
+        AccountNote { user_id, at, change }
+    }
+}

@@ -1,0 +1,187 @@
+//! Users, devices and blocks.
+
+use async_trait::async_trait;
+use godwit_protocol::{DeviceId, Timestamp, UserId};
+
+use super::StoreError;
+use crate::model::{
+    AccountEntry, AccountNote, Avatar, Device, DisplayName, Handle, Phone, SearchPrefix, Subject, User,
+};
+
+#[async_trait]
+pub trait UserStore: Send + Sync {
+    /// Makes a user. Handle and subject are unique: of concurrent calls with the same one, one is `Created`. When both
+    /// are taken the answer is `SubjectTaken`, so that two first sights of one user end with that user.
+    async fn create_user(&self, user: User) -> Result<CreateUser, StoreError>;
+
+    async fn user(&self, id: UserId) -> Result<Option<User>, StoreError>;
+
+    /// The users that exist of those asked for, in any order.
+    async fn users(&self, ids: &[UserId]) -> Result<Vec<User>, StoreError>;
+
+    async fn user_by_handle(&self, handle: &Handle) -> Result<Option<User>, StoreError>;
+
+    async fn user_by_subject(&self, subject: &Subject) -> Result<Option<User>, StoreError>;
+
+    /// Changes one user atomically, with the handle's uniqueness, and writes the note with it. Concurrent changes of
+    /// different fields all stay. The old handle is free from then on. Idempotent (the note is written each time).
+    async fn update_user(
+        &self,
+        id: UserId,
+        change: UserChange,
+        note: Option<AccountNote>,
+    ) -> Result<UpdateUser, StoreError>;
+
+    /// Users who are not disabled and have a search word that begins with `prefix`, each once, in the order of their
+    /// ids, those after `after`.
+    async fn search_users(
+        &self,
+        prefix: &SearchPrefix,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<User>, StoreError>;
+
+    /// All users in the order of their ids, those after `after`. For the operator.
+    async fn list_users(&self, after: Option<UserId>, limit: usize) -> Result<Vec<User>, StoreError>;
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CreateUser {
+    Created,
+    HandleTaken,
+    /// Somebody made the user of this subject first: here they are.
+    SubjectTaken(User),
+}
+
+/// What to change of a user; `None` stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UserChange {
+    pub handle: Option<Handle>,
+    pub display_name: Option<DisplayName>,
+    pub avatar: Option<Option<Avatar>>,
+    pub phone: Option<Option<Phone>>,
+    pub password_hash: Option<String>,
+    pub presence_visible: Option<bool>,
+    pub last_seen_at: Option<Timestamp>,
+    pub disabled_at: Option<Option<Timestamp>>,
+}
+
+impl UserChange {
+    /// The user after the change.
+    pub fn apply(self, user: &mut User) {
+        fn set<T>(field: &mut T, value: Option<T>) {
+            if let Some(value) = value {
+                *field = value;
+            }
+        }
+        set(&mut user.handle, self.handle);
+        set(&mut user.display_name, self.display_name);
+        set(&mut user.avatar, self.avatar);
+        set(&mut user.phone, self.phone);
+        set(&mut user.password_hash, self.password_hash.map(Some));
+        set(&mut user.presence_visible, self.presence_visible);
+        set(&mut user.last_seen_at, self.last_seen_at.map(Some));
+        set(&mut user.disabled_at, self.disabled_at);
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UpdateUser {
+    Updated(User, Option<AccountEntry>),
+    HandleTaken,
+    NotFound,
+}
+
+#[async_trait]
+pub trait DeviceStore: Send + Sync {
+    /// Adds a device with its note, atomically with its bound: revoked devices do not count towards `devices_max`.
+    /// Devices of the application have a key that is unique for the user: a revoked one with the same key is replaced,
+    /// of concurrent calls with the same key one is `Created`.
+    async fn create_device(
+        &self,
+        device: Device,
+        note: AccountNote,
+        devices_max: usize,
+    ) -> Result<CreateDevice, StoreError>;
+
+    async fn device(&self, id: DeviceId) -> Result<Option<Device>, StoreError>;
+
+    /// The devices of a user, in the order of their ids, revoked ones included.
+    async fn devices_of(&self, user: UserId) -> Result<Vec<Device>, StoreError>;
+
+    /// Moves a device from `generation` to the next and makes `now` the time of its last activity, atomically: of
+    /// concurrent calls with the same generation one is `Rotated`, the others are `Reused`. Devices of the application
+    /// have no generations: `NotFound`.
+    async fn rotate_session(
+        &self,
+        id: DeviceId,
+        generation: u32,
+        refresh_expires_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<Rotation, StoreError>;
+
+    /// Removes a device with its note. `None` when there was none. Idempotent. A device of the application stays, marked
+    /// as revoked at `note.at`, because its tokens live on.
+    async fn remove_device(
+        &self,
+        id: DeviceId,
+        note: AccountNote,
+    ) -> Result<Option<AccountEntry>, StoreError>;
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CreateDevice {
+    Created(AccountEntry),
+    /// The user has `devices_max` devices already.
+    TooMany,
+    /// The application's device with this key is there already, and not revoked. Said also when there are `devices_max`.
+    KeyTaken(Device),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rotation {
+    /// The device as it is now.
+    Rotated(Device),
+    /// The device is past this generation.
+    Reused(Device),
+    NotFound,
+}
+
+#[async_trait]
+pub trait BlockStore: Send + Sync {
+    /// Adds to the list of a user, atomically with its bound. Who is on the list is `WasBlocked`, also when it is full.
+    /// Idempotent.
+    async fn block(
+        &self,
+        user: UserId,
+        blocked: UserId,
+        note: AccountNote,
+        blocks_max: usize,
+    ) -> Result<BlockOutcome, StoreError>;
+
+    /// `None` when it was so already. Idempotent.
+    async fn unblock(
+        &self,
+        user: UserId,
+        blocked: UserId,
+        note: AccountNote,
+    ) -> Result<Option<AccountEntry>, StoreError>;
+
+    /// Whether `a` blocks `b`, and whether `b` blocks `a`.
+    async fn blocks_between(&self, a: UserId, b: UserId) -> Result<(bool, bool), StoreError>;
+
+    /// Whom a user blocks, in the order of ids, those after `after`.
+    async fn blocked_by(
+        &self,
+        user: UserId,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<UserId>, StoreError>;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockOutcome {
+    Blocked(AccountEntry),
+    WasBlocked,
+    Full,
+}

@@ -1,0 +1,95 @@
+//! The inbox: a user's list of conversations, and the account log.
+
+use async_trait::async_trait;
+use godwit_protocol::{ConversationId, Timestamp, UserId};
+
+use super::StoreError;
+use crate::model::{AccountEntry, AccountNote, Settings, SettingsChange};
+
+/// Rows say which conversations and in what order; what a row shows is taken from the conversation, so it is never
+/// stale. The cost of a page depends on its size alone: not on how many conversations a user has, nor on how many
+/// messages were sent in them.
+#[async_trait]
+pub trait InboxStore: Send + Sync {
+    /// One page of the inbox: pinned first, then the latest activity first, equal times by the higher id first; those
+    /// after `after`, which need not be a row any more. Archived conversations are a list of their own.
+    ///
+    /// A conversation that does not change while somebody goes from page to page is on exactly one page; one with new
+    /// activity is at the top again and may be missed further down.
+    async fn inbox(
+        &self,
+        user: UserId,
+        archived: bool,
+        after: Option<InboxPosition>,
+        limit: usize,
+    ) -> Result<Vec<InboxRow>, StoreError>;
+
+    /// Conversations of the inbox, archived and pinned ones included, whose activity is at or after `floor`; the latest
+    /// first, equal times by the higher id first; those after `after`.
+    async fn active_since(
+        &self,
+        user: UserId,
+        floor: Timestamp,
+        after: Option<ActivityPosition>,
+        limit: usize,
+    ) -> Result<Vec<InboxRow>, StoreError>;
+
+    /// What the user has set for a conversation that they are a member of; the defaults if they never did.
+    async fn settings(&self, user: UserId, conversation: ConversationId) -> Result<Settings, StoreError>;
+
+    /// Changes the settings atomically, with the note, and gives them back as they are now. Concurrent changes of
+    /// different settings all stay. Does not list the conversation; its row has them once it is listed. Idempotent (the
+    /// note is written each time).
+    async fn change_settings(
+        &self,
+        user: UserId,
+        conversation: ConversationId,
+        change: SettingsChange,
+        note: AccountNote,
+    ) -> Result<(Settings, AccountEntry), StoreError>;
+
+    /// Entries of the account log after `after` in order, at most `limit`. `None` when entries after `after` have been
+    /// dropped for the length of the log (`ACCOUNT_LOG_ENTRIES_MAX`), or `after` is past its end.
+    ///
+    /// Entries appear in the order of their `seq`: whoever has read up to one never finds an earlier one later.
+    async fn account_log(
+        &self,
+        user: UserId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Option<Vec<AccountEntry>>, StoreError>;
+
+    /// The seq of the newest entry of the account log; 0 when it has none.
+    async fn account_head(&self, user: UserId) -> Result<u64, StoreError>;
+}
+
+/// Where a page of the inbox ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InboxPosition {
+    pub pinned: bool,
+    pub activity: ActivityPosition,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ActivityPosition {
+    pub at: Timestamp,
+    pub conversation: ConversationId,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InboxRow {
+    pub conversation: ConversationId,
+    pub settings: Settings,
+    /// When the newest message was sent, or the conversation made.
+    pub activity_at: Timestamp,
+}
+
+impl InboxRow {
+    pub const fn activity(&self) -> ActivityPosition {
+        ActivityPosition { at: self.activity_at, conversation: self.conversation }
+    }
+
+    pub const fn position(&self) -> InboxPosition {
+        InboxPosition { pinned: self.settings.pinned, activity: self.activity() }
+    }
+}

@@ -1,0 +1,74 @@
+//! Passwords and tokens.
+
+use async_trait::async_trait;
+use godwit_protocol::{DeviceId, Timestamp, UserId};
+use thiserror::Error;
+
+use crate::model::Password;
+
+/// Slow on purpose, and bounded: only so many run at once, the others wait.
+#[async_trait]
+pub trait PasswordHasher: Send + Sync + std::fmt::Debug {
+    async fn hash(&self, password: Password) -> Result<String, HashError>;
+
+    /// Whether the password is the one. With no hash it takes as long as with one and says no, so that the time does not
+    /// tell which users exist.
+    async fn verify(&self, password: Password, hash: Option<String>) -> Result<bool, HashError>;
+}
+
+#[derive(Debug, Error)]
+#[error("the password could not be hashed: {0}")]
+pub struct HashError(pub String);
+
+/// Signs and checks tokens. It knows keys and formats; whether a session still exists is for the domain to say.
+pub trait TokenCodec: Send + Sync + std::fmt::Debug {
+    fn sign_access(&self, claims: AccessClaims) -> String;
+
+    fn sign_refresh(&self, claims: RefreshClaims) -> String;
+
+    /// Checks an access token of this server, or a token of the embedding application.
+    fn verify(&self, token: &str, now: Timestamp) -> Result<VerifiedToken, TokenError>;
+
+    fn verify_refresh(&self, token: &str, now: Timestamp) -> Result<RefreshClaims, TokenError>;
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VerifiedToken {
+    Own(AccessClaims),
+    Application(ApplicationClaims),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccessClaims {
+    pub user_id: UserId,
+    pub device_id: DeviceId,
+    pub expires_at: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefreshClaims {
+    pub device_id: DeviceId,
+    pub generation: u32,
+    pub expires_at: Timestamp,
+}
+
+/// What the embedding application says about its user. Not yet checked for form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApplicationClaims {
+    pub subject: String,
+    pub handle: Option<String>,
+    pub display_name: Option<String>,
+    pub avatar: Option<String>,
+    /// Tells the devices of the user apart; users with one device need none.
+    pub device: Option<String>,
+    pub issued_at: Option<Timestamp>,
+    pub expires_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum TokenError {
+    #[error("the token is not valid")]
+    Invalid,
+    #[error("the token has expired")]
+    Expired,
+}

@@ -1,0 +1,122 @@
+//! Who is online, when they were last seen, and who is typing.
+
+use std::sync::Arc;
+
+use godwit_protocol::limits::TYPING_TTL_MS;
+use godwit_protocol::people::Presence as WirePresence;
+use godwit_protocol::socket::{Event, PresenceEvent, TypingEvent};
+use godwit_protocol::{ConversationId, UserId};
+use thiserror::Error;
+
+use crate::conversations::{AccessError, Conversations};
+use crate::model::{Kind, User};
+use crate::ports::{Clock, Delivery, Store, StoreError, UpdateUser, UserChange};
+
+#[derive(Debug)]
+pub struct Presence {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) conversations: Arc<Conversations>,
+    pub(crate) delivery: Arc<dyn Delivery>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+#[derive(Debug, Error)]
+pub enum TypingError {
+    #[error("no such conversation")]
+    NotFound,
+    #[error("one of you has blocked the other")]
+    Blocked,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<AccessError> for TypingError {
+    fn from(error: AccessError) -> Self {
+        match error {
+            AccessError::NotFound => Self::NotFound,
+            AccessError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+impl Presence {
+    /// A socket of the user has opened.
+    pub async fn came_online(&self, user: UserId) -> Result<(), StoreError> {
+        if let Some(user) = self.store.user(user).await? {
+            self.tell(&user);
+        }
+        Ok(())
+    }
+
+    /// A socket of the user has closed. If it was the last one they are offline now.
+    pub async fn went_offline(&self, user: UserId) -> Result<(), StoreError> {
+        if self.delivery.is_online(user) {
+            return Ok(());
+        }
+        let change = UserChange { last_seen_at: Some(self.clock.now()), ..UserChange::default() };
+        if let UpdateUser::Updated(user, _) = self.store.update_user(user, change, None).await? {
+            self.tell(&user);
+        }
+        Ok(())
+    }
+
+    /// Those of the users whom `by` may watch, with what can be seen of them now.
+    pub async fn visible(&self, by: UserId, users: &[UserId]) -> Result<Vec<PresenceEvent>, StoreError> {
+        let mut visible = Vec::with_capacity(users.len());
+        for user in self.store.users(users).await? {
+            if let Some(presence) = self.of(by, &user).await? {
+                visible.push(PresenceEvent { user_id: user.id, presence });
+            }
+        }
+        Ok(visible)
+    }
+
+    /// What `by` sees of a user: nothing where one has blocked the other or the user hides it.
+    pub(crate) async fn of(&self, by: UserId, user: &User) -> Result<Option<WirePresence>, StoreError> {
+        if !user.presence_visible || self.store.blocks_between(by, user.id).await? != (false, false) {
+            return Ok(None);
+        }
+        Ok(Some(WirePresence { online: self.delivery.is_online(user.id), last_seen_at: user.last_seen_at }))
+    }
+
+    /// The user has just hidden their presence, or shows it again.
+    pub(crate) fn visibility_changed(&self, user: &User) {
+        if user.presence_visible {
+            self.tell(user);
+        } else {
+            let presence = WirePresence { online: false, last_seen_at: None };
+            self.delivery.deliver_presence(PresenceEvent { user_id: user.id, presence });
+        }
+    }
+
+    /// Tells the other members. It is not stored.
+    pub async fn typing(
+        &self,
+        by: UserId,
+        conversation: ConversationId,
+        typing: bool,
+    ) -> Result<(), TypingError> {
+        let live = self.conversations.of_member(by, conversation).await?;
+        let (kind, members) = live.read(|state| (state.conversation.kind, state.member_ids()));
+        match kind {
+            Kind::Direct(pair)
+                if self.store.blocks_between(pair.low(), pair.high()).await? != (false, false) =>
+            {
+                return Err(TypingError::Blocked);
+            }
+            Kind::Direct(_) => {}
+        }
+        let others: Vec<UserId> = members.into_iter().filter(|member| *member != by).collect();
+        let event = TypingEvent { conversation_id: conversation, user_id: by, typing, ttl_ms: TYPING_TTL_MS };
+        self.delivery.deliver(&others, &Event::Typing(event));
+        Ok(())
+    }
+
+    fn tell(&self, user: &User) {
+        if user.presence_visible {
+            let presence =
+                WirePresence { online: self.delivery.is_online(user.id), last_seen_at: user.last_seen_at };
+            self.delivery.deliver_presence(PresenceEvent { user_id: user.id, presence });
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Sessions: who is asking, and with which device.
+
+use std::sync::Arc;
+
+use godwit_protocol::accounts::{Device as WireDevice, SignedIn, Tokens};
+use godwit_protocol::limits::DEVICES_PER_USER_MAX;
+use godwit_protocol::socket::CloseCode;
+use godwit_protocol::{DeviceId, Timestamp, UserId};
+use thiserror::Error;
+
+use crate::account_log::AccountLog;
+use crate::model::{
+    AccountChange, AccountNote, Avatar, Device, DeviceName, DisplayName, Handle, InvalidField, Session,
+    Subject, User,
+};
+use crate::ports::{
+    AccessClaims, ApplicationClaims, Clock, CreateDevice, CreateUser, Delivery, RefreshClaims, Rotation,
+    Store, StoreError, TokenCodec, TokenError, VerifiedToken,
+};
+
+/// The device key of users whose application does not tell devices apart.
+const ONLY_DEVICE: &str = "application";
+
+#[derive(Debug)]
+pub struct Sessions {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) account_log: Arc<AccountLog>,
+    pub(crate) delivery: Arc<dyn Delivery>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) tokens: Arc<dyn TokenCodec>,
+    pub(crate) lifetimes: Lifetimes,
+}
+
+/// How long tokens are good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lifetimes {
+    pub access_ms: i64,
+    pub refresh_ms: i64,
+}
+
+/// Who is asking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Principal {
+    pub user_id: UserId,
+    pub device_id: DeviceId,
+    /// When the token that proved it expires; never for tokens of the application that do not.
+    pub expires_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Error)]
+pub enum AuthError {
+    /// Malformed, tampered with, or of a session that has ended.
+    #[error("the token is not valid")]
+    Invalid,
+    #[error("the token has expired")]
+    Expired,
+    #[error("the account has been disabled")]
+    Disabled,
+    #[error("the refresh token was used before")]
+    Reused,
+    #[error("the user has as many devices as allowed")]
+    TooManyDevices,
+    /// The application says something about its user that is not allowed.
+    #[error("the token of the application: {0}")]
+    Claims(#[from] InvalidField),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<TokenError> for AuthError {
+    fn from(error: TokenError) -> Self {
+        match error {
+            TokenError::Invalid => Self::Invalid,
+            TokenError::Expired => Self::Expired,
+        }
+    }
+}
+
+impl Sessions {
+    /// Who is behind an access token. A user of the application is made on first sight.
+    pub async fn authenticate(&self, token: &str) -> Result<Principal, AuthError> {
+        match self.tokens.verify(token, self.clock.now())? {
+            VerifiedToken::Own(claims) => self.of_own_token(claims).await,
+            VerifiedToken::Application(claims) => self.of_application(claims).await,
+        }
+    }
+
+    /// A new device for a user who has proved who they are.
+    pub async fn start(&self, user: &User, name: DeviceName) -> Result<SignedIn, AuthError> {
+        let now = self.clock.now();
+        let session =
+            Session::Own { generation: 1, refresh_expires_at: now.plus_millis(self.lifetimes.refresh_ms) };
+        let device = self.add_device(user.id, name, session, now).await?;
+        let tokens = self.tokens_of(&device, now)?;
+        Ok(SignedIn { user: user.to_me(), device: device.to_wire(device.id), tokens })
+    }
+
+    /// New tokens for a refresh token. One that was used before is in the wrong hands: the session ends.
+    pub async fn refresh(&self, refresh_token: &str) -> Result<Tokens, AuthError> {
+        let now = self.clock.now();
+        let claims = self.tokens.verify_refresh(refresh_token, now)?;
+        let expires_at = now.plus_millis(self.lifetimes.refresh_ms);
+        match self.store.rotate_session(claims.device_id, claims.generation, expires_at, now).await? {
+            Rotation::Rotated(device) => self.tokens_of(&device, now),
+            Rotation::NotFound => Err(AuthError::Invalid),
+            Rotation::Reused(device) => {
+                tracing::warn!(user = %device.user_id, device = %device.id, "a refresh token was used twice");
+                self.end(device.user_id, device.id).await?;
+                Err(AuthError::Reused)
+            }
+        }
+    }
+
+    pub async fn devices(&self, by: Principal) -> Result<Vec<WireDevice>, StoreError> {
+        let devices = self.store.devices_of(by.user_id).await?;
+        Ok(devices.iter().filter(|d| d.revoked_at().is_none()).map(|d| d.to_wire(by.device_id)).collect())
+    }
+
+    pub async fn device(&self, by: Principal) -> Result<Option<WireDevice>, StoreError> {
+        Ok(self.store.device(by.device_id).await?.map(|device| device.to_wire(by.device_id)))
+    }
+
+    /// Ends the session of a device of the same user; false when there is none. Its sockets are closed when this returns.
+    pub async fn revoke(&self, by: Principal, id: DeviceId) -> Result<bool, StoreError> {
+        match self.store.device(id).await? {
+            Some(device) if device.user_id == by.user_id && device.revoked_at().is_none() => {
+                self.end(by.user_id, id).await?;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Ends all sessions of a user, but for one that may stay.
+    pub(crate) async fn end_all(&self, user: UserId, except: Option<DeviceId>) -> Result<(), StoreError> {
+        for device in self.store.devices_of(user).await? {
+            if Some(device.id) != except && device.revoked_at().is_none() {
+                self.end(user, device.id).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn end(&self, user_id: UserId, device: DeviceId) -> Result<(), StoreError> {
+        let note =
+            AccountNote { user_id, at: self.clock.now(), change: AccountChange::DeviceRemoved(device) };
+        let entry = self.store.remove_device(device, note).await?;
+        self.delivery.close_device(user_id, device, CloseCode::SignedOut);
+        if let Some(entry) = entry {
+            self.account_log.announce(&[(user_id, entry)]).await;
+        }
+        Ok(())
+    }
+
+    async fn of_own_token(&self, claims: AccessClaims) -> Result<Principal, AuthError> {
+        // Disabling a user ends their sessions, so a device that is there belongs to a user who may come in.
+        match self.store.device(claims.device_id).await? {
+            Some(device)
+                if device.user_id == claims.user_id && matches!(device.session, Session::Own { .. }) =>
+            {
+                Ok(Principal {
+                    user_id: claims.user_id,
+                    device_id: claims.device_id,
+                    expires_at: Some(claims.expires_at),
+                })
+            }
+            _ => Err(AuthError::Invalid),
+        }
+    }
+
+    async fn of_application(&self, claims: ApplicationClaims) -> Result<Principal, AuthError> {
+        let subject = Subject::parse(&claims.subject)?;
+        let user = match self.store.user_by_subject(&subject).await? {
+            Some(user) => user,
+            None => self.make_user(subject, &claims).await?,
+        };
+        if user.disabled_at.is_some() {
+            return Err(AuthError::Disabled);
+        }
+        let device_id = self.application_device(user.id, &claims).await?;
+        Ok(Principal { user_id: user.id, device_id, expires_at: claims.expires_at })
+    }
+
+    async fn make_user(&self, subject: Subject, claims: &ApplicationClaims) -> Result<User, AuthError> {
+        let id = UserId::new(self.store.ids().next());
+        let handle = claims.handle.as_deref().map(Handle::parse).transpose()?;
+        let mut user = User::new(id, handle.unwrap_or_else(|| Handle::for_id(id)), self.clock.now());
+        user.subject = Some(subject);
+        if let Some(name) = &claims.display_name {
+            user.display_name = DisplayName::parse(name)?;
+        }
+        user.avatar = claims.avatar.as_deref().map(Avatar::parse).transpose()?;
+        loop {
+            match self.store.create_user(user.clone()).await? {
+                CreateUser::Created => return Ok(user),
+                CreateUser::SubjectTaken(first) => return Ok(first),
+                // The application's names need not be unique here; the id is.
+                CreateUser::HandleTaken => user.handle = Handle::for_id(id),
+            }
+        }
+    }
+
+    async fn application_device(
+        &self,
+        user: UserId,
+        claims: &ApplicationClaims,
+    ) -> Result<DeviceId, AuthError> {
+        let key = claims.device.as_deref().unwrap_or(ONLY_DEVICE);
+        let name = DeviceName::parse(key)?;
+        let known = self.store.devices_of(user).await?.into_iter().find(
+            |device| matches!(&device.session, Session::Application { key: of_device, .. } if **of_device == *key),
+        );
+        if let Some(device) = known {
+            let refused = match device.revoked_at() {
+                None => return Ok(device.id),
+                // Only a token that was issued after the revocation brings the device back.
+                Some(revoked_at) => claims.issued_at.is_none_or(|issued_at| issued_at <= revoked_at),
+            };
+            if refused {
+                return Err(AuthError::Invalid);
+            }
+        }
+        let session = Session::Application { key: key.into(), revoked_at: None };
+        Ok(self.add_device(user, name, session, self.clock.now()).await?.id)
+    }
+
+    async fn add_device(
+        &self,
+        user_id: UserId,
+        name: DeviceName,
+        session: Session,
+        now: Timestamp,
+    ) -> Result<Device, AuthError> {
+        let id = DeviceId::new(self.store.ids().next());
+        let device = Device { id, user_id, name, created_at: now, last_active_at: now, session };
+        let note = AccountNote { user_id, at: now, change: AccountChange::DeviceAdded(id) };
+        match self.store.create_device(device.clone(), note, DEVICES_PER_USER_MAX).await? {
+            CreateDevice::Created(entry) => {
+                self.account_log.announce(&[(user_id, entry)]).await;
+                Ok(device)
+            }
+            CreateDevice::KeyTaken(first) => Ok(first),
+            CreateDevice::TooMany => Err(AuthError::TooManyDevices),
+        }
+    }
+
+    fn tokens_of(&self, device: &Device, now: Timestamp) -> Result<Tokens, AuthError> {
+        let Session::Own { generation, refresh_expires_at } = device.session else {
+            return Err(AuthError::Invalid);
+        };
+        let access_expires_at = now.plus_millis(self.lifetimes.access_ms);
+        Ok(Tokens {
+            access_token: self.tokens.sign_access(AccessClaims {
+                user_id: device.user_id,
+                device_id: device.id,
+                expires_at: access_expires_at,
+            }),
+            access_expires_at,
+            refresh_token: self.tokens.sign_refresh(RefreshClaims {
+                device_id: device.id,
+                generation,
+                expires_at: refresh_expires_at,
+            }),
+            refresh_expires_at,
+        })
+    }
+}

@@ -1,0 +1,106 @@
+//! What changed anywhere since a token.
+
+use std::sync::Arc;
+
+use godwit_protocol::sync::{AccountChange as WireChange, Gone, SyncPage};
+use godwit_protocol::{Timestamp, UserId};
+
+use crate::account_log::AccountLog;
+use crate::inbox::Inbox;
+use crate::ports::{ActivityPosition, Clock, InboxRow, Store, StoreError};
+
+/// A message gets its time a moment before it can be read. Looking back this far from the last sync finds those that
+/// were on their way then; no append takes longer.
+pub const SYNC_OVERLAP_MS: i64 = 60_000;
+
+#[derive(Debug)]
+pub struct Sync {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) account_log: Arc<AccountLog>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// Where a client is. The transport makes it opaque.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SyncToken {
+    /// The client has the account log up to here.
+    pub account_seq: u64,
+    /// The client has all activity before this time.
+    pub floor: Timestamp,
+    /// Set while a sync of several pages is under way: when it began, and where its next page begins.
+    pub under_way: Option<(Timestamp, ActivityPosition)>,
+}
+
+impl Sync {
+    /// Without a token everything is listed, in pages.
+    pub async fn since(
+        &self,
+        by: UserId,
+        token: Option<SyncToken>,
+        limit: usize,
+    ) -> Result<(SyncPage, SyncToken), StoreError> {
+        let now = self.clock.now();
+        let Some(token) = token else {
+            let start = self.start(by).await?;
+            return self.page(by, start, now, limit).await;
+        };
+        if self.store.account_log(by, token.account_seq, 1).await?.is_none() {
+            let start = self.start(by).await?;
+            return Ok((SyncPage { truncated: true, ..empty_page() }, start));
+        }
+        self.page(by, token, now, limit).await
+    }
+
+    /// Before everything that is listed, and at the end of the account log: what it says is in the lists too.
+    async fn start(&self, by: UserId) -> Result<SyncToken, StoreError> {
+        let account_seq = self.store.account_head(by).await?;
+        Ok(SyncToken { account_seq, floor: Timestamp::from_millis(0), under_way: None })
+    }
+
+    async fn page(
+        &self,
+        by: UserId,
+        token: SyncToken,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<(SyncPage, SyncToken), StoreError> {
+        let entries = self.store.account_log(by, token.account_seq, limit).await?.unwrap_or_default();
+        let (began_at, after) = match token.under_way {
+            Some((began_at, after)) => (began_at, Some(after)),
+            None => (now, None),
+        };
+        let rows = self.store.active_since(by, token.floor, after, limit).await?;
+        let more_rows = rows.len() == limit;
+        let mut page = SyncPage {
+            conversations: self.inbox.show(by, &rows).await?,
+            more: more_rows || entries.len() == limit,
+            ..empty_page()
+        };
+        for entry in &entries {
+            let Some(entry) = self.account_log.to_wire(by, entry).await? else { continue };
+            if let WireChange::ConversationGone { conversation_id, reason } = entry.change {
+                page.gone.push(Gone { conversation_id, reason, at: entry.at });
+            } else {
+                page.account.push(entry);
+            }
+        }
+        let next = SyncToken {
+            account_seq: entries.last().map_or(token.account_seq, |entry| entry.seq),
+            floor: if more_rows { token.floor } else { began_at.plus_millis(-SYNC_OVERLAP_MS) },
+            under_way: rows.last().filter(|_| more_rows).map(|row: &InboxRow| (began_at, row.activity())),
+        };
+        Ok((page, next))
+    }
+}
+
+fn empty_page() -> SyncPage {
+    SyncPage {
+        conversations: Vec::new(),
+        gone: Vec::new(),
+        account: Vec::new(),
+        token: String::new(),
+        more: false,
+        truncated: false,
+    }
+}
