@@ -1,0 +1,446 @@
+//! All sockets of this process.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use godwit_domain::ports::{Clock, Delivery};
+use godwit_protocol::socket::{CloseCode, Event, PresenceEvent, Reconnect};
+use godwit_protocol::{DeviceId, Timestamp, UserId};
+use metrics::{counter, gauge};
+use serde::Serialize;
+
+use crate::outgoing::Outgoing;
+use crate::socket::Socket;
+
+/// How often the hub looks after its sockets.
+const SWEEP_INTERVAL: Duration = Duration::from_millis(500);
+/// Sockets are spread over this many maps, so that those who deliver and those who connect do not wait for each other.
+const SHARDS: usize = 64;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HubConfig {
+    pub heartbeat_ms: u32,
+    pub sign_in_within_ms: u32,
+    /// Frames that may wait for one socket.
+    pub queue_frames_max: usize,
+    /// Bytes that may wait for one socket.
+    pub queue_bytes_max: usize,
+}
+
+#[derive(Debug)]
+pub struct Hub {
+    config: HubConfig,
+    clock: Arc<dyn Clock>,
+    started: Instant,
+    /// Milliseconds since the start, as of the last sweep: cheap enough to be read for every frame.
+    now_ms: AtomicU64,
+    next_id: AtomicU64,
+    all: Sharded<u64>,
+    by_user: Sharded<UserId>,
+    watchers: Sharded<UserId>,
+}
+
+impl Hub {
+    pub fn new(config: HubConfig, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            config,
+            clock,
+            started: Instant::now(),
+            now_ms: AtomicU64::new(0),
+            next_id: AtomicU64::new(1),
+            all: Sharded::new(),
+            by_user: Sharded::new(),
+            watchers: Sharded::new(),
+        }
+    }
+
+    pub const fn config(&self) -> &HubConfig {
+        &self.config
+    }
+
+    /// A socket has opened. It must be signed in within the time that the config gives.
+    pub fn open(&self) -> Arc<Socket> {
+        let outgoing = Outgoing::new(self.config.queue_frames_max, self.config.queue_bytes_max);
+        let sign_in_by = self.clock.now().plus_millis(i64::from(self.config.sign_in_within_ms));
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let socket = Arc::new(Socket::new(id, outgoing, sign_in_by, self.now_ms.load(Ordering::Relaxed)));
+        self.all.add(id, &socket);
+        socket
+    }
+
+    /// The socket belongs to a device from now on, until the token expires. Signing in again with a fresh token of the
+    /// same device extends it; false when the socket is another device's.
+    pub fn sign_in(
+        &self,
+        socket: &Arc<Socket>,
+        user: UserId,
+        device: DeviceId,
+        expires_at: Option<Timestamp>,
+    ) -> bool {
+        let first = socket.owner().is_none();
+        if !socket.set_owner(user, device) {
+            return false;
+        }
+        socket.set_deadline(expires_at);
+        if first {
+            self.by_user.add(user, socket);
+        }
+        true
+    }
+
+    /// The socket has closed.
+    pub fn forget(&self, socket: &Socket) {
+        self.all.remove(socket.id, socket);
+        if let Some((user, _)) = socket.owner() {
+            self.by_user.remove(user, socket);
+        }
+        for watched in socket.watch(Vec::new()) {
+            self.watchers.remove(watched, socket);
+        }
+    }
+
+    /// Something came from the client.
+    pub fn heard(&self, socket: &Socket) {
+        socket.heard_at(self.now_ms.load(Ordering::Relaxed));
+    }
+
+    /// Replaces the users whose presence a socket is told of.
+    pub fn watch(&self, socket: &Arc<Socket>, users: &[UserId]) {
+        for user in users {
+            self.watchers.add(*user, socket);
+        }
+        for before in socket.watch(users.to_vec()) {
+            if !users.contains(&before) {
+                self.watchers.remove(before, socket);
+            }
+        }
+    }
+
+    /// Looks after heartbeats and deadlines until the future is dropped. One for the whole server.
+    pub async fn run(&self) {
+        let mut ticks = tokio::time::interval(SWEEP_INTERVAL);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            self.sweep(self.started.elapsed());
+        }
+    }
+
+    /// Tells every socket to come back, each after a different time within `spread`, and closes it.
+    pub fn restart(&self, spread: Duration) {
+        let spread_ms = u64::try_from(spread.as_millis()).unwrap_or(u64::MAX).max(1);
+        self.all.for_each(|socket| {
+            // Neighbouring numbers land far apart, which is all that is needed of randomness here.
+            let after_ms = (socket.id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % spread_ms;
+            let event = Event::Reconnect(Reconnect { after_ms: u32::try_from(after_ms).unwrap_or(u32::MAX) });
+            if let Some(frame) = encode(&event) {
+                socket.outgoing.finish(frame, CloseCode::ServiceRestart);
+            }
+        });
+    }
+
+    pub fn open_sockets(&self) -> usize {
+        self.all.len()
+    }
+
+    fn sweep(&self, elapsed: Duration) {
+        let now_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+        self.now_ms.store(now_ms, Ordering::Relaxed);
+        let now = self.clock.now();
+        let (mut open, mut signed_in, mut queued) = (0_usize, 0_usize, 0_usize);
+        self.all.for_each(|socket| {
+            socket.sweep(now, now_ms, u64::from(self.config.heartbeat_ms));
+            open += 1;
+            signed_in += usize::from(socket.owner().is_some());
+            queued += socket.outgoing.queued_bytes();
+        });
+        gauge!("godwit_sockets", "state" => "signed_in").set(signed_in as f64);
+        gauge!("godwit_sockets", "state" => "anonymous").set((open - signed_in) as f64);
+        gauge!("godwit_socket_queue_bytes").set(queued as f64);
+    }
+}
+
+impl Delivery for Hub {
+    fn deliver(&self, to: &[UserId], event: &Event) {
+        // Written once, and only if somebody is there to read it.
+        let mut frame: Option<Bytes> = None;
+        let mut delivered = 0;
+        for user in to {
+            self.by_user.with(*user, |socket| {
+                if frame.is_none() {
+                    frame = encode(event);
+                }
+                if let Some(frame) = &frame {
+                    delivered += u64::from(socket.outgoing.push(frame.clone()));
+                }
+            });
+        }
+        counter!("godwit_deliveries_total").increment(delivered);
+    }
+
+    fn deliver_presence(&self, event: PresenceEvent) {
+        if let Some(frame) = encode(&Event::Presence(event)) {
+            self.watchers.with(event.user_id, |socket| {
+                socket.outgoing.push(frame.clone());
+            });
+        }
+    }
+
+    fn stop_watching(&self, watcher: UserId, watched: UserId) {
+        self.by_user.with(watcher, |socket| {
+            socket.stop_watching(watched);
+            self.watchers.remove(watched, socket);
+        });
+    }
+
+    fn close_device(&self, user: UserId, device: DeviceId, code: CloseCode) {
+        self.by_user.with(user, |socket| {
+            if socket.owner() == Some((user, device)) {
+                socket.outgoing.close(code);
+            }
+        });
+    }
+
+    fn close_user(&self, user: UserId, code: CloseCode) {
+        self.by_user.with(user, |socket| socket.outgoing.close(code));
+    }
+
+    fn is_online(&self, user: UserId) -> bool {
+        self.by_user.contains(user)
+    }
+}
+
+fn encode<T: Serialize>(value: &T) -> Option<Bytes> {
+    serde_json::to_vec(value)
+        .inspect_err(|error| tracing::error!(%error, "an event could not be written"))
+        .ok()
+        .map(Bytes::from)
+}
+
+type Shard<K> = HashMap<K, Vec<Arc<Socket>>>;
+
+/// A map from a key to sockets, in parts that are locked on their own.
+#[derive(Debug)]
+struct Sharded<K> {
+    shards: Vec<RwLock<Shard<K>>>,
+}
+
+impl<K: Copy + Eq + Hash + ShardKey> Sharded<K> {
+    fn new() -> Self {
+        Self { shards: (0..SHARDS).map(|_| RwLock::default()).collect() }
+    }
+
+    fn add(&self, key: K, socket: &Arc<Socket>) {
+        let mut shard = self.write(key);
+        let sockets = shard.entry(key).or_default();
+        if !sockets.iter().any(|other| other.id == socket.id) {
+            sockets.push(socket.clone());
+        }
+    }
+
+    fn remove(&self, key: K, socket: &Socket) {
+        let mut shard = self.write(key);
+        if let Some(sockets) = shard.get_mut(&key) {
+            sockets.retain(|other| other.id != socket.id);
+            if sockets.is_empty() {
+                shard.remove(&key);
+            }
+        }
+    }
+
+    fn with(&self, key: K, mut act: impl FnMut(&Arc<Socket>)) {
+        for socket in self.read(key).get(&key).into_iter().flatten() {
+            act(socket);
+        }
+    }
+
+    fn contains(&self, key: K) -> bool {
+        self.read(key).contains_key(&key)
+    }
+
+    fn for_each(&self, mut act: impl FnMut(&Arc<Socket>)) {
+        for shard in &self.shards {
+            for socket in shard.read().unwrap_or_else(PoisonError::into_inner).values().flatten() {
+                act(socket);
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.shards.iter().map(|s| s.read().unwrap_or_else(PoisonError::into_inner).len()).sum()
+    }
+
+    fn read(&self, key: K) -> RwLockReadGuard<'_, Shard<K>> {
+        self.shards[key.shard()].read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, key: K) -> RwLockWriteGuard<'_, Shard<K>> {
+        self.shards[key.shard()].write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+trait ShardKey {
+    fn number(&self) -> u64;
+
+    /// Ids made in different milliseconds end in the same bits, so they are mixed first.
+    fn shard(&self) -> usize {
+        (self.number().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SHARDS.ilog2())) as usize
+    }
+}
+
+impl ShardKey for u64 {
+    fn number(&self) -> u64 {
+        *self
+    }
+}
+
+impl ShardKey for UserId {
+    fn number(&self) -> u64 {
+        self.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicI64;
+
+    use godwit_protocol::people::Presence;
+
+    use super::*;
+    use crate::outgoing::Step;
+
+    #[derive(Debug, Default)]
+    struct SetClock(AtomicI64);
+
+    impl Clock for SetClock {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_millis(self.0.load(Ordering::Relaxed))
+        }
+    }
+
+    fn hub() -> (Arc<SetClock>, Hub) {
+        let clock = Arc::new(SetClock::default());
+        let config = HubConfig {
+            heartbeat_ms: 1_000,
+            sign_in_within_ms: 500,
+            queue_frames_max: 8,
+            queue_bytes_max: 4_096,
+        };
+        (clock.clone(), Hub::new(config, clock))
+    }
+
+    fn user(id: u64) -> UserId {
+        UserId::new(id)
+    }
+
+    fn signed_in(hub: &Hub, owner: u64, device: u64) -> Arc<Socket> {
+        let socket = hub.open();
+        assert!(hub.sign_in(&socket, user(owner), DeviceId::new(device), None));
+        socket
+    }
+
+    fn reconnect() -> Event {
+        Event::Reconnect(Reconnect { after_ms: 7 })
+    }
+
+    fn presence(of: u64) -> PresenceEvent {
+        PresenceEvent { user_id: user(of), presence: Presence { online: true, last_seen_at: None } }
+    }
+
+    async fn frames(socket: &Socket) -> usize {
+        // The ping makes sure that there is a step to take.
+        socket.outgoing.ping();
+        match socket.outgoing.next().await {
+            Step::Write { frames, .. } => frames.len(),
+            Step::Close(code) => panic!("closed with {code:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn an_event_reaches_every_socket_of_the_users_and_no_other() {
+        let (_, hub) = hub();
+        let (phone, laptop, other) = (signed_in(&hub, 1, 10), signed_in(&hub, 1, 11), signed_in(&hub, 2, 20));
+        let stranger = hub.open();
+        hub.deliver(&[user(1), user(3)], &reconnect());
+        assert_eq!((frames(&phone).await, frames(&laptop).await), (1, 1));
+        assert_eq!((frames(&other).await, frames(&stranger).await), (0, 0));
+        hub.forget(&phone);
+        assert!(hub.is_online(user(1)));
+        hub.forget(&laptop);
+        assert!(!hub.is_online(user(1)));
+        assert_eq!(hub.open_sockets(), 2);
+    }
+
+    #[tokio::test]
+    async fn closing_a_device_spares_the_others_of_the_user() {
+        let (_, hub) = hub();
+        let (phone, laptop) = (signed_in(&hub, 1, 10), signed_in(&hub, 1, 11));
+        hub.close_device(user(1), DeviceId::new(10), CloseCode::SignedOut);
+        hub.deliver(&[user(1)], &reconnect());
+        assert_eq!(phone.outgoing.next().await, Step::Close(CloseCode::SignedOut));
+        assert_eq!(frames(&laptop).await, 1);
+    }
+
+    #[tokio::test]
+    async fn a_socket_does_not_change_hands() {
+        let (_, hub) = hub();
+        let socket = signed_in(&hub, 1, 10);
+        assert!(hub.sign_in(&socket, user(1), DeviceId::new(10), None));
+        assert!(!hub.sign_in(&socket, user(2), DeviceId::new(20), None));
+        hub.deliver(&[user(1), user(2)], &reconnect());
+        assert_eq!(frames(&socket).await, 1);
+    }
+
+    #[tokio::test]
+    async fn presence_reaches_those_who_watch_until_they_stop() {
+        let (_, hub) = hub();
+        let watcher = signed_in(&hub, 1, 10);
+        hub.watch(&watcher, &[user(5), user(6)]);
+        hub.watch(&watcher, &[user(6), user(7)]);
+        for of in 5..8 {
+            hub.deliver_presence(presence(of));
+        }
+        assert_eq!(frames(&watcher).await, 2);
+        hub.stop_watching(user(1), user(6));
+        hub.deliver_presence(presence(6));
+        assert_eq!(frames(&watcher).await, 0);
+        hub.forget(&watcher);
+        assert!(!hub.watchers.contains(user(7)));
+    }
+
+    #[tokio::test]
+    async fn sockets_are_closed_for_want_of_a_sign_in_of_a_fresh_token_and_of_a_sign_of_life() {
+        let (clock, hub) = hub();
+        let (silent, anonymous, expiring) = (signed_in(&hub, 1, 10), hub.open(), hub.open());
+        hub.sign_in(&expiring, user(2), DeviceId::new(20), Some(Timestamp::from_millis(400)));
+        clock.0.store(400, Ordering::Relaxed);
+        hub.sweep(Duration::from_millis(400));
+        assert_eq!(expiring.outgoing.next().await, Step::Close(CloseCode::TokenExpired));
+        clock.0.store(500, Ordering::Relaxed);
+        hub.sweep(Duration::from_millis(500));
+        assert_eq!(anonymous.outgoing.next().await, Step::Close(CloseCode::SignInTimeout));
+        hub.sweep(Duration::from_millis(1_000));
+        assert_eq!(silent.outgoing.next().await, Step::Write { frames: vec![], ping: true });
+        hub.heard(&silent);
+        hub.sweep(Duration::from_millis(3_000));
+        assert_eq!(silent.outgoing.next().await, Step::Write { frames: vec![], ping: true });
+        hub.sweep(Duration::from_millis(3_001));
+        assert_eq!(silent.outgoing.next().await, Step::Close(CloseCode::HeartbeatTimeout));
+    }
+
+    #[tokio::test]
+    async fn a_restart_tells_everybody_to_come_back() {
+        let (_, hub) = hub();
+        let socket = signed_in(&hub, 1, 10);
+        hub.restart(Duration::from_secs(5));
+        let Step::Write { frames, .. } = socket.outgoing.next().await else {
+            panic!("there is a last frame")
+        };
+        assert!(frames[0].starts_with(b"{\"reconnect\""));
+        assert_eq!(socket.outgoing.next().await, Step::Close(CloseCode::ServiceRestart));
+    }
+}

@@ -1,0 +1,16 @@
+//! Open sockets, and how events reach them.
+//!
+//! - [`outgoing`]: the bounded queue of one socket
+//! - [`socket`]: one open socket as the rest of the server sees it
+//! - [`hub`]: all sockets of this process, and the [`Delivery`](godwit_domain::ports::Delivery) port on top of them
+//!
+//! Nothing here waits for a slow reader: a socket whose queue is full is closed, and its client resumes. Nothing here
+//! knows WebSockets either: frames are bytes, and the server writes them.
+
+pub mod hub;
+pub mod outgoing;
+pub mod socket;
+
+pub use hub::{Hub, HubConfig};
+pub use outgoing::{Outgoing, Step};
+pub use socket::Socket;

@@ -1,0 +1,232 @@
+//! The frames that wait for one socket.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use godwit_protocol::socket::CloseCode;
+use tokio::sync::Notify;
+
+/// A queue bounded in frames and in bytes. It is empty most of the time, and then holds no memory.
+#[derive(Debug)]
+pub struct Outgoing {
+    frames_max: usize,
+    bytes_max: usize,
+    state: Mutex<State>,
+    /// Wakes the one task that writes to the socket.
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    frames: Vec<Bytes>,
+    /// Of the frames that wait and of those that are being written.
+    bytes: usize,
+    ping: bool,
+    close: Option<Close>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Close {
+    code: CloseCode,
+    /// Whether the frames before it still go out.
+    after_frames: bool,
+}
+
+/// What the writer does next.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Writes these frames, and a ping if asked. Then tells [`Outgoing::written`].
+    Write {
+        frames: Vec<Bytes>,
+        ping: bool,
+    },
+    Close(CloseCode),
+}
+
+impl Outgoing {
+    pub fn new(frames_max: usize, bytes_max: usize) -> Self {
+        Self { frames_max, bytes_max, state: Mutex::default(), changed: Notify::new() }
+    }
+
+    /// Adds a frame. If there is no room the reader is too slow: everything is dropped and the socket closes. False when
+    /// the frame was not added.
+    pub fn push(&self, frame: Bytes) -> bool {
+        let mut state = self.lock();
+        if state.close.is_some() {
+            return false;
+        }
+        let fits = state.frames.len() < self.frames_max && state.bytes + frame.len() <= self.bytes_max;
+        if fits {
+            state.bytes += frame.len();
+            state.frames.push(frame);
+        } else {
+            metrics::counter!("godwit_slow_readers_total").increment(1);
+            state.stop(CloseCode::TooSlow);
+        }
+        drop(state);
+        self.changed.notify_one();
+        fits
+    }
+
+    pub fn ping(&self) {
+        self.lock().ping = true;
+        self.changed.notify_one();
+    }
+
+    /// Closes at once: nothing that still waits goes out.
+    pub fn close(&self, code: CloseCode) {
+        self.lock().stop(code);
+        self.changed.notify_one();
+    }
+
+    /// Closes after one last frame, and those before it.
+    pub fn finish(&self, last: Bytes, code: CloseCode) {
+        let mut state = self.lock();
+        if state.close.is_none() {
+            state.bytes += last.len();
+            state.frames.push(last);
+            state.close = Some(Close { code, after_frames: true });
+        }
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// What to do next, when there is something. For the one task that writes.
+    pub async fn next(&self) -> Step {
+        loop {
+            if let Some(step) = self.take() {
+                return step;
+            }
+            self.changed.notified().await;
+        }
+    }
+
+    /// The frames of a step are out of memory.
+    pub fn written(&self, bytes: usize) {
+        let mut state = self.lock();
+        state.bytes = state.bytes.saturating_sub(bytes);
+    }
+
+    /// Resolves when the socket must be closed whatever is being written. For the one task that writes.
+    pub async fn must_stop(&self) -> CloseCode {
+        loop {
+            if let Some(Close { code, after_frames: false }) = self.lock().close {
+                return code;
+            }
+            self.changed.notified().await;
+        }
+    }
+
+    /// Bytes that wait or are being written.
+    pub fn queued_bytes(&self) -> usize {
+        self.lock().bytes
+    }
+
+    fn take(&self) -> Option<Step> {
+        let mut state = self.lock();
+        match state.close {
+            Some(close) if !close.after_frames || state.frames.is_empty() => Some(Step::Close(close.code)),
+            _ if state.frames.is_empty() && !state.ping => None,
+            _ => Some(Step::Write {
+                frames: std::mem::take(&mut state.frames),
+                ping: std::mem::take(&mut state.ping),
+            }),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn stop(&mut self, code: CloseCode) {
+        if self.close.is_none_or(|close| close.after_frames) {
+            self.close = Some(Close { code, after_frames: false });
+        }
+        self.frames = Vec::new();
+        self.bytes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(size: usize) -> Bytes {
+        Bytes::from(vec![b'x'; size])
+    }
+
+    #[tokio::test]
+    async fn frames_come_out_in_order_and_together() {
+        let outgoing = Outgoing::new(10, 100);
+        for size in 1..4 {
+            assert!(outgoing.push(frame(size)));
+        }
+        assert_eq!(
+            outgoing.next().await,
+            Step::Write { frames: vec![frame(1), frame(2), frame(3)], ping: false }
+        );
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_is_too_slow_is_closed_and_costs_no_more_memory() {
+        let outgoing = Outgoing::new(10, 100);
+        assert!(outgoing.push(frame(60)));
+        let Step::Write { frames, .. } = outgoing.next().await else { panic!("there is a frame") };
+        assert!(!outgoing.push(frame(60)), "what is being written counts too");
+        assert_eq!(outgoing.next().await, Step::Close(CloseCode::TooSlow));
+        assert!(!outgoing.push(frame(1)));
+        assert_eq!(outgoing.queued_bytes(), 0);
+        drop(frames);
+
+        let by_count = Outgoing::new(2, 1_000);
+        assert!(by_count.push(frame(1)) && by_count.push(frame(1)) && !by_count.push(frame(1)));
+    }
+
+    #[tokio::test]
+    async fn what_was_written_makes_room() {
+        let outgoing = Outgoing::new(10, 100);
+        for _ in 0..5 {
+            assert!(outgoing.push(frame(90)));
+            outgoing.next().await;
+            outgoing.written(90);
+        }
+    }
+
+    #[tokio::test]
+    async fn closing_drops_what_waits_and_finishing_does_not() {
+        let closed = Outgoing::new(10, 100);
+        closed.push(frame(1));
+        closed.close(CloseCode::SignedOut);
+        assert_eq!(closed.must_stop().await, CloseCode::SignedOut);
+        assert_eq!(closed.next().await, Step::Close(CloseCode::SignedOut));
+
+        let finished = Outgoing::new(10, 100);
+        finished.push(frame(1));
+        finished.finish(frame(2), CloseCode::ServiceRestart);
+        assert!(!finished.push(frame(3)));
+        assert_eq!(finished.next().await, Step::Write { frames: vec![frame(1), frame(2)], ping: false });
+        assert_eq!(finished.next().await, Step::Close(CloseCode::ServiceRestart));
+    }
+
+    #[tokio::test]
+    async fn a_session_that_ends_overrides_a_polite_close() {
+        let outgoing = Outgoing::new(10, 100);
+        outgoing.finish(frame(1), CloseCode::ServiceRestart);
+        outgoing.close(CloseCode::SignedOut);
+        assert_eq!(outgoing.next().await, Step::Close(CloseCode::SignedOut));
+    }
+
+    #[tokio::test]
+    async fn the_writer_is_woken() {
+        let outgoing = std::sync::Arc::new(Outgoing::new(10, 100));
+        let writer = tokio::spawn({
+            let outgoing = outgoing.clone();
+            async move { outgoing.next().await }
+        });
+        tokio::task::yield_now().await;
+        outgoing.ping();
+        assert_eq!(writer.await.unwrap(), Step::Write { frames: vec![], ping: true });
+    }
+}

@@ -1,0 +1,80 @@
+//! One open socket.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use godwit_protocol::socket::CloseCode;
+use godwit_protocol::{DeviceId, Timestamp, UserId};
+
+use crate::outgoing::Outgoing;
+
+/// A socket as the hub and its own task see it.
+#[derive(Debug)]
+pub struct Socket {
+    pub(crate) id: u64,
+    pub outgoing: Outgoing,
+    /// Who it belongs to, once it is signed in. It never changes hands.
+    owner: OnceLock<(UserId, DeviceId)>,
+    /// When it closes: for want of a sign-in first, then of a fresh token.
+    deadline_ms: AtomicI64,
+    /// By the hub's own clock, which only the sweep moves.
+    heard_ms: AtomicU64,
+    pinged_ms: AtomicU64,
+    pub(crate) watching: Mutex<Vec<UserId>>,
+}
+
+/// A deadline that never comes.
+const NEVER: i64 = i64::MAX;
+
+impl Socket {
+    pub(crate) fn new(id: u64, outgoing: Outgoing, sign_in_by: Timestamp, now_ms: u64) -> Self {
+        Self {
+            id,
+            outgoing,
+            owner: OnceLock::new(),
+            deadline_ms: AtomicI64::new(sign_in_by.as_millis()),
+            heard_ms: AtomicU64::new(now_ms),
+            pinged_ms: AtomicU64::new(now_ms),
+            watching: Mutex::default(),
+        }
+    }
+
+    pub fn owner(&self) -> Option<(UserId, DeviceId)> {
+        self.owner.get().copied()
+    }
+
+    /// False when the socket belongs to somebody else already.
+    pub(crate) fn set_owner(&self, user: UserId, device: DeviceId) -> bool {
+        *self.owner.get_or_init(|| (user, device)) == (user, device)
+    }
+
+    pub(crate) fn set_deadline(&self, at: Option<Timestamp>) {
+        self.deadline_ms.store(at.map_or(NEVER, Timestamp::as_millis), Ordering::Relaxed);
+    }
+
+    pub(crate) fn heard_at(&self, now_ms: u64) {
+        self.heard_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// Closes a socket whose time is over, and pings one whose turn it is.
+    pub(crate) fn sweep(&self, now: Timestamp, now_ms: u64, heartbeat_ms: u64) {
+        if now.as_millis() >= self.deadline_ms.load(Ordering::Relaxed) {
+            let signed_in = self.owner.get().is_some();
+            self.outgoing.close(if signed_in { CloseCode::TokenExpired } else { CloseCode::SignInTimeout });
+        } else if now_ms.saturating_sub(self.heard_ms.load(Ordering::Relaxed)) > 2 * heartbeat_ms {
+            self.outgoing.close(CloseCode::HeartbeatTimeout);
+        } else if now_ms.saturating_sub(self.pinged_ms.load(Ordering::Relaxed)) >= heartbeat_ms {
+            self.pinged_ms.store(now_ms, Ordering::Relaxed);
+            self.outgoing.ping();
+        }
+    }
+
+    /// Replaces whom it watches, and gives back whom it watched.
+    pub(crate) fn watch(&self, users: Vec<UserId>) -> Vec<UserId> {
+        std::mem::replace(&mut *self.watching.lock().unwrap_or_else(PoisonError::into_inner), users)
+    }
+
+    pub(crate) fn stop_watching(&self, user: UserId) {
+        self.watching.lock().unwrap_or_else(PoisonError::into_inner).retain(|watched| *watched != user);
+    }
+}
