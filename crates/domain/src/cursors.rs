@@ -64,8 +64,9 @@ impl Cursors {
         read: Option<Seq>,
     ) -> Result<MemberCursor, CursorError> {
         let live = self.conversations.of_member(by, conversation).await?;
-        let head = live.read(|state| state.head.seq);
-        if delivered.max(read) > Some(head) {
+        let furthest = delivered.max(read).unwrap_or_default();
+        let head = self.conversations.head_at_least(&live, furthest).await?;
+        if furthest > head {
             return Err(CursorError::AheadOfLog { head });
         }
         let target = Cursor {
@@ -149,11 +150,7 @@ impl Cursors {
         let Some(live) = self.conversations.get(conversation).await? else { return Ok(Vec::new()) };
         let (kind, members) = live.read(|state| (state.conversation.kind, state.member_ids()));
         match kind {
-            Kind::Direct(pair)
-                if self.store.blocks_between(pair.low(), pair.high()).await? != (false, false) =>
-            {
-                Ok(vec![user])
-            }
+            Kind::Direct(pair) if self.store.is_blocked(pair.low(), pair.high()).await? => Ok(vec![user]),
             Kind::Direct(_) => Ok(members),
         }
     }

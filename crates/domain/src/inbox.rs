@@ -141,7 +141,7 @@ impl Inbox {
         if peer.is_none() {
             return Err(InboxError::NoSuchUser);
         }
-        if self.store.blocks_between(by, other).await? != (false, false) {
+        if self.store.is_blocked(by, other).await? {
             return Err(InboxError::Blocked);
         }
         let id = ConversationId::new(self.store.ids().next());

@@ -73,7 +73,7 @@ impl Presence {
 
     /// What `by` sees of a user: nothing where one has blocked the other or the user hides it.
     pub(crate) async fn of(&self, by: UserId, user: &User) -> Result<Option<WirePresence>, StoreError> {
-        if !user.presence_visible || self.store.blocks_between(by, user.id).await? != (false, false) {
+        if !user.presence_visible || self.store.is_blocked(by, user.id).await? {
             return Ok(None);
         }
         Ok(Some(WirePresence { online: self.delivery.is_online(user.id), last_seen_at: user.last_seen_at }))
@@ -99,9 +99,7 @@ impl Presence {
         let live = self.conversations.of_member(by, conversation).await?;
         let (kind, members) = live.read(|state| (state.conversation.kind, state.member_ids()));
         match kind {
-            Kind::Direct(pair)
-                if self.store.blocks_between(pair.low(), pair.high()).await? != (false, false) =>
-            {
+            Kind::Direct(pair) if self.store.is_blocked(pair.low(), pair.high()).await? => {
                 return Err(TypingError::Blocked);
             }
             Kind::Direct(_) => {}

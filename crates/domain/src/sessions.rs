@@ -58,8 +58,6 @@ pub enum AuthError {
     Disabled,
     #[error("the refresh token was used before")]
     Reused,
-    #[error("the user has as many devices as allowed")]
-    TooManyDevices,
     /// The application says something about its user that is not allowed.
     #[error("the token of the application: {0}")]
     Claims(#[from] InvalidField),
@@ -234,13 +232,25 @@ impl Sessions {
         let id = DeviceId::new(self.store.ids().next());
         let device = Device { id, user_id, name, created_at: now, last_active_at: now, session };
         let note = AccountNote { user_id, at: now, change: AccountChange::DeviceAdded(id) };
-        match self.store.create_device(device.clone(), note, DEVICES_PER_USER_MAX).await? {
-            CreateDevice::Created(entry) => {
-                self.account_log.announce(&[(user_id, entry)]).await;
-                Ok(device)
+        loop {
+            match self.store.create_device(device.clone(), note, DEVICES_PER_USER_MAX).await? {
+                CreateDevice::Created(entry) => {
+                    self.account_log.announce(&[(user_id, entry)]).await;
+                    return Ok(device);
+                }
+                CreateDevice::KeyTaken(first) => return Ok(first),
+                // Refusing would lock out a user who has lost all their devices.
+                CreateDevice::TooMany => self.end_longest_inactive(user_id).await?,
             }
-            CreateDevice::KeyTaken(first) => Ok(first),
-            CreateDevice::TooMany => Err(AuthError::TooManyDevices),
+        }
+    }
+
+    async fn end_longest_inactive(&self, user: UserId) -> Result<(), StoreError> {
+        let devices = self.store.devices_of(user).await?;
+        let active = devices.iter().filter(|device| device.revoked_at().is_none());
+        match active.min_by_key(|device| device.last_active_at) {
+            Some(device) => self.end(user, device.id).await,
+            None => Ok(()),
         }
     }
 

@@ -66,8 +66,6 @@ error_codes! {
     PasswordsDisabled = "passwords_disabled",
     /// The handle belongs to somebody else.
     HandleTaken = "handle_taken",
-    /// The user has as many devices as allowed; revoke one.
-    TooManyDevices = "too_many_devices",
 
     // What is asked for
     /// It does not exist, or you may not see it.

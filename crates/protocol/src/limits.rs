@@ -32,7 +32,7 @@ pub const PASSWORD_BYTES_MAX: usize = 256;
 pub const DEVICE_NAME_CHARS_MAX: usize = 64;
 pub const AVATAR_BYTES_MAX: usize = 2_048;
 pub const PHONE_CHARS_MAX: usize = 16;
-/// Signed-in devices of one user. A further sign-in is refused until one is revoked.
+/// Signed-in devices of one user. A further sign-in signs out the one that was inactive longest.
 pub const DEVICES_PER_USER_MAX: usize = 50;
 /// Users that one user can block.
 pub const BLOCKS_PER_USER_MAX: usize = 10_000;

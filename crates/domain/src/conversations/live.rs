@@ -25,6 +25,21 @@ impl Live {
         self.id
     }
 
+    /// Takes what was loaded, unless it is older than what is here: both may have changed while it was loaded.
+    pub(crate) fn take_over(&self, mut loaded: ConversationState) {
+        self.write(|current| {
+            if loaded.head.seq < current.head.seq {
+                return;
+            }
+            for member in &mut loaded.members {
+                if let Some(known) = current.member(member.user_id) {
+                    member.cursor = member.cursor.advanced_by(known.cursor);
+                }
+            }
+            *current = loaded;
+        });
+    }
+
     pub fn read<R>(&self, look: impl FnOnce(&ConversationState) -> R) -> R {
         look(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }

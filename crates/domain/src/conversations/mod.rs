@@ -8,7 +8,7 @@ mod unsaved;
 
 use std::sync::Arc;
 
-use godwit_protocol::{ConversationId, UserId};
+use godwit_protocol::{ConversationId, Seq, UserId};
 use quick_cache::{DefaultHashBuilder, Lifecycle, UnitWeighter};
 use thiserror::Error;
 
@@ -70,11 +70,18 @@ impl Conversations {
         }
     }
 
+    /// Where the log ends. When that is before `seq`, the store is asked: another node may have gone on.
+    pub(crate) async fn head_at_least(&self, live: &Live, seq: Seq) -> Result<Seq, StoreError> {
+        if live.read(|state| state.head.seq) < seq {
+            self.reload(live).await?;
+        }
+        Ok(live.read(|state| state.head.seq))
+    }
+
     /// Takes the state from the store again, after somebody else has changed it.
     pub(crate) async fn reload(&self, live: &Live) -> Result<(), StoreError> {
-        if let Some(mut state) = self.store.load(live.id()).await? {
-            self.unsaved.apply_to(&mut state);
-            live.write(|current| *current = state);
+        if let Some(state) = self.store.load(live.id()).await? {
+            live.take_over(state);
         }
         Ok(())
     }

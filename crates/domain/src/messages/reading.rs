@@ -120,7 +120,7 @@ impl Reading {
         limit: usize,
     ) -> Result<LogPage, ReadError> {
         let live = self.conversations.of_member(by, conversation).await?;
-        let head = live.read(|state| state.head.seq);
+        let head = self.conversations.head_at_least(&live, after).await?;
         if after > head {
             // The client has seen what this log does not have, as after a restore from a backup.
             return Ok(LogPage {
@@ -133,10 +133,16 @@ impl Reading {
         }
         let entries = self.store.entries(conversation, after, limit).await?;
         let last = entries.last().map_or(after, |entry| entry.seq);
-        // Reading may have found entries that came after the look at the head.
-        let head = head.max(last);
+        // Reading may have found entries that came after the look at the head, and there may be more of them.
+        let (head, full) = (head.max(last), entries.len() == limit);
         let entries = live.read(|state| entries.iter().map(|entry| entry.to_wire(state)).collect());
-        Ok(LogPage { conversation_id: conversation, entries, head, more: last < head, truncated: false })
+        Ok(LogPage {
+            conversation_id: conversation,
+            entries,
+            head,
+            more: full || last < head,
+            truncated: false,
+        })
     }
 
     /// Who has received and read a message, and when.

@@ -232,7 +232,7 @@ impl Sending {
     /// append: whoever changes what it depends on, and then waits for the outbox to settle, can rely on it.
     async fn answer_refused_and_repeated(&self, live: &Live, batch: &mut Vec<Job>) -> Result<(), StoreError> {
         let blocked = match live.read(|state| state.conversation.kind) {
-            Kind::Direct(pair) => self.store.blocks_between(pair.low(), pair.high()).await? != (false, false),
+            Kind::Direct(pair) => self.store.is_blocked(pair.low(), pair.high()).await?,
         };
         let mut originals = Vec::with_capacity(batch.len());
         for job in batch.iter() {

@@ -170,6 +170,11 @@ pub trait BlockStore: Send + Sync {
     /// Whether `a` blocks `b`, and whether `b` blocks `a`.
     async fn blocks_between(&self, a: UserId, b: UserId) -> Result<(bool, bool), StoreError>;
 
+    /// Whether one of the two blocks the other.
+    async fn is_blocked(&self, a: UserId, b: UserId) -> Result<bool, StoreError> {
+        Ok(self.blocks_between(a, b).await? != (false, false))
+    }
+
     /// Whom a user blocks, in the order of ids, those after `after`.
     async fn blocked_by(
         &self,

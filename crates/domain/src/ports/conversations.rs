@@ -65,7 +65,8 @@ pub trait ConversationStore: Send + Sync {
     async fn move_cursors(&self, moves: &[CursorMove]) -> Result<Vec<(UserId, AccountEntry)>, StoreError>;
 
     /// When each of the users first had an entry delivered and read: the times of the first moves that reached it, those
-    /// of an [`Append`] included. One for each user, in the order asked.
+    /// of an [`Append`] included. One for each user, in the order asked. A user's own message they had when they sent it,
+    /// at [`Entry::at`]: so a store need not keep the moves that pass nothing else, which are most of those of senders.
     async fn receipts(
         &self,
         id: ConversationId,

@@ -1,0 +1,137 @@
+use godwit_domain::accounts::AccountError;
+use godwit_domain::sessions::AuthError;
+use godwit_protocol::accounts::{ChangePassword, SignIn, UpdateMe};
+use godwit_protocol::limits::DEVICES_PER_USER_MAX;
+use godwit_protocol::socket::CloseCode;
+use godwit_testkit::delivery::Delivered;
+
+use crate::stage::{LIFETIMES, Stage, registration};
+
+fn sign_in(handle: &str, password: &str) -> SignIn {
+    SignIn { handle: handle.into(), password: password.into(), device_name: None }
+}
+
+#[tokio::test]
+async fn handles_are_unique_whatever_their_case() {
+    let stage = Stage::new();
+    stage.app.accounts.register(registration("ada")).await.unwrap();
+    assert!(matches!(stage.app.accounts.register(registration("ADA")).await, Err(AccountError::HandleTaken)));
+    let bob = stage.app.accounts.register(registration("bob")).await.unwrap().user.id;
+    let rename = UpdateMe { handle: Some("Ada".into()), ..UpdateMe::default() };
+    assert!(matches!(stage.app.accounts.update_me(bob, rename).await, Err(AccountError::HandleTaken)));
+}
+
+#[tokio::test]
+async fn a_wrong_password_and_a_wrong_handle_look_the_same() {
+    let stage = Stage::new();
+    stage.user("ada").await;
+    for (handle, password) in [("ada", "wrong"), ("nobody", "password of ada"), ("not a handle", "x")] {
+        let refused = stage.app.accounts.sign_in(sign_in(handle, password)).await;
+        assert!(matches!(refused, Err(AccountError::WrongCredentials)), "{handle}");
+    }
+    stage.app.accounts.sign_in(sign_in("Ada", "password of ada")).await.unwrap();
+}
+
+#[tokio::test]
+async fn registration_can_be_closed() {
+    let stage = Stage::new();
+    let closed = stage.second_node();
+    assert!(matches!(
+        closed.accounts.register(registration("ada")).await,
+        Err(AccountError::RegistrationClosed)
+    ));
+}
+
+#[tokio::test]
+async fn a_refresh_token_works_once_and_using_it_again_ends_the_session() {
+    let stage = Stage::new();
+    let signed_in = stage.app.accounts.register(registration("ada")).await.unwrap();
+    let first = signed_in.tokens.refresh_token;
+    let second = stage.app.sessions.refresh(&first).await.unwrap();
+    let third = stage.app.sessions.refresh(&second.refresh_token).await.unwrap();
+    stage.app.sessions.authenticate(&third.access_token).await.unwrap();
+    assert!(matches!(stage.app.sessions.refresh(&first).await, Err(AuthError::Reused)));
+    assert!(matches!(stage.app.sessions.authenticate(&third.access_token).await, Err(AuthError::Invalid)));
+    assert!(matches!(stage.app.sessions.refresh(&third.refresh_token).await, Err(AuthError::Invalid)));
+    let closed = stage.delivery.take().into_iter().any(
+        |d| matches!(d, Delivered::DeviceClosed(_, device, CloseCode::SignedOut) if device == signed_in.device.id),
+    );
+    assert!(closed);
+}
+
+#[tokio::test]
+async fn of_two_who_use_a_refresh_token_at_once_one_wins_and_the_session_ends() {
+    let stage = Stage::new();
+    let signed_in = stage.app.accounts.register(registration("ada")).await.unwrap();
+    let token = signed_in.tokens.refresh_token;
+    let (a, b) = tokio::join!(stage.app.sessions.refresh(&token), stage.app.sessions.refresh(&token));
+    assert_eq!(usize::from(a.is_ok()) + usize::from(b.is_ok()), 1);
+    assert!(matches!(
+        stage.app.sessions.authenticate(&signed_in.tokens.access_token).await,
+        Err(AuthError::Invalid)
+    ));
+}
+
+#[tokio::test]
+async fn tokens_expire() {
+    let stage = Stage::new();
+    let tokens = stage.app.accounts.register(registration("ada")).await.unwrap().tokens;
+    stage.clock.advance_ms(LIFETIMES.access_ms);
+    assert!(matches!(stage.app.sessions.authenticate(&tokens.access_token).await, Err(AuthError::Expired)));
+    stage.clock.advance_ms(LIFETIMES.refresh_ms);
+    assert!(matches!(stage.app.sessions.refresh(&tokens.refresh_token).await, Err(AuthError::Expired)));
+}
+
+#[tokio::test]
+async fn a_new_password_ends_the_other_sessions() {
+    let stage = Stage::new();
+    let here = stage.app.accounts.register(registration("ada")).await.unwrap();
+    let there = stage.app.accounts.sign_in(sign_in("ada", "password of ada")).await.unwrap();
+    let by = stage.app.sessions.authenticate(&here.tokens.access_token).await.unwrap();
+    let wrong = ChangePassword { current_password: "wrong".into(), new_password: "a new password".into() };
+    assert!(matches!(
+        stage.app.accounts.change_password(by, wrong).await,
+        Err(AccountError::WrongCredentials)
+    ));
+    let change =
+        ChangePassword { current_password: "password of ada".into(), new_password: "a new password".into() };
+    stage.app.accounts.change_password(by, change).await.unwrap();
+    stage.app.sessions.authenticate(&here.tokens.access_token).await.unwrap();
+    assert!(stage.app.sessions.authenticate(&there.tokens.access_token).await.is_err());
+    stage.app.accounts.sign_in(sign_in("ada", "a new password")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_disabled_user_is_out_at_once_and_can_be_let_in_again() {
+    let stage = Stage::new();
+    let tokens = stage.app.accounts.register(registration("ada")).await.unwrap().tokens;
+    stage.app.accounts.set_disabled("ada", true).await.unwrap();
+    assert!(stage.app.sessions.authenticate(&tokens.access_token).await.is_err());
+    let refused = stage.app.accounts.sign_in(sign_in("ada", "password of ada")).await;
+    assert!(matches!(refused, Err(AccountError::Disabled)));
+    stage.app.accounts.set_disabled("ada", false).await.unwrap();
+    stage.app.accounts.sign_in(sign_in("ada", "password of ada")).await.unwrap();
+}
+
+#[tokio::test]
+async fn one_device_too_many_signs_out_the_one_that_was_inactive_longest() {
+    let stage = Stage::new();
+    let first = stage.app.accounts.register(registration("ada")).await.unwrap();
+    for _ in 0..DEVICES_PER_USER_MAX {
+        stage.clock.advance_ms(1);
+        stage.app.accounts.sign_in(sign_in("ada", "password of ada")).await.unwrap();
+    }
+    assert!(stage.app.sessions.authenticate(&first.tokens.access_token).await.is_err());
+}
+
+#[tokio::test]
+async fn nobody_can_revoke_a_device_of_somebody_else() {
+    let stage = Stage::new();
+    let ada = stage.app.accounts.register(registration("ada")).await.unwrap();
+    let bob = stage.app.accounts.register(registration("bob")).await.unwrap();
+    let by_bob = stage.app.sessions.authenticate(&bob.tokens.access_token).await.unwrap();
+    assert!(!stage.app.sessions.revoke(by_bob, ada.device.id).await.unwrap());
+    stage.app.sessions.authenticate(&ada.tokens.access_token).await.unwrap();
+    assert!(stage.app.sessions.revoke(by_bob, bob.device.id).await.unwrap());
+    assert!(stage.app.sessions.authenticate(&bob.tokens.access_token).await.is_err());
+}

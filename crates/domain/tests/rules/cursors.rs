@@ -1,0 +1,97 @@
+use godwit_domain::cursors::CursorError;
+use godwit_protocol::messages::MessageStatus;
+use godwit_protocol::{ConversationId, Seq, UserId};
+
+use crate::stage::{Stage, text};
+
+async fn send_three(stage: &Stage, ada: UserId, conversation: ConversationId) {
+    for i in 0..3 {
+        stage.app.sending.send(ada, conversation, text(&format!("m{i}"))).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn marks_move_the_status_of_messages_and_the_unread_count() {
+    let stage = Stage::new();
+    let (ada, bob, conversation) = stage.pair().await;
+    send_three(&stage, ada, conversation).await;
+    let seen_by_ada = async || {
+        let conversation = stage.app.inbox.conversation(ada, conversation).await.unwrap();
+        conversation.last_message.unwrap().status
+    };
+    let unread = async || stage.app.inbox.conversation(bob, conversation).await.unwrap().unread;
+    assert_eq!((seen_by_ada().await, unread().await), (MessageStatus::Sent, 3));
+    stage.app.cursors.advance(bob, conversation, Some(Seq::new(4)), None).await.unwrap();
+    assert_eq!((seen_by_ada().await, unread().await), (MessageStatus::Delivered, 3));
+    stage.app.cursors.advance(bob, conversation, None, Some(Seq::new(3))).await.unwrap();
+    assert_eq!((seen_by_ada().await, unread().await), (MessageStatus::Delivered, 1));
+    stage.app.cursors.advance(bob, conversation, None, Some(Seq::new(4))).await.unwrap();
+    assert_eq!((seen_by_ada().await, unread().await), (MessageStatus::Read, 0));
+}
+
+#[tokio::test]
+async fn marks_never_go_back_and_never_past_the_end() {
+    let stage = Stage::new();
+    let (ada, bob, conversation) = stage.pair().await;
+    send_three(&stage, ada, conversation).await;
+    let now = stage.app.cursors.advance(bob, conversation, None, Some(Seq::new(4))).await.unwrap();
+    assert_eq!((now.delivered, now.read), (Seq::new(4), Seq::new(4)), "what is read is delivered");
+    let again =
+        stage.app.cursors.advance(bob, conversation, Some(Seq::new(2)), Some(Seq::new(2))).await.unwrap();
+    assert_eq!(again, now);
+    let ahead = stage.app.cursors.advance(bob, conversation, Some(Seq::new(5)), None).await;
+    assert!(matches!(ahead, Err(CursorError::AheadOfLog { head }) if head == Seq::new(4)));
+}
+
+#[tokio::test]
+async fn sending_reads_up_to_the_own_message() {
+    let stage = Stage::new();
+    let (ada, bob, conversation) = stage.pair().await;
+    send_three(&stage, ada, conversation).await;
+    let before = stage.app.reading.message(ada, last_id(&stage, ada, conversation).await).await.unwrap();
+    stage.app.sending.send(bob, conversation, text("answer")).await.unwrap();
+    assert_eq!(stage.app.inbox.conversation(bob, conversation).await.unwrap().unread, 0);
+    assert_eq!(stage.app.reading.message(ada, before.id).await.unwrap().status, MessageStatus::Read);
+}
+
+#[tokio::test]
+async fn receipts_tell_when_also_before_the_move_is_written() {
+    let stage = Stage::new();
+    let (ada, bob, conversation) = stage.pair().await;
+    send_three(&stage, ada, conversation).await;
+    let id = last_id(&stage, ada, conversation).await;
+    stage.clock.advance_ms(5_000);
+    let delivered_at = stage.now();
+    stage.app.cursors.advance(bob, conversation, Some(Seq::new(4)), None).await.unwrap();
+    let receipts = stage.app.reading.receipts(ada, id).await.unwrap();
+    assert_eq!((receipts.receipts[0].user_id, receipts.receipts[0].delivered_at), (bob, Some(delivered_at)));
+    assert!(receipts.delivered_to_all && !receipts.read_by_all && receipts.receipts[0].read_at.is_none());
+    stage.app.cursors.flush().await.unwrap();
+    stage.clock.advance_ms(5_000);
+    let read_at = stage.now();
+    stage.app.cursors.advance(bob, conversation, None, Some(Seq::new(4))).await.unwrap();
+    stage.app.cursors.flush().await.unwrap();
+    let receipts = stage.app.reading.receipts(ada, id).await.unwrap();
+    assert_eq!(receipts.receipts[0].delivered_at, Some(delivered_at), "the first time stays");
+    assert_eq!(receipts.receipts[0].read_at, Some(read_at));
+}
+
+#[tokio::test]
+async fn many_moves_are_one_event_and_one_write() {
+    let stage = Stage::new();
+    let (ada, bob, conversation) = stage.pair().await;
+    send_three(&stage, ada, conversation).await;
+    stage.app.cursors.flush().await.unwrap();
+    stage.delivery.take();
+    for seq in 2..=4 {
+        stage.app.cursors.advance(bob, conversation, None, Some(Seq::new(seq))).await.unwrap();
+    }
+    stage.app.cursors.flush().await.unwrap();
+    assert_eq!(stage.delivery.events_for(ada).len(), 1);
+    let other_node = stage.second_node();
+    assert_eq!(other_node.inbox.conversation(bob, conversation).await.unwrap().unread, 0);
+}
+
+async fn last_id(stage: &Stage, user: UserId, conversation: ConversationId) -> godwit_protocol::MessageId {
+    stage.app.inbox.conversation(user, conversation).await.unwrap().last_message.unwrap().id
+}
