@@ -117,6 +117,17 @@ impl Outgoing {
         }
     }
 
+    /// Whether the socket must be closed whatever waits.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.lock().close, Some(Close { after_frames: false, .. }))
+    }
+
+    /// Whether more than half of the room is taken, so that what a client asks for next might not fit.
+    pub fn is_half_full(&self) -> bool {
+        let state = self.lock();
+        state.frames.len() > self.frames_max / 2 || state.bytes > self.bytes_max / 2
+    }
+
     /// Bytes that wait or are being written.
     pub fn queued_bytes(&self) -> usize {
         self.lock().bytes
@@ -185,6 +196,21 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn it_tells_when_half_of_the_room_is_taken() {
+        let outgoing = Outgoing::new(4, 100);
+        assert!(outgoing.push(frame(50)) && !outgoing.is_half_full());
+        assert!(outgoing.push(frame(1)) && outgoing.is_half_full());
+        outgoing.next().await;
+        assert!(outgoing.is_half_full(), "what is being written counts too");
+        outgoing.written(51);
+        assert!(!outgoing.is_half_full());
+        for _ in 0..3 {
+            outgoing.push(frame(1));
+        }
+        assert!(outgoing.is_half_full());
+    }
+
+    #[tokio::test]
     async fn what_was_written_makes_room() {
         let outgoing = Outgoing::new(10, 100);
         for _ in 0..5 {
@@ -198,14 +224,16 @@ mod tests {
     async fn closing_drops_what_waits_and_finishing_does_not() {
         let closed = Outgoing::new(10, 100);
         closed.push(frame(1));
+        assert!(!closed.is_closed());
         closed.close(CloseCode::SignedOut);
+        assert!(closed.is_closed());
         assert_eq!(closed.must_stop().await, CloseCode::SignedOut);
         assert_eq!(closed.next().await, Step::Close(CloseCode::SignedOut));
 
         let finished = Outgoing::new(10, 100);
         finished.push(frame(1));
         finished.finish(frame(2), CloseCode::ServiceRestart);
-        assert!(!finished.push(frame(3)));
+        assert!(!finished.push(frame(3)) && !finished.is_closed());
         assert_eq!(finished.next().await, Step::Write { frames: vec![frame(1), frame(2)], ping: false });
         assert_eq!(finished.next().await, Step::Close(CloseCode::ServiceRestart));
     }

@@ -72,7 +72,7 @@ impl Accounts {
         }
         let device_name = device_name(request.device_name.as_deref())?;
         let user = self.add(&request).await?;
-        Ok(self.sessions.start(&user, device_name).await?)
+        self.start_session(&user, device_name).await
     }
 
     /// Makes a user with a password. The operator may, also where registration is closed.
@@ -114,7 +114,7 @@ impl Accounts {
         if user.disabled_at.is_some() {
             return Err(AccountError::Disabled);
         }
-        Ok(self.sessions.start(&user, device_name).await?)
+        self.start_session(&user, device_name).await
     }
 
     pub async fn me(&self, by: UserId) -> Result<Me, AccountError> {
@@ -175,6 +175,19 @@ impl Accounts {
     /// For the operator: all users in the order of their ids, those after `after`.
     pub async fn list(&self, after: Option<UserId>, limit: usize) -> Result<Vec<User>, StoreError> {
         self.store.list_users(after, limit).await
+    }
+
+    /// A session for a user who has proved to be `user`. Comparing a password takes a while, and whoever disabled the user
+    /// or set another password meanwhile found no session to end. Now that there is one, look again.
+    async fn start_session(&self, user: &User, device_name: DeviceName) -> Result<SignedIn, AccountError> {
+        let signed_in = self.sessions.start(user, device_name).await?;
+        let refused = match self.store.user(user.id).await? {
+            Some(now) if now.disabled_at.is_some() => AccountError::Disabled,
+            Some(now) if now.password_hash == user.password_hash => return Ok(signed_in),
+            _ => AccountError::WrongCredentials,
+        };
+        self.sessions.end(user.id, signed_in.device.id).await?;
+        Err(refused)
     }
 
     async fn by_handle(&self, handle: &str) -> Result<User, AccountError> {

@@ -139,7 +139,7 @@ impl Sessions {
         Ok(())
     }
 
-    async fn end(&self, user_id: UserId, device: DeviceId) -> Result<(), StoreError> {
+    pub(crate) async fn end(&self, user_id: UserId, device: DeviceId) -> Result<(), StoreError> {
         let note =
             AccountNote { user_id, at: self.clock.now(), change: AccountChange::DeviceRemoved(device) };
         let entry = self.store.remove_device(device, note).await?;
@@ -168,6 +168,8 @@ impl Sessions {
 
     async fn of_application(&self, claims: ApplicationClaims) -> Result<Principal, AuthError> {
         let subject = Subject::parse(&claims.subject)?;
+        let device_key = claims.device.as_deref().unwrap_or(ONLY_DEVICE);
+        let device_name = DeviceName::parse(device_key)?;
         let user = match self.store.user_by_subject(&subject).await? {
             Some(user) => user,
             None => self.make_user(subject, &claims).await?,
@@ -175,7 +177,7 @@ impl Sessions {
         if user.disabled_at.is_some() {
             return Err(AuthError::Disabled);
         }
-        let device_id = self.application_device(user.id, &claims).await?;
+        let device_id = self.application_device(user.id, device_key, device_name, claims.issued_at).await?;
         Ok(Principal { user_id: user.id, device_id, expires_at: claims.expires_at })
     }
 
@@ -201,24 +203,22 @@ impl Sessions {
     async fn application_device(
         &self,
         user: UserId,
-        claims: &ApplicationClaims,
+        key: &str,
+        name: DeviceName,
+        issued_at: Option<Timestamp>,
     ) -> Result<DeviceId, AuthError> {
-        let key = claims.device.as_deref().unwrap_or(ONLY_DEVICE);
-        let name = DeviceName::parse(key)?;
         let known = self.store.devices_of(user).await?.into_iter().find(
             |device| matches!(&device.session, Session::Application { key: of_device, .. } if **of_device == *key),
         );
-        if let Some(device) = known {
-            let refused = match device.revoked_at() {
-                None => return Ok(device.id),
-                // Only a token that was issued after the revocation brings the device back.
-                Some(revoked_at) => claims.issued_at.is_none_or(|issued_at| issued_at <= revoked_at),
-            };
-            if refused {
-                return Err(AuthError::Invalid);
-            }
+        // Only a token that was issued after a revocation brings the device back, and then those from before stay void.
+        let tokens_after = known.as_ref().and_then(Device::tokens_after);
+        if tokens_after.is_some_and(|after| issued_at.is_none_or(|issued_at| issued_at <= after)) {
+            return Err(AuthError::Invalid);
         }
-        let session = Session::Application { key: key.into(), revoked_at: None };
+        if let Some(device) = known.filter(|device| device.revoked_at().is_none()) {
+            return Ok(device.id);
+        }
+        let session = Session::Application { key: key.into(), tokens_after, revoked_at: None };
         Ok(self.add_device(user, name, session, self.clock.now()).await?.id)
     }
 

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use godwit_protocol::conversations::Conversation;
+use godwit_protocol::limits::SYNC_PAGE_BYTES_MAX;
 use godwit_protocol::sync::{AccountChange as WireChange, Gone, SyncPage};
 use godwit_protocol::{Timestamp, UserId};
 
 use crate::account_log::AccountLog;
 use crate::inbox::Inbox;
+use crate::model::count_within;
 use crate::ports::{ActivityPosition, Clock, InboxRow, Store, StoreError};
 
 /// A message gets its time a moment before it can be read. Looking back this far from the last sync finds those that
@@ -70,13 +73,18 @@ impl Sync {
             Some((began_at, after)) => (began_at, Some(after)),
             None => (now, None),
         };
-        let rows = self.store.active_since(by, token.floor, after, limit).await?;
-        let more_rows = rows.len() == limit;
-        let mut page = SyncPage {
-            conversations: self.inbox.show(by, &rows).await?,
-            more: more_rows || entries.len() == limit,
-            ..empty_page()
-        };
+        let mut rows = self.store.active_since(by, token.floor, after, limit).await?;
+        let mut more_rows = rows.len() == limit;
+        let mut conversations = self.inbox.show(by, &rows).await?;
+        let fitting = count_within(SYNC_PAGE_BYTES_MAX, &conversations, size_bytes);
+        if let Some(first_left) = conversations.get(fitting) {
+            rows.truncate(
+                rows.iter().position(|row| row.conversation == first_left.id).unwrap_or(rows.len()),
+            );
+            conversations.truncate(fitting);
+            more_rows = true;
+        }
+        let mut page = SyncPage { conversations, more: more_rows || entries.len() == limit, ..empty_page() };
         for entry in &entries {
             let Some(entry) = self.account_log.to_wire(by, entry).await? else { continue };
             if let WireChange::ConversationGone { conversation_id, reason } = entry.change {
@@ -92,6 +100,16 @@ impl Sync {
         };
         Ok((page, next))
     }
+}
+
+/// What others chose of a conversation, in bytes.
+fn size_bytes(conversation: &Conversation) -> usize {
+    let Conversation { name, image, peer, last_message, .. } = conversation;
+    let peer = peer.as_ref().map_or(0, |peer| {
+        peer.handle.len() + peer.display_name.len() + peer.avatar.as_ref().map_or(0, String::len)
+    });
+    let preview = last_message.as_ref().map_or(0, |last| last.preview.len());
+    name.len() + image.as_ref().map_or(0, String::len) + peer + preview
 }
 
 fn empty_page() -> SyncPage {

@@ -6,7 +6,6 @@ macro_rules! error_codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
         /// What went wrong. A code never changes its meaning; new ones may be added.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
         pub enum ErrorCode {
             $($(#[doc = $doc])+ #[serde(rename = $text)] $name,)+
             /// A code that this version of the library does not know.
@@ -99,6 +98,21 @@ error_codes! {
     /// A fault of the server. It has been logged.
     Internal = "internal",
 }
+
+// Written by hand because the derive does not see the names that the macro gives.
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for ErrorCode {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        utoipa::openapi::schema::ObjectBuilder::new()
+            .schema_type(utoipa::openapi::schema::Type::String)
+            .enum_values(Some(Self::ALL.iter().map(|(code, _)| code.as_str())))
+            .description(Some("What went wrong. A code never changes its meaning; new ones may be added."))
+            .into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for ErrorCode {}
 
 impl std::fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

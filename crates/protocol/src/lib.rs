@@ -6,6 +6,7 @@
 //! - [`time`]: [`Timestamp`], milliseconds in memory and RFC 3339 on the wire
 //! - [`limits`]: every bound of the API, with its name and its unit
 //! - [`error`]: the stable error codes and the problem document
+//! - [`object`]: reads objects where serde would take arrays too
 //! - [`accounts`], [`people`], [`conversations`], [`messages`], [`sync`]: bodies of HTTP requests and responses
 //! - [`socket`]: commands, replies and events of the WebSocket, and its close codes
 //!
@@ -18,6 +19,7 @@ pub mod error;
 pub mod ids;
 pub mod limits;
 pub mod messages;
+pub mod object;
 pub mod people;
 pub mod socket;
 pub mod sync;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::conversations::ConversationKind;
+use crate::object::optional;
 use crate::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -35,7 +36,7 @@ pub struct SendMessage {
     pub kind: MessageKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
     pub media: Option<Media>,
     /// What happened, in a message of kind `system`: `app.` and then words of `a-z 0-9 _` joined by dots, such as
     /// `app.call.ended`. Other names are the server's own.

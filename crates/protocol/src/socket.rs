@@ -12,6 +12,7 @@ use crate::accounts::Device;
 use crate::conversations::{MemberCursor, MoveCursor};
 use crate::error::Problem;
 use crate::messages::{LogEntry, SendMessage};
+use crate::object::Object;
 use crate::people::Presence;
 use crate::sync::AccountEntry;
 use crate::{ConversationId, Seq, Timestamp, UserId};
@@ -43,7 +44,7 @@ macro_rules! commands {
 
             fn next_value<'de, A: MapAccess<'de>>(name: &str, map: &mut A) -> Result<Self, A::Error> {
                 match name {
-                    $($name => map.next_value().map(Self::$variant),)+
+                    $($name => map.next_value().map(|Object(body)| Self::$variant(body)),)+
                     _ => Err(de::Error::unknown_field(name, Self::NAMES)),
                 }
             }
@@ -388,6 +389,7 @@ mod tests {
             r#"{"id":1,"id":2,"ping":{}}"#,
             r#"{"id":1,"explode":{}}"#,
             r#"{"id":1,"ping":{"extra":1}}"#,
+            r#"{"id":1,"ping":[]}"#,
             r#"[1]"#,
         ] {
             assert!(parse(wrong).is_err(), "{wrong} was taken for a command");

@@ -7,12 +7,15 @@ use godwit_protocol::{MessageId, UserId};
 use tokio::sync::oneshot;
 
 use super::sending::{SendError, Sent};
-use crate::model::{ClientId, Forwarded, MessageBody};
+use crate::model::{ClientId, Forwarded, MessageBody, count_within};
 
 /// Sends of one conversation that wait to be appended. A further one is refused.
 pub(crate) const SENDS_WAITING_MAX: usize = 4_096;
 /// Messages in one append.
 pub(crate) const APPEND_MESSAGES_MAX: usize = 256;
+/// Content of the messages in one append, in bytes; one message it always has. What is appended together is delivered
+/// together, and must not be too much for the queue of a socket whose client reads well.
+pub(crate) const APPEND_BYTES_MAX: usize = 128 * 1024;
 
 pub(crate) type Answer = oneshot::Sender<Result<Sent, SendError>>;
 
@@ -73,7 +76,8 @@ impl Outbox {
             queue.draining = false;
             return None;
         }
-        let count = queue.jobs.len().min(APPEND_MESSAGES_MAX);
+        let count =
+            count_within(APPEND_BYTES_MAX, &queue.jobs, |job| job.body.size_bytes()).min(APPEND_MESSAGES_MAX);
         let batch = queue.jobs.drain(..count).collect();
         drop(queue);
         Some(merge_repeated(batch))
@@ -186,6 +190,20 @@ mod tests {
         }
         assert!(outbox.push(job(1, "one-too-many")).is_err());
         assert_eq!(outbox.take_batch().unwrap().len(), APPEND_MESSAGES_MAX);
+    }
+
+    #[test]
+    fn a_batch_of_large_messages_is_shorter() {
+        let outbox = Outbox::default();
+        for number in 0..3 {
+            let large = MessageBody::Text("x".repeat(APPEND_BYTES_MAX / 2).into());
+            outbox.push(Job { body: large, ..job(1, &format!("m{number}")) }).unwrap();
+        }
+        let huge = MessageBody::Text("x".repeat(APPEND_BYTES_MAX + 1).into());
+        outbox.push(Job { body: huge, ..job(1, "huge") }).unwrap();
+        let batches: Vec<usize> =
+            std::iter::from_fn(|| outbox.take_batch()).map(|batch| batch.len()).collect();
+        assert_eq!(batches, [2, 1, 1]);
     }
 
     #[tokio::test]

@@ -3,12 +3,13 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
+use godwit_protocol::limits::LOG_PAGE_BYTES_MAX;
 use godwit_protocol::messages::{LogPage, Message as WireMessage, MessagePage, Receipt, ReceiptList};
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 use thiserror::Error;
 
 use crate::conversations::{AccessError, Conversations, Live};
-use crate::model::{Entry, InvalidField};
+use crate::model::{Entry, InvalidField, count_within};
 use crate::ports::{MessageOrder, SeqRange, Store, StoreError};
 use crate::snowflake::IdGenerator;
 
@@ -131,10 +132,12 @@ impl Reading {
                 truncated: true,
             });
         }
-        let entries = self.store.entries(conversation, after, limit).await?;
+        let mut entries = self.store.entries(conversation, after, limit).await?;
+        let full = entries.len() == limit;
+        entries.truncate(count_within(LOG_PAGE_BYTES_MAX, &entries, Entry::size_bytes));
         let last = entries.last().map_or(after, |entry| entry.seq);
         // Reading may have found entries that came after the look at the head, and there may be more of them.
-        let (head, full) = (head.max(last), entries.len() == limit);
+        let head = head.max(last);
         let entries = live.read(|state| entries.iter().map(|entry| entry.to_wire(state)).collect());
         Ok(LogPage {
             conversation_id: conversation,

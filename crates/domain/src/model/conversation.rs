@@ -263,6 +263,11 @@ impl Entry {
         }
     }
 
+    /// Content, in bytes.
+    pub fn size_bytes(&self) -> usize {
+        self.message().map_or(0, |message| message.body.size_bytes())
+    }
+
     /// The entry as the wire has it; the status of a message is what `state` says.
     pub fn to_wire(&self, state: &ConversationState) -> messages::LogEntry {
         let change = match &self.change {

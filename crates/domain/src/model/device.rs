@@ -21,9 +21,9 @@ pub enum Session {
     /// With tokens of this server. Every refresh makes a new generation; a refresh token of an older one has been used
     /// before, so somebody else has it too.
     Own { generation: u32, refresh_expires_at: Timestamp },
-    /// With tokens of the embedding application. `key` tells the devices of one user apart. Tokens that were issued before
-    /// `revoked_at` are refused.
-    Application { key: Box<str>, revoked_at: Option<Timestamp> },
+    /// With tokens of the embedding application. `key` tells the devices of one user apart. A device that was revoked can
+    /// come back with a newer token; those that were not issued after `tokens_after`, the last revocation, stay refused.
+    Application { key: Box<str>, tokens_after: Option<Timestamp>, revoked_at: Option<Timestamp> },
 }
 
 impl Device {
@@ -31,6 +31,14 @@ impl Device {
         match self.session {
             Session::Own { .. } => None,
             Session::Application { revoked_at, .. } => revoked_at,
+        }
+    }
+
+    /// The last revocation: only tokens of the application that were issued after it are good.
+    pub fn tokens_after(&self) -> Option<Timestamp> {
+        match self.session {
+            Session::Own { .. } => None,
+            Session::Application { tokens_after, revoked_at, .. } => revoked_at.max(tokens_after),
         }
     }
 

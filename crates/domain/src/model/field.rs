@@ -71,6 +71,16 @@ pub fn page_limit(asked: Option<u16>) -> Result<usize, InvalidField> {
     }
 }
 
+/// How many of the items, from the first on, have no more than so many bytes together; one at least.
+pub(crate) fn count_within<T>(bytes_max: usize, items: &[T], size_bytes: impl Fn(&T) -> usize) -> usize {
+    let mut bytes = 0;
+    let within = items.iter().take_while(|item| {
+        bytes += size_bytes(item);
+        bytes <= bytes_max
+    });
+    within.count().max(1)
+}
+
 /// A point in time that lies ahead.
 pub(crate) fn future(
     field: &'static str,

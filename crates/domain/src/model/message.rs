@@ -170,6 +170,12 @@ impl MessageBody {
         }
     }
 
+    /// Text and references, in bytes.
+    pub fn size_bytes(&self) -> usize {
+        let media = self.media().map_or(0, Media::size_of_reference);
+        self.text().map_or(0, str::len) + self.event().map_or(0, str::len) + media
+    }
+
     /// The beginning of the text, on one line, for lists of conversations.
     pub fn preview(&self) -> Box<str> {
         let text = self.text().or_else(|| self.media().and_then(|m| m.name.as_deref())).unwrap_or_default();
@@ -218,6 +224,11 @@ impl Media {
             height: media.height,
             duration_ms: media.duration_ms,
         })
+    }
+
+    /// What the message itself carries, in bytes.
+    fn size_of_reference(&self) -> usize {
+        self.url.len() + self.content_type.len() + self.name.as_ref().map_or(0, |name| name.len())
     }
 
     pub fn to_wire(&self) -> wire::Media {

@@ -13,6 +13,7 @@ pub use conversation::{
     SettingsChange, UserPair,
 };
 pub use device::{Device, Session};
+pub(crate) use field::count_within;
 pub use field::{InvalidField, page_limit};
 pub use message::{ClientId, Draft, Forwarded, Media, Message, MessageBody};
 pub use user::{Avatar, DeviceName, DisplayName, Handle, Password, Phone, SearchPrefix, Subject, User};

@@ -89,6 +89,7 @@ impl UserChange {
 pub enum UpdateUser {
     Updated(User, Option<AccountEntry>),
     HandleTaken,
+    /// Said also when the handle is taken.
     NotFound,
 }
 

@@ -44,7 +44,8 @@ use crate::snowflake::IdGenerator;
 pub trait Store:
     UserStore + DeviceStore + BlockStore + ConversationStore + InboxStore + std::fmt::Debug
 {
-    /// Ids that no other node and no earlier run of this one has given out.
+    /// Ids that no other node and no earlier run of this one has given out. An id after which nothing was written counts
+    /// only while the store is open: it has left no trace.
     fn ids(&self) -> &IdGenerator;
 
     /// The key with which this installation signs its tokens. The first one ever offered stays, whoever offers another.

@@ -114,6 +114,25 @@ async fn a_disabled_user_is_out_at_once_and_can_be_let_in_again() {
 }
 
 #[tokio::test]
+async fn a_sign_in_does_not_outlive_what_happens_while_its_password_is_compared() {
+    let stage = Stage::new();
+    let here = stage.app.accounts.register(registration("ada")).await.unwrap();
+    let by = stage.app.sessions.authenticate(&here.tokens.access_token).await.unwrap();
+    let accounts = &stage.app.accounts;
+    let (refused, done) = tokio::join!(
+        accounts.sign_in(sign_in("ada", "password of ada")),
+        accounts.set_password("ada", "a new password")
+    );
+    assert!(matches!(refused, Err(AccountError::WrongCredentials)), "{refused:?}");
+    done.unwrap();
+    let (refused, done) =
+        tokio::join!(accounts.sign_in(sign_in("ada", "a new password")), accounts.set_disabled("ada", true));
+    assert!(matches!(refused, Err(AccountError::Disabled)), "{refused:?}");
+    done.unwrap();
+    assert_eq!(stage.app.sessions.devices(by).await.unwrap(), []);
+}
+
+#[tokio::test]
 async fn one_device_too_many_signs_out_the_one_that_was_inactive_longest() {
     let stage = Stage::new();
     let first = stage.app.accounts.register(registration("ada")).await.unwrap();

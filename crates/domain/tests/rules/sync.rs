@@ -1,5 +1,7 @@
 use godwit_domain::sync::{SYNC_OVERLAP_MS, SyncToken};
+use godwit_protocol::accounts::UpdateMe;
 use godwit_protocol::conversations::UpdateMembership;
+use godwit_protocol::limits::SYNC_PAGE_BYTES_MAX;
 use godwit_protocol::sync::{AccountChange, SyncPage};
 use godwit_protocol::{ConversationId, Seq, UserId};
 
@@ -50,6 +52,33 @@ async fn the_first_sync_lists_everything_in_pages_each_once() {
     assert!(pages.len() >= 3);
     conversations.reverse();
     assert_eq!(listed(&pages), conversations, "the latest activity first");
+}
+
+#[tokio::test]
+async fn a_page_that_would_be_too_large_is_shorter_and_the_next_one_goes_on() {
+    const PEERS: usize = 80;
+    let stage = Stage::new();
+    let ada = stage.user("ada").await;
+    let avatar = format!("https://media.example/{}", "x".repeat(2_000));
+    let mut conversations = Vec::new();
+    for number in 0..PEERS {
+        let other = stage.user(&format!("other{number}")).await;
+        let update = UpdateMe { avatar: Some(Some(avatar.clone())), ..UpdateMe::default() };
+        stage.app.accounts.update_me(other, update).await.unwrap();
+        let conversation = stage.app.inbox.open_direct(other, ada).await.unwrap().conversation.id;
+        stage.app.sending.send(other, conversation, text("hi")).await.unwrap();
+        stage.clock.advance_ms(1);
+        conversations.push(conversation);
+    }
+    let (pages, _) = sync_all(&stage, ada, None, 200).await;
+    assert!(pages.len() > 2);
+    for page in &pages {
+        let avatars =
+            page.conversations.iter().filter_map(|row| row.image.as_ref()).map(String::len).sum::<usize>();
+        assert!(avatars <= SYNC_PAGE_BYTES_MAX);
+    }
+    conversations.reverse();
+    assert_eq!(listed(&pages), conversations, "each once, the latest activity first");
 }
 
 #[tokio::test]
