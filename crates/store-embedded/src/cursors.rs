@@ -1,0 +1,128 @@
+//! Cursors, and the history of their moves.
+
+use godwit_domain::model::{AccountChange, AccountEntry, AccountNote, Cursor};
+use godwit_domain::ports::{CursorMove, ReceiptTimes, StoreError};
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
+
+use crate::engine::Direction;
+use crate::keys::{self, Mark};
+use crate::read::Read;
+use crate::records::{CursorRecord, MoveRecord, Record};
+use crate::txn::Txn;
+use crate::{account_log, history};
+
+/// Moves the cursors of members who received or read something.
+pub(crate) fn advance(
+    txn: &mut Txn<'_>,
+    moves: &[CursorMove],
+) -> Result<Vec<(UserId, AccountEntry)>, StoreError> {
+    let mut notes = Vec::new();
+    for by in moves {
+        let Some(advance) = advance_one(txn, by)? else { continue };
+        for passed in advance.passed() {
+            record(txn, by, &passed);
+        }
+        if advance.after.read > advance.before.read {
+            let change = AccountChange::ReadMoved(by.conversation);
+            let note = AccountNote { user_id: by.user_id, at: by.at, change };
+            notes.push((by.user_id, account_log::note(txn, note)?));
+        }
+    }
+    Ok(notes)
+}
+
+/// Moves the cursors of members who sent something. The log ended at `old_head`, and `appended` are the entries after it,
+/// with the senders of those that are messages.
+///
+/// Most of these moves pass nothing but the sender's own messages, and of these it is known anyway when their sender had
+/// them. So the history gets a row only for a move that passes something else: a send costs none as a rule, and
+/// [`receipts`] stays exact.
+pub(crate) fn advance_senders(
+    txn: &mut Txn<'_>,
+    moves: &[CursorMove],
+    old_head: Seq,
+    appended: &[(Seq, Option<UserId>)],
+) -> Result<(), StoreError> {
+    for by in moves {
+        let Some(advance) = advance_one(txn, by)? else { continue };
+        for passed in advance.passed() {
+            let is_other =
+                |(seq, sender): &(Seq, Option<UserId>)| passed.contains(*seq) && *sender != Some(by.user_id);
+            if passed.after < old_head || appended.iter().any(is_other) {
+                record(txn, by, &passed);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// When users had an entry: at the first moves that reached it, and their own messages when they sent them.
+pub(crate) fn receipts(
+    store: &impl Read,
+    id: ConversationId,
+    seq: Seq,
+    users: &[UserId],
+) -> Result<Vec<ReceiptTimes>, StoreError> {
+    let entry = history::entry(store, id, seq)?;
+    let sent =
+        entry.as_ref().and_then(|entry| entry.message().map(|message| (message.sender_id, entry.at())));
+    let first = |user_id, mark| -> Result<Option<Timestamp>, StoreError> {
+        let rows = store.page(&keys::moves_reaching(id, user_id, mark, seq), Direction::Forward, 1)?;
+        rows.first().map(|(key, value)| MoveRecord::decode(key, value).map(|record| record.0)).transpose()
+    };
+    let times = |&user_id: &UserId| {
+        let (delivered_at, read_at) = match sent {
+            Some((sender, at)) if sender == user_id => (Some(at), Some(at)),
+            _ => (first(user_id, Mark::Delivered)?, first(user_id, Mark::Read)?),
+        };
+        Ok(ReceiptTimes { user_id, delivered_at, read_at })
+    };
+    users.iter().map(times).collect()
+}
+
+/// A cursor before and after a move.
+struct Advance {
+    before: Cursor,
+    after: Cursor,
+}
+
+/// What a mark moved over: the entries after one and up to the other.
+struct Passed {
+    mark: Mark,
+    after: Seq,
+    up_to: Seq,
+}
+
+impl Advance {
+    fn passed(&self) -> impl Iterator<Item = Passed> {
+        let marks = [
+            Passed { mark: Mark::Delivered, after: self.before.delivered, up_to: self.after.delivered },
+            Passed { mark: Mark::Read, after: self.before.read, up_to: self.after.read },
+        ];
+        marks.into_iter().filter(|passed| passed.up_to > passed.after)
+    }
+}
+
+impl Passed {
+    fn contains(&self, seq: Seq) -> bool {
+        self.after < seq && seq <= self.up_to
+    }
+}
+
+/// `None` when the cursor is there already, or the user is not a member.
+fn advance_one(txn: &mut Txn<'_>, by: &CursorMove) -> Result<Option<Advance>, StoreError> {
+    let key = keys::cursor(by.conversation, by.user_id);
+    let record: Option<CursorRecord> = txn.record(&key)?;
+    let Some(before) = record.map(Cursor::from) else { return Ok(None) };
+    let after = before.advanced_by(by.cursor);
+    if after == before {
+        return Ok(None);
+    }
+    txn.put_record(key, &CursorRecord::from(after));
+    Ok(Some(Advance { before, after }))
+}
+
+fn record(txn: &mut Txn<'_>, by: &CursorMove, passed: &Passed) {
+    let key = keys::cursor_move(by.conversation, by.user_id, passed.mark, passed.up_to);
+    txn.put_record(key, &MoveRecord(by.at));
+}

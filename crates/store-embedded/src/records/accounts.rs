@@ -1,0 +1,227 @@
+//! Users, devices and the account log.
+
+use godwit_domain::model::{
+    AccountChange, AccountEntry, Avatar, Device, DeviceName, DisplayName, Handle, Phone, Session, Subject,
+    User,
+};
+use godwit_protocol::sync::GoneReason;
+use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
+
+use super::Record;
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct UserRecord {
+    handle: Box<str>,
+    display_name: Box<str>,
+    avatar: Option<Box<str>>,
+    phone: Option<Box<str>>,
+    subject: Option<Box<str>>,
+    password_hash: Option<String>,
+    presence_visible: bool,
+    last_seen_at: Option<Timestamp>,
+    disabled_at: Option<Timestamp>,
+    created_at: Timestamp,
+}
+
+impl Record for UserRecord {
+    const TABLE: &'static str = "users";
+}
+
+impl From<&User> for UserRecord {
+    fn from(user: &User) -> Self {
+        Self {
+            handle: (*user.handle).into(),
+            display_name: (*user.display_name).into(),
+            avatar: user.avatar.as_deref().map(Into::into),
+            phone: user.phone.as_deref().map(Into::into),
+            subject: user.subject.as_deref().map(Into::into),
+            password_hash: user.password_hash.clone(),
+            presence_visible: user.presence_visible,
+            last_seen_at: user.last_seen_at,
+            disabled_at: user.disabled_at,
+            created_at: user.created_at,
+        }
+    }
+}
+
+impl UserRecord {
+    pub(crate) fn into_user(self, id: UserId) -> User {
+        User {
+            id,
+            handle: Handle::from_stored(self.handle),
+            display_name: DisplayName::from_stored(self.display_name),
+            avatar: self.avatar.map(Avatar::from_stored),
+            phone: self.phone.map(Phone::from_stored),
+            subject: self.subject.map(Subject::from_stored),
+            password_hash: self.password_hash,
+            presence_visible: self.presence_visible,
+            last_seen_at: self.last_seen_at,
+            disabled_at: self.disabled_at,
+            created_at: self.created_at,
+        }
+    }
+}
+
+/// Whose a handle or a subject is.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct OwnerRecord(pub(crate) UserId);
+
+impl Record for OwnerRecord {
+    const TABLE: &'static str = "handles and subjects";
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct DeviceRecord {
+    user_id: UserId,
+    name: Box<str>,
+    created_at: Timestamp,
+    last_active_at: Timestamp,
+    session: SessionRecord,
+}
+
+#[derive(Serialize, Deserialize)]
+enum SessionRecord {
+    Own { generation: u32, refresh_expires_at: Timestamp },
+    Application { key: Box<str>, tokens_after: Option<Timestamp>, revoked_at: Option<Timestamp> },
+}
+
+impl Record for DeviceRecord {
+    const TABLE: &'static str = "devices";
+}
+
+impl From<&Device> for DeviceRecord {
+    fn from(device: &Device) -> Self {
+        let session = match &device.session {
+            Session::Own { generation, refresh_expires_at } => {
+                SessionRecord::Own { generation: *generation, refresh_expires_at: *refresh_expires_at }
+            }
+            Session::Application { key, tokens_after, revoked_at } => SessionRecord::Application {
+                key: key.clone(),
+                tokens_after: *tokens_after,
+                revoked_at: *revoked_at,
+            },
+        };
+        Self {
+            user_id: device.user_id,
+            name: (*device.name).into(),
+            created_at: device.created_at,
+            last_active_at: device.last_active_at,
+            session,
+        }
+    }
+}
+
+impl DeviceRecord {
+    pub(crate) fn into_device(self, id: DeviceId) -> Device {
+        let session = match self.session {
+            SessionRecord::Own { generation, refresh_expires_at } => {
+                Session::Own { generation, refresh_expires_at }
+            }
+            SessionRecord::Application { key, tokens_after, revoked_at } => {
+                Session::Application { key, tokens_after, revoked_at }
+            }
+        };
+        Device {
+            id,
+            user_id: self.user_id,
+            name: DeviceName::from_stored(self.name),
+            created_at: self.created_at,
+            last_active_at: self.last_active_at,
+            session,
+        }
+    }
+}
+
+/// How many users a user blocks.
+#[derive(Serialize, Deserialize, Default)]
+pub(crate) struct CountRecord(pub(crate) u64);
+
+impl Record for CountRecord {
+    const TABLE: &'static str = "block counts";
+}
+
+/// The entry of an account log about a subject.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct AccountSubjectRecord(pub(crate) u64);
+
+impl Record for AccountSubjectRecord {
+    const TABLE: &'static str = "account subjects";
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct AccountEntryRecord {
+    at: Timestamp,
+    change: AccountChangeRecord,
+}
+
+#[derive(Serialize, Deserialize)]
+enum AccountChangeRecord {
+    ConversationListed(ConversationId),
+    ConversationDeleted(ConversationId),
+    ConversationRemoved(ConversationId),
+    SettingsChanged(ConversationId),
+    ReadMoved(ConversationId),
+    UserBlocked(UserId),
+    UserUnblocked(UserId),
+    ProfileUpdated,
+    DeviceAdded(DeviceId),
+    DeviceRemoved(DeviceId),
+}
+
+impl Record for AccountEntryRecord {
+    const TABLE: &'static str = "account log";
+}
+
+impl From<&AccountEntry> for AccountEntryRecord {
+    fn from(entry: &AccountEntry) -> Self {
+        use AccountChangeRecord as Stored;
+        let change = match entry.change {
+            AccountChange::ConversationListed(id) => Stored::ConversationListed(id),
+            AccountChange::ConversationGone(id, GoneReason::Deleted) => Stored::ConversationDeleted(id),
+            AccountChange::ConversationGone(id, GoneReason::Removed) => Stored::ConversationRemoved(id),
+            AccountChange::SettingsChanged(id) => Stored::SettingsChanged(id),
+            AccountChange::ReadMoved(id) => Stored::ReadMoved(id),
+            AccountChange::UserBlocked(id) => Stored::UserBlocked(id),
+            AccountChange::UserUnblocked(id) => Stored::UserUnblocked(id),
+            AccountChange::ProfileUpdated => Stored::ProfileUpdated,
+            AccountChange::DeviceAdded(id) => Stored::DeviceAdded(id),
+            AccountChange::DeviceRemoved(id) => Stored::DeviceRemoved(id),
+        };
+        Self { at: entry.at, change }
+    }
+}
+
+impl AccountEntryRecord {
+    pub(crate) fn into_entry(self, seq: u64) -> AccountEntry {
+        use AccountChangeRecord as Stored;
+        let change = match self.change {
+            Stored::ConversationListed(id) => AccountChange::ConversationListed(id),
+            Stored::ConversationDeleted(id) => AccountChange::ConversationGone(id, GoneReason::Deleted),
+            Stored::ConversationRemoved(id) => AccountChange::ConversationGone(id, GoneReason::Removed),
+            Stored::SettingsChanged(id) => AccountChange::SettingsChanged(id),
+            Stored::ReadMoved(id) => AccountChange::ReadMoved(id),
+            Stored::UserBlocked(id) => AccountChange::UserBlocked(id),
+            Stored::UserUnblocked(id) => AccountChange::UserUnblocked(id),
+            Stored::ProfileUpdated => AccountChange::ProfileUpdated,
+            Stored::DeviceAdded(id) => AccountChange::DeviceAdded(id),
+            Stored::DeviceRemoved(id) => AccountChange::DeviceRemoved(id),
+        };
+        AccountEntry { seq, at: self.at, change }
+    }
+}
+
+/// Where an account log begins and ends.
+#[derive(Serialize, Deserialize, Default, Clone, Copy)]
+pub(crate) struct AccountHeadRecord {
+    /// Of the newest entry.
+    pub(crate) last: u64,
+    /// Of the newest entry that was dropped for the length of the log.
+    pub(crate) floor: u64,
+    /// How many entries there are.
+    pub(crate) count: u64,
+}
+
+impl Record for AccountHeadRecord {
+    const TABLE: &'static str = "account heads";
+}

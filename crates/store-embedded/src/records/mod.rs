@@ -1,0 +1,57 @@
+//! What is stored in the rows: own structs, so that the domain can change without the disk.
+//!
+//! A value is one byte of version and then the record in postcard: integers as varints, no names. A record does not repeat
+//! what its key says. To change one, add a struct with the next version and read both. A test fails when the bytes of a
+//! version change.
+
+mod accounts;
+mod conversations;
+mod messages;
+
+use godwit_domain::ports::StoreError;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub(crate) use accounts::{
+    AccountEntryRecord, AccountHeadRecord, AccountSubjectRecord, CountRecord, DeviceRecord, OwnerRecord,
+    UserRecord,
+};
+pub(crate) use conversations::{
+    ConversationRecord, CursorRecord, HeadRecord, HotRecord, ListingRecord, MemberRecord, MoveRecord,
+    OrderRecord, PairRecord,
+};
+pub(crate) use messages::{ChangeRecord, LocationRecord, MessageRecord, SentRecord};
+
+use crate::engine::Bytes;
+use crate::keys;
+
+/// The value of a row.
+pub(crate) trait Record: Serialize + DeserializeOwned {
+    /// What the rows are called in errors.
+    const TABLE: &'static str;
+    const VERSION: u8 = 1;
+
+    fn encode(&self) -> Bytes {
+        let bytes = postcard::to_extend(self, vec![Self::VERSION]);
+        bytes.expect("plain structs without maps can always be encoded").into()
+    }
+
+    fn decode(key: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
+        let corrupt =
+            |reason: String| StoreError::Corrupt { table: Self::TABLE, key: keys::display(key), reason };
+        match bytes.split_first() {
+            Some((version, record)) if *version == Self::VERSION => match postcard::take_from_bytes(record) {
+                Ok((record, [])) => Ok(record),
+                Ok((_, rest)) => Err(corrupt(format!("{} bytes too many", rest.len()))),
+                Err(error) => Err(corrupt(error.to_string())),
+            },
+            Some((version, _)) => Err(corrupt(format!("version {version} is not known"))),
+            None => Err(corrupt("it is empty".into())),
+        }
+    }
+}
+
+/// The value of rows whose key says everything.
+pub(crate) fn present() -> Bytes {
+    Bytes::new(&[])
+}

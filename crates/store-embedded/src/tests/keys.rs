@@ -1,0 +1,186 @@
+use std::collections::BTreeSet;
+
+use godwit_domain::model::{AccountSubject, ClientId, UserPair};
+use godwit_domain::ports::{ActivityPosition, SeqRange};
+use godwit_protocol::{ConversationId, DeviceId, MessageId, Seq, Timestamp, UserId};
+use proptest::prelude::*;
+
+use crate::keys::{self, ConversationPart, Key, KeyRange, Mark, Section};
+
+/// Numbers that meet each other, and the ends of what there is.
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![0..4u64, 254..258u64, Just(u64::MAX - 1), Just(u64::MAX), any::<u64>()]
+}
+
+fn time() -> impl Strategy<Value = Timestamp> {
+    prop_oneof![0..4i64, 254..258i64, 1_767_225_600_000..4_000_000_000_000i64]
+        .prop_map(Timestamp::from_millis)
+}
+
+fn position() -> impl Strategy<Value = ActivityPosition> {
+    (time(), number()).prop_map(|(at, id)| ActivityPosition { at, conversation: ConversationId::new(id) })
+}
+
+fn section() -> impl Strategy<Value = Section> {
+    any::<(bool, bool)>().prop_map(|(archived, pinned)| Section { archived, pinned })
+}
+
+fn contains(range: &KeyRange, key: &Key) -> bool {
+    range.table == key.table && range.start <= key.bytes && key.bytes < range.end
+}
+
+fn user(id: u64) -> UserId {
+    UserId::new(id)
+}
+
+fn conversation(id: u64) -> ConversationId {
+    ConversationId::new(id)
+}
+
+proptest! {
+    #[test]
+    fn log_keys_are_in_the_order_of_the_log(a in (number(), number()), b in (number(), number())) {
+        let key = |(id, seq)| keys::message(conversation(id), Seq::new(seq));
+        prop_assert_eq!(key(a).cmp(&key(b)), a.cmp(&b));
+        prop_assert_eq!(keys::last_id("log", &key(a).bytes).unwrap(), a.1);
+    }
+
+    #[test]
+    fn a_range_of_the_log_has_what_is_between_and_no_other_conversation(
+        id in number(), other in number(), after in number(), before in number(), seq in number(),
+    ) {
+        let range = SeqRange { after: Seq::new(after), before: Seq::new(before) };
+        let is_between = after < seq && seq < before;
+        let (messages, changes) = (keys::messages(conversation(id), range), keys::changes(conversation(id), range));
+        prop_assert_eq!(contains(&messages, &keys::message(conversation(id), Seq::new(seq))), is_between);
+        prop_assert_eq!(contains(&changes, &keys::change(conversation(id), Seq::new(seq))), is_between);
+        let of_other = keys::message(conversation(other), Seq::new(seq));
+        prop_assert_eq!(contains(&messages, &of_other), is_between && other == id);
+        prop_assert!(!contains(&messages, &keys::change(conversation(id), Seq::new(seq))));
+    }
+
+    #[test]
+    fn the_inbox_is_in_its_order(
+        id in number(), a in (section(), position()), b in (section(), position()),
+    ) {
+        let key = |(section, position)| keys::order(user(id), section, position);
+        let rank = |(section, position): (Section, ActivityPosition)| (!section.archived, section.pinned, position);
+        prop_assert_eq!(key(a).cmp(&key(b)), rank(a).cmp(&rank(b)).reverse());
+        prop_assert_eq!(keys::decode_order(&key(a).bytes).unwrap(), a.1);
+    }
+
+    #[test]
+    fn a_part_of_the_inbox_is_what_comes_after_and_is_not_too_old(
+        ids in (number(), number()), sections in (section(), section()),
+        after in proptest::option::of(position()), floor in proptest::option::of(time()), row in position(),
+    ) {
+        let range = keys::order_after(user(ids.0), sections.0, after, floor);
+        let is_inside = ids.0 == ids.1
+            && sections.0 == sections.1
+            && after.is_none_or(|after| row < after)
+            && floor.is_none_or(|floor| row.at >= floor);
+        prop_assert_eq!(contains(&range, &keys::order(user(ids.1), sections.1, row)), is_inside);
+    }
+
+    #[test]
+    fn ids_after_another(id in number(), after in proptest::option::of(number()), of in (number(), number())) {
+        let is_after = after.is_none_or(|after| id > after);
+        let after = after.map(user);
+        prop_assert_eq!(contains(&keys::users_after(after), &keys::user(user(id))), is_after);
+        let blocks = keys::blocks_after(user(of.0), after);
+        prop_assert_eq!(contains(&blocks, &keys::block(user(of.1), user(id))), is_after && of.0 == of.1);
+    }
+
+    #[test]
+    fn a_beginning_of_a_word_is_not_a_longer_one(
+        a in "[a-zé\u{10ffff}]{1,3}", b in "[a-zé\u{10ffff}]{1,3}", id in number(), after in proptest::option::of(number()),
+    ) {
+        let range = keys::prefix_after(&a, after.map(user));
+        let is_inside = a == b && after.is_none_or(|after| id > after);
+        prop_assert_eq!(contains(&range, &keys::prefix(&b, user(id))), is_inside);
+    }
+
+    #[test]
+    fn moves_that_reach_an_entry(id in number(), of in (number(), number()), reached in number(), seq in number()) {
+        for (mark, other) in [(Mark::Read, Mark::Delivered), (Mark::Delivered, Mark::Read)] {
+            let range = keys::moves_reaching(conversation(id), user(of.0), mark, Seq::new(seq));
+            let key = |mark| keys::cursor_move(conversation(id), user(of.1), mark, Seq::new(reached));
+            prop_assert_eq!(contains(&range, &key(mark)), of.0 == of.1 && reached >= seq);
+            prop_assert!(!contains(&range, &key(other)));
+        }
+    }
+
+    #[test]
+    fn the_rows_of_a_conversation_are_together_and_known(id in number(), other in number(), of in number()) {
+        let range = keys::conversation_parts(conversation(id));
+        for (key, part) in [
+            (keys::conversation(conversation(id)), ConversationPart::Conversation),
+            (keys::head(conversation(id)), ConversationPart::Head),
+            (keys::member(conversation(id), user(of)), ConversationPart::Member(user(of))),
+            (keys::cursor(conversation(id), user(of)), ConversationPart::Cursor(user(of))),
+        ] {
+            prop_assert!(contains(&range, &key));
+            prop_assert_eq!(keys::decode_part(&key.bytes).unwrap(), part);
+        }
+        prop_assert_eq!(contains(&range, &keys::member(conversation(other), user(of))), other == id);
+        let members = keys::members(conversation(id));
+        prop_assert!(contains(&members, &keys::member(conversation(id), user(of))));
+        prop_assert!(!contains(&members, &keys::cursor(conversation(id), user(of))));
+    }
+
+    #[test]
+    fn malformed_keys_are_errors(key in proptest::collection::vec(any::<u8>(), 0..30)) {
+        let _ = (keys::decode_part(&key), keys::decode_order(&key));
+        prop_assert_eq!(keys::last_id("any", &key).is_ok(), key.len() >= 8);
+    }
+}
+
+/// Two kinds of rows with the same tag would read each other's values.
+#[test]
+fn every_kind_of_row_has_its_own_place() {
+    let (u, c, seq) = (user(1), conversation(1), Seq::new(1));
+    let position = ActivityPosition { at: Timestamp::from_millis(1), conversation: c };
+    let client_id = ClientId::from_stored("c");
+    let places = [
+        keys::message(c, seq),
+        keys::change(c, seq),
+        keys::client_id(c, u, &client_id),
+        keys::location(MessageId::new(1)),
+        keys::highest_id(),
+        keys::signing_key(),
+        keys::user(u),
+        keys::handle("h"),
+        keys::subject("s"),
+        keys::prefix("p", u),
+        keys::device(DeviceId::new(1)),
+        keys::device_of(u, DeviceId::new(1)),
+        keys::block(u, u),
+        keys::block_count(u),
+        keys::account_entry(u, 1),
+        keys::account_subject(u, AccountSubject::Profile),
+        keys::account_head(u),
+        keys::head(c),
+        keys::pair(UserPair::new(u, user(2)).unwrap()),
+        keys::cursor_move(c, u, Mark::Read, seq),
+        keys::order(u, Section { archived: false, pinned: false }, position),
+        keys::hot(u),
+        keys::listing(u, c),
+    ];
+    let tags: BTreeSet<_> = places.iter().map(|key| (key.table, key.bytes[0])).collect();
+    assert_eq!(tags.len(), places.len());
+}
+
+#[test]
+fn subjects_of_the_account_log_do_not_meet() {
+    let (c, u, d) = (conversation(7), user(7), DeviceId::new(7));
+    let subjects = [
+        AccountSubject::Listing(c),
+        AccountSubject::Settings(c),
+        AccountSubject::Read(c),
+        AccountSubject::Block(u),
+        AccountSubject::Profile,
+        AccountSubject::Device(d),
+    ];
+    let keys: BTreeSet<_> = subjects.iter().map(|subject| keys::account_subject(u, *subject)).collect();
+    assert_eq!(keys.len(), subjects.len());
+}

@@ -1,0 +1,61 @@
+//! What only this store promises. What every store does is in the conformance suite of `godwit-testkit`.
+
+mod account_log;
+mod closing;
+mod committing;
+mod faults;
+mod folder;
+mod golden;
+mod inbox;
+mod keys;
+mod overlay;
+mod records;
+mod sending;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use godwit_domain::ports::{Clock, InboxRow, InboxStore};
+use godwit_protocol::{ConversationId, UserId};
+use godwit_testkit::{Scene, TestClock};
+use tempfile::TempDir;
+
+use crate::{EmbeddedStore, OpenError, Options};
+
+/// A folder and a clock, on which a store can be opened more than once.
+struct Site {
+    folder: TempDir,
+    clock: Arc<TestClock>,
+}
+
+impl Site {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), clock: Arc::new(TestClock::default()) }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn try_open(&self, options: Options) -> Result<EmbeddedStore, OpenError> {
+        EmbeddedStore::open(self.path(), Arc::clone(&self.clock) as Arc<dyn Clock>, options)
+    }
+
+    fn open(&self) -> Arc<EmbeddedStore> {
+        Arc::new(self.try_open(Options::default()).unwrap())
+    }
+}
+
+fn scene(store: &Arc<EmbeddedStore>) -> Scene {
+    Scene::new(vec![Arc::clone(store) as _])
+}
+
+/// The whole inbox, read in pages of `limit`.
+async fn inbox(store: &EmbeddedStore, user: UserId, archived: bool, limit: usize) -> Vec<InboxRow> {
+    let page = |after| store.inbox(user, archived, after, limit);
+    godwit_testkit::paging::all_pages(limit, InboxRow::position, page).await.unwrap()
+}
+
+async fn listed(store: &EmbeddedStore, user: UserId) -> Vec<ConversationId> {
+    inbox(store, user, false, 50).await.into_iter().map(|row| row.conversation).collect()
+}

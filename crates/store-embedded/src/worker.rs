@@ -1,0 +1,168 @@
+//! Group commit, the thread's side.
+//!
+//! One thread makes all writes. It takes what waits in the queue, up to the limits of a group, runs it, and makes it
+//! durable with one atomic batch and one fsync; only then is anybody answered. While the disk is busy the next group
+//! gathers, so under load one fsync serves many writes, and a single write waits for nothing but its own.
+//!
+//! A commit that fails stops the store: nobody can know what is on the disk, so everybody who waits gets
+//! [`StoreError::Stopped`], and so does everybody after. Opening the folder again reads what is really there.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use godwit_domain::ports::{Clock, StoreError};
+use godwit_domain::snowflake::IdGenerator;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::committer::{Job, Message, Panicked, State};
+use crate::engine::{Engine, View};
+use crate::hot::{HotQueue, Pace};
+use crate::keys;
+use crate::measure;
+use crate::options::Options;
+use crate::order;
+use crate::txn::{Overlay, Txn};
+
+pub(crate) struct Worker {
+    requests: mpsc::Receiver<Message>,
+    engine: Arc<Engine>,
+    ids: Arc<IdGenerator>,
+    clock: Arc<dyn Clock>,
+    hot: HotQueue,
+    state: Arc<State>,
+    group_requests_max: usize,
+    group_bytes_max: usize,
+}
+
+/// Who asked to close.
+type Closer = oneshot::Sender<Result<(), StoreError>>;
+
+impl Worker {
+    pub(crate) fn new(
+        requests: mpsc::Receiver<Message>,
+        engine: Arc<Engine>,
+        ids: Arc<IdGenerator>,
+        clock: Arc<dyn Clock>,
+        hot: HotQueue,
+        state: Arc<State>,
+        options: &Options,
+    ) -> Self {
+        let Options { group_requests_max, group_bytes_max, .. } = *options;
+        Self { requests, engine, ids, clock, hot, state, group_requests_max, group_bytes_max }
+    }
+
+    /// Works until it is asked to close, or nobody is left to ask.
+    pub(crate) fn run(mut self) {
+        let _guard = StopOnPanic(Arc::clone(&self.state));
+        self.state.hot_conversations.store(self.hot.len(), Ordering::Relaxed);
+        while let Some(message) = self.requests.blocking_recv() {
+            if let Some(closer) = self.run_group(message) {
+                // Who comes from here on is told that the store is closed, rather than left to wait.
+                self.requests.close();
+                let _ = closer.send(self.come_to_rest());
+                return;
+            }
+        }
+    }
+
+    /// Runs a message and those that wait behind it as one group.
+    fn run_group(&mut self, first: Message) -> Option<Closer> {
+        let engine = Arc::clone(&self.engine);
+        let view = engine.view();
+        let (mut overlay, mut jobs, mut closer) = (Overlay::new(self.hot.room()), Vec::new(), None);
+        let mut next = Some(first);
+        while let Some(message) = next.take() {
+            match message {
+                Message::Write(job) => jobs.push(self.run_job(job, &view, &mut overlay)),
+                Message::Close(caller) => closer = Some(caller),
+            }
+            let is_full = jobs.len() >= self.group_requests_max || overlay.bytes() >= self.group_bytes_max;
+            if closer.is_none() && !is_full {
+                next = self.requests.try_recv().ok();
+            }
+        }
+        measure::group(jobs.len(), self.requests.len());
+        if !overlay.is_empty() {
+            self.settle(&view, &mut overlay, Pace::Due);
+            self.commit(overlay);
+        }
+        for job in jobs {
+            if self.is_stopped() { job.stop() } else { job.answer() }
+        }
+        closer
+    }
+
+    fn run_job(&self, mut job: Box<dyn Job>, view: &View<'_>, overlay: &mut Overlay) -> Box<dyn Job> {
+        if !self.is_stopped() {
+            job.run(Txn::new(view, overlay));
+        }
+        job
+    }
+
+    /// Moves rows of the inbox to where they belong, along with the writes of a group.
+    fn settle(&mut self, view: &View<'_>, overlay: &mut Overlay, pace: Pace) {
+        let now = self.clock.now();
+        self.hot.extend(overlay.heated(), now);
+        for conversation in self.hot.take(pace, now) {
+            let mut txn = Txn::new(view, overlay);
+            match order::settle(&mut txn, conversation) {
+                Ok(()) => txn.keep(),
+                // It stays hot, so its place in the inboxes is exact all the same, and the next start tries again.
+                Err(error) => tracing::warn!(%conversation, %error, "a hot conversation was not settled"),
+            }
+        }
+        self.state.hot_conversations.store(self.hot.len(), Ordering::Relaxed);
+    }
+
+    /// Makes a group durable, with the highest id given out so far: whatever id a write of the group has, no later run
+    /// gives it out again, though the clock be set back.
+    fn commit(&self, mut overlay: Overlay) {
+        overlay.put(keys::highest_id(), self.ids.last().to_be_bytes().into());
+        let began = Instant::now();
+        match catch_unwind(AssertUnwindSafe(|| self.engine.commit(overlay.into_rows()))) {
+            Ok(Ok(())) => {
+                self.state.commits.fetch_add(1, Ordering::Relaxed);
+                measure::commit(began.elapsed());
+            }
+            Ok(Err(error)) => self.stop(&error),
+            Err(panic) => self.stop(&Panicked::new(&*panic)),
+        }
+    }
+
+    /// Leaves nothing for the next start to do.
+    fn come_to_rest(&mut self) -> Result<(), StoreError> {
+        let engine = Arc::clone(&self.engine);
+        while self.hot.len() > 0 && !self.is_stopped() {
+            let mut overlay = Overlay::new(0);
+            self.settle(&engine.view(), &mut overlay, Pace::All);
+            self.commit(overlay);
+        }
+        if self.is_stopped() {
+            return Err(StoreError::Stopped);
+        }
+        let unflushed = |source| StoreError::Unavailable { operation: "close", source: Box::new(source) };
+        self.engine.flush().map_err(unflushed)
+    }
+
+    fn stop(&self, error: &(dyn std::error::Error + 'static)) {
+        tracing::error!(error, "a write could not be made durable: the store takes no more of them");
+        self.state.is_stopped.store(true, Ordering::Release);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.state.is_stopped.load(Ordering::Acquire)
+    }
+}
+
+/// Should the thread itself panic, those who ask are told, rather than left to wait.
+struct StopOnPanic(Arc<State>);
+
+impl Drop for StopOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.is_stopped.store(true, Ordering::Release);
+        }
+    }
+}
