@@ -1,0 +1,68 @@
+//! `/v1/accounts`, `/v1/sessions`, `/v1/me`, `/v1/devices`
+
+use godwit_protocol::DeviceId;
+use godwit_protocol::accounts::{
+    ChangePassword, DeviceList, Me, Register, SignIn, SignedIn, Tokens, UpdateMe,
+};
+use reqwest::Method;
+
+use super::Http;
+use super::request::Request;
+use crate::Error;
+
+impl Http {
+    /// `POST /v1/accounts`. The new user is signed in here.
+    pub async fn register(&self, register: &Register) -> Result<SignedIn, Error> {
+        self.enter(Request::new(Method::POST, "/v1/accounts").json(register)?).await
+    }
+
+    /// `POST /v1/sessions`. Whoever was signed in here before is replaced.
+    pub async fn sign_in(&self, sign_in: &SignIn) -> Result<SignedIn, Error> {
+        self.enter(Request::new(Method::POST, "/v1/sessions").json(sign_in)?).await
+    }
+
+    async fn enter(&self, request: Request) -> Result<SignedIn, Error> {
+        let signed_in: SignedIn = self.call(request.without_token()).await?;
+        self.set_tokens(signed_in.tokens.clone());
+        Ok(signed_in)
+    }
+
+    /// `POST /v1/sessions/refresh`. Happens by itself when a token has expired.
+    pub async fn refresh(&self) -> Result<Tokens, Error> {
+        let stale = self.access_token().ok_or(Error::NotSignedIn)?;
+        self.renew(&stale).await?;
+        self.tokens().ok_or(Error::NotSignedIn)
+    }
+
+    /// `DELETE /v1/sessions/current`. The tokens are forgotten here too.
+    pub async fn sign_out(&self) -> Result<(), Error> {
+        self.call_empty(Request::new(Method::DELETE, "/v1/sessions/current")).await?;
+        self.auth.clear();
+        Ok(())
+    }
+
+    /// `GET /v1/me`
+    pub async fn me(&self) -> Result<Me, Error> {
+        self.call(Request::get("/v1/me")).await
+    }
+
+    /// `PATCH /v1/me`
+    pub async fn update_me(&self, update: &UpdateMe) -> Result<Me, Error> {
+        self.call(Request::new(Method::PATCH, "/v1/me").json(update)?).await
+    }
+
+    /// `PUT /v1/me/password`
+    pub async fn change_password(&self, change: &ChangePassword) -> Result<(), Error> {
+        self.call_empty(Request::new(Method::PUT, "/v1/me/password").json(change)?).await
+    }
+
+    /// `GET /v1/devices`
+    pub async fn devices(&self) -> Result<DeviceList, Error> {
+        self.call(Request::get("/v1/devices")).await
+    }
+
+    /// `DELETE /v1/devices/{id}`
+    pub async fn revoke_device(&self, device: DeviceId) -> Result<(), Error> {
+        self.call_empty(Request::new(Method::DELETE, format!("/v1/devices/{device}"))).await
+    }
+}

@@ -1,0 +1,134 @@
+//! The tokens of a session.
+//!
+//! A refresh token is good for one use, and using it twice ends the session. So of all requests that find their access
+//! token expired at the same time one refreshes it and the others wait for what it gets; and the refresh runs in a task
+//! of its own, because a caller that gives up in the middle would lose the only copy of the next refresh token.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use godwit_protocol::Problem;
+use godwit_protocol::accounts::{Refresh, Tokens};
+use reqwest::Method;
+
+use super::Http;
+use super::request::Request;
+use crate::Error;
+
+#[derive(Default)]
+pub(super) struct Auth {
+    credentials: Mutex<Credentials>,
+    /// Held while a refresh is under way.
+    refreshing: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+enum Credentials {
+    #[default]
+    Nobody,
+    Session(Tokens),
+    /// A token of the embedding application.
+    Application(String),
+    /// The server refused the refresh token for good: whoever still waits must not try it again.
+    Ended(Box<Problem>),
+}
+
+impl Auth {
+    pub(super) fn tokens(&self) -> Option<Tokens> {
+        match &*self.lock() {
+            Credentials::Session(tokens) => Some(tokens.clone()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn access_token(&self) -> Option<String> {
+        match &*self.lock() {
+            Credentials::Session(tokens) => Some(tokens.access_token.clone()),
+            Credentials::Application(token) => Some(token.clone()),
+            Credentials::Nobody | Credentials::Ended(_) => None,
+        }
+    }
+
+    pub(super) fn set_tokens(&self, tokens: Tokens) {
+        *self.lock() = Credentials::Session(tokens);
+    }
+
+    pub(super) fn set_access_token(&self, token: String) {
+        *self.lock() = Credentials::Application(token);
+    }
+
+    pub(super) fn clear(&self) {
+        *self.lock() = Credentials::Nobody;
+    }
+
+    /// What to do for a caller whose access token turned out to be stale.
+    fn next_step(&self, stale: &str) -> Step {
+        match &*self.lock() {
+            Credentials::Session(tokens) if tokens.access_token == stale => {
+                Step::Refresh(tokens.refresh_token.clone())
+            }
+            Credentials::Session(tokens) => Step::Use(tokens.access_token.clone()),
+            Credentials::Application(token) if token != stale => Step::Use(token.clone()),
+            Credentials::Application(_) | Credentials::Nobody => Step::GiveUp,
+            Credentials::Ended(problem) => Step::Fail(problem.clone()),
+        }
+    }
+
+    /// Puts in what came of the refresh, unless somebody has signed in or out meanwhile.
+    fn replace(&self, used: &str, next: Credentials) {
+        let mut credentials = self.lock();
+        if matches!(&*credentials, Credentials::Session(tokens) if tokens.refresh_token == used) {
+            *credentials = next;
+        }
+    }
+
+    /// Nothing panics while the lock is held, so a poisoned one is as good as any.
+    fn lock(&self) -> MutexGuard<'_, Credentials> {
+        self.credentials.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Step {
+    /// Somebody else has refreshed it.
+    Use(String),
+    Refresh(String),
+    /// There is nothing to refresh with.
+    GiveUp,
+    Fail(Box<Problem>),
+}
+
+impl Http {
+    /// An access token that is not `stale`; `None` when there is no way to get one.
+    pub(crate) async fn renew(&self, stale: &str) -> Result<Option<String>, Error> {
+        let (http, stale) = (self.clone(), stale.to_owned());
+        let renewal = tokio::spawn(async move { http.renew_alone(&stale).await });
+        renewal.await.map_err(|source| Error::transport("refreshing the session", source))?
+    }
+
+    async fn renew_alone(&self, stale: &str) -> Result<Option<String>, Error> {
+        let _alone = self.auth.refreshing.lock().await;
+        let refresh_token = match self.auth.next_step(stale) {
+            Step::Use(token) => return Ok(Some(token)),
+            Step::GiveUp => return Ok(None),
+            Step::Fail(problem) => return Err(Error::Api(problem)),
+            Step::Refresh(refresh_token) => refresh_token,
+        };
+        let request = Request::new(Method::POST, "/v1/sessions/refresh")
+            .without_token()
+            .json(&Refresh { refresh_token: refresh_token.clone() })?;
+        match self.call_once::<Tokens>(&request).await {
+            Ok(tokens) => {
+                let access_token = tokens.access_token.clone();
+                self.auth.replace(&refresh_token, Credentials::Session(tokens));
+                Ok(Some(access_token))
+            }
+            Err(error) => {
+                if let Error::Api(problem) = &error
+                    && !problem.temporary
+                {
+                    self.auth.replace(&refresh_token, Credentials::Ended(problem.clone()));
+                }
+                Err(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The Rust client of Godwit.
+//!
+//! Three layers, each usable without the ones below it in this list:
+//!
+//! - [`Http`]: one method per route; keeps the tokens and refreshes them
+//! - [`Socket`]: one WebSocket connection; typed commands, many in flight, a bounded queue of events. It does not connect
+//!   again: what uses thousands of them decides that itself
+//! - [`Live`]: a session that heals itself; one ordered stream of [`Update`]s in which every log entry of every
+//!   conversation comes exactly once and without gaps, and sends that survive disconnects
+//!
+//! Beside them: [`Draft`], a message to be sent, and [`Error`].
+//!
+//! ```no_run
+//! use godwit_client::protocol::accounts::SignIn;
+//! use godwit_client::{Draft, Http, Live, LiveConfig, Update};
+//!
+//! # async fn example(peer: godwit_client::protocol::UserId) -> Result<(), godwit_client::Error> {
+//! let http = Http::new("http://127.0.0.1:8080")?;
+//! let sign_in = SignIn { handle: "ada".into(), password: "correct horse".into(), device_name: None };
+//! http.sign_in(&sign_in).await?;
+//! let conversation = http.direct(peer).await?;
+//! let (live, mut updates) = Live::start(http, LiveConfig::default());
+//! live.send(conversation.id, Draft::text("hello")).await?;
+//! while let Some(update) = updates.next().await {
+//!     if let Update::Entry(event) = update {
+//!         // Own messages come too. Keep `updates.state()` together with what came of the entry.
+//!         println!("{}: {:?}", event.conversation_id, event.entry);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The crate speaks `godwit-protocol` and knows no rule of the server: what is allowed, the server says. It keeps nothing
+//! on disk: what must outlive the process is in [`ResumeState`], which the application stores where it likes.
+
+mod draft;
+mod error;
+pub mod http;
+pub mod live;
+pub mod socket;
+
+pub use draft::Draft;
+pub use error::Error;
+pub use http::{Http, HttpConfig};
+
+pub use live::{Live, LiveConfig, ResumeState, Update, Updates};
+pub use socket::{Closed, Events, Socket, SocketConfig};
+
+pub use godwit_protocol as protocol;

@@ -1,0 +1,212 @@
+//! Finding out what changed while nobody listened: rounds of `sync`.
+//!
+//! A round asks for everything since the token, page after page. Its last page has the next token, which counts only when
+//! the conversations that the round found behind have been read: before that, whoever goes on from the new token would
+//! not hear of them again. So a round that is cut off is simply made anew.
+
+use std::collections::{HashMap, VecDeque};
+
+use godwit_protocol::sync::{AccountChange, AccountEntry, SyncPage};
+use godwit_protocol::{ConversationId, Seq};
+
+use super::logs::Logs;
+use super::queue::{Item, Queue};
+use super::update::Update;
+
+/// Account entries that come live during a round. When there are more, another round follows.
+const ACCOUNT_ENTRIES_HELD_MAX: usize = 256;
+
+pub(super) struct CatchUp {
+    /// All before it has been given to the application.
+    token: Option<String>,
+    account_seq: u64,
+    round: Round,
+    /// The token of the last round, until all that it found has been read.
+    next_token: Option<String>,
+    /// What the last round found: read at least up to here.
+    awaited: HashMap<ConversationId, Seq>,
+    /// Account entries that came during a round: they are newer than what the round brings, and come after it.
+    held: VecDeque<AccountEntry>,
+    overflowed: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Round {
+    None,
+    /// The page after this token is to be asked for.
+    Page(Option<String>),
+    UnderWay(Option<String>),
+}
+
+impl CatchUp {
+    pub(super) fn new(token: Option<String>, account_seq: u64) -> Self {
+        Self {
+            token,
+            account_seq,
+            round: Round::None,
+            next_token: None,
+            awaited: HashMap::new(),
+            held: VecDeque::new(),
+            overflowed: false,
+        }
+    }
+
+    /// Begins a round, unless there is one.
+    pub(super) fn begin(&mut self) {
+        if self.round == Round::None {
+            self.begin_anew();
+        }
+    }
+
+    /// Begins a round whatever became of the one before: the connection is new.
+    pub(super) fn begin_anew(&mut self) {
+        self.round = Round::Page(self.token.clone());
+        self.next_token = None;
+        self.awaited.clear();
+        self.held.clear();
+        self.overflowed = false;
+    }
+
+    pub(super) fn wants_page(&self) -> bool {
+        matches!(self.round, Round::Page(_))
+    }
+
+    /// The token of the page to be asked for. Its outcome must be reported.
+    pub(super) fn next_page(&mut self) -> Option<Option<String>> {
+        match std::mem::replace(&mut self.round, Round::None) {
+            Round::Page(since) => {
+                self.round = Round::UnderWay(since.clone());
+                Some(since)
+            }
+            other => {
+                self.round = other;
+                None
+            }
+        }
+    }
+
+    pub(super) fn page_failed(&mut self) {
+        if let Round::UnderWay(since) = &mut self.round {
+            self.round = Round::Page(since.take());
+        }
+    }
+
+    /// The server does not take the token of the page.
+    pub(super) fn page_refused(&mut self, logs: &mut Logs, queue: &Queue) {
+        match &self.round {
+            Round::UnderWay(since) if since.is_some() && *since == self.token => self.lost_track(logs, queue),
+            // It was one from the middle of the round: the one from its beginning may still be good.
+            _ => self.begin_anew(),
+        }
+    }
+
+    /// The token is of no use: everything is loaded anew.
+    fn lost_track(&mut self, logs: &mut Logs, queue: &Queue) {
+        queue.update(Update::ResetAll);
+        logs.forget_all();
+        self.token = None;
+        self.begin_anew();
+    }
+
+    pub(super) fn page(&mut self, page: SyncPage, logs: &mut Logs, queue: &Queue) {
+        // A first sync has nothing that could be incomplete; without this a server that says so would be asked forever.
+        let since_token = matches!(self.round, Round::UnderWay(Some(_)));
+        if page.truncated && since_token {
+            return self.lost_track(logs, queue);
+        }
+        // First what went: a conversation that is listed all the same has come back since.
+        for gone in page.gone {
+            logs.forget(gone.conversation_id);
+            self.awaited.remove(&gone.conversation_id);
+            queue.update(Update::Gone(gone));
+        }
+        for conversation in page.conversations {
+            let (id, head) = (conversation.id, conversation.head);
+            if let Some(begins) = logs.list(id, head) {
+                queue.push(Item::Begin(id, begins));
+            }
+            queue.update(Update::Conversation(Box::new(conversation)));
+            if logs.seen(id).is_some_and(|seen| seen < head) {
+                self.awaited.insert(id, head);
+            }
+        }
+        let mut account = page.account;
+        account.sort_unstable_by_key(|entry| entry.seq);
+        account.into_iter().for_each(|entry| self.give(entry, logs, queue));
+        if page.more {
+            self.round = Round::Page(Some(page.token));
+        } else {
+            self.finish(page.token, logs, queue);
+        }
+    }
+
+    /// An entry of the account log came live.
+    pub(super) fn account(&mut self, entry: AccountEntry, logs: &mut Logs, queue: &Queue) {
+        if self.round == Round::None {
+            if queue.has_room() {
+                return self.give(entry, logs, queue);
+            }
+            // It is not kept: the round that begins now brings it, when there is room.
+            return self.begin();
+        }
+        if self.held.len() < ACCOUNT_ENTRIES_HELD_MAX {
+            self.held.push_back(entry);
+        } else {
+            self.overflowed = true;
+        }
+    }
+
+    /// A conversation was read up to here.
+    pub(super) fn progress(&mut self, id: ConversationId, logs: &Logs, queue: &Queue) {
+        let Some(awaited) = self.awaited.get(&id) else { return };
+        if logs.seen(id).is_none_or(|seen| seen >= *awaited) {
+            self.awaited.remove(&id);
+            self.commit(queue);
+        }
+    }
+
+    /// The conversation was reset or is gone: there is nothing to wait for.
+    pub(super) fn give_up(&mut self, id: ConversationId, queue: &Queue) {
+        if self.awaited.remove(&id).is_some() {
+            self.commit(queue);
+        }
+    }
+
+    fn finish(&mut self, token: String, logs: &mut Logs, queue: &Queue) {
+        logs.listed_all();
+        self.round = Round::None;
+        if self.overflowed {
+            return self.begin_anew();
+        }
+        for entry in std::mem::take(&mut self.held) {
+            self.give(entry, logs, queue);
+        }
+        self.next_token = Some(token);
+        self.commit(queue);
+    }
+
+    fn commit(&mut self, queue: &Queue) {
+        if !self.awaited.is_empty() {
+            return;
+        }
+        if let Some(token) = self.next_token.take() {
+            self.token = Some(token.clone());
+            queue.push(Item::Token(token));
+            queue.update(Update::CaughtUp);
+        }
+    }
+
+    fn give(&mut self, entry: AccountEntry, logs: &mut Logs, queue: &Queue) {
+        if entry.seq <= self.account_seq {
+            return;
+        }
+        self.account_seq = entry.seq;
+        if let AccountChange::ConversationGone { conversation_id, .. } = &entry.change {
+            let id = *conversation_id;
+            logs.forget(id);
+            queue.update(Update::Account(entry));
+            return self.give_up(id, queue);
+        }
+        queue.update(Update::Account(entry));
+    }
+}

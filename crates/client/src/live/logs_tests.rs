@@ -1,0 +1,143 @@
+use godwit_protocol::Timestamp;
+use godwit_protocol::messages::Change;
+
+use super::*;
+
+const C: ConversationId = ConversationId::new(1);
+
+fn entry(seq: u64) -> LogEntry {
+    LogEntry { seq: Seq::new(seq), at: Timestamp::from_millis(0), change: Change::Unknown }
+}
+
+fn page(entries: impl IntoIterator<Item = u64>, head: u64) -> LogPage {
+    LogPage {
+        conversation_id: C,
+        entries: entries.into_iter().map(entry).collect(),
+        head: Seq::new(head),
+        more: false,
+        truncated: false,
+    }
+}
+
+/// A conversation of which entries up to `seen` were given.
+fn seen(seen: u64) -> Logs {
+    Logs::new(StartAt::Head, [(C, Seq::new(seen))], true)
+}
+
+fn offer(logs: &mut Logs, seqs: impl IntoIterator<Item = u64>) -> Vec<u64> {
+    let mut delivered = Vec::new();
+    for seq in seqs {
+        logs.offer(C, entry(seq), |entry| delivered.push(entry.seq.get()));
+    }
+    delivered
+}
+
+fn give(logs: &mut Logs, page: LogPage) -> (Vec<u64>, Read) {
+    let mut delivered = Vec::new();
+    let read = logs.page(page, |entry| delivered.push(entry.seq.get()));
+    (delivered, read)
+}
+
+#[test]
+fn what_follows_is_delivered_and_what_is_old_is_dropped() {
+    let mut logs = seen(4);
+    assert_eq!(offer(&mut logs, [5, 5, 3, 6, 6, 4]), [5, 6]);
+    assert_eq!(logs.next_due(), None);
+}
+
+#[test]
+fn what_is_too_early_waits_until_the_gap_is_read() {
+    let mut logs = seen(4);
+    assert!(offer(&mut logs, [7, 8]).is_empty());
+    assert_eq!(logs.next_due(), Some((C, Seq::new(4))));
+    assert_eq!(logs.next_due(), None, "one page at a time");
+    assert!(offer(&mut logs, [9]).is_empty());
+    assert_eq!(give(&mut logs, page([5, 6], 9)), (vec![5, 6, 7, 8, 9], Read::Done));
+    assert_eq!((logs.next_due(), logs.held), (None, 0));
+}
+
+#[test]
+fn a_gap_that_fills_by_itself_is_not_read() {
+    let mut logs = seen(4);
+    assert_eq!(offer(&mut logs, [6, 5]), [5, 6]);
+    assert_eq!(logs.next_due(), None);
+}
+
+#[test]
+fn what_was_skipped_is_read_again() {
+    let mut logs = seen(4);
+    logs.skip(C, Seq::new(6));
+    assert_eq!(logs.next_due(), Some((C, Seq::new(4))));
+    logs.disconnected();
+    assert_eq!(logs.next_due(), Some((C, Seq::new(4))), "a lost read is due again");
+    assert_eq!(give(&mut logs, page([5], 6)), (vec![5], Read::Done));
+    assert_eq!(logs.next_due(), Some((C, Seq::new(5))), "half of it is not all of it");
+    assert_eq!(give(&mut logs, page([], 6)), (vec![], Read::Stuck));
+}
+
+#[test]
+fn held_entries_are_bounded_and_the_rest_is_read() {
+    let (mut logs, many) = (seen(0), 2 * HELD_ENTRIES_MAX as u64);
+    assert!(offer(&mut logs, 2..=many).is_empty());
+    assert_eq!(logs.held, HELD_ENTRIES_MAX);
+    logs.next_due().unwrap();
+    let (delivered, _) = give(&mut logs, page([1], many));
+    let last = HELD_ENTRIES_MAX as u64 + 1;
+    assert_eq!(delivered, (1..=last).collect::<Vec<_>>());
+    assert_eq!(logs.next_due(), Some((C, Seq::new(last))));
+}
+
+#[test]
+fn on_a_first_start_a_conversation_begins_at_its_head() {
+    let mut logs = Logs::new(StartAt::Head, [], false);
+    // This one came before the list that says where the conversation begins, and is newer than that list.
+    assert!(offer(&mut logs, [10]).is_empty());
+    assert_eq!(logs.list(C, Seq::new(9)), Some(Seq::new(9)));
+    logs.listed_all();
+    assert_eq!(logs.next_due(), Some((C, Seq::new(9))));
+    assert_eq!(give(&mut logs, page([10], 10)), (vec![10], Read::Done));
+}
+
+#[test]
+fn a_conversation_that_comes_later_begins_at_its_beginning() {
+    let mut logs = Logs::new(StartAt::Head, [], false);
+    assert!(offer(&mut logs, [2]).is_empty());
+    logs.listed_all();
+    assert_eq!(logs.next_due(), Some((C, Seq::ZERO)));
+
+    let mut logs = Logs::new(StartAt::Head, [], true);
+    assert_eq!(logs.list(C, Seq::new(3)), Some(Seq::ZERO));
+    assert_eq!(logs.next_due(), Some((C, Seq::ZERO)));
+}
+
+#[test]
+fn from_the_beginning_when_told_so() {
+    let mut logs = Logs::new(StartAt::Beginning, [], false);
+    assert_eq!(logs.list(C, Seq::new(3)), Some(Seq::ZERO));
+    assert_eq!(logs.next_due(), Some((C, Seq::ZERO)));
+}
+
+#[test]
+fn a_truncated_log_resets_the_conversation() {
+    let mut logs = seen(4);
+    offer(&mut logs, [9]);
+    logs.next_due().unwrap();
+    let truncated = LogPage { truncated: true, ..page([], 20) };
+    assert_eq!(give(&mut logs, truncated), (vec![], Read::Reset(Seq::new(20))));
+    assert_eq!(offer(&mut logs, [9, 20, 21]), [21]);
+    assert_eq!(logs.held, 0);
+}
+
+#[test]
+fn a_server_that_has_less_is_asked_before_it_is_believed() {
+    let mut logs = seen(4);
+    assert_eq!(logs.list(C, Seq::new(2)), None);
+    assert_eq!(logs.next_due(), Some((C, Seq::new(4))));
+    assert_eq!(give(&mut logs, page([], 4)), (vec![], Read::Done), "the list was only older");
+    assert_eq!(logs.next_due(), None);
+
+    logs.list(C, Seq::new(2));
+    logs.next_due().unwrap();
+    assert_eq!(logs.ahead_of_server(C), Some(Seq::new(2)));
+    assert_eq!(offer(&mut logs, [3]), [3]);
+}

@@ -1,0 +1,204 @@
+//! The task of a live session: connects, waits, connects again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use godwit_protocol::UserId;
+use godwit_protocol::socket::CloseCode;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
+
+use super::catch_up::CatchUp;
+use super::control::Control;
+use super::cursors::{CursorMoves, due_after};
+use super::logs::Logs;
+use super::online::{Link, Online};
+use super::outbox::{Outbox, Queued};
+use super::queue::Queue;
+use super::{Connection, LiveConfig, ResumeState, StopReason, Update};
+use crate::socket::Closed;
+use crate::{Error, Http};
+
+/// What outlives a connection.
+pub(super) struct Session {
+    pub(super) http: Http,
+    pub(super) config: LiveConfig,
+    pub(super) queue: Arc<Queue>,
+    pub(super) controls: mpsc::Receiver<Control>,
+    pub(super) sends: mpsc::Receiver<Queued>,
+    connection: watch::Sender<Connection>,
+    pub(super) logs: Logs,
+    pub(super) outbox: Outbox,
+    pub(super) cursors: CursorMoves,
+    pub(super) catch_up: CatchUp,
+    pub(super) watched: Vec<UserId>,
+    /// Connections in a row that failed or did not last.
+    failures: u32,
+}
+
+/// How a connection, or the attempt to make one, ended.
+#[derive(Debug)]
+pub(super) enum Ended {
+    Stop(StopReason),
+    /// The server told when to come back.
+    RetryAt(Instant),
+    Retry {
+        cause: String,
+        at_least: Duration,
+    },
+}
+
+impl Session {
+    pub(super) fn new(
+        http: Http,
+        config: LiveConfig,
+        state: ResumeState,
+        queue: Arc<Queue>,
+        controls: mpsc::Receiver<Control>,
+        sends: mpsc::Receiver<Queued>,
+        connection: watch::Sender<Connection>,
+    ) -> Self {
+        Self {
+            logs: Logs::new(config.start, state.seen, state.token.is_some()),
+            outbox: Outbox::new(config.sends_queued_max, config.sends_in_flight_max),
+            cursors: CursorMoves::default(),
+            catch_up: CatchUp::new(state.token, state.account_seq),
+            watched: Vec::new(),
+            failures: 0,
+            http,
+            config,
+            queue,
+            controls,
+            sends,
+            connection,
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        let reason = self.keep_connected().await;
+        self.tell(Connection::Stopped(reason));
+        self.queue.finish();
+        // Told first, closed then: who finds a channel closed looks for the reason.
+        self.sends.close();
+        while let Ok(queued) = self.sends.try_recv() {
+            let _ = queued.reply.send(Err(Error::Stopped(reason)));
+        }
+        self.outbox.fail_all(|| Error::Stopped(reason));
+    }
+
+    async fn keep_connected(&mut self) -> StopReason {
+        loop {
+            let step = match self.connect_once().await {
+                Ok(ended) => self.wait(ended).await,
+                Err(stopped) => Err(stopped),
+            };
+            if let Err(reason) = step {
+                return reason;
+            }
+        }
+    }
+
+    async fn connect_once(&mut self) -> Result<Ended, StopReason> {
+        self.tell(Connection::Connecting);
+        let open = Box::pin(Link::open(self.http.clone(), self.config.socket.clone()));
+        let link = match self.meanwhile(open).await? {
+            Ok(link) => link,
+            Err(error) => return Ok(Ended::by_error(&error)),
+        };
+        // Whoever it is, they stay the same as long as the session lives.
+        let _ = self.queue.me.set(link.signed_in.user_id);
+        self.tell(Connection::Online);
+        let opened_at = Instant::now();
+        let ended = Box::pin(Online::new(self, &link).run(link.events)).await;
+        self.disconnected();
+        if opened_at.elapsed() >= self.config.backoff.stable_after {
+            self.failures = 0;
+        }
+        Ok(ended)
+    }
+
+    async fn wait(&mut self, ended: Ended) -> Result<(), StopReason> {
+        let (cause, at) = match ended {
+            Ended::Stop(reason) => return Err(reason),
+            Ended::RetryAt(at) => (CloseCode::ServiceRestart.reason().to_owned(), at),
+            Ended::Retry { cause, at_least } => {
+                self.failures += 1;
+                let delay = self.config.backoff.random_delay(self.failures).max(at_least);
+                (cause, Instant::now() + delay)
+            }
+        };
+        let retry_in = at.saturating_duration_since(Instant::now());
+        tracing::debug!(%cause, ?retry_in, "not connected");
+        self.tell(Connection::Offline { retry_in, cause });
+        self.meanwhile(sleep_until(at)).await
+    }
+
+    /// Does something that takes a while, and listens to the application meanwhile.
+    async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> Result<T, StopReason> {
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                outcome = &mut work => return Ok(outcome),
+                control = self.controls.recv() => match control {
+                    Some(Control::Close) | None => return Err(StopReason::ByApplication),
+                    Some(control) => self.keep(control),
+                },
+            }
+        }
+    }
+
+    /// Notes what is asked for, to be done when there is a connection.
+    pub(super) fn keep(&mut self, control: Control) {
+        let due_at = due_after(self.config.acknowledge_after);
+        match control {
+            Control::Read(id, seq) => self.cursors.read(id, seq, due_at),
+            Control::Delivered(id, seq) => self.cursors.delivered(id, seq, due_at),
+            Control::WatchPresence(users) => self.watched = users,
+            // A typing notice is of no use later.
+            Control::Typing(_) | Control::Close => {}
+        }
+    }
+
+    fn disconnected(&mut self) {
+        self.logs.disconnected();
+        self.outbox.disconnected();
+        self.cursors.disconnected();
+    }
+
+    fn tell(&self, connection: Connection) {
+        self.connection.send_replace(connection.clone());
+        self.queue.update(Update::Connection(connection));
+    }
+}
+
+impl Ended {
+    pub(super) fn by_error(error: &Error) -> Self {
+        if let Error::Closed(closed) = error {
+            return Self::by_close(closed);
+        }
+        if error.ends_session() {
+            return Self::Stop(StopReason::SignedOut(error.code()));
+        }
+        Self::Retry { cause: error.to_string(), at_least: retry_after(error) }
+    }
+
+    pub(super) fn by_close(closed: &Closed) -> Self {
+        match closed.code() {
+            Some(CloseCode::SignedOut) => Self::Stop(StopReason::SignedOut(None)),
+            // It says nothing about the credentials: this client signs in at once, so the network was slow.
+            Some(CloseCode::SignInTimeout) => Self::retry(closed),
+            Some(code) if !code.reconnect() => Self::Stop(StopReason::Refused(code)),
+            _ => Self::retry(closed),
+        }
+    }
+
+    fn retry(closed: &Closed) -> Self {
+        Self::Retry { cause: closed.to_string(), at_least: Duration::ZERO }
+    }
+}
+
+/// How long the server wants to be left alone.
+pub(super) fn retry_after(error: &Error) -> Duration {
+    let seconds = error.problem().and_then(|problem| problem.retry_after).unwrap_or_default();
+    Duration::from_secs(seconds.into())
+}
