@@ -1,0 +1,71 @@
+//! Time that the test decides.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use godwit_domain::ports::Clock;
+use godwit_protocol::Timestamp;
+
+/// Stands still until it is told to go on, or goes on by the same step with every look at it.
+#[derive(Debug)]
+pub struct TestClock {
+    now_ms: AtomicI64,
+    step_ms: i64,
+}
+
+impl TestClock {
+    /// A clock that stands still at this time.
+    pub const fn at(now: Timestamp) -> Self {
+        Self::stepping(now, 0)
+    }
+
+    /// A clock whose every answer is `step_ms` after the one before; the first one is `start`.
+    pub const fn stepping(start: Timestamp, step_ms: i64) -> Self {
+        Self { now_ms: AtomicI64::new(start.as_millis()), step_ms }
+    }
+
+    /// Also backwards, as real clocks do.
+    pub fn set(&self, now: Timestamp) {
+        self.now_ms.store(now.as_millis(), Ordering::Relaxed);
+    }
+
+    /// A negative number goes back.
+    pub fn advance_ms(&self, ms: i64) {
+        self.now_ms.fetch_add(ms, Ordering::Relaxed);
+    }
+}
+
+/// A clock that stands still at 2027-01-15T08:00:00Z.
+impl Default for TestClock {
+    fn default() -> Self {
+        Self::at(Timestamp::from_millis(1_800_000_000_000))
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.now_ms.fetch_add(self.step_ms, Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_goes_on_only_when_told() {
+        let clock = TestClock::default();
+        let start = clock.now();
+        assert_eq!(clock.now(), start);
+        clock.advance_ms(5);
+        assert_eq!(clock.now(), start.plus_millis(5));
+        clock.set(start);
+        assert_eq!(clock.now(), start);
+    }
+
+    #[test]
+    fn it_can_step_with_every_look() {
+        let start = Timestamp::from_millis(1_000);
+        let clock = TestClock::stepping(start, 10);
+        assert_eq!([clock.now(), clock.now()], [start, start.plus_millis(10)]);
+    }
+}

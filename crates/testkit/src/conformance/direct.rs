@@ -1,0 +1,107 @@
+//! Direct conversations: one for each pair.
+
+use godwit_domain::model::{AccountChange, Cursor, Head, Member, UserPair};
+use godwit_domain::ports::{InboxRow, NewDirect};
+use godwit_protocol::conversations::Role;
+use godwit_protocol::{ConversationId, Seq};
+
+use super::{CALLERS, Outcome};
+use crate::paging::account_log_after;
+use crate::reading::{Known, read_everything};
+use crate::scene::Scene;
+
+pub(super) async fn an_opened_conversation_reads_back(s: &Scene) -> Outcome {
+    let (ada, bob) = (s.user().await?, s.user().await?);
+    // The maker is not the one with the lower id, who comes first among the members.
+    let (pair, new) = s.new_direct(bob, ada);
+    let NewDirect { conversation, created } = new.clone();
+    let opened = s.store().open_direct(pair, new).await?;
+    assert_eq!(opened.id, conversation.id);
+    assert_eq!(s.store().direct_of(pair).await?, Some(opened.id));
+    let state = s.load(opened.id).await?;
+    let joined_at = conversation.created_at;
+    let member = |user_id| Member { user_id, role: Role::Member, joined_at, cursor: Cursor::default() };
+    assert_eq!(state.members, [member(ada), member(bob)]);
+    assert_eq!(state.conversation, conversation);
+    assert_eq!(state.head, Head::empty().after(&created));
+    assert_eq!(s.store().entries(opened.id, Seq::ZERO, 50).await?, [created]);
+    Ok(())
+}
+
+pub(super) async fn unknown_conversations_are_not_found(s: &Scene) -> Outcome {
+    let (pair, new) = s.new_direct(s.user().await?, s.user().await?);
+    assert_eq!(s.store().direct_of(pair).await?, None);
+    leaves_nothing(s, new.conversation.id).await
+}
+
+pub(super) async fn it_is_listed_for_its_creator_only(s: &Scene) -> Outcome {
+    let (ada, bob) = (s.user().await?, s.user().await?);
+    let (pair, new) = s.new_direct(ada, bob);
+    let created_at = new.conversation.created_at;
+    let opened = s.store().open_direct(pair, new).await?;
+    let made = opened.made.expect("it was not there before");
+    assert_eq!(made.len(), 1, "{made:?}");
+    let (user, entry) = made[0];
+    assert_eq!(user, ada);
+    assert_eq!((entry.at, entry.change), (created_at, AccountChange::ConversationListed(opened.id)));
+    assert_eq!(account_log_after(s.store(), ada, 0, 50).await?, Some(vec![entry]));
+    let row = InboxRow { conversation: opened.id, settings: Default::default(), activity_at: created_at };
+    assert_eq!(s.store().inbox(ada, false, None, 50).await?, [row]);
+    assert_eq!(s.store().active_since(ada, created_at, None, 50).await?, [row]);
+    assert_eq!(s.store().inbox(bob, false, None, 50).await?, []);
+    assert_eq!(s.store().active_since(bob, created_at, None, 50).await?, []);
+    assert_eq!(s.store().account_head(bob).await?, 0);
+    Ok(())
+}
+
+pub(super) async fn opening_it_again_changes_nothing(s: &Scene) -> Outcome {
+    let chat = s.chat().await?;
+    s.send(chat.id, chat.ada, "hello").await?;
+    let known =
+        Known { users: vec![chat.ada, chat.bob], conversations: vec![chat.id], ..Known::default() };
+    let before = read_everything(s.store(), &known).await?;
+    for (by, other) in [(chat.ada, chat.bob), (chat.bob, chat.ada)] {
+        s.advance_ms(10);
+        let (pair, new) = s.new_direct(by, other);
+        let offered = new.conversation.id;
+        let opened = s.store().open_direct(pair, new).await?;
+        assert_eq!((opened.id, opened.made), (chat.id, None));
+        leaves_nothing(s, offered).await?;
+    }
+    assert_eq!(read_everything(s.store(), &known).await?, before);
+    Ok(())
+}
+
+pub(super) async fn many_concurrent_callers_open_one_conversation(s: &Scene) -> Outcome {
+    let (ada, bob) = (s.user().await?, s.user().await?);
+    let offers: Vec<(UserPair, NewDirect)> =
+        (0..CALLERS).map(|i| if i % 2 == 0 { s.new_direct(ada, bob) } else { s.new_direct(bob, ada) }).collect();
+    let opened = s.at_once(CALLERS, |i, store| {
+        let (pair, new) = offers[i].clone();
+        async move { store.open_direct(pair, new).await }
+    });
+    let opened = opened.await?;
+    let id = s.store().direct_of(offers[0].0).await?.expect("it was made");
+    assert_eq!(opened.iter().filter(|opened| opened.made.is_some()).count(), 1, "{opened:?}");
+    for ((_, offered), opened) in offers.iter().zip(opened) {
+        assert_eq!(opened.id, id);
+        if offered.conversation.id == id {
+            assert!(opened.made.is_some());
+            assert_eq!(s.load(id).await?.conversation, offered.conversation);
+            let maker = offered.conversation.created_by;
+            assert_eq!(s.store().inbox(maker, false, None, 50).await?.len(), 1);
+            assert_eq!(s.store().inbox(offers[0].0.other(maker), false, None, 50).await?, []);
+        } else {
+            leaves_nothing(s, offered.conversation.id).await?;
+        }
+    }
+    assert_eq!(s.store().entries(id, Seq::ZERO, 50).await?.len(), 1);
+    Ok(())
+}
+
+async fn leaves_nothing(s: &Scene, id: ConversationId) -> Outcome {
+    assert_eq!(s.store().load(id).await?, None);
+    assert_eq!(s.store().entries(id, Seq::ZERO, 50).await?, []);
+    assert_eq!(s.store().entry(id, Seq::new(1)).await?, None);
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! A store that is obviously right: plain maps behind one lock, every question answered by looking at everything.
+//!
+//! It is what the [replay](crate::replay) compares stores with, and a fast store for tests of the domain. It keeps
+//! nothing over a restart. The conformance suite runs on it too, so that the two cannot disagree.
+
+mod accounts;
+mod conversations;
+mod inbox;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use godwit_domain::model::{AccountEntry, AccountNote, ConversationState, Device, Entry, Settings, User};
+use godwit_domain::ports::{Clock, CursorMove, Store, StoreError};
+use godwit_domain::snowflake::IdGenerator;
+use godwit_protocol::limits::ACCOUNT_LOG_ENTRIES_MAX;
+use godwit_protocol::{ConversationId, DeviceId, UserId};
+
+#[derive(Debug)]
+pub struct ModelStore {
+    ids: IdGenerator,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    users: BTreeMap<UserId, User>,
+    devices: BTreeMap<DeviceId, Device>,
+    /// Who blocks whom.
+    blocks: BTreeSet<(UserId, UserId)>,
+    logs: BTreeMap<ConversationId, Log>,
+    /// In whose inbox a conversation is.
+    listed: BTreeSet<(UserId, ConversationId)>,
+    settings: BTreeMap<(UserId, ConversationId), Settings>,
+    account_logs: BTreeMap<UserId, AccountLog>,
+    signing_key: Option<[u8; 32]>,
+}
+
+#[derive(Debug)]
+struct Log {
+    state: ConversationState,
+    entries: Vec<Entry>,
+    /// The moves that moved something, in the order in which they were made.
+    moves: Vec<CursorMove>,
+}
+
+#[derive(Debug, Default)]
+struct AccountLog {
+    head: u64,
+    /// The newest entry that was dropped for the length of the log.
+    dropped: u64,
+    entries: Vec<AccountEntry>,
+}
+
+impl ModelStore {
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { ids: IdGenerator::new(clock, 0, 0), state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Store for ModelStore {
+    fn ids(&self) -> &IdGenerator {
+        &self.ids
+    }
+
+    async fn signing_key(&self, offered: [u8; 32]) -> Result<[u8; 32], StoreError> {
+        Ok(*self.state().signing_key.get_or_insert(offered))
+    }
+
+    fn health(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+impl State {
+    fn write_note(&mut self, note: AccountNote) -> AccountEntry {
+        self.account_logs.entry(note.user_id).or_default().write(note)
+    }
+}
+
+impl AccountLog {
+    fn write(&mut self, note: AccountNote) -> AccountEntry {
+        self.head += 1;
+        let entry = AccountEntry { seq: self.head, at: note.at, change: note.change };
+        self.entries.retain(|older| older.change.subject() != entry.change.subject());
+        self.entries.push(entry);
+        if self.entries.len() > ACCOUNT_LOG_ENTRIES_MAX {
+            self.dropped = self.entries.remove(0).seq;
+        }
+        entry
+    }
+
+    fn after(&self, after: u64, limit: usize) -> Option<Vec<AccountEntry>> {
+        let complete = after >= self.dropped && after <= self.head;
+        complete.then(|| self.entries.iter().filter(|e| e.seq > after).take(limit).copied().collect())
+    }
+}

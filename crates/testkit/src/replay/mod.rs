@@ -1,0 +1,84 @@
+//! Random operations on a store and on the model, and a comparison of everything that can be read.
+//!
+//! - [`ops`]: what can happen, as numbers small enough to meet each other, and how it is drawn
+//! - `world`, `talk`: make calls of it, on both stores with the same arguments, and compare the answers
+//! - `comparable`: what of the answers must be equal
+//!
+//! `PROPTEST_CASES` says how many sequences are tried. A failure prints the shortest sequence that was found; give it to
+//! [`check_against_model`] in a test of its own to keep it.
+
+mod comparable;
+pub mod ops;
+mod talk;
+mod world;
+
+use std::fmt::{self, Debug};
+
+use godwit_domain::ports::StoreError;
+use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
+
+use self::ops::{Op, any_ops};
+use self::world::World;
+use crate::factory::{StoreFactory, block_on};
+
+/// Sequences that are tried unless `PROPTEST_CASES` says otherwise.
+const CASES_DEFAULT: u32 = 64;
+/// Enough to find a short sequence, and an end in sight when the store is slow.
+const SHRINK_TIME_MAX_MS: u32 = 60_000;
+
+/// Where a store and the model disagree.
+pub struct Difference {
+    pub question: String,
+    pub store: String,
+    pub model: String,
+}
+
+/// Does the operations on a store of the factory and on a model, and compares everything that can be read.
+pub async fn check_against_model(factory: &dyn StoreFactory, ops: &[Op]) -> Result<(), Difference> {
+    let mut world = World::new(factory.open().await);
+    for op in ops {
+        if matches!(op, Op::Reopen) {
+            world = world.reopened(factory).await?;
+        } else {
+            world.apply(op).await?;
+        }
+    }
+    world.compare_everything().await
+}
+
+/// Tries random operations, each sequence with users of its own and the store opened anew. Panics with the shortest
+/// sequence on which the store differs from the model.
+pub fn check_random(factory: &dyn StoreFactory) {
+    let defaults =
+        Config { max_shrink_time: SHRINK_TIME_MAX_MS, failure_persistence: None, ..Config::default() };
+    let config = match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => defaults,
+        None => Config { cases: CASES_DEFAULT, ..defaults },
+    };
+    let outcome = TestRunner::new(config).run(&any_ops(), |ops| {
+        let checked = block_on(check_against_model(factory, &ops));
+        checked.map_err(|difference| TestCaseError::fail(format!("{difference:?}")))
+    });
+    match outcome {
+        Ok(()) => {}
+        Err(TestError::Fail(reason, ops)) => panic!("{reason}\nafter {ops:#?}"),
+        Err(TestError::Abort(reason)) => panic!("no operations could be drawn: {reason}"),
+    }
+}
+
+impl Debug for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n  store: {}\n  model: {}", self.question, self.store, self.model)
+    }
+}
+
+/// A store that cannot answer differs too: the model always can.
+impl From<StoreError> for Difference {
+    fn from(error: StoreError) -> Self {
+        Self {
+            question: "an operation failed".to_owned(),
+            store: error.to_string(),
+            model: "none fails".to_owned(),
+        }
+    }
+}

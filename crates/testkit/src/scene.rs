@@ -1,0 +1,190 @@
+//! A stage of its own for one test: fresh ids, handles and times, so that many can share one store.
+
+use std::sync::Arc;
+
+use godwit_domain::model::{
+    AccountChange, AccountEntry, AccountNote, Change, Conversation, ConversationState, Device, DeviceName,
+    DisplayName, Entry, Handle, Kind, Session, User, UserPair,
+};
+use godwit_domain::ports::{Append, AppendOutcome, CreateUser, NewDirect, Store, StoreError};
+use godwit_domain::snowflake::IdGenerator;
+use godwit_protocol::conversations::ConversationKind;
+use godwit_protocol::ids::EPOCH_MS;
+use godwit_protocol::{ConversationId, DeviceId, Seq, Timestamp, UserId};
+use tokio::sync::Barrier;
+
+use crate::batch::Batch;
+use crate::clock::TestClock;
+
+const YEAR_MS: i64 = 365 * 24 * 3_600_000;
+
+/// Its clock starts at a random time of many years and stands still until it is told to go on; its ids carry the time
+/// of that clock. So a test decides what is older than what, and never meets the data of another one.
+#[derive(Debug, Clone)]
+pub struct Scene {
+    nodes: Arc<[Arc<dyn Store>]>,
+    clock: Arc<TestClock>,
+    ids: Arc<IdGenerator>,
+}
+
+impl Scene {
+    /// The nodes are open on the same data.
+    pub fn new(nodes: Vec<Arc<dyn Store>>) -> Self {
+        assert!(!nodes.is_empty(), "a scene needs a store");
+        let start = Timestamp::from_millis(EPOCH_MS + rand::random_range(YEAR_MS..60 * YEAR_MS));
+        let clock = Arc::new(TestClock::at(start));
+        let ids = IdGenerator::new(clock.clone(), rand::random_range(0..IdGenerator::NODES_MAX), 0);
+        Self { nodes: nodes.into(), clock, ids: Arc::new(ids) }
+    }
+
+    /// The store, through its first node.
+    pub fn store(&self) -> &dyn Store {
+        &*self.nodes[0]
+    }
+
+    pub fn now(&self) -> Timestamp {
+        godwit_domain::ports::Clock::now(&*self.clock)
+    }
+
+    pub fn advance_ms(&self, ms: i64) {
+        self.clock.advance_ms(ms);
+    }
+
+    pub fn ids(&self) -> &IdGenerator {
+        &self.ids
+    }
+
+    /// A lower-case word that nobody else has.
+    pub fn word(&self) -> String {
+        (0..16).map(|_| rand::random_range('a'..='z')).collect()
+    }
+
+    /// Makes this many calls on tasks of their own that begin together, spread over the nodes. The answers come in the
+    /// order of the calls.
+    pub async fn at_once<T, Call>(
+        &self,
+        calls: usize,
+        call: impl Fn(usize, Arc<dyn Store>) -> Call,
+    ) -> Result<Vec<T>, StoreError>
+    where
+        T: Send + 'static,
+        Call: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let begin = Arc::new(Barrier::new(calls));
+        let start = |index: usize| {
+            let begin = begin.clone();
+            let call = call(index, self.nodes[index % self.nodes.len()].clone());
+            tokio::spawn(async move {
+                begin.wait().await;
+                call.await
+            })
+        };
+        let tasks: Vec<_> = (0..calls).map(start).collect();
+        let mut answers = Vec::with_capacity(calls);
+        for task in tasks {
+            answers.push(task.await.expect("a concurrent call panicked")?);
+        }
+        Ok(answers)
+    }
+
+    /// A user who is not stored yet.
+    pub fn new_user(&self) -> User {
+        User::new(UserId::new(self.ids.next()), Handle::from_stored(self.word()), self.now())
+    }
+
+    /// A user who is not stored yet, with this name.
+    pub fn new_user_named(&self, name: &str) -> User {
+        User { display_name: DisplayName::from_stored(name), ..self.new_user() }
+    }
+
+    pub async fn create(&self, user: User) -> Result<UserId, StoreError> {
+        let id = user.id;
+        assert_eq!(self.store().create_user(user).await?, CreateUser::Created);
+        Ok(id)
+    }
+
+    pub async fn user(&self) -> Result<UserId, StoreError> {
+        self.create(self.new_user()).await
+    }
+
+    /// A device that is not stored yet and has not been refreshed.
+    pub fn new_device(&self, user_id: UserId) -> Device {
+        let refresh_expires_at = self.now().plus_millis(1_000);
+        let (created_at, last_active_at) = (self.now(), self.now());
+        let session = Session::Own { generation: 0, refresh_expires_at };
+        let id = DeviceId::new(self.ids.next());
+        Device { id, user_id, name: DeviceName::from_stored("laptop"), created_at, last_active_at, session }
+    }
+
+    /// A device with tokens of the application that is not stored yet.
+    pub fn new_application_device(&self, user_id: UserId, key: &str) -> Device {
+        let session = Session::Application { key: key.into(), tokens_after: None, revoked_at: None };
+        Device { session, ..self.new_device(user_id) }
+    }
+
+    pub fn note(&self, user_id: UserId, change: AccountChange) -> AccountNote {
+        AccountNote { user_id, at: self.now(), change }
+    }
+
+    /// A direct conversation that is not stored yet.
+    pub fn new_direct(&self, by: UserId, other: UserId) -> (UserPair, NewDirect) {
+        let pair = UserPair::new(by, other).expect("a pair has two users");
+        let id = ConversationId::new(self.ids.next());
+        let member_ids = vec![pair.low(), pair.high()];
+        let change = Change::Created { by, kind: ConversationKind::Direct, member_ids };
+        let created = Entry { seq: Seq::new(1), id: self.ids.next(), ordinal: 0, change };
+        let conversation =
+            Conversation { id, kind: Kind::Direct(pair), created_by: by, created_at: created.at() };
+        (pair, NewDirect { conversation, created })
+    }
+
+    pub async fn open_direct(&self, by: UserId, other: UserId) -> Result<ConversationId, StoreError> {
+        let (pair, new) = self.new_direct(by, other);
+        Ok(self.store().open_direct(pair, new).await?.id)
+    }
+
+    /// Two users and their conversation, made and so far only listed by the first.
+    pub async fn chat(&self) -> Result<Chat, StoreError> {
+        let (ada, bob) = (self.user().await?, self.user().await?);
+        Ok(Chat { id: self.open_direct(ada, bob).await?, ada, bob })
+    }
+
+    /// A conversation that is known to exist.
+    pub async fn load(&self, id: ConversationId) -> Result<ConversationState, StoreError> {
+        Ok(self.store().load(id).await?.expect("the conversation was made"))
+    }
+
+    /// Entries to be appended to the log as it is now.
+    pub async fn batch(&self, id: ConversationId) -> Result<Batch<'_>, StoreError> {
+        Ok(Batch::after(&self.ids, &self.load(id).await?))
+    }
+
+    /// Appends what cannot be refused, because nobody else appends.
+    pub async fn append(&self, append: Append) -> Result<Vec<(UserId, AccountEntry)>, StoreError> {
+        match self.store().append(append).await? {
+            AppendOutcome::Appended(notes) => Ok(notes),
+            AppendOutcome::HeadMoved => panic!("an append with the right head was refused"),
+        }
+    }
+
+    /// Sends one text and lists the conversation for all members, as sending does.
+    pub async fn send(
+        &self,
+        id: ConversationId,
+        sender: UserId,
+        client_id: &str,
+    ) -> Result<Entry, StoreError> {
+        let append = self.batch(id).await?.text(sender, client_id).build();
+        let sent = append.entries[0].clone();
+        self.append(append).await?;
+        Ok(sent)
+    }
+}
+
+/// A direct conversation that Ada made with Bob.
+#[derive(Debug, Clone, Copy)]
+pub struct Chat {
+    pub id: ConversationId,
+    pub ada: UserId,
+    pub bob: UserId,
+}

@@ -1,0 +1,88 @@
+//! The suite can fail: stores that break one promise each, and the case that finds it.
+//!
+//! - [`faulty`]: a store in front of the model that does one thing wrong
+
+mod faulty;
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use godwit_domain::ports::Store;
+use godwit_testkit::conformance::CASES;
+use godwit_testkit::{ModelStore, StoreFactory, TestClock, conformance, replay};
+
+use faulty::{Fault, Faulty};
+
+/// What is broken, and the case that must say so.
+const FOUND_BY: &[(Fault, &str)] = &[
+    (Fault::HandleIsTakenTwice, "users::a_taken_handle_is_refused"),
+    (Fault::RefusedUpdateWritesItsNote, "user_updates::a_taken_handle_changes_nothing"),
+    (Fault::SearchRepeatsUsers, "search::a_user_with_several_matching_words_is_found_once"),
+    (Fault::EveryRotationWins, "devices::one_of_many_concurrent_rotations_wins"),
+    (Fault::BlocksHaveNoDirection, "blocks::a_block_has_a_direction"),
+    (Fault::OpeningAgainSaysItWasMade, "direct::opening_it_again_changes_nothing"),
+    (Fault::AppendIgnoresTheHead, "append::a_wrong_head_is_refused_and_nothing_is_written"),
+    (
+        Fault::AppendLooksBeforeItWrites,
+        "append::one_of_many_concurrent_appends_wins_and_the_others_write_nothing",
+    ),
+    (Fault::RefusedAppendLeavesClientIds, "append::a_wrong_head_is_refused_and_nothing_is_written"),
+    (Fault::EntriesBeginTooEarly, "history::entries_begin_after_and_end_at_the_limit"),
+    (Fault::MessagesCountOtherEntries, "history::messages_are_read_from_both_ends_of_every_range"),
+    (Fault::SentAsForgets, "history::a_message_is_found_by_the_client_id_of_its_sender"),
+    (Fault::SeqAtSkipsItsTime, "history::seq_at_is_the_first_entry_that_is_not_older"),
+    (Fault::CursorsGoBack, "cursors::cursors_move_forward_only"),
+    (Fault::ReadMarksAreNotNoted, "cursors::moved_read_marks_are_noted"),
+    (Fault::ReceiptsAreTheNextOnes, "cursors::receipts_are_the_first_moves_that_reached_the_entry"),
+    (Fault::InboxLosesARowBetweenPages, "inbox::pages_of_any_size_give_each_row_once_in_order"),
+    (Fault::InboxForgetsPins, "inbox::pinned_first_then_the_latest_then_the_higher_id"),
+    (Fault::ActiveSinceSkipsTheFloor, "inbox::active_since_begins_at_the_floor"),
+    (Fault::SettingsAreReplaced, "settings::a_change_changes_what_it_names"),
+    (Fault::AccountLogLosesAnEntry, "account_log::pages_go_through_the_log"),
+    (Fault::AccountLogHidesItsHoles, "account_log::a_log_that_was_cut_says_so"),
+];
+
+/// What random operations must find too.
+const FOUND_BY_REPLAY: &[Fault] = &[
+    Fault::AppendIgnoresTheHead,
+    Fault::SentAsForgets,
+    Fault::CursorsGoBack,
+    Fault::InboxLosesARowBetweenPages,
+    Fault::AccountLogLosesAnEntry,
+];
+
+struct Mutant(Fault);
+
+#[async_trait]
+impl StoreFactory for Mutant {
+    async fn open(&self) -> Arc<dyn Store> {
+        let model = ModelStore::new(Arc::new(TestClock::default()));
+        Arc::new(Faulty::new(model, self.0))
+    }
+}
+
+#[test]
+fn each_fault_is_found_by_its_case() {
+    for (fault, name) in FOUND_BY {
+        assert!(CASES.iter().any(|case| case.name == *name), "{name} is not in the list of cases");
+        assert!(fails(|| conformance::check(name, &Mutant(*fault))), "{name} did not find {fault:?}");
+    }
+}
+
+#[test]
+fn random_operations_find_faults() {
+    for fault in FOUND_BY_REPLAY {
+        assert!(fails(|| replay::check_random(&Mutant(*fault))), "the replay did not find {fault:?}");
+    }
+}
+
+#[test]
+fn without_a_fault_nothing_is_found() {
+    conformance::check_all_at_once(&Mutant(Fault::None));
+    replay::check_random(&Mutant(Fault::None));
+}
+
+fn fails(check: impl FnOnce()) -> bool {
+    panic::catch_unwind(AssertUnwindSafe(check)).is_err()
+}
