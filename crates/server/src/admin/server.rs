@@ -1,0 +1,97 @@
+//! The running server's side: commands come in at the Unix socket.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use godwit_domain::App;
+use rustix::fs::{Mode, fchmod};
+use tokio::net::{UnixListener, UnixSocket, UnixStream};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+use super::socket::{Lines, ShortPath, path};
+use super::{AdminReply, execute};
+
+/// Commands that run at once. Further ones wait for their turn.
+const CONNECTIONS_MAX: usize = 8;
+const BACKLOG: u32 = 64;
+/// How long a connection may be silent.
+const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// How long to wait when no connection can be accepted.
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
+
+/// The socket. It is removed when this is dropped.
+#[derive(Debug)]
+pub struct AdminServer {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl AdminServer {
+    /// Takes the socket of a data folder. Whoever calls this has the store open, so a socket that is there was left behind
+    /// by a process that has gone.
+    pub fn bind(data_folder: &Path) -> io::Result<Self> {
+        let path = path(data_folder);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let socket = UnixSocket::new_stream()?;
+        // Before it has a name, so that there is no moment at which others could connect.
+        fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+        socket.bind(ShortPath::of(data_folder)?.path)?;
+        Ok(Self { listener: socket.listen(BACKLOG)?, path })
+    }
+
+    /// Answers commands until the future is dropped.
+    pub async fn run(&self, app: App) {
+        let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        loop {
+            // An error would mean that the semaphore was closed, which nobody does.
+            let Ok(permit) = permits.clone().acquire_owned().await else { return };
+            match self.listener.accept().await {
+                Ok((stream, _)) => {
+                    let app = app.clone();
+                    tokio::spawn(async move {
+                        if let Err(error) = answer(stream, &app).await {
+                            tracing::debug!(%error, "an admin connection ended early");
+                        }
+                        drop(permit);
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "no admin connection can be accepted now");
+                    sleep(ACCEPT_BACKOFF).await;
+                }
+            }
+        }
+    }
+}
+
+impl Drop for AdminServer {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_file(&self.path) {
+            tracing::debug!(%error, "the admin socket was not removed");
+        }
+    }
+}
+
+async fn answer(stream: UnixStream, app: &App) -> io::Result<()> {
+    let mut lines = Lines::new(stream);
+    loop {
+        let reply = match timeout(SILENCE_MAX, lines.read()).await? {
+            Ok(None) => return Ok(()),
+            Ok(Some(command)) => {
+                tracing::info!(?command, "an admin command");
+                execute(app, command).await
+            }
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => AdminReply::Refused(
+                "the server does not know this command; it may be of another version".into(),
+            ),
+            Err(error) => return Err(error),
+        };
+        lines.write(&reply).await?;
+    }
+}

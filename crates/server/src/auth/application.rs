@@ -1,0 +1,246 @@
+//! The tokens of the application that embeds this server: JWTs that it signs for its users.
+//!
+//! Each key has one algorithm, by its kind, and a token is checked with that one only: what its header says can never
+//! turn a public key into a secret.
+
+use std::path::{Path, PathBuf};
+
+use godwit_domain::ports::{ApplicationClaims, TokenError};
+use godwit_protocol::Timestamp;
+use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::jwks::JwksFile;
+use super::keys::{KeyError, SECRET_BYTES_MIN, Secret};
+use super::tokens::{from_numeric_date, signature_only};
+
+/// A file with a key, in bytes.
+pub const KEY_FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Which tokens of the application are accepted. With no key none are. Exactly one kind of key can be set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ApplicationConfig {
+    /// A secret for HS256, at least 32 bytes.
+    pub secret: Option<Secret>,
+    /// A file with a secret for HS256; white space around it is not part of it.
+    pub secret_file: Option<PathBuf>,
+    /// A file with a public key in PEM: Ed25519 for EdDSA, EC P-256 for ES256, RSA for RS256.
+    pub public_key_file: Option<PathBuf>,
+    /// A file with a JWK set. It is read again when it changes, so keys can be rotated while the server runs.
+    pub jwks_file: Option<PathBuf>,
+    /// What `iss` must be, if it is to be checked.
+    pub issuer: Option<String>,
+    /// What `aud` must be or contain, if it is to be checked.
+    pub audience: Option<String>,
+    /// By how much the clocks of the application and of this server may differ.
+    pub leeway_seconds: u32,
+    pub claims: ClaimNames,
+}
+
+impl Default for ApplicationConfig {
+    fn default() -> Self {
+        Self {
+            secret: None,
+            secret_file: None,
+            public_key_file: None,
+            jwks_file: None,
+            issuer: None,
+            audience: None,
+            leeway_seconds: 30,
+            claims: ClaimNames::default(),
+        }
+    }
+}
+
+/// The claims that say more about a user than `sub`. All are optional in a token.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ClaimNames {
+    pub handle: String,
+    pub display_name: String,
+    pub avatar: String,
+    /// Tells the devices of a user apart.
+    pub device: String,
+}
+
+impl Default for ClaimNames {
+    fn default() -> Self {
+        Self {
+            handle: "handle".into(),
+            display_name: "name".into(),
+            avatar: "picture".into(),
+            device: "device".into(),
+        }
+    }
+}
+
+/// Checks the tokens of the application.
+#[derive(Debug)]
+pub struct ApplicationTokens {
+    keys: Keys,
+    issuer: Option<String>,
+    audience: Option<String>,
+    leeway_ms: i64,
+    claims: ClaimNames,
+}
+
+#[derive(Debug)]
+enum Keys {
+    One(Key),
+    File(JwksFile),
+}
+
+/// A key with the one algorithm that it is for.
+#[derive(Debug, Clone)]
+pub(super) struct Key {
+    pub(super) id: Option<String>,
+    pub(super) algorithm: Algorithm,
+    pub(super) decoding: DecodingKey,
+}
+
+impl ApplicationTokens {
+    /// `None` when no key is set: then the server knows its own tokens only.
+    pub fn load(config: &ApplicationConfig) -> Result<Option<Self>, KeyError> {
+        let keys = match (&config.secret, &config.secret_file, &config.public_key_file, &config.jwks_file) {
+            (None, None, None, None) => return Ok(None),
+            (Some(secret), None, None, None) => Keys::One(Key::of_secret(secret.reveal().as_bytes())?),
+            (None, Some(path), None, None) => Keys::One(Key::of_secret(read(path)?.trim_ascii())?),
+            (None, None, Some(path), None) => Keys::One(Key::of_pem(path, &read(path)?)?),
+            (None, None, None, Some(path)) => Keys::File(JwksFile::open(path)?),
+            _ => return Err(KeyError::Several),
+        };
+        Ok(Some(Self {
+            keys,
+            issuer: config.issuer.clone(),
+            audience: config.audience.clone(),
+            leeway_ms: i64::from(config.leeway_seconds) * 1_000,
+            claims: config.claims.clone(),
+        }))
+    }
+
+    pub(super) fn verify(
+        &self,
+        token: &str,
+        header: &Header,
+        now: Timestamp,
+    ) -> Result<ApplicationClaims, TokenError> {
+        let claims = match &self.keys {
+            Keys::One(key) => self.open(token, key),
+            Keys::File(file) => {
+                let keys = file.keys(now);
+                let mut fitting = keys.iter().filter(|key| key.fits(header));
+                fitting.find_map(|key| self.open(token, key))
+            }
+        };
+        self.read_claims(&claims.ok_or(TokenError::Invalid)?, now)
+    }
+
+    /// The claims, if the key made the signature.
+    fn open(&self, token: &str, key: &Key) -> Option<Map<String, Value>> {
+        let validation = self.validation(key.algorithm);
+        jsonwebtoken::decode(token, &key.decoding, &validation).ok().map(|opened| opened.claims)
+    }
+
+    fn validation(&self, algorithm: Algorithm) -> Validation {
+        let mut validation = signature_only(algorithm);
+        if let Some(audience) = &self.audience {
+            validation.set_audience(&[audience]);
+            validation.required_spec_claims.insert("aud".into());
+            validation.validate_aud = true;
+        }
+        validation
+    }
+
+    fn read_claims(
+        &self,
+        claims: &Map<String, Value>,
+        now: Timestamp,
+    ) -> Result<ApplicationClaims, TokenError> {
+        // Compared here, because the library would also take a list of issuers of which one fits.
+        if self.issuer.is_some() && text(claims, "iss")? != self.issuer {
+            return Err(TokenError::Invalid);
+        }
+        if time(claims, "nbf")?.is_some_and(|from| from > now.plus_millis(self.leeway_ms)) {
+            return Err(TokenError::Invalid);
+        }
+        // With the leeway, because until then the token is accepted.
+        let expires_at = time(claims, "exp")?.map(|at| at.plus_millis(self.leeway_ms));
+        if expires_at.is_some_and(|at| at <= now) {
+            return Err(TokenError::Expired);
+        }
+        Ok(ApplicationClaims {
+            subject: text(claims, "sub")?.ok_or(TokenError::Invalid)?,
+            handle: text(claims, &self.claims.handle)?,
+            display_name: text(claims, &self.claims.display_name)?,
+            avatar: text(claims, &self.claims.avatar)?,
+            device: text(claims, &self.claims.device)?,
+            issued_at: time(claims, "iat")?,
+            expires_at,
+        })
+    }
+}
+
+impl Key {
+    pub(super) fn of_secret(secret: &[u8]) -> Result<Self, KeyError> {
+        if secret.len() < SECRET_BYTES_MIN {
+            return Err(KeyError::WeakSecret { bytes: secret.len() });
+        }
+        let decoding = DecodingKey::from_secret(secret);
+        Ok(Self { id: None, algorithm: Algorithm::HS256, decoding })
+    }
+
+    fn of_pem(path: &Path, pem: &[u8]) -> Result<Self, KeyError> {
+        let readings = [
+            (Algorithm::EdDSA, DecodingKey::from_ed_pem(pem)),
+            (Algorithm::ES256, DecodingKey::from_ec_pem(pem)),
+            (Algorithm::RS256, DecodingKey::from_rsa_pem(pem)),
+        ];
+        readings
+            .into_iter()
+            .filter_map(|(algorithm, decoding)| Some(Self { id: None, algorithm, decoding: decoding.ok()? }))
+            .find(Self::works)
+            .ok_or_else(|| KeyError::NotAPublicKey { path: path.into() })
+    }
+
+    /// Whether signatures can be checked with this key: a reading of the file that took a key for one of another kind or
+    /// curve fails here, at the start, and not with the first token.
+    pub(super) fn works(&self) -> bool {
+        jsonwebtoken::crypto::verify("", b"", &self.decoding, self.algorithm).is_ok()
+    }
+
+    /// Whether a token with this header may have been signed with this key.
+    fn fits(&self, header: &Header) -> bool {
+        let id_fits = match (&self.id, &header.kid) {
+            (Some(own), Some(asked)) => own == asked,
+            _ => true,
+        };
+        id_fits && self.algorithm == header.alg
+    }
+}
+
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, KeyError> {
+    let unreadable = |source| KeyError::Unreadable { path: path.into(), source };
+    if std::fs::metadata(path).map_err(unreadable)?.len() > KEY_FILE_BYTES_MAX {
+        return Err(KeyError::TooLarge { path: path.into(), bytes_max: KEY_FILE_BYTES_MAX });
+    }
+    std::fs::read(path).map_err(unreadable)
+}
+
+/// A claim that is text, if it is there.
+fn text(claims: &Map<String, Value>, name: &str) -> Result<Option<String>, TokenError> {
+    match claims.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(TokenError::Invalid),
+    }
+}
+
+/// A claim that is a time, if it is there.
+fn time(claims: &Map<String, Value>, name: &str) -> Result<Option<Timestamp>, TokenError> {
+    match claims.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => value.as_f64().map(from_numeric_date).map(Some).ok_or(TokenError::Invalid),
+    }
+}

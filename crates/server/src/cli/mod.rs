@@ -1,0 +1,63 @@
+//! The command line.
+//!
+//! Results go to stdout, everything else to stderr. An error is one line, `error: …`, that says what to do; it ends the
+//! process with 1, a wrong command line with 2.
+
+mod args;
+mod config;
+mod operator;
+mod password;
+mod serve;
+mod user;
+
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{CommandFactory, Parser};
+use tokio::runtime::{Builder, Runtime};
+
+pub use args::Cli;
+
+use args::{Command, ConfigCommand};
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads has seen enough.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            for line in format!("{error:#}").lines() {
+                // If there is no stderr there is nobody to tell.
+                let _ = writeln!(io::stderr(), "error: {line}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<()> {
+    let Cli { settings, command } = cli;
+    match command {
+        Command::Serve(flags) => serve::run(settings.load(Some(&flags))?),
+        Command::User(command) => one_thread()?.block_on(user::run(&settings.load(None)?, command)),
+        Command::Config(ConfigCommand::Print(flags)) => config::print(&settings.load(Some(&flags))?),
+        Command::Config(ConfigCommand::Check(flags)) => config::check(&settings.load(Some(&flags))?),
+        Command::Completions { shell } => completions(shell),
+    }
+}
+
+fn completions(shell: clap_complete::Shell) -> anyhow::Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "godwit", &mut script);
+    Ok(io::stdout().write_all(&script)?)
+}
+
+fn one_thread() -> anyhow::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build().context("the runtime cannot be started")
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+}

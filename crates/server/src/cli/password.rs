@@ -1,0 +1,108 @@
+//! Where the password of a user comes from.
+
+use std::io::{self, BufRead, IsTerminal, Read, Write, stderr, stdin};
+
+use anyhow::{Context, bail};
+use godwit_protocol::limits::PASSWORD_BYTES_MAX;
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+/// Without characters that look alike. A power of two, so that every one is equally likely.
+const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+/// Groups of five characters with five bits each: 100 bits.
+const GROUPS: usize = 4;
+const GROUP_CHARS: usize = 5;
+
+pub(super) enum Password {
+    Given(String),
+    /// To be shown, because nobody knows it.
+    Generated(String),
+}
+
+impl Password {
+    pub(super) fn obtain(from_stdin: bool) -> anyhow::Result<Self> {
+        if from_stdin {
+            return read_line().map(Self::Given).context("no password could be read from stdin");
+        }
+        if !stdin().is_terminal() {
+            return Ok(Self::generate());
+        }
+        let first = ask("Password (empty: make one): ")?;
+        if first.is_empty() {
+            return Ok(Self::generate());
+        }
+        if ask("Again: ")? != first {
+            bail!("the two passwords differ; nothing was changed");
+        }
+        Ok(Self::Given(first))
+    }
+
+    pub(super) fn reveal(&self) -> &str {
+        match self {
+            Self::Given(text) | Self::Generated(text) => text,
+        }
+    }
+
+    fn generate() -> Self {
+        let random: [u8; GROUPS * GROUP_CHARS] = rand::random();
+        let groups: Vec<String> = random
+            .chunks(GROUP_CHARS)
+            .map(|bytes| bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect())
+            .collect();
+        Self::Generated(groups.join("-"))
+    }
+}
+
+/// Asks on the terminal, without showing what is typed.
+fn ask(question: &str) -> anyhow::Result<String> {
+    write!(stderr(), "{question}")?;
+    let hidden = HiddenInput::start().context("the terminal cannot hide a password; use --password-stdin")?;
+    let answer = read_line()?;
+    drop(hidden);
+    Ok(answer)
+}
+
+fn read_line() -> io::Result<String> {
+    let mut line = String::new();
+    // A little more than the longest password, so that one that is too long is refused rather than cut.
+    let bytes_max = PASSWORD_BYTES_MAX as u64 + 3;
+    if stdin().lock().take(bytes_max).read_line(&mut line)? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let line = line.strip_suffix('\n').unwrap_or(&line);
+    Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
+}
+
+/// A terminal that shows nothing but the end of the line, until this is dropped.
+struct HiddenInput {
+    before: Termios,
+}
+
+impl HiddenInput {
+    fn start() -> io::Result<Self> {
+        let before = tcgetattr(stdin())?;
+        let mut hidden = before.clone();
+        hidden.local_modes.remove(LocalModes::ECHO);
+        hidden.local_modes.insert(LocalModes::ECHONL);
+        tcsetattr(stdin(), OptionalActions::Flush, &hidden)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for HiddenInput {
+    fn drop(&mut self) {
+        // The user will see it by themselves.
+        let _ = tcsetattr(stdin(), OptionalActions::Now, &self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_passwords_are_long_and_different() {
+        let (one, other) = (Password::generate(), Password::generate());
+        assert_eq!(one.reveal().len(), GROUPS * (GROUP_CHARS + 1) - 1);
+        assert_ne!(one.reveal(), other.reveal());
+    }
+}

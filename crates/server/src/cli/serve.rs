@@ -1,0 +1,116 @@
+//! `godwit serve`.
+
+use std::io::{self, Write, stdout};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::runtime::Builder;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::config::refuse_problems;
+use crate::config::{Config, Registration};
+use crate::observe;
+use crate::serve::Server;
+
+/// What shells say when a signal has ended a process: 128 + SIGINT.
+const EXIT_AT_ONCE: i32 = 130;
+/// How long work on other threads, such as the hash of a password, may go on when everything else has ended.
+const THREADS_STOP_MAX: Duration = Duration::from_secs(2);
+
+pub(super) fn run(config: Config) -> anyhow::Result<()> {
+    refuse_problems(&config)?;
+    observe::start_log(&config.log);
+    let runtime =
+        Builder::new_multi_thread().enable_all().build().context("the runtime cannot be started")?;
+    let outcome = runtime.block_on(serve(config));
+    // Connections that were cut off are dropped here, and with them the last handles of the store.
+    runtime.shutdown_timeout(THREADS_STOP_MAX);
+    outcome
+}
+
+async fn serve(config: Config) -> anyhow::Result<()> {
+    let welcome = Welcome {
+        folder: std::path::absolute(config.data_folder())?,
+        can_register: config.auth.passwords_enabled && config.auth.registration == Registration::Open,
+    };
+    let server = Server::start(config).await?;
+    let is_empty = server.core().app.accounts.list(None, 1).await?.is_empty();
+    let signals = Signals::new().context("signals cannot be received")?;
+    // A server whose stdout is closed serves all the same.
+    let _ = welcome.print(server.address(), is_empty);
+    server.run(signals.first()).await?;
+    Ok(())
+}
+
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    /// Waits for the first signal. From then on a second one ends the process, whatever it is doing.
+    async fn first(mut self) {
+        let name = self.next().await;
+        tracing::info!(signal = name, "asked to stop; once more stops at once");
+        tokio::spawn(async move {
+            self.next().await;
+            tracing::warn!("stopped at once");
+            std::process::exit(EXIT_AT_ONCE);
+        });
+    }
+
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
+
+/// What one needs to know to begin.
+struct Welcome {
+    folder: std::path::PathBuf,
+    can_register: bool,
+}
+
+impl Welcome {
+    fn print(&self, address: SocketAddr, is_empty: bool) -> io::Result<()> {
+        let mut out = stdout().lock();
+        writeln!(out, "godwit {}", env!("CARGO_PKG_VERSION"))?;
+        // Programs look for this line.
+        writeln!(out, "listening on http://{address}")?;
+        writeln!(out, "data in {}", self.folder.display())?;
+        writeln!(out, "documentation at http://{address}/docs, metrics at http://{address}/metrics")?;
+        if is_empty {
+            self.print_first_user(&mut out, address)?;
+        }
+        out.flush()
+    }
+
+    fn print_first_user(&self, out: &mut impl Write, address: SocketAddr) -> io::Result<()> {
+        writeln!(out, "\nThere are no users yet. Make the first one in another terminal:\n")?;
+        writeln!(out, "  godwit user add ada --data {}", quoted(&self.folder))?;
+        if self.can_register {
+            writeln!(out, "\nor through the API:\n")?;
+            writeln!(
+                out,
+                "  curl http://{address}/v1/accounts --header 'content-type: application/json' \\"
+            )?;
+            writeln!(out, "    --data '{{\"handle\": \"ada\", \"password\": \"choose a good one\"}}'")?;
+        }
+        writeln!(out)
+    }
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}

@@ -1,0 +1,126 @@
+//! Whether the server could start with a configuration.
+
+use std::ops::RangeInclusive;
+
+use tracing_subscriber::EnvFilter;
+
+use super::{AuthConfig, Config, StoreLocation};
+use crate::auth::{ApplicationTokens, Argon2Hasher};
+
+const HOUR_MS: u64 = 3_600_000;
+const COUNT_MAX: u64 = u32::MAX as u64;
+const GIB_AS_MIB: u64 = 1_024;
+const MIB: u64 = 1_024 * 1_024;
+
+/// What is wrong, one line each, in the order of the sections.
+pub fn problems(config: &Config) -> Vec<String> {
+    let mut problems = out_of_range(config);
+    problems.extend(impossible(config));
+    problems.extend(unusable_auth(&config.auth));
+    problems
+}
+
+fn out_of_range(config: &Config) -> Vec<String> {
+    let Config { server, store, socket, .. } = config;
+    let embedded = &store.embedded;
+    let tokens = &config.auth.tokens;
+    let bounds: [(&str, u64, RangeInclusive<u64>); 17] = [
+        ("server.max_connections", server.max_connections as u64, 1..=COUNT_MAX),
+        ("server.handshakes_max", server.handshakes_max as u64, 1..=COUNT_MAX),
+        ("server.handshakes_per_address_max", server.handshakes_per_address_max as u64, 1..=COUNT_MAX),
+        ("server.header_timeout_ms", server.header_timeout_ms, 100..=HOUR_MS),
+        ("server.idle_timeout_ms", server.idle_timeout_ms, 100..=HOUR_MS),
+        ("server.write_timeout_ms", server.write_timeout_ms, 100..=HOUR_MS),
+        ("server.stop_timeout_ms", server.stop_timeout_ms, 0..=HOUR_MS),
+        ("store.embedded.cache_mib", embedded.cache_mib, 1..=1_024 * GIB_AS_MIB),
+        ("store.embedded.memtable_mib", embedded.memtable_mib, 1..=4 * GIB_AS_MIB),
+        ("store.embedded.journal_mib", embedded.journal_mib, 64..=64 * GIB_AS_MIB),
+        ("store.embedded.worker_threads", embedded.worker_threads as u64, 1..=256),
+        ("auth.tokens.access_minutes", u64::from(tokens.access_minutes), 1..=24 * 60),
+        ("auth.tokens.refresh_days", u64::from(tokens.refresh_days), 1..=3_650),
+        ("socket.heartbeat_ms", u64::from(socket.heartbeat_ms), 1_000..=HOUR_MS),
+        ("socket.sign_in_within_ms", u64::from(socket.sign_in_within_ms), 100..=HOUR_MS),
+        ("socket.queue_frames_max", socket.queue_frames_max as u64, 512..=1_000_000),
+        ("socket.queue_bytes_max", socket.queue_bytes_max as u64, MIB..=GIB_AS_MIB * MIB),
+    ];
+    bounds
+        .into_iter()
+        .filter(|(_, value, range)| !range.contains(value))
+        .map(|(key, value, range)| {
+            format!("{key} is {value}, and must be from {} to {}", range.start(), range.end())
+        })
+        .collect()
+}
+
+fn unusable_auth(auth: &AuthConfig) -> Vec<String> {
+    let mut problems = Vec::new();
+    if let Err(error) = Argon2Hasher::new(&auth.passwords) {
+        problems.push(format!("auth.passwords: {error}"));
+    }
+    match ApplicationTokens::load(&auth.application) {
+        Ok(None) if !auth.passwords_enabled => problems.push(
+            "auth.passwords_enabled is false and auth.application has no key, so nobody could sign in; set one of them"
+                .into(),
+        ),
+        Ok(_) => {}
+        Err(error) => problems.push(format!("auth.application: {error}")),
+    }
+    problems
+}
+
+fn impossible(config: &Config) -> Vec<String> {
+    let mut problems = Vec::new();
+    if let StoreLocation::Cassandra(_) = config.store_location() {
+        problems.push(
+            "store.url: the Cassandra store is not in this build yet; use embedded:DIR, or leave it out"
+                .into(),
+        );
+    }
+    if config.delivery.redis_url.is_some() {
+        problems.push(
+            "delivery.redis_url: delivery through Redis is not in this build yet; one server needs none, leave it out"
+                .into(),
+        );
+    }
+    let folder = config.data_folder();
+    if folder.exists() && !folder.is_dir() {
+        problems.push(format!("server.data: {} is not a folder", folder.display()));
+    }
+    if let Err(error) = EnvFilter::try_new(&config.log.level) {
+        problems.push(format!("log.level: `{}` is not a level: {error}", config.log.level));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_right() {
+        assert_eq!(problems(&Config::default()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_problem_is_named_once_and_on_one_line() {
+        let mut config = Config::default();
+        config.server.max_connections = 0;
+        config.store.embedded.journal_mib = 1;
+        config.store.url = Some("cassandra://a/b".parse().unwrap());
+        config.delivery.redis_url = Some("redis://localhost".into());
+        config.log.level = "loud=loud=loud".into();
+        let problems = problems(&config);
+        let keys: Vec<_> = problems.iter().map(|problem| problem.split([' ', ':']).next().unwrap()).collect();
+        assert_eq!(
+            keys,
+            [
+                "server.max_connections",
+                "store.embedded.journal_mib",
+                "store.url",
+                "delivery.redis_url",
+                "log.level"
+            ]
+        );
+        assert!(problems.iter().all(|problem| !problem.contains('\n')), "{problems:?}");
+    }
+}

@@ -1,0 +1,209 @@
+//! What an operator can set.
+//!
+//! - this file: the settings, each with its default, and what follows from several of them
+//! - [`location`]: addresses and places, parsed once
+//! - [`load`]: from a file, the environment and flags to one [`Config`]
+//! - [`check`]: whether the server could start with it
+//! - [`print`](mod@print): the whole of it as a file, without its secrets
+//!
+//! Every setting has a default, so that none has to be given. Its unit is in its name.
+
+pub mod check;
+pub mod load;
+pub mod location;
+pub mod print;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::auth::{ApplicationConfig, PasswordConfig, TokenConfig};
+use crate::rate::RateConfig;
+
+pub use load::{ConfigError, Sources};
+pub use location::{ListenAddress, StoreLocation};
+
+use location::DATA_FOLDER;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    pub server: ServerConfig,
+    pub store: StoreConfig,
+    pub delivery: DeliveryConfig,
+    pub auth: AuthConfig,
+    pub rates: RateConfig,
+    pub socket: SocketConfig,
+    pub log: LogConfig,
+}
+
+impl Config {
+    /// The folder in which this server keeps what it has on disk, the admin socket included.
+    pub fn data_folder(&self) -> &Path {
+        match (&self.server.data, &self.store.url) {
+            (Some(folder), _) | (None, Some(StoreLocation::Embedded(folder))) => folder,
+            (None, _) => Path::new(DATA_FOLDER),
+        }
+    }
+
+    pub fn store_location(&self) -> StoreLocation {
+        self.store.url.clone().unwrap_or_else(|| StoreLocation::Embedded(self.data_folder().to_owned()))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServerConfig {
+    /// Address and port; port 0 picks a free one.
+    pub listen: ListenAddress,
+    /// The data folder; that of the embedded store when absent, `./data` when that is absent too.
+    pub data: Option<PathBuf>,
+    /// Open connections, sockets included. Further ones are turned away.
+    pub max_connections: usize,
+    /// Connections that have not sent their first request yet, and sockets that are not signed in. The oldest goes when
+    /// another one comes.
+    pub handshakes_max: usize,
+    /// The same for one address. Not used with `trust_forwarded_for`, where all have the proxy's.
+    pub handshakes_per_address_max: usize,
+    /// From the connection to the end of the first request's head.
+    pub header_timeout_ms: u64,
+    /// From one request of a connection to the end of the next one's head.
+    pub idle_timeout_ms: u64,
+    /// How long a peer may take nothing of what is written to it.
+    pub write_timeout_ms: u64,
+    /// How long requests that are under way may take when the server stops.
+    pub stop_timeout_ms: u64,
+    /// Takes the client's address from the last entry of `X-Forwarded-For`. Only behind a proxy that sets it: otherwise
+    /// clients choose their address and with it their rate limits.
+    pub trust_forwarded_for: bool,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            listen: ListenAddress::default(),
+            data: None,
+            max_connections: 100_000,
+            handshakes_max: 4_096,
+            handshakes_per_address_max: 1_024,
+            header_timeout_ms: 10_000,
+            idle_timeout_ms: 75_000,
+            write_timeout_ms: 30_000,
+            stop_timeout_ms: 10_000,
+            trust_forwarded_for: false,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StoreConfig {
+    /// `embedded:DIR` or `cassandra://HOST,…/KEYSPACE`; the embedded store in the data folder when absent.
+    pub url: Option<StoreLocation>,
+    pub embedded: EmbeddedConfig,
+}
+
+/// Memory, disk and threads of the embedded store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EmbeddedConfig {
+    /// What was read from disk and is kept in memory.
+    pub cache_mib: u64,
+    /// What was written is gathered in memory up to this size, in each of three tables.
+    pub memtable_mib: u64,
+    /// What is read again after a crash; it bounds the time of that start.
+    pub journal_mib: u64,
+    /// Threads that write tables out and merge them.
+    pub worker_threads: usize,
+}
+
+impl Default for EmbeddedConfig {
+    fn default() -> Self {
+        Self { cache_mib: 64, memtable_mib: 16, journal_mib: 64, worker_threads: 4 }
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DeliveryConfig {
+    /// `redis://HOST:PORT`: how several servers deliver to each other's sockets. One server needs none.
+    pub redis_url: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AuthConfig {
+    pub registration: Registration,
+    /// Whether people sign in with passwords. If not, they need tokens of the application.
+    pub passwords_enabled: bool,
+    pub passwords: PasswordConfig,
+    pub tokens: TokenConfig,
+    /// Tokens of the application that embeds this server.
+    pub application: ApplicationConfig,
+}
+
+impl Default for AuthConfig {
+    fn default() -> Self {
+        Self {
+            registration: Registration::Open,
+            passwords_enabled: true,
+            passwords: PasswordConfig::default(),
+            tokens: TokenConfig::default(),
+            application: ApplicationConfig::default(),
+        }
+    }
+}
+
+/// Whether people can make accounts by themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Registration {
+    Open,
+    /// Only the operator makes accounts, with `godwit user add`.
+    Closed,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SocketConfig {
+    /// A socket that has been silent for this long is asked whether it is there.
+    pub heartbeat_ms: u32,
+    /// From the opening of a socket to its sign-in.
+    pub sign_in_within_ms: u32,
+    /// Frames that may wait for one socket. Who does not read them in time is disconnected and resumes.
+    pub queue_frames_max: usize,
+    /// Bytes that may wait for one socket.
+    pub queue_bytes_max: usize,
+}
+
+impl Default for SocketConfig {
+    fn default() -> Self {
+        Self {
+            heartbeat_ms: 30_000,
+            sign_in_within_ms: 10_000,
+            queue_frames_max: 1_024,
+            queue_bytes_max: 1024 * 1024,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogConfig {
+    pub format: LogFormat,
+    /// `error`, `warn`, `info`, `debug` or `trace`; or more for a part, as in `info,godwit_server=debug`.
+    pub level: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self { format: LogFormat::Text, level: "info".into() }
+    }
+}

@@ -1,0 +1,51 @@
+//! `/docs/errors`: every error code with its meaning and its status.
+
+use std::fmt::Write;
+
+use godwit_protocol::ErrorCode;
+
+use crate::problem::{is_temporary, meaning, status};
+
+/// The page. All its text is the server's own.
+pub fn page() -> String {
+    let mut rows = String::new();
+    for (code, _) in ErrorCode::ALL {
+        let temporary = if is_temporary(*code) { "yes" } else { "" };
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            rows,
+            r##"<tr id="{code}"><td><a href="#{code}"><code>{code}</code></a></td><td>{}</td><td>{}</td><td>{temporary}</td></tr>"##,
+            status(*code).as_u16(),
+            with_code_marks(meaning(*code)),
+        );
+    }
+    include_str!("errors.html").replace("{{rows}}", &rows)
+}
+
+/// `text` between backticks is code. Meanings come from the source and have no HTML in them, which a test checks.
+fn with_code_marks(text: &str) -> String {
+    let mut html = String::new();
+    for (index, part) in text.split('`').enumerate() {
+        if index % 2 == 1 {
+            let _ = write!(html, "<code>{part}</code>");
+        } else {
+            html.push_str(part);
+        }
+    }
+    html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_on_the_page() {
+        let page = page();
+        for (code, meaning) in ErrorCode::ALL {
+            assert!(page.contains(&format!(r#"<tr id="{code}">"#)), "{code} is not on the page");
+            assert!(!meaning.contains(['<', '>', '&']), "the meaning of {code} would have to be escaped");
+        }
+        assert!(!page.contains("{{"));
+    }
+}

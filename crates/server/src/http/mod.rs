@@ -1,0 +1,89 @@
+//! HTTP: one file for each resource. A handler takes what it needs from the request, calls one use case and answers.
+//!
+//! - [`extract`]: bodies, parameters, ids, who is asking
+//! - [`layers`]: what holds for every request: log, metrics, time limit, headers
+//! - [`accounts`], [`sessions`], [`devices`], [`users`], [`blocks`], [`conversations`], [`messages`], [`sync`]: the API
+//! - [`health`]: for operators
+//! - [`docs`]: OpenAPI, made from the annotations of the handlers, and the pages that show it
+//!
+//! Which status an error has is decided in [`crate::problem`]; what is allowed, in the domain.
+
+pub mod accounts;
+pub mod blocks;
+pub mod conversations;
+pub mod devices;
+pub mod docs;
+pub mod extract;
+pub mod health;
+pub mod layers;
+pub mod messages;
+pub mod sessions;
+pub mod sync;
+pub mod users;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::get;
+use godwit_protocol::ErrorCode;
+use godwit_protocol::limits::REQUEST_BODY_BYTES_MAX;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::problem::ApiError;
+use crate::socket;
+use crate::state::ServerState;
+
+/// Everything that this server answers.
+pub fn router(state: ServerState) -> Router {
+    let (described, _) = api().split_for_parts();
+    let router = described
+        .route("/v1/ws", get(socket::upgrade))
+        .route("/", get(health::landing))
+        .route("/asyncapi.json", get(socket::asyncapi::serve))
+        .merge(docs::routes());
+    dressed(router).with_state(state)
+}
+
+/// The part of the server that OpenAPI describes. Paths and methods are those of the annotations.
+fn api() -> OpenApiRouter<ServerState> {
+    OpenApiRouter::new()
+        .routes(routes!(accounts::register))
+        .routes(routes!(accounts::me, accounts::update_me))
+        .routes(routes!(accounts::change_password))
+        .routes(routes!(sessions::sign_in))
+        .routes(routes!(sessions::refresh))
+        .routes(routes!(sessions::sign_out))
+        .routes(routes!(devices::list))
+        .routes(routes!(devices::revoke))
+        .routes(routes!(users::search))
+        .routes(routes!(users::get))
+        .routes(routes!(blocks::list))
+        .routes(routes!(blocks::block, blocks::unblock))
+        .routes(routes!(conversations::open, conversations::list))
+        .routes(routes!(conversations::get))
+        .routes(routes!(conversations::update_membership))
+        .routes(routes!(conversations::move_cursor))
+        .routes(routes!(conversations::log))
+        .routes(routes!(messages::send, messages::history))
+        .routes(routes!(messages::get))
+        .routes(routes!(messages::receipts))
+        .routes(routes!(sync::changes))
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::metrics))
+}
+
+/// What holds for every request, whatever it asks for. The first to see a request stands last.
+fn dressed<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
+    router
+        .fallback(async || ApiError::new(ErrorCode::NoSuchRoute))
+        .method_not_allowed_fallback(async || ApiError::new(ErrorCode::MethodNotAllowed))
+        .layer(DefaultBodyLimit::max(REQUEST_BODY_BYTES_MAX))
+        .layer(axum::middleware::from_fn(layers::time_limit))
+        .layer(layers::catch_panic())
+        .layer(axum::middleware::from_fn(layers::headers))
+        .layer(axum::middleware::from_fn(layers::observe))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! The bytes of one connection, also after it has become a socket.
+
+use std::io::{Error, ErrorKind, IoSlice, Result};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Sleep, sleep};
+
+use super::handshakes::Gate;
+
+/// A stream that carries its own limits. They hold as long as the stream does, whoever owns it: hyper, and after an
+/// upgrade the handler of the socket.
+#[derive(Debug)]
+pub(super) struct Connection {
+    stream: TcpStream,
+    gate: Arc<Gate>,
+    stall_max: Duration,
+    /// Runs only while the peer takes nothing of what is to be written.
+    stall: Option<Pin<Box<Sleep>>>,
+    /// One of the server's connections, given back when this is dropped.
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    pub(super) const fn new(
+        stream: TcpStream,
+        gate: Arc<Gate>,
+        stall_max: Duration,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
+        Self { stream, gate, stall_max, stall: None, _permit: permit }
+    }
+
+    /// Passes the outcome of a write on, and gives up on a peer that has taken nothing for too long.
+    fn or_stalled<T>(&mut self, outcome: Poll<Result<T>>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        if outcome.is_ready() {
+            self.stall = None;
+            return outcome;
+        }
+        let stall_max = self.stall_max;
+        let stall = self.stall.get_or_insert_with(|| Box::pin(sleep(stall_max)));
+        stall.as_mut().poll(context).map(|()| Err(ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<Result<()>> {
+        if !self.gate.is_open(context) {
+            return Poll::Ready(Err(Error::new(ErrorKind::ConnectionAborted, "lost its place to others")));
+        }
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.or_stalled(outcome, context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.or_stalled(outcome, context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

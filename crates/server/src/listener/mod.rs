@@ -1,0 +1,223 @@
+//! Connections: accepting them, bounding them, and letting them end.
+//!
+//! - [`Listener`]: accepts until the server stops
+//! - [`handshakes`]: connections that have shown nothing yet
+//! - [`connection`]: the bytes of one connection, with its limits
+//! - [`request`]: what happens to a request before it is routed
+//!
+//! An idle connection costs one task and hyper's two buffers of 8 KiB, which go away when it becomes a socket.
+
+mod connection;
+mod files;
+mod handshakes;
+mod request;
+
+use std::io::{self, ErrorKind, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use metrics::{counter, gauge};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+pub use handshakes::Newcomer;
+
+use self::connection::Connection;
+use self::handshakes::{Gate, HandshakeLimits, Handshakes};
+use self::request::Front;
+use crate::config::ServerConfig;
+
+/// The head of a request, and hyper's buffers while it is read and answered. Hyper allows no less than 8 KiB.
+const HEAD_BYTES_MAX: usize = 16 * 1024;
+const HEADERS_MAX: usize = 64;
+/// Connections that the kernel holds for us until we accept them.
+const BACKLOG: u32 = 4_096;
+/// How often the accept loop looks after handshakes and gauges.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
+/// How long to wait when no connection can be accepted for want of files or memory, instead of asking in a circle.
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
+/// How long handshakes may go on when the server stops.
+const STOP_HANDSHAKE_GRACE: Duration = Duration::from_secs(1);
+/// What a connection beyond the limit is told, if it takes it.
+const FULL: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+/// An open port. Nothing is accepted until [`Listener::run`].
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    address: SocketAddr,
+    open: OpenConnections,
+    http: http1::Builder,
+    front: Front,
+    stall_max: Duration,
+}
+
+/// The connections that are left when nothing more is accepted.
+#[derive(Debug)]
+pub struct OpenConnections {
+    max: usize,
+    permits: Arc<Semaphore>,
+    handshakes: Arc<Handshakes>,
+}
+
+impl Listener {
+    pub fn bind(config: &ServerConfig) -> io::Result<Self> {
+        let address = SocketAddr::from(config.listen);
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // A restart must not wait for the last connections of the run before it.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        let socket = socket.listen(BACKLOG)?;
+        let max = files::connections_max(config.max_connections);
+        let handshakes = Handshakes::new(HandshakeLimits {
+            total_max: config.handshakes_max,
+            per_address_max: (!config.trust_forwarded_for).then_some(config.handshakes_per_address_max),
+            head_within: Duration::from_millis(config.header_timeout_ms),
+        });
+        let front = Front { trust_forwarded_for: config.trust_forwarded_for, handshakes: handshakes.clone() };
+        Ok(Self {
+            address: socket.local_addr()?,
+            socket,
+            open: OpenConnections { max, permits: Arc::new(Semaphore::new(max)), handshakes },
+            http: http(Duration::from_millis(config.idle_timeout_ms)),
+            front,
+            stall_max: Duration::from_millis(config.write_timeout_ms),
+        })
+    }
+
+    /// Where it listens; with the port that was picked when the config left it open.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Accepts connections until `stopping` is true. What is open then goes on; see [`OpenConnections::drain`].
+    pub async fn run(self, router: Router, stopping: watch::Receiver<bool>) -> OpenConnections {
+        let mut stop = pin!(is_true(stopping.clone()));
+        let mut sweeps = interval(SWEEP_INTERVAL);
+        sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut refused = 0_u64;
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut stop => return self.open,
+                _ = sweeps.tick() => self.sweep(&mut refused),
+                accepted = self.socket.accept() => match accepted {
+                    Ok((stream, peer)) => {
+                        let is_taken = self.take(stream, peer.ip(), &router, &stopping);
+                        refused += u64::from(!is_taken);
+                    }
+                    // The peer has gone before we came.
+                    Err(error) if is_of_peer(&error) => {}
+                    Err(error) => {
+                        tracing::warn!(%error, "no connection can be accepted now");
+                        sleep(ACCEPT_BACKOFF).await;
+                    }
+                },
+            }
+        }
+    }
+
+    /// Starts to serve a connection. False when there are too many: it is closed at once rather than left in the backlog,
+    /// because a client that is told can go elsewhere or wait, and one in the backlog hangs until it loses patience.
+    fn take(
+        &self,
+        stream: TcpStream,
+        peer: IpAddr,
+        router: &Router,
+        stopping: &watch::Receiver<bool>,
+    ) -> bool {
+        let Ok(permit) = self.open.permits.clone().try_acquire_owned() else {
+            counter!("godwit_connections_refused_total").increment(1);
+            refuse(stream);
+            return false;
+        };
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection without nodelay");
+        }
+        let gate = Arc::new(Gate::default());
+        let service = self.front.service(peer, gate.clone(), router.clone());
+        let bytes = TokioIo::new(Connection::new(stream, gate, self.stall_max, permit));
+        let connection = self.http.serve_connection(bytes, service).with_upgrades();
+        let stopping = stopping.clone();
+        tokio::spawn(async move {
+            let mut connection = pin!(connection);
+            let outcome = tokio::select! {
+                outcome = connection.as_mut() => outcome,
+                () = is_true(stopping) => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            };
+            if let Err(error) = outcome {
+                tracing::debug!(%error, "a connection ended early");
+            }
+        });
+        true
+    }
+
+    fn sweep(&self, refused: &mut u64) {
+        self.open.handshakes.expire(Instant::now());
+        gauge!("godwit_connections").set(self.open.count() as f64);
+        if *refused > 0 {
+            let max = self.open.max;
+            tracing::warn!(refused = *refused, max, "there are as many connections as allowed");
+            *refused = 0;
+        }
+    }
+}
+
+impl OpenConnections {
+    pub fn count(&self) -> usize {
+        self.max - self.permits.available_permits()
+    }
+
+    /// Waits until all connections have ended, but not longer than `within`. Says how many are left.
+    pub async fn drain(self, within: Duration) -> usize {
+        let all = u32::try_from(self.max).unwrap_or(u32::MAX);
+        let ended = async {
+            if timeout(STOP_HANDSHAKE_GRACE, self.permits.acquire_many(all)).await.is_err() {
+                self.handshakes.end_all();
+                // An error would mean that the semaphore was closed, which nobody does.
+                let _ = self.permits.acquire_many(all).await;
+            }
+        };
+        // On success the permits have been given back, so they are not counted here.
+        timeout(within, ended).await.map_or_else(|_| self.count(), |()| 0)
+    }
+}
+
+fn http(idle_max: Duration) -> http1::Builder {
+    let mut http = http1::Builder::new();
+    // Hyper begins to count when it waits for a head, so this bounds idle connections as well.
+    http.timer(TokioTimer::new())
+        .header_read_timeout(idle_max)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .max_headers(HEADERS_MAX);
+    http
+}
+
+/// Also when the other side is gone: then nothing can be true any more, and there is no reason to wait.
+async fn is_true(mut flag: watch::Receiver<bool>) {
+    let _ = flag.wait_for(|value| *value).await;
+}
+
+fn refuse(stream: TcpStream) {
+    // As much as the kernel takes without waiting; the stream is not blocking.
+    if let Ok(mut stream) = stream.into_std() {
+        let _ = stream.write(FULL);
+    }
+}
+
+fn is_of_peer(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ConnectionAborted | ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset
+    )
+}

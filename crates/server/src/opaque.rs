@@ -1,0 +1,236 @@
+//! Opaque page cursors and sync tokens.
+//!
+//! A position is sealed for one list and one user: whatever a client changes in it, or takes from elsewhere, does not
+//! open. It is signed and not encrypted: it holds nothing that the user cannot see in the page it came with.
+//!
+//! ```text
+//! base64url( HMAC-SHA-256(list, user, position)[..16] | position as postcard )
+//! ```
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use godwit_domain::ports::{ActivityPosition, InboxPosition};
+use godwit_domain::sync::SyncToken;
+use godwit_protocol::{ConversationId, ErrorCode, Timestamp, UserId};
+use hmac::{Hmac, Mac};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::Sha256;
+
+use crate::auth::SigningKey;
+use crate::auth::keys::hmac_sha256;
+use crate::problem::{ApiError, ApiResult};
+
+/// Bytes of the signature that are kept: 128 bits are beyond guessing.
+const TAG_BYTES: usize = 16;
+/// A sealed position, in characters. All that is ever given out is shorter.
+const SEALED_CHARS_MAX: usize = 256;
+
+/// The lists that have pages. The numbers are part of what is signed and never change their meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum List {
+    Inbox = 1,
+    Archive = 2,
+    Search = 3,
+    Blocks = 4,
+    Sync = 5,
+}
+
+/// Makes positions opaque.
+#[derive(Clone)]
+pub struct Sealer {
+    key: [u8; 32],
+}
+
+impl Sealer {
+    pub fn new(signing_key: SigningKey) -> Self {
+        Self { key: signing_key.derive("godwit page position") }
+    }
+
+    pub fn seal<P: Position>(&self, list: List, user: UserId, position: P) -> String {
+        let mut payload = postcard::to_stdvec(&position.into_sealed()).unwrap_or_default();
+        let mut sealed = self.tag(list, user, &payload).finalize().into_bytes()[..TAG_BYTES].to_vec();
+        sealed.append(&mut payload);
+        URL_SAFE_NO_PAD.encode(sealed)
+    }
+
+    pub fn open<P: Position>(&self, list: List, user: UserId, sealed: &str) -> ApiResult<P> {
+        self.try_open(list, user, sealed).ok_or_else(|| ApiError::new(ErrorCode::InvalidCursor))
+    }
+
+    /// Where the next page begins, if there is one.
+    pub fn seal_next<P: Position>(&self, list: List, user: UserId, next: Option<P>) -> Option<String> {
+        next.map(|position| self.seal(list, user, position))
+    }
+
+    /// Where to begin; at the beginning when nothing was asked.
+    pub fn open_next<P: Position>(
+        &self,
+        list: List,
+        user: UserId,
+        asked: Option<&str>,
+    ) -> ApiResult<Option<P>> {
+        asked.map(|sealed| self.open(list, user, sealed)).transpose()
+    }
+
+    fn try_open<P: Position>(&self, list: List, user: UserId, sealed: &str) -> Option<P> {
+        if sealed.len() > SEALED_CHARS_MAX {
+            return None;
+        }
+        let bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
+        let (tag, payload) = bytes.split_at_checked(TAG_BYTES)?;
+        self.tag(list, user, payload).verify_truncated_left(tag).ok()?;
+        postcard::from_bytes(payload).ok().map(P::from_sealed)
+    }
+
+    fn tag(&self, list: List, user: UserId, payload: &[u8]) -> Hmac<Sha256> {
+        let mut mac = hmac_sha256(&self.key);
+        mac.update(&[list as u8]);
+        mac.update(&user.get().to_be_bytes());
+        mac.update(payload);
+        mac
+    }
+}
+
+impl fmt::Debug for Sealer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sealer(…)")
+    }
+}
+
+/// Something that can be sealed. The sealed forms are apart from the domain's types, because old ones must stay
+/// readable.
+pub trait Position: Sized {
+    type Sealed: Serialize + DeserializeOwned;
+
+    fn into_sealed(self) -> Self::Sealed;
+
+    fn from_sealed(sealed: Self::Sealed) -> Self;
+}
+
+impl Position for UserId {
+    type Sealed = u64;
+
+    fn into_sealed(self) -> u64 {
+        self.get()
+    }
+
+    fn from_sealed(sealed: u64) -> Self {
+        Self::new(sealed)
+    }
+}
+
+/// Milliseconds, conversation.
+type SealedActivity = (i64, u64);
+
+impl Position for ActivityPosition {
+    type Sealed = SealedActivity;
+
+    fn into_sealed(self) -> SealedActivity {
+        (self.at.as_millis(), self.conversation.get())
+    }
+
+    fn from_sealed((at_ms, conversation): SealedActivity) -> Self {
+        Self { at: Timestamp::from_millis(at_ms), conversation: ConversationId::new(conversation) }
+    }
+}
+
+impl Position for InboxPosition {
+    /// Pinned, activity.
+    type Sealed = (bool, SealedActivity);
+
+    fn into_sealed(self) -> Self::Sealed {
+        (self.pinned, self.activity.into_sealed())
+    }
+
+    fn from_sealed((pinned, activity): Self::Sealed) -> Self {
+        Self { pinned, activity: ActivityPosition::from_sealed(activity) }
+    }
+}
+
+impl Position for SyncToken {
+    /// Account seq, floor in milliseconds; where under way, when it began in milliseconds and what comes next.
+    type Sealed = (u64, i64, Option<(i64, SealedActivity)>);
+
+    fn into_sealed(self) -> Self::Sealed {
+        let under_way = self.under_way.map(|(began_at, next)| (began_at.as_millis(), next.into_sealed()));
+        (self.account_seq, self.floor.as_millis(), under_way)
+    }
+
+    fn from_sealed((account_seq, floor_ms, under_way): Self::Sealed) -> Self {
+        let under_way = under_way.map(|(began_at_ms, next)| {
+            (Timestamp::from_millis(began_at_ms), ActivityPosition::from_sealed(next))
+        });
+        Self { account_seq, floor: Timestamp::from_millis(floor_ms), under_way }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADA: UserId = UserId::new(1 << 60);
+    const BOB: UserId = UserId::new(1 << 61);
+
+    fn sealer() -> Sealer {
+        Sealer::new(SigningKey::new([7; 32]))
+    }
+
+    fn activity() -> ActivityPosition {
+        ActivityPosition {
+            at: Timestamp::from_millis(1_800_000_000_123),
+            conversation: ConversationId::new(1 << 55),
+        }
+    }
+
+    fn refused<P: Position>(result: ApiResult<P>) -> bool {
+        result.is_err_and(|error| error.code() == ErrorCode::InvalidCursor)
+    }
+
+    #[test]
+    fn what_was_sealed_opens() {
+        let sealer = sealer();
+        let inbox = InboxPosition { pinned: true, activity: activity() };
+        let sealed = sealer.seal(List::Inbox, ADA, inbox);
+        assert_eq!(sealer.open::<InboxPosition>(List::Inbox, ADA, &sealed).unwrap(), inbox);
+        let token = SyncToken {
+            account_seq: u64::MAX,
+            floor: Timestamp::from_millis(i64::MAX),
+            under_way: Some((Timestamp::from_millis(i64::MAX), activity())),
+        };
+        let sealed = sealer.seal(List::Sync, ADA, token);
+        assert!(sealed.len() <= SEALED_CHARS_MAX);
+        assert_eq!(sealer.open::<SyncToken>(List::Sync, ADA, &sealed).unwrap(), token);
+    }
+
+    #[test]
+    fn a_position_of_another_list_user_or_server_does_not_open() {
+        let sealer = sealer();
+        let sealed = sealer.seal(List::Search, ADA, BOB);
+        assert!(sealer.open::<UserId>(List::Search, ADA, &sealed).is_ok());
+        assert!(refused(sealer.open::<UserId>(List::Blocks, ADA, &sealed)));
+        assert!(refused(sealer.open::<UserId>(List::Search, BOB, &sealed)));
+        let other = Sealer::new(SigningKey::new([8; 32]));
+        assert!(refused(other.open::<UserId>(List::Search, ADA, &sealed)));
+    }
+
+    #[test]
+    fn no_character_can_be_changed_added_or_left_out() {
+        let sealer = sealer();
+        let sealed = sealer.seal(List::Inbox, ADA, InboxPosition { pinned: false, activity: activity() });
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone().into_bytes();
+            changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(changed).unwrap();
+            assert!(refused(sealer.open::<InboxPosition>(List::Inbox, ADA, &changed)), "at {at}");
+            let shortened = &sealed[..at];
+            assert!(refused(sealer.open::<InboxPosition>(List::Inbox, ADA, shortened)), "up to {at}");
+        }
+        for wrong in [format!("{sealed}A"), format!("{sealed}="), "a".repeat(10_000), "ünïcode".into()] {
+            assert!(refused(sealer.open::<InboxPosition>(List::Inbox, ADA, &wrong)));
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The life of a server: start, run, stop in order.
+//!
+//! A stop loses nothing that was acknowledged, whenever it happens; the order only makes it pleasant. First nothing new
+//! is let in and sockets are told to come back, then what is under way ends, then what is only in memory is written,
+//! and last the store is closed, so that the next start has nothing to repair.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use godwit_domain::ports::StoreError;
+use metrics_exporter_prometheus::{BuildError, PrometheusHandle};
+use thiserror::Error;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::admin::server::AdminServer;
+use crate::config::{Config, ListenAddress};
+use crate::http;
+use crate::listener::{Listener, OpenConnections};
+use crate::observe;
+use crate::problem::chain;
+use crate::wiring::{Core, CoreError};
+
+/// Sockets that are told to come back do so spread over this time, so that they do not come all at once.
+const RECONNECT_SPREAD: Duration = Duration::from_secs(5);
+/// How often sockets are told, for those that were just opening.
+const RECONNECT_INTERVAL: Duration = Duration::from_millis(200);
+/// How long requests may go on when the store has failed: none of them can succeed.
+const FAILED_STOP_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// A server that holds its port and its store, and does not accept yet.
+#[derive(Debug)]
+pub struct Server {
+    core: Core,
+    listener: Listener,
+    admin: AdminServer,
+    metrics: PrometheusHandle,
+    config: Config,
+}
+
+#[derive(Debug, Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Core(#[from] CoreError),
+    #[error("{address} cannot be listened on: {source}; choose another one with --listen")]
+    Listen { address: ListenAddress, source: io::Error },
+    #[error("the admin socket in {} cannot be made: {source}", folder.display())]
+    Admin { folder: PathBuf, source: io::Error },
+    #[error("the metrics cannot be started: {0}")]
+    Metrics(#[from] BuildError),
+}
+
+/// Why a server stopped although nobody asked it to.
+#[derive(Debug, Error)]
+pub enum Failure {
+    #[error(
+        "the store has failed and nothing can be acknowledged any more; check the disk, then start again"
+    )]
+    Store(#[source] StoreError),
+    #[error("a background task has ended, which is a fault of the server; see the log")]
+    Background,
+}
+
+impl Server {
+    pub async fn start(config: Config) -> Result<Self, StartError> {
+        // First the store: if it belongs to another process, that says more than that its port is taken as well.
+        let core = Core::open(&config).await?;
+        let address = config.server.listen;
+        let listener =
+            Listener::bind(&config.server).map_err(|source| StartError::Listen { address, source })?;
+        let folder = config.data_folder();
+        let admin = AdminServer::bind(folder)
+            .map_err(|source| StartError::Admin { folder: folder.to_owned(), source })?;
+        Ok(Self { core, listener, admin, metrics: observe::start_metrics()?, config })
+    }
+
+    pub const fn address(&self) -> SocketAddr {
+        self.listener.address()
+    }
+
+    pub const fn core(&self) -> &Core {
+        &self.core
+    }
+
+    /// Serves until `asked` to stop, or until it cannot go on.
+    pub async fn run(self, asked: impl Future<Output = ()>) -> Result<(), Failure> {
+        let Self { core, listener, admin, metrics, config } = self;
+        let (stop, stopping) = watch::channel(false);
+        let router = http::router(core.state(&config, metrics.clone(), stopping.clone()));
+        let mut background = core.background(metrics);
+        let mut admin_task = JoinSet::new();
+        let app = core.app.clone();
+        admin_task.spawn(async move { admin.run(app).await });
+        let accepting = tokio::spawn(listener.run(router, stopping));
+
+        let outcome = tokio::select! {
+            () = asked => Ok(()),
+            error = core.store_failed() => Err(Failure::Store(error)),
+            Some(_) = background.join_next() => Err(Failure::Background),
+        };
+        if let Err(failure) = &outcome {
+            tracing::error!(error = %chain(failure), "the server cannot go on");
+        }
+        let began = Instant::now();
+        let within = match outcome {
+            Ok(()) => Duration::from_millis(config.server.stop_timeout_ms),
+            Err(_) => FAILED_STOP_TIMEOUT,
+        };
+
+        // Receivers are gone only when the listener is, and then there is nobody to tell.
+        let _ = stop.send(true);
+        admin_task.shutdown().await;
+        if let Ok(open) = accepting.await {
+            drain(&core, open, within).await;
+        }
+        background.shutdown().await;
+        if let Err(error) = core.close().await {
+            tracing::error!(error = %chain(&error), "the store was not closed cleanly; the next start repairs it");
+        }
+        tracing::info!(took_ms = began.elapsed().as_millis() as u64, "stopped");
+        outcome
+    }
+}
+
+async fn drain(core: &Core, open: OpenConnections, within: Duration) {
+    tracing::info!(connections = open.count(), "stopping");
+    let tell_sockets = async {
+        loop {
+            core.hub.restart(RECONNECT_SPREAD);
+            sleep(RECONNECT_INTERVAL).await;
+        }
+    };
+    tokio::select! {
+        left = open.drain(within) => if left > 0 {
+            tracing::warn!(left, "some connections did not end in time and are cut off");
+        },
+        () = tell_sockets => {}
+    }
+}

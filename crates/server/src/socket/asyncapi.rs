@@ -1,0 +1,274 @@
+//! The description of the socket: AsyncAPI 3, at `/asyncapi.json`.
+//!
+//! The schemas come from the wire types, as in OpenAPI. What each command is answered with stands here; that no command
+//! and no event is forgotten is tested.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use godwit_protocol::conversations::{MemberCursor, MoveCursor};
+use godwit_protocol::messages::{LogPage, Message, SendMessage};
+use godwit_protocol::socket::{
+    CloseCode, CursorEvent, Empty, EntryEvent, ErrorFrame, Hello, PresenceEvent, PresenceList, ReadLog,
+    Reconnect, SignInSocket, SignedInSocket, Sync, Typing, TypingEvent, WatchPresence,
+};
+use godwit_protocol::sync::{AccountEntry, SyncPage};
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+/// `GET /asyncapi.json`
+pub async fn serve() -> Json<Value> {
+    Json(document())
+}
+
+/// The whole document.
+pub fn document() -> Value {
+    let mut schemas = Schemas::default();
+    let commands = [
+        Command::new::<SignInSocket, SignedInSocket>(
+            &mut schemas,
+            "sign_in",
+            "Sign the socket in, or extend it with a fresh token of the same device. Needed first, unless the handshake carried an Authorization header.",
+        ),
+        Command::new::<SendMessage, Message>(
+            &mut schemas,
+            "send",
+            "Send a message. The reply comes when it is durable; the same client_id again gives the original back.",
+        ),
+        Command::new::<MoveCursor, MemberCursor>(
+            &mut schemas,
+            "cursor",
+            "Move the own delivered and read marks forward. The reply says where they are now.",
+        ),
+        Command::new::<Typing, Empty>(
+            &mut schemas,
+            "typing",
+            "Tell the other members that one is writing, or has stopped.",
+        ),
+        Command::new::<ReadLog, LogPage>(
+            &mut schemas,
+            "log",
+            "Every change of a conversation since a seq, in order: how a client resumes.",
+        ),
+        Command::new::<Sync, SyncPage>(
+            &mut schemas,
+            "sync",
+            "Which conversations changed or went away since a token.",
+        ),
+        Command::new::<WatchPresence, PresenceList>(
+            &mut schemas,
+            "watch_presence",
+            "Replace the users whose presence this socket is told of.",
+        ),
+        Command::new::<Empty, Empty>(&mut schemas, "ping", "Ask for a sign of life."),
+    ];
+    let events = [
+        event::<Hello>(&mut schemas, "hello", "The first frame on every socket."),
+        event::<EntryEvent>(
+            &mut schemas,
+            "entry",
+            "A new entry in the log of a conversation of the user. It reaches every socket of every member, also the one that sent it. seq tells whether one was missed: then ask log.",
+        ),
+        event::<CursorEvent>(&mut schemas, "cursor", "A member has received or read further."),
+        event::<TypingEvent>(&mut schemas, "typing", "A member is writing, or has stopped."),
+        event::<PresenceEvent>(&mut schemas, "presence", "Somebody whom the socket watches came or went."),
+        event::<AccountEntry>(
+            &mut schemas,
+            "account",
+            "Something changed for the user: settings, blocks, devices, the own read mark on another device.",
+        ),
+        event::<Reconnect>(
+            &mut schemas,
+            "reconnect",
+            "The server is about to close the socket: connect again after the given time.",
+        ),
+    ];
+    let error = schemas.reference::<ErrorFrame>();
+
+    let (mut messages, mut operations) = (Map::new(), Map::new());
+    for command in &commands {
+        messages.insert(format!("{}_command", command.name), command.request());
+        messages.insert(format!("{}_reply", command.name), command.reply());
+        operations.insert(command.name.to_owned(), command.operation());
+    }
+    for (name, message) in &events {
+        messages.insert(format!("{name}_event"), message.clone());
+        operations.insert(format!("on_{name}"), event_operation(name, message));
+    }
+    messages.insert(
+        "error_reply".to_owned(),
+        json!({
+            "name": "error", "summary": "The reply to a command that failed.", "payload": error,
+        }),
+    );
+    let channel_messages: Map<String, Value> =
+        messages.keys().map(|name| (name.clone(), message_reference("components", name))).collect();
+
+    json!({
+        "asyncapi": "3.0.0",
+        "info": {
+            "title": "Godwit socket",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": description(),
+            "license": { "name": "Apache-2.0" },
+        },
+        "defaultContentType": "application/json",
+        "servers": { "this": { "host": "127.0.0.1:8080", "protocol": "ws" } },
+        "channels": { "socket": {
+            "address": "/v1/ws",
+            "title": "The WebSocket",
+            "messages": channel_messages,
+        } },
+        "operations": operations,
+        "components": { "messages": messages, "schemas": schemas.0 },
+    })
+}
+
+/// One command and what answers it.
+struct Command {
+    name: &'static str,
+    summary: &'static str,
+    body: Value,
+    ok: Value,
+}
+
+impl Command {
+    fn new<Body: ToSchema, Ok: ToSchema>(
+        schemas: &mut Schemas,
+        name: &'static str,
+        summary: &'static str,
+    ) -> Self {
+        Self { name, summary, body: schemas.reference::<Body>(), ok: schemas.reference::<Ok>() }
+    }
+
+    fn request(&self) -> Value {
+        json!({ "name": self.name, "summary": self.summary, "payload": frame(&[("id", id_schema()), (self.name, self.body.clone())]) })
+    }
+
+    fn reply(&self) -> Value {
+        json!({
+            "name": format!("{}_reply", self.name),
+            "summary": format!("The reply to {}.", self.name),
+            "payload": frame(&[("id", id_schema()), ("ok", self.ok.clone())]),
+        })
+    }
+
+    fn operation(&self) -> Value {
+        json!({
+            "action": "receive",
+            "summary": self.summary,
+            "channel": { "$ref": "#/channels/socket" },
+            "messages": [message_reference("channels/socket", &format!("{}_command", self.name))],
+            "reply": {
+                "channel": { "$ref": "#/channels/socket" },
+                "messages": [
+                    message_reference("channels/socket", &format!("{}_reply", self.name)),
+                    message_reference("channels/socket", "error_reply"),
+                ],
+            },
+        })
+    }
+}
+
+fn event<Body: ToSchema>(
+    schemas: &mut Schemas,
+    name: &'static str,
+    summary: &'static str,
+) -> (&'static str, Value) {
+    let payload = frame(&[(name, schemas.reference::<Body>())]);
+    (name, json!({ "name": name, "summary": summary, "payload": payload }))
+}
+
+fn event_operation(name: &str, message: &Value) -> Value {
+    json!({
+        "action": "send",
+        "summary": message["summary"],
+        "channel": { "$ref": "#/channels/socket" },
+        "messages": [message_reference("channels/socket", &format!("{name}_event"))],
+    })
+}
+
+fn message_reference(place: &str, name: &str) -> Value {
+    json!({ "$ref": format!("#/{place}/messages/{name}") })
+}
+
+fn frame(fields: &[(&str, Value)]) -> Value {
+    let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
+    let properties: Map<String, Value> =
+        fields.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+    json!({ "type": "object", "required": names, "properties": properties, "additionalProperties": false })
+}
+
+fn id_schema() -> Value {
+    json!({ "type": "integer", "minimum": 0, "description": "Chosen by the client; the reply repeats it." })
+}
+
+/// The schemas of the wire types, by their names.
+#[derive(Default)]
+struct Schemas(BTreeMap<String, Value>);
+
+impl Schemas {
+    fn reference<T: ToSchema>(&mut self) -> Value {
+        let mut found = vec![(T::name().into_owned(), T::schema())];
+        T::schemas(&mut found);
+        for (name, schema) in found {
+            self.0.entry(name).or_insert_with(|| json!(schema));
+        }
+        json!({ "$ref": format!("#/components/schemas/{}", T::name()) })
+    }
+}
+
+fn description() -> String {
+    let codes: Vec<String> = CloseCode::ALL
+        .iter()
+        .map(|code| {
+            let then = if code.reconnect() { "connect again" } else { "do not connect again as before" };
+            format!("- {}: {}; {then}", code.code(), code.reason())
+        })
+        .collect();
+    format!(
+        "A client sends `{{\"id\": 7, \"send\": {{…}}}}` and gets `{{\"id\": 7, \"ok\": {{…}}}}` or `{{\"id\": 7, \"error\": {{…}}}}`. \
+         A frame without `id` is an event. Every frame is one JSON text frame.\n\nThe server closes a socket with one of these codes:\n{}",
+        codes.join("\n")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use godwit_protocol::socket;
+
+    use super::*;
+
+    #[test]
+    fn every_command_and_every_event_is_described() {
+        let document = document();
+        let messages = document["components"]["messages"].as_object().unwrap();
+        for name in socket::Command::NAMES {
+            assert!(messages.contains_key(&format!("{name}_command")), "{name} is not described");
+        }
+        for name in socket::Event::NAMES {
+            assert!(messages.contains_key(&format!("{name}_event")), "{name} is not described");
+        }
+        assert_eq!(messages.len(), 2 * socket::Command::NAMES.len() + socket::Event::NAMES.len() + 1);
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        fn references(value: &Value, found: &mut Vec<String>) {
+            match value {
+                Value::Object(map) => {
+                    found.extend(map.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                    map.values().for_each(|value| references(value, found));
+                }
+                Value::Array(values) => values.iter().for_each(|value| references(value, found)),
+                _ => {}
+            }
+        }
+        let (document, mut found) = (document(), Vec::new());
+        references(&document, &mut found);
+        assert!(found.len() > 50);
+        for reference in found {
+            assert!(document.pointer(&reference[1..]).is_some(), "{reference} leads nowhere");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The one task of a socket.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+use bytes::Bytes;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{SinkExt, StreamExt};
+use godwit_delivery::{Socket, Step};
+use godwit_domain::messages::Submitted;
+use godwit_domain::sessions::Principal;
+use godwit_protocol::ErrorCode;
+use godwit_protocol::limits::{
+    COMMANDS_IN_FLIGHT_MAX, FRAME_BYTES_MAX, PAGE_MAX, TEXT_BYTES_MAX, TEXT_CHARS_MAX,
+};
+use godwit_protocol::socket::{CloseCode, Event, Hello, HelloLimits, SignedInSocket};
+use tokio_tungstenite::tungstenite;
+
+use super::commands::{self, Outcome};
+use super::frames;
+use crate::listener::Newcomer;
+use crate::problem::ApiError;
+use crate::rate::ClientAddress;
+use crate::state::ServerState;
+
+/// Frames in a row that a client may send and the server not understand.
+const BAD_FRAMES_MAX: u32 = 100;
+/// How long a client has to take its close frame and answer it.
+const CLOSE_LINGER: Duration = Duration::from_secs(1);
+
+/// What a connection knows besides its wire.
+pub(super) struct Connection {
+    pub(super) state: ServerState,
+    pub(super) socket: Arc<Socket>,
+    pub(super) address: ClientAddress,
+    pub(super) caller: Option<Principal>,
+    /// Its place among those who have not signed in, until it has.
+    pub(super) newcomer: Option<Newcomer>,
+    bad_frames: u32,
+}
+
+/// What came of a frame.
+enum Received {
+    Nothing,
+    /// A message has its place in the queue; the reply follows when it is durable.
+    Sending(u64, Submitted),
+    /// The client is leaving.
+    Gone,
+    Close(CloseCode),
+}
+
+/// What a handshake brings along.
+pub(super) struct Handshake {
+    pub(super) address: ClientAddress,
+    pub(super) newcomer: Option<Newcomer>,
+    /// What the socket is signed in with.
+    pub(super) token: Option<String>,
+}
+
+/// Serves a socket until it closes.
+pub(super) async fn run(state: ServerState, wire: WebSocket, handshake: Handshake) {
+    let Handshake { address, newcomer, token } = handshake;
+    let socket = state.hub.open();
+    let _forget = ForgetOnDrop { state: state.clone(), socket: socket.clone() };
+    let mut connection = Connection { state, socket, address, caller: None, newcomer, bad_frames: 0 };
+    match token {
+        None => connection.push(frames::event(&Event::Hello(connection.hello(None)))),
+        Some(token) => {
+            // The session may have ended between the handshake and now.
+            if let Err(error) = connection.sign_in_with_hello(&token).await {
+                return close(wire, commands::sign_in_failed(&error)).await;
+            }
+        }
+    }
+    connection.serve(wire).await;
+}
+
+impl Connection {
+    async fn serve(mut self, mut wire: WebSocket) {
+        let mut sends = FuturesUnordered::new();
+        let socket = self.socket.clone();
+        let code = loop {
+            // Who asks for much gets it as fast as they read it: the reply to what is asked next must fit too.
+            let takes_commands = sends.len() < COMMANDS_IN_FLIGHT_MAX && !socket.outgoing.is_half_full();
+            tokio::select! {
+                step = socket.outgoing.next() => match step {
+                    Step::Close(code) => {
+                        if code == CloseCode::ServiceRestart {
+                            // What was begun is finished, and its sender told.
+                            while let Some(reply) = sends.next().await {
+                                if write(&mut wire, vec![reply], false).await.is_err() { return }
+                            }
+                        }
+                        break code;
+                    }
+                    Step::Write { frames, ping } => {
+                        let bytes = frames.iter().map(Bytes::len).sum();
+                        tokio::select! {
+                            written = write(&mut wire, frames, ping) => if written.is_err() { return },
+                            code = socket.outgoing.must_stop() => break code,
+                        }
+                        socket.outgoing.written(bytes);
+                    }
+                },
+                Some(reply) = sends.next(), if !sends.is_empty() => self.push(reply),
+                incoming = wire.recv(), if takes_commands => match incoming {
+                    None => return,
+                    Some(Err(error)) => match close_code_of(error) {
+                        Some(code) => break code,
+                        None => return,
+                    },
+                    // What comes from a session that has ended is not carried out any more.
+                    Some(Ok(_)) if socket.outgoing.is_closed() => {}
+                    Some(Ok(message)) => {
+                        self.state.hub.heard(&socket);
+                        // Boxed, so that an idle socket does not carry the room that commands need.
+                        match Box::pin(self.receive(message)).await {
+                            Received::Nothing => {}
+                            Received::Sending(id, submitted) => sends.push(stored(id, submitted)),
+                            Received::Gone => return goodbye(wire).await,
+                            Received::Close(code) => break code,
+                        }
+                    }
+                },
+            }
+        };
+        close(wire, code).await;
+    }
+
+    async fn receive(&mut self, message: Message) -> Received {
+        let text = match message {
+            Message::Text(text) => text,
+            Message::Binary(_) => return self.bad_frame(None, ApiError::new(ErrorCode::BinaryFrame)),
+            Message::Ping(_) | Message::Pong(_) => return Received::Nothing,
+            Message::Close(_) => return Received::Gone,
+        };
+        let frame = match frames::parse(&text) {
+            Ok(frame) => frame,
+            Err((id, error)) => return self.bad_frame(id, error),
+        };
+        match commands::execute(self, frame.command).await {
+            Ok(Outcome::Reply(reply)) => self.push(frames::ok(frame.id, &reply)),
+            Ok(Outcome::Sending(submitted)) => return Received::Sending(frame.id, submitted),
+            // Nobody in particular may not try for ever, with one token after the other.
+            Err(error) if self.caller.is_none() => return self.bad_frame(Some(frame.id), error),
+            Err(error) => self.push(frames::error(Some(frame.id), error)),
+        }
+        if self.caller.is_some() {
+            self.bad_frames = 0;
+        }
+        Received::Nothing
+    }
+
+    /// Answers a frame that makes no sense. Who sends nothing else is cut off.
+    fn bad_frame(&mut self, id: Option<u64>, error: ApiError) -> Received {
+        self.bad_frames += 1;
+        if self.bad_frames > BAD_FRAMES_MAX {
+            return Received::Close(CloseCode::Flood);
+        }
+        self.push(frames::error(id, error));
+        Received::Nothing
+    }
+
+    /// The hello goes into the queue before the socket is known to the hub: it is the first frame, whatever happens.
+    async fn sign_in_with_hello(&mut self, token: &str) -> Result<(), ApiError> {
+        let (caller, signed_in) = self.identify(token).await?;
+        self.push(frames::event(&Event::Hello(self.hello(Some(signed_in)))));
+        self.admit(token, caller).await
+    }
+
+    fn push(&self, frame: Bytes) {
+        self.socket.outgoing.push(frame);
+    }
+
+    fn hello(&self, signed_in: Option<SignedInSocket>) -> Hello {
+        let config = self.state.hub.config();
+        Hello {
+            server_time: self.state.clock.now(),
+            heartbeat_ms: config.heartbeat_ms,
+            sign_in_within_ms: config.sign_in_within_ms,
+            signed_in,
+            limits: HelloLimits {
+                frame_bytes_max: FRAME_BYTES_MAX,
+                text_bytes_max: TEXT_BYTES_MAX,
+                text_chars_max: TEXT_CHARS_MAX,
+                commands_in_flight_max: COMMANDS_IN_FLIGHT_MAX,
+                page_max: PAGE_MAX,
+            },
+        }
+    }
+}
+
+/// The reply to a `send`, when the message is durable.
+async fn stored(id: u64, submitted: Submitted) -> Bytes {
+    match submitted.stored().await {
+        Ok(sent) => frames::ok(id, &sent.message),
+        Err(error) => frames::error(Some(id), error.into()),
+    }
+}
+
+async fn write(wire: &mut WebSocket, frames: Vec<Bytes>, ping: bool) -> Result<(), axum::Error> {
+    for frame in frames {
+        let text = Utf8Bytes::try_from(frame).map_err(axum::Error::new)?;
+        wire.feed(Message::Text(text)).await?;
+    }
+    if ping {
+        wire.feed(Message::Ping(Bytes::new())).await?;
+    }
+    wire.flush().await
+}
+
+/// Says why, and gives the client a moment to read it: a connection that is cut with data unread loses the close frame.
+async fn close(mut wire: WebSocket, code: CloseCode) {
+    let frame = CloseFrame { code: code.code(), reason: Utf8Bytes::from_static(code.reason()) };
+    let goodbye = async {
+        if wire.send(Message::Close(Some(frame))).await.is_ok() {
+            while let Some(Ok(_)) = wire.recv().await {}
+        }
+    };
+    // Whether the client took it makes no difference any more.
+    let _ = tokio::time::timeout(CLOSE_LINGER, goodbye).await;
+}
+
+/// Lets the answer to the client's close frame out.
+async fn goodbye(mut wire: WebSocket) {
+    // Whether the client waits for it makes no difference any more.
+    let _ = tokio::time::timeout(CLOSE_LINGER, wire.close()).await;
+}
+
+/// What to tell a client whose frame could not be read; nothing where the connection is broken.
+fn close_code_of(error: axum::Error) -> Option<CloseCode> {
+    match *error.into_inner().downcast::<tungstenite::Error>().ok()? {
+        tungstenite::Error::Capacity(_) => Some(CloseCode::TooLarge),
+        tungstenite::Error::Utf8(_) => Some(CloseCode::NotUtf8),
+        _ => None,
+    }
+}
+
+/// Takes the socket out of the hub however its task ends.
+struct ForgetOnDrop {
+    state: ServerState,
+    socket: Arc<Socket>,
+}
+
+impl Drop for ForgetOnDrop {
+    fn drop(&mut self) {
+        self.state.hub.forget(&self.socket);
+        if let Some((user, _)) = self.socket.owner() {
+            let presence = self.state.app.presence.clone();
+            tokio::spawn(async move {
+                if let Err(error) = presence.went_offline(user).await {
+                    tracing::warn!(%user, %error, "last seen could not be stored");
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! What handlers share.
+
+use std::sync::Arc;
+
+use godwit_delivery::Hub;
+use godwit_domain::App;
+use godwit_domain::ports::{Clock, Store};
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::sync::watch;
+
+use crate::opaque::Sealer;
+use crate::rate::RateLimits;
+
+/// Cheap to clone: everything is behind one pointer.
+pub type ServerState = Arc<Shared>;
+
+#[derive(Debug)]
+pub struct Shared {
+    pub app: App,
+    pub hub: Arc<Hub>,
+    pub clock: Arc<dyn Clock>,
+    /// Only for readiness and gauges; everything else goes through the use cases.
+    pub store: Arc<dyn Store>,
+    pub rates: RateLimits,
+    pub sealer: Sealer,
+    pub metrics: PrometheusHandle,
+    /// Becomes true when the server begins to stop.
+    pub stopping: watch::Receiver<bool>,
+}

@@ -1,0 +1,227 @@
+//! What the server is made of. This is the one file that names concrete stores.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use godwit_delivery::{Hub, HubConfig};
+use godwit_domain::accounts::AccountPolicy;
+use godwit_domain::ports::{Clock, Store, StoreError};
+use godwit_domain::{App, Parts};
+use godwit_store_embedded::{EmbeddedStore, OpenError, Options};
+use metrics::{describe_gauge, gauge};
+use metrics_exporter_prometheus::PrometheusHandle;
+use thiserror::Error;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::auth::{ApplicationTokens, Argon2Hasher, Codec, InvalidPasswordConfig, KeyError, SigningKey};
+use crate::clock::SystemClock;
+use crate::config::{Config, EmbeddedConfig, Registration, SocketConfig, StoreLocation};
+use crate::observe;
+use crate::opaque::Sealer;
+use crate::rate::RateLimits;
+use crate::state::{ServerState, Shared};
+
+/// How often gauges are brought up to date.
+const METRICS_INTERVAL: Duration = Duration::from_secs(5);
+/// How often the store is asked whether it still takes writes.
+const HEALTH_INTERVAL: Duration = Duration::from_millis(500);
+
+const MIB: u64 = 1024 * 1024;
+
+/// The use cases on an open store. Enough for the operator's commands; a server adds [`Core::state`] and
+/// [`Core::background`].
+#[derive(Debug)]
+pub struct Core {
+    pub app: App,
+    pub hub: Arc<Hub>,
+    clock: Arc<dyn Clock>,
+    store: OpenStore,
+    signing_key: SigningKey,
+}
+
+#[derive(Debug, Error)]
+pub enum CoreError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("the Cassandra store is not in this build yet; use --store embedded:DIR, or leave it out")]
+    NoCassandra,
+    #[error("auth.application: {0}")]
+    Keys(#[from] KeyError),
+    #[error("auth.passwords: {0}")]
+    Passwords(#[from] InvalidPasswordConfig),
+    #[error("the signing key could not be read")]
+    SigningKey(#[source] StoreError),
+}
+
+/// A store that has to be closed as what it is.
+#[derive(Debug, Clone)]
+enum OpenStore {
+    Embedded(Arc<EmbeddedStore>),
+}
+
+impl Core {
+    pub async fn open(config: &Config) -> Result<Self, CoreError> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let hasher = Argon2Hasher::new(&config.auth.passwords)?;
+        let application = ApplicationTokens::load(&config.auth.application)?;
+        let store = OpenStore::open(config, &clock)?;
+        let offered = rand::random();
+        let signing_key = store.port().signing_key(offered).await.map_err(CoreError::SigningKey)?;
+        let signing_key = SigningKey::new(signing_key);
+        let hub = Arc::new(Hub::new(hub_config(&config.socket), clock.clone()));
+        let app = App::new(Parts {
+            store: store.port(),
+            delivery: hub.clone(),
+            clock: clock.clone(),
+            tokens: Arc::new(Codec::new(signing_key, application)),
+            hasher: Arc::new(hasher),
+            lifetimes: config.auth.tokens.lifetimes(),
+            policy: AccountPolicy {
+                registration_open: config.auth.registration == Registration::Open,
+                passwords_enabled: config.auth.passwords_enabled,
+            },
+        });
+        Ok(Self { app, hub, clock, store, signing_key })
+    }
+
+    /// What the handlers share.
+    pub fn state(
+        &self,
+        config: &Config,
+        metrics: PrometheusHandle,
+        stopping: watch::Receiver<bool>,
+    ) -> ServerState {
+        Arc::new(Shared {
+            app: self.app.clone(),
+            hub: self.hub.clone(),
+            clock: self.clock.clone(),
+            store: self.store.port(),
+            rates: RateLimits::new(&config.rates),
+            sealer: Sealer::new(self.signing_key),
+            metrics,
+            stopping,
+        })
+    }
+
+    /// Starts what runs beside the requests. None of it ends by itself; all of it ends when the set is dropped.
+    pub fn background(&self, metrics: PrometheusHandle) -> JoinSet<()> {
+        let mut tasks = JoinSet::new();
+        let (hub, cursors, store) = (self.hub.clone(), self.app.cursors.clone(), self.store.clone());
+        tasks.spawn(async move { hub.run().await });
+        tasks.spawn(async move { cursors.run().await });
+        store.describe_metrics();
+        tasks.spawn(every(METRICS_INTERVAL, move || {
+            observe::refresh_metrics(&metrics);
+            store.refresh_metrics();
+        }));
+        tasks
+    }
+
+    /// Waits until the store takes no more writes.
+    pub async fn store_failed(&self) -> StoreError {
+        let mut ticks = interval(HEALTH_INTERVAL);
+        loop {
+            ticks.tick().await;
+            if let Err(error) = self.store.port().health() {
+                return error;
+            }
+        }
+    }
+
+    /// Writes what is left and closes the store. Nothing may use the app after it.
+    pub async fn close(self) -> Result<(), StoreError> {
+        let flushed = self.app.cursors.flush().await;
+        self.store.close().await.and(flushed)
+    }
+}
+
+impl OpenStore {
+    fn open(config: &Config, clock: &Arc<dyn Clock>) -> Result<Self, CoreError> {
+        match config.store_location() {
+            StoreLocation::Embedded(folder) => {
+                make_private(&folder);
+                let options = embedded_options(&config.store.embedded);
+                Ok(Self::Embedded(Arc::new(EmbeddedStore::open(&folder, clock.clone(), options)?)))
+            }
+            StoreLocation::Cassandra(_) => Err(CoreError::NoCassandra),
+        }
+    }
+
+    fn port(&self) -> Arc<dyn Store> {
+        match self {
+            Self::Embedded(store) => store.clone(),
+        }
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Embedded(store) => store.close().await,
+        }
+    }
+
+    fn describe_metrics(&self) {
+        match self {
+            Self::Embedded(_) => {
+                godwit_store_embedded::describe_metrics();
+                describe_gauge!("godwit_store_table_bytes", "Tables of the store on disk.");
+                describe_gauge!("godwit_store_journal_files", "Files of the store's journal.");
+                describe_gauge!(
+                    "godwit_store_hot_conversations",
+                    "Conversations whose inbox rows are behind."
+                );
+            }
+        }
+    }
+
+    fn refresh_metrics(&self) {
+        match self {
+            Self::Embedded(store) => {
+                let stats = store.stats();
+                gauge!("godwit_store_table_bytes").set(stats.table_bytes as f64);
+                gauge!("godwit_store_journal_files").set(stats.journal_files as f64);
+                gauge!("godwit_store_hot_conversations").set(stats.hot_conversations as f64);
+            }
+        }
+    }
+}
+
+/// Makes a folder that only its owner can look into. One that is there stays as it is, and whatever is wrong with it the
+/// store says better.
+fn make_private(folder: &Path) {
+    if let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(folder) {
+        tracing::debug!(%error, "the data folder was not made");
+    }
+}
+
+const fn hub_config(config: &SocketConfig) -> HubConfig {
+    HubConfig {
+        heartbeat_ms: config.heartbeat_ms,
+        sign_in_within_ms: config.sign_in_within_ms,
+        queue_frames_max: config.queue_frames_max,
+        queue_bytes_max: config.queue_bytes_max,
+    }
+}
+
+fn embedded_options(config: &EmbeddedConfig) -> Options {
+    Options {
+        cache_bytes: config.cache_mib * MIB,
+        memtable_bytes_max: config.memtable_mib * MIB,
+        journal_bytes_max: config.journal_mib * MIB,
+        worker_threads: config.worker_threads,
+        ..Options::default()
+    }
+}
+
+async fn every(period: Duration, mut act: impl FnMut()) {
+    let mut ticks = interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        act();
+    }
+}
