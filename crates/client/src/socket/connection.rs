@@ -27,8 +27,17 @@ const SILENCE_NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 type Sink = SplitSink<WebSocketStream<TcpStream>, Message>;
 
 pub(super) enum Outgoing {
-    Command { id: u64, frame: Utf8Bytes, reply: oneshot::Sender<Reply>, permit: OwnedSemaphorePermit },
+    // Boxed, because a queue allocates room for several when it is made, and most sockets send little.
+    Command(Box<Given>),
     Close,
+}
+
+/// A command that was given, and what it needs until its reply.
+pub(super) struct Given {
+    pub(super) id: u64,
+    pub(super) frame: Utf8Bytes,
+    pub(super) reply: oneshot::Sender<Reply>,
+    pub(super) permit: OwnedSemaphorePermit,
 }
 
 pub(super) enum Reply {
@@ -88,7 +97,8 @@ impl Connection {
                 }
                 step = write_step(&mut self.commands, &mut sink, unflushed) => match step {
                     Ok(WriteStep::Flushed) => unflushed = false,
-                    Ok(WriteStep::Command(Some(Outgoing::Command { id, frame, reply, permit }))) => {
+                    Ok(WriteStep::Command(Some(Outgoing::Command(given)))) => {
+                        let Given { id, frame, reply, permit } = *given;
                         unflushed = true;
                         // Whoever gave the command may have given up while it waited here.
                         if !reply.is_closed() {

@@ -29,7 +29,7 @@ use tokio::time::timeout;
 pub use closed::Closed;
 pub use events::Events;
 
-use self::connection::{Outgoing, Reply};
+use self::connection::{Given, Outgoing, Reply};
 use crate::Error;
 
 #[derive(Clone)]
@@ -134,12 +134,12 @@ impl Socket {
         if frame.len() > bytes_max {
             return Err(Error::FrameTooLarge { bytes: frame.len(), bytes_max });
         }
-        let closed = |_| Error::Closed(self.closed_reason());
-        let permit = shared.in_flight.clone().acquire_owned().await.map_err(|_| closed(()))?;
+        let closed = || Error::Closed(self.closed_reason());
+        let permit = shared.in_flight.clone().acquire_owned().await.map_err(|_| closed())?;
         let (reply, answer) = oneshot::channel();
-        let outgoing = Outgoing::Command { id, frame: frame.into(), reply, permit };
-        self.outgoing.send(outgoing).await.map_err(|_| closed(()))?;
-        answer.await.map_err(|_| closed(()))
+        let given = Given { id, frame: frame.into(), reply, permit };
+        self.outgoing.send(Outgoing::Command(Box::new(given))).await.map_err(|_| closed())?;
+        answer.await.map_err(|_| closed())
     }
 
     /// The reason is set before the channels close, so this is only asked when it is there.
