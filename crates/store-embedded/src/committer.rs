@@ -74,7 +74,7 @@ impl Committer {
         options: &Options,
     ) -> std::io::Result<Self> {
         let (queue, requests) = mpsc::channel(options.queue_requests_max.max(1));
-        let state = Arc::new(State::default());
+        let state = Arc::new(State { hot_conversations: AtomicUsize::new(hot.len()), ..State::default() });
         let worker = Worker::new(requests, engine, ids, clock, hot, Arc::clone(&state), options);
         let thread =
             std::thread::Builder::new().name("godwit-committer".into()).spawn(move || worker.run())?;

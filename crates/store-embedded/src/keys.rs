@@ -38,10 +38,13 @@
 //! └─ 62 user conversation                     listing and settings
 //! ```
 
+mod builder;
+
 use godwit_domain::model::{AccountSubject, ClientId, UserPair};
 use godwit_domain::ports::{ActivityPosition, SeqRange, StoreError};
 use godwit_protocol::{ConversationId, DeviceId, MessageId, Seq, Timestamp, UserId};
 
+use self::builder::{KeyBuilder, just_after};
 use crate::engine::Bytes;
 
 /// A tree of the engine.
@@ -328,75 +331,4 @@ fn index(tag: u8) -> KeyBuilder {
 
 fn state(tag: u8) -> KeyBuilder {
     KeyBuilder::new(Table::State, tag)
-}
-
-/// Longer than all keys but those with long texts in them.
-const KEY_BYTES_USUAL: usize = 40;
-
-struct KeyBuilder {
-    table: Table,
-    bytes: Vec<u8>,
-}
-
-impl KeyBuilder {
-    fn new(table: Table, tag: u8) -> Self {
-        let mut bytes = Vec::with_capacity(KEY_BYTES_USUAL);
-        bytes.push(tag);
-        Self { table, bytes }
-    }
-
-    fn bytes(mut self, bytes: &[u8]) -> Self {
-        self.bytes.extend_from_slice(bytes);
-        self
-    }
-
-    fn id(self, id: u64) -> Self {
-        self.bytes(&id.to_be_bytes())
-    }
-
-    /// The later and the higher first.
-    fn position(self, position: ActivityPosition) -> Self {
-        self.id(!position.at.as_millis().cast_unsigned()).id(!position.conversation.get())
-    }
-
-    fn key(self) -> Key {
-        Key { table: self.table, bytes: self.bytes.into() }
-    }
-
-    /// All keys that begin with this.
-    fn range(self) -> KeyRange {
-        let end = after_prefix(&self.bytes);
-        KeyRange { table: self.table, start: self.bytes.into(), end }
-    }
-
-    /// All keys of this and one more id, which is higher than `after`.
-    fn after(self, after: Option<u64>) -> KeyRange {
-        let (table, end) = (self.table, after_prefix(&self.bytes));
-        let start = match after {
-            None => self.bytes.into(),
-            Some(after) => just_after(&self.id(after).bytes),
-        };
-        KeyRange { table, start, end }
-    }
-
-    /// All keys of this and a sequence number of the range.
-    fn between(self, range: SeqRange) -> KeyRange {
-        let end = [&self.bytes[..], &range.before.get().to_be_bytes()].concat().into();
-        KeyRange { end, ..self.after(Some(range.after.get())) }
-    }
-}
-
-/// The lowest key above this one.
-fn just_after(key: &[u8]) -> Bytes {
-    [key, &[0]].concat().into()
-}
-
-/// The lowest key above all that begin with this. A tag is never 255, so there is one.
-fn after_prefix(prefix: &[u8]) -> Bytes {
-    let kept = prefix.iter().rposition(|byte| *byte < u8::MAX).map_or(0, |last| last + 1);
-    let mut end = prefix[..kept].to_vec();
-    if let Some(last) = end.last_mut() {
-        *last += 1;
-    }
-    end.into()
 }

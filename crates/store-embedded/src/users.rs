@@ -30,7 +30,8 @@ impl UserStore for EmbeddedStore {
 
     async fn users(&self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
         let view = self.engine.view();
-        ids.iter().filter_map(|id| user(&view, *id).transpose()).collect()
+        let ids: BTreeSet<UserId> = ids.iter().copied().collect();
+        ids.into_iter().filter_map(|id| user(&view, id).transpose()).collect()
     }
 
     async fn user_by_handle(&self, handle: &Handle) -> Result<Option<User>, StoreError> {

@@ -56,7 +56,6 @@ impl Worker {
     /// Works until it is asked to close, or nobody is left to ask.
     pub(crate) fn run(mut self) {
         let _guard = StopOnPanic(Arc::clone(&self.state));
-        self.state.hot_conversations.store(self.hot.len(), Ordering::Relaxed);
         while let Some(message) = self.requests.blocking_recv() {
             if let Some(closer) = self.run_group(message) {
                 // Who comes from here on is told that the store is closed, rather than left to wait.

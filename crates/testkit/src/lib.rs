@@ -20,8 +20,8 @@
 //! # Adding a case
 //!
 //! Write it into the file of its group under `conformance/`, and its name into the list in `conformance/mod.rs`. A case
-//! that is not in the list does not compile, because nothing uses it. If it is about a contract that must never break,
-//! add the fault that it finds to `tests/suite/mutants.rs`.
+//! that is not in the list is unused code, which the lints refuse. If it is about a contract that must never break,
+//! add the fault that it finds to `tests/suite/mutants/`.
 //!
 //! # Checking a store
 //!

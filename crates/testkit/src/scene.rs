@@ -6,7 +6,7 @@ use godwit_domain::model::{
     AccountChange, AccountEntry, AccountNote, Change, Conversation, ConversationState, Device, DeviceName,
     DisplayName, Entry, Handle, Kind, Session, User, UserPair,
 };
-use godwit_domain::ports::{Append, AppendOutcome, CreateUser, NewDirect, Store, StoreError};
+use godwit_domain::ports::{Append, AppendOutcome, Clock, CreateUser, NewDirect, Store, StoreError};
 use godwit_domain::snowflake::IdGenerator;
 use godwit_protocol::conversations::ConversationKind;
 use godwit_protocol::ids::EPOCH_MS;
@@ -43,7 +43,7 @@ impl Scene {
     }
 
     pub fn now(&self) -> Timestamp {
-        godwit_domain::ports::Clock::now(&*self.clock)
+        self.clock.now()
     }
 
     pub fn advance_ms(&self, ms: i64) {

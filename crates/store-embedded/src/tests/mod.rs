@@ -3,6 +3,7 @@
 mod account_log;
 mod closing;
 mod committing;
+#[cfg(unix)]
 mod faults;
 mod folder;
 mod golden;

@@ -150,23 +150,31 @@ pub(super) async fn a_reader_misses_nothing_while_others_write(s: &Scene) -> Out
 }
 
 pub(super) async fn a_log_that_was_cut_says_so(s: &Scene) -> Outcome {
-    const TOO_MANY: usize = 80;
-    const EACH: usize = (ACCOUNT_LOG_ENTRIES_MAX + TOO_MANY).div_ceil(CALLERS);
     let user = s.user().await?;
-    let written = s.at_once(CALLERS, |_, store| {
-        let s = s.clone();
-        async move {
-            let mut written = Vec::with_capacity(EACH);
-            for _ in 0..EACH {
-                written.push(write(&*store, note_about_somebody(&s, user)).await?);
-            }
-            Ok(written)
-        }
-    });
-    let mut written: Vec<AccountEntry> = written.await?.into_iter().flatten().collect();
-    written.sort_by_key(|entry| entry.seq);
-    let kept = written.split_off(written.len() - ACCOUNT_LOG_ENTRIES_MAX);
-    let dropped = written;
+    let mut log = write_many(s, user, ACCOUNT_LOG_ENTRIES_MAX - 100).await?;
+    // More entries than are kept were written then, but not of different things.
+    let mut profile = None;
+    for _ in 0..200 {
+        profile = Some(write(s.store(), s.note(user, AccountChange::ProfileUpdated)).await?);
+    }
+    log.extend(profile);
+    assert!(s.store().account_log(user, 0, 1).await?.is_some(), "replaced entries do not count");
+
+    log.extend(write_many(s, user, 200).await?);
+    is_cut(s, user, &log).await?;
+    // What was dropped is about nothing any more: a new entry about it replaces none.
+    log.push(write(s.store(), s.note(user, log[0].change)).await?);
+    is_cut(s, user, &log).await
+}
+
+/// A note about something that no other note is about.
+fn note_about_somebody(s: &Scene, user: UserId) -> AccountNote {
+    s.note(user, AccountChange::UserBlocked(UserId::new(s.ids().next())))
+}
+
+/// The newest entries are there, and who has not read up to them is told.
+async fn is_cut(s: &Scene, user: UserId, written: &[AccountEntry]) -> Outcome {
+    let (dropped, kept) = written.split_at(written.len() - ACCOUNT_LOG_ENTRIES_MAX);
     for after in [0, dropped[0].seq, dropped[dropped.len() - 2].seq] {
         assert_eq!(s.store().account_log(user, after, 50).await?, None, "after {after}");
     }
@@ -176,9 +184,21 @@ pub(super) async fn a_log_that_was_cut_says_so(s: &Scene) -> Outcome {
     Ok(())
 }
 
-/// A note about something that no other note is about.
-fn note_about_somebody(s: &Scene, user: UserId) -> AccountNote {
-    s.note(user, AccountChange::UserBlocked(UserId::new(s.ids().next())))
+/// Writes so many notes about different things, or a few more, and gives back their entries in order.
+async fn write_many(s: &Scene, user: UserId, count: usize) -> Result<Vec<AccountEntry>, StoreError> {
+    let written = s.at_once(CALLERS, |_, store| {
+        let s = s.clone();
+        async move {
+            let mut written = Vec::new();
+            for _ in 0..count.div_ceil(CALLERS) {
+                written.push(write(&*store, note_about_somebody(&s, user)).await?);
+            }
+            Ok(written)
+        }
+    });
+    let mut written: Vec<AccountEntry> = written.await?.into_iter().flatten().collect();
+    written.sort_by_key(|entry| entry.seq);
+    Ok(written)
 }
 
 /// Writes any note: an update of a user takes every kind and needs nothing else to be there.

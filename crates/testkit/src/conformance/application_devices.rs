@@ -2,12 +2,25 @@
 
 use std::slice;
 
-use godwit_domain::model::{AccountChange, Device};
+use godwit_domain::model::{AccountChange, Device, Session};
 use godwit_domain::ports::CreateDevice;
 
 use super::devices::{create, fill, remove, try_create};
 use super::{CALLERS, Outcome};
 use crate::scene::Scene;
+
+pub(super) async fn the_last_revocation_is_kept(s: &Scene) -> Outcome {
+    let tokens_after = Some(s.now());
+    let session = Session::Application { key: "phone".into(), tokens_after, revoked_at: None };
+    let device = Device { session, ..s.new_device(s.user().await?) };
+    create(s, &device).await?;
+    assert_eq!(s.store().device(device.id).await?.as_ref(), Some(&device));
+    s.advance_ms(10);
+    remove(s, &device).await?;
+    let session = Session::Application { key: "phone".into(), tokens_after, revoked_at: Some(s.now()) };
+    assert_eq!(s.store().device(device.id).await?, Some(Device { session, ..device }));
+    Ok(())
+}
 
 pub(super) async fn a_key_is_unique_for_its_user(s: &Scene) -> Outcome {
     let (ada, bob) = (s.user().await?, s.user().await?);

@@ -77,6 +77,7 @@ macro_rules! conformance_cases {
                 one_of_many_concurrent_removals_is_noted
             }
             application_devices {
+                the_last_revocation_is_kept
                 a_key_is_unique_for_its_user
                 a_taken_key_is_said_before_the_bound
                 one_of_many_concurrent_devices_gets_the_key

@@ -5,7 +5,7 @@ use godwit_domain::model::{AccountEntry, AccountNote, Settings, SettingsChange};
 use godwit_domain::ports::{ActivityPosition, InboxPosition, InboxRow, InboxStore, StoreError};
 use godwit_protocol::{ConversationId, Timestamp, UserId};
 
-use super::{ModelStore, State};
+use super::{AccountLog, ModelStore, State};
 
 #[async_trait]
 impl InboxStore for ModelStore {
@@ -63,7 +63,8 @@ impl InboxStore for ModelStore {
         after: u64,
         limit: usize,
     ) -> Result<Option<Vec<AccountEntry>>, StoreError> {
-        Ok(self.state().account_logs.entry(user).or_default().after(after, limit))
+        let empty = AccountLog::default();
+        Ok(self.state().account_logs.get(&user).unwrap_or(&empty).after(after, limit))
     }
 
     async fn account_head(&self, user: UserId) -> Result<u64, StoreError> {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use godwit_domain::model::{
@@ -163,7 +164,8 @@ port! { impl ConversationStore {
             forced.expected_head = head().await?;
         }
         if self.has(Fault::AppendLooksBeforeItWrites) && head().await? == append.expected_head {
-            tokio::task::yield_now().await;
+            // Long enough for another to look too.
+            tokio::time::sleep(Duration::from_millis(50)).await;
             forced.expected_head = head().await?;
         }
         let outcome = self.right.append(forced).await?;

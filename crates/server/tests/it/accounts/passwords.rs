@@ -1,0 +1,131 @@
+use godwit_client::protocol::ErrorCode;
+use godwit_client::protocol::accounts::ChangePassword;
+use godwit_client::protocol::socket::CloseCode;
+use godwit_client::{Draft, Http};
+
+use super::{assert_refused, credentials};
+use crate::people::{PASSWORD, Person};
+use crate::process::{ServerProcess, run};
+use crate::raw_socket::{Ended, RawSocket};
+use crate::unlimited::unlimited;
+
+const ROUNDS: usize = 10;
+
+/// As the operator does it, while the server runs.
+async fn disable(server: &ServerProcess, handle: &str) {
+    let (data, handle) = (server.data_dir().to_owned(), handle.to_owned());
+    let output =
+        tokio::task::spawn_blocking(move || run(&data, &["user", "disable", &handle])).await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn change(current: &str, new: &str) -> ChangePassword {
+    ChangePassword { current_password: current.to_owned(), new_password: new.to_owned() }
+}
+
+#[tokio::test]
+async fn a_new_password_ends_every_other_session() {
+    let server = unlimited().await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let (_, phone) = ada.sign_in("phone").await;
+    let mut own = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
+    let mut others = RawSocket::open(server.address(), phone.access_token().as_deref()).await;
+
+    assert_refused(
+        ada.http.change_password(&change("wrong password", "another password")).await,
+        ErrorCode::WrongCredentials,
+    );
+    others.assert_alive().await;
+    ada.http.change_password(&change(PASSWORD, "another password")).await.unwrap();
+    assert_eq!(others.end().await, Ended::Closed(CloseCode::SignedOut));
+    assert_refused(phone.me().await, ErrorCode::Unauthenticated);
+    own.assert_alive().await;
+    ada.http.refresh().await.unwrap();
+
+    let fresh = Http::new(&server.url()).unwrap();
+    assert_refused(fresh.sign_in(&credentials("ada", PASSWORD)).await, ErrorCode::WrongCredentials);
+    fresh.sign_in(&credentials("ada", "another password")).await.unwrap();
+}
+
+/// Whoever signs in with the old password while it is changed gets in before, and is thrown out, or not at all.
+#[tokio::test]
+async fn a_sign_in_with_the_old_password_does_not_outlive_it() {
+    let server = unlimited().await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let mut current = PASSWORD.to_owned();
+    for round in 0..ROUNDS {
+        let new = format!("password number {round}");
+        let attempts: Vec<_> = (0..6)
+            .map(|_| {
+                let (url, password) = (server.url(), current.clone());
+                tokio::spawn(async move {
+                    let http = Http::new(&url).unwrap();
+                    http.sign_in(&credentials("ada", &password)).await.ok().map(|_| http)
+                })
+            })
+            .collect();
+        ada.http.change_password(&change(&current, &new)).await.unwrap();
+        for attempt in attempts {
+            if let Some(http) = attempt.await.unwrap() {
+                assert_refused(http.me().await, ErrorCode::Unauthenticated);
+            }
+        }
+        current = new;
+    }
+}
+
+#[tokio::test]
+async fn a_disabled_user_is_out_at_once() {
+    let server = unlimited().await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let bob = Person::register(&server.url(), "bob").await;
+    let direct = ada.open_direct(&bob).await;
+    bob.http.send_message(direct, Draft::text("hello")).await.unwrap();
+    let (_, phone) = ada.sign_in("phone").await;
+    let mut sockets = Vec::new();
+    for http in [&ada.http, &phone] {
+        sockets.push(RawSocket::open(server.address(), http.access_token().as_deref()).await);
+    }
+    disable(&server, "ada").await;
+    bob.http.send_message(direct, Draft::text("are you there?")).await.unwrap();
+    for socket in &mut sockets {
+        let (said, ended) = socket.until_end().await;
+        assert_eq!(ended, Ended::Closed(CloseCode::SignedOut));
+        assert!(!said.iter().any(|frame| frame.to_string().contains("are you there?")), "{said:?}");
+    }
+    for http in [&ada.http, &phone] {
+        assert_refused(http.me().await, ErrorCode::Unauthenticated);
+        assert_refused(http.refresh().await, ErrorCode::Unauthenticated);
+    }
+    let fresh = Http::new(&server.url()).unwrap();
+    assert_refused(fresh.sign_in(&credentials("ada", PASSWORD)).await, ErrorCode::AccountDisabled);
+    assert_refused(fresh.sign_in(&credentials("ada", "wrong password")).await, ErrorCode::WrongCredentials);
+    // For the others Ada is gone; what was said stays.
+    assert_refused(bob.http.user(ada.id).await, ErrorCode::NotFound);
+    assert_eq!(bob.http.search_users("ada", None, None).await.unwrap().users, []);
+    assert_eq!(bob.http.conversation(direct).await.unwrap().unread, 0);
+}
+
+#[tokio::test]
+async fn a_sign_in_does_not_outlive_the_account() {
+    let server = unlimited().await;
+    for round in 0..ROUNDS {
+        let handle = format!("user{round}");
+        Person::register(&server.url(), &handle).await;
+        let attempts: Vec<_> = (0..6)
+            .map(|_| {
+                let (url, handle) = (server.url(), handle.clone());
+                tokio::spawn(async move {
+                    let http = Http::new(&url).unwrap();
+                    http.sign_in(&credentials(&handle, PASSWORD)).await.ok().map(|_| http)
+                })
+            })
+            .collect();
+        disable(&server, &handle).await;
+        for attempt in attempts {
+            if let Some(http) = attempt.await.unwrap() {
+                assert_refused(http.me().await, ErrorCode::Unauthenticated);
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+use std::collections::HashSet;
+
+use godwit_client::Http;
+use godwit_client::protocol::accounts::UpdateMe;
+use godwit_client::protocol::{ErrorCode, UserId};
+
+use super::{assert_refused, registration};
+use crate::people::{Person, open_socket};
+use crate::raw_http::RawHttp;
+use crate::unlimited::unlimited;
+
+const AT_ONCE: usize = 16;
+
+async fn found(http: &Http, query: &str) -> Vec<UserId> {
+    http.search_users(query, None, None).await.unwrap().users.iter().map(|user| user.id).collect()
+}
+
+#[tokio::test]
+async fn a_profile_can_be_changed_and_what_is_absent_stays() {
+    let server = unlimited().await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let full = UpdateMe {
+        handle: Some("Countess".to_owned()),
+        display_name: Some("Ada Lovelace".to_owned()),
+        avatar: Some(Some("https://a.example/ada.png".to_owned())),
+        phone: Some(Some("+34600111222".to_owned())),
+        presence_visible: Some(false),
+    };
+    let changed = ada.http.update_me(&full).await.unwrap();
+    assert_eq!((changed.handle.as_str(), changed.display_name.as_str()), ("countess", "Ada Lovelace"));
+    assert_eq!((changed.phone.as_deref(), changed.presence_visible), (Some("+34600111222"), false));
+    assert_eq!(ada.http.update_me(&UpdateMe::default()).await.unwrap(), changed);
+    let removed = UpdateMe { avatar: Some(None), phone: Some(None), ..UpdateMe::default() };
+    let changed = ada.http.update_me(&removed).await.unwrap();
+    assert_eq!((changed.avatar, changed.phone, changed.handle.as_str()), (None, None, "countess"));
+    // The old handle is free again.
+    let other = Person::register(&server.url(), "ada").await;
+    assert_ne!(other.id, ada.id);
+}
+
+#[tokio::test]
+async fn a_handle_belongs_to_one_user_however_many_ask_for_it_at_once() {
+    let server = unlimited().await;
+    let registering: Vec<_> = (0..AT_ONCE)
+        .map(|_| {
+            let url = server.url();
+            tokio::spawn(async move { Http::new(&url).unwrap().register(&registration("wanted")).await })
+        })
+        .collect();
+    let mut winners = Vec::new();
+    for attempt in registering {
+        match attempt.await.unwrap() {
+            Ok(signed_in) => winners.push(signed_in.user.id),
+            Err(error) => assert_eq!(error.code(), Some(ErrorCode::HandleTaken), "{error}"),
+        }
+    }
+    assert_eq!(winners.len(), 1);
+
+    let mut people = Vec::new();
+    for number in 0..AT_ONCE {
+        people.push(Person::register(&server.url(), &format!("user{number}")).await);
+    }
+    let renaming: Vec<_> = people
+        .iter()
+        .map(|person| {
+            let http = person.http.clone();
+            let update = UpdateMe { handle: Some("coveted".to_owned()), ..UpdateMe::default() };
+            tokio::spawn(async move { http.update_me(&update).await })
+        })
+        .collect();
+    let mut winners = Vec::new();
+    for attempt in renaming {
+        match attempt.await.unwrap() {
+            Ok(me) => winners.push(me.id),
+            Err(error) => assert_eq!(error.code(), Some(ErrorCode::HandleTaken), "{error}"),
+        }
+    }
+    assert_eq!(winners.len(), 1);
+    assert_eq!(found(&people[0].http, "coveted").await, winners);
+    // The others have kept theirs. The winner is found too, by the display name.
+    let handles: HashSet<String> = found_handles(&people[0].http, "user").await;
+    assert_eq!(handles.len(), AT_ONCE);
+    assert_eq!(
+        handles.iter().filter(|handle| handle.starts_with("user")).count(),
+        AT_ONCE - 1,
+        "{handles:?}"
+    );
+}
+
+async fn found_handles(http: &Http, query: &str) -> HashSet<String> {
+    let users = http.search_users(query, None, None).await.unwrap().users;
+    users.into_iter().map(|user| user.handle).collect()
+}
+
+#[tokio::test]
+async fn people_are_found_by_the_beginnings_of_their_names() {
+    let server = unlimited().await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let bob = Person::register(&server.url(), "bob").await;
+    let named =
+        UpdateMe { display_name: Some("Ñandú Lovelace de Byron".to_owned()), ..UpdateMe::default() };
+    ada.http.update_me(&named).await.unwrap();
+    for query in ["a", "ad", "ada", "ADA", "@ada", "  ada  ", "love", "LOVELACE", "by", "ñan", "Ñandú Love"]
+    {
+        assert_eq!(found(&bob.http, query).await, [ada.id], "{query}");
+    }
+    for query in ["adam", "da", "ovelace", "nandu", "ada lovelace", "zzz"] {
+        assert_eq!(found(&bob.http, query).await, [], "{query}");
+    }
+    ada.http
+        .update_me(&UpdateMe { display_name: Some("Augusta".to_owned()), ..UpdateMe::default() })
+        .await
+        .unwrap();
+    assert_eq!(found(&bob.http, "love").await, [], "the old name is forgotten");
+    assert_eq!(found(&bob.http, "aug").await, [ada.id]);
+}
+
+#[tokio::test]
+async fn a_search_gives_everybody_once_page_by_page() {
+    let server = unlimited().await;
+    let mut everybody = Vec::new();
+    for number in 0..7 {
+        everybody.push(Person::register(&server.url(), &format!("same{number}")).await.id);
+    }
+    let http = Person::register(&server.url(), "searcher").await.http;
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let page = http.search_users("same", after.as_deref(), Some(3)).await.unwrap();
+        assert!(page.users.len() <= 3);
+        seen.extend(page.users.iter().map(|user| user.id));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, everybody);
+}
+
+#[tokio::test]
+async fn a_phone_number_is_nobody_elses_business() {
+    let server = unlimited().await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let bob = Person::register(&server.url(), "bob").await;
+    let direct = bob.open_direct(&ada).await;
+    let (socket, mut events) = open_socket(&bob.http).await;
+    let phone = UpdateMe { phone: Some(Some("+34600111222".to_owned())), ..UpdateMe::default() };
+    ada.http.update_me(&phone).await.unwrap();
+    ada.http.send_message(direct, godwit_client::Draft::text("hello")).await.unwrap();
+    let raw = RawHttp::new(&server.url());
+    let paths = [
+        format!("/v1/users/{}", ada.id),
+        "/v1/users?query=ada".to_owned(),
+        format!("/v1/conversations/{direct}"),
+        format!("/v1/conversations/{direct}/log?after=0"),
+        "/v1/conversations".to_owned(),
+        "/v1/sync".to_owned(),
+    ];
+    bob.http.block(ada.id).await.unwrap();
+    for path in paths.iter().map(String::as_str).chain(["/v1/blocks"]) {
+        let seen = raw.get(&bob.http, path).await.to_string();
+        assert!(!seen.contains("600111222") && !seen.contains("phone"), "{path}: {seen}");
+    }
+    for query in ["+346", "346", "%2B34600111222"] {
+        assert_eq!(found(&bob.http, query).await, [], "{query}");
+    }
+    socket.close().await;
+    while let Some(event) = events.next().await {
+        assert!(!format!("{event:?}").contains("600111222"), "{event:?}");
+    }
+    assert!(raw.get(&ada.http, "/v1/me").await.to_string().contains("600111222"));
+}
+
+#[tokio::test]
+async fn blocks_are_listed_page_by_page_and_can_be_taken_back() {
+    let server = unlimited().await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let mut others = Vec::new();
+    for number in 0..5 {
+        others.push(Person::register(&server.url(), &format!("user{number}")).await.id);
+    }
+    for other in others.iter().rev().chain(&others) {
+        ada.http.block(*other).await.unwrap();
+    }
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let page = ada.http.blocks(after.as_deref(), Some(2)).await.unwrap();
+        seen.extend(page.users.iter().map(|user| user.id));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, others);
+    assert!(ada.http.user(others[0]).await.unwrap().blocked);
+    for _ in 0..2 {
+        ada.http.unblock(others[0]).await.unwrap();
+    }
+    assert!(!ada.http.user(others[0]).await.unwrap().blocked);
+    assert_eq!(ada.http.blocks(None, None).await.unwrap().users.len(), 4);
+    assert_refused(ada.http.block(UserId::new(1 << 60)).await, ErrorCode::NotFound);
+}

@@ -1,0 +1,134 @@
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use godwit_client::protocol::ErrorCode;
+use jsonwebtoken::{Algorithm, EncodingKey};
+use serde_json::{Value, json};
+
+use super::keys::{Claims, HMAC_CONFIG, SECRET, hs256, now, pairs, pem, public_key_config, sign};
+use crate::process::ServerProcess;
+use crate::raw_http::RawHttp;
+use crate::raw_socket::RawSocket;
+use crate::unlimited::unlimited_with;
+
+/// The token is refused by HTTP, by the handshake and by the sign-in command, and has made no user.
+async fn assert_refused(server: &ServerProcess, token: &str, code: ErrorCode, why: &str) {
+    let raw = RawHttp::new(&server.url());
+    raw.ask("GET", "/v1/me").token(token).because(why).refused(401, code).await;
+    let handshake = RawSocket::try_connect(server.address(), Some(token)).await;
+    assert!(handshake.is_err_and(|head| head.starts_with("HTTP/1.1 401 ")), "{why}");
+    let mut socket = RawSocket::open(server.address(), None).await;
+    let reply = socket.call("sign_in", json!({ "access_token": token })).await;
+    assert_eq!(reply["error"]["code"], json!(code), "{why}: {reply}");
+    let refresh = raw.ask("POST", "/v1/sessions/refresh").json(&json!({ "refresh_token": token }));
+    refresh.because(why).refused(401, ErrorCode::Unauthenticated).await;
+}
+
+async fn assert_no_users(server: &ServerProcess) {
+    let output = crate::process::run(server.data_dir(), &["user", "list"]);
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+}
+
+fn unsigned(header: &Value, claims: &Value, signature: &str) -> String {
+    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    format!("{}.{}.{signature}", part(header), part(claims))
+}
+
+#[tokio::test]
+async fn the_header_of_a_token_does_not_choose_the_algorithm() {
+    for (pair, algorithm, key) in pairs() {
+        let server = unlimited_with(&public_key_config(pair)).await;
+        let public = EncodingKey::from_secret(&pem(&format!("{pair}.public.pem")));
+        for hmac in [Algorithm::HS256, Algorithm::HS384, Algorithm::HS512] {
+            let forged = sign(hmac, &public, None, &Claims::of("ada"));
+            assert_refused(&server, &forged, ErrorCode::Unauthenticated, &format!("{pair} as {hmac:?}"))
+                .await;
+        }
+        for (other, algorithm, key) in pairs().iter().filter(|(other, ..)| *other != pair) {
+            let foreign = sign(*algorithm, key, None, &Claims::of("ada"));
+            assert_refused(&server, &foreign, ErrorCode::Unauthenticated, &format!("{other} for {pair}"))
+                .await;
+        }
+        let claims = json!({ "sub": "ada", "exp": now() + 60 });
+        for alg in ["none", "None", "NONE", "nOnE", "", "HS256", "RS256"] {
+            for signature in ["", "AAAA"] {
+                let token = unsigned(&json!({ "alg": alg, "typ": "JWT" }), &claims, signature);
+                assert_refused(&server, &token, ErrorCode::Unauthenticated, alg).await;
+            }
+        }
+        let good = sign(algorithm, &key, None, &Claims::of("ada"));
+        let (signed, signature) = good.rsplit_once('.').unwrap();
+        let truncated = format!("{signed}.{}", &signature[..signature.len() - 4]);
+        assert_refused(&server, &truncated, ErrorCode::Unauthenticated, "a shorter signature").await;
+        assert_no_users(&server).await;
+    }
+}
+
+#[tokio::test]
+async fn tokens_of_other_times_issuers_and_audiences_are_refused() {
+    let config = format!("{HMAC_CONFIG}issuer = \"shop\"\naudience = \"chat\"\n");
+    let server = unlimited_with(&config).await;
+    let good = Claims::of("ada").with("iss", "shop").with("aud", "chat");
+    let invalid = [
+        ("no issuer", good.clone().without("iss")),
+        ("another issuer", good.clone().with("iss", "Shop")),
+        ("two issuers", good.clone().with("iss", json!(["shop", "other"]))),
+        ("no audience", good.clone().without("aud")),
+        ("another audience", good.clone().with("aud", "mail")),
+        ("other audiences", good.clone().with("aud", json!(["mail", "news"]))),
+        ("not yet", good.clone().with("nbf", now() + 3_600)),
+        ("no subject", good.clone().without("sub")),
+        ("an empty subject", good.clone().with("sub", "")),
+        ("a number for a subject", good.clone().with("sub", 7)),
+        ("a long subject", good.clone().with("sub", "x".repeat(256))),
+        ("a handle that is none", good.clone().with("handle", "not a handle")),
+        ("a name with a line break", good.clone().with("name", "Ada\nLovelace")),
+        ("a picture that is a script", good.clone().with("picture", "javascript:alert(1)")),
+        ("an end that is no time", good.clone().with("exp", "tomorrow")),
+        ("a device with a line break", good.clone().with("device", "a\nb")),
+    ];
+    for (why, claims) in invalid {
+        assert_refused(&server, &hs256(&claims), ErrorCode::Unauthenticated, why).await;
+    }
+    for (why, claims) in
+        [("expired", good.clone().expires_in(-1)), ("expired long ago", good.clone().with("exp", -5))]
+    {
+        assert_refused(&server, &hs256(&claims), ErrorCode::TokenExpired, why).await;
+    }
+    let other_key = EncodingKey::from_secret(SECRET.to_uppercase().as_bytes());
+    let forged = sign(Algorithm::HS256, &other_key, None, &good);
+    assert_refused(&server, &forged, ErrorCode::Unauthenticated, "another secret").await;
+    let other_hash = sign(Algorithm::HS512, &EncodingKey::from_secret(SECRET.as_bytes()), None, &good);
+    assert_refused(&server, &other_hash, ErrorCode::Unauthenticated, "another hash").await;
+    assert_no_users(&server).await;
+
+    let raw = RawHttp::new(&server.url());
+    for audience in [json!("chat"), json!(["mail", "chat"])] {
+        raw.ask("GET", "/v1/me").token(&hs256(&good.clone().with("aud", audience))).send().await.ok();
+    }
+}
+
+/// The application signs for its own users. It cannot sign for those who have a password here.
+#[tokio::test]
+async fn the_application_cannot_pass_for_the_server() {
+    let server = unlimited_with(HMAC_CONFIG).await;
+    let ada = crate::people::Person::register(&server.url(), "ada").await;
+    let device = ada.http.devices().await.unwrap().devices[0].id;
+    let key = EncodingKey::from_secret(SECRET.as_bytes());
+    for typ in ["godwit-access+jwt", "godwit-refresh+jwt"] {
+        let header =
+            jsonwebtoken::Header { typ: Some(typ.into()), ..jsonwebtoken::Header::new(Algorithm::HS256) };
+        let claims = json!({ "iss": "godwit", "sub": ada.id, "dev": device, "gen": 1, "exp": now() + 60 });
+        let token = jsonwebtoken::encode(&header, &claims, &key).unwrap();
+        let raw = RawHttp::new(&server.url());
+        let answer = raw.ask("GET", "/v1/me").token(&token).send().await;
+        // Taken for what it is, it may be a user of the application; it is never Ada.
+        assert!(answer.status == 401 || answer.ok()["id"] != json!(ada.id), "{typ}");
+        let refresh = raw.ask("POST", "/v1/sessions/refresh").json(&json!({ "refresh_token": token }));
+        refresh.refused(401, ErrorCode::Unauthenticated).await;
+    }
+    let as_subject = hs256(&Claims::of(&ada.id.to_string()).with("handle", "ada"));
+    let raw = RawHttp::new(&server.url());
+    let me = raw.ask("GET", "/v1/me").token(&as_subject).send().await.ok();
+    assert_ne!(me["id"], json!(ada.id));
+}

@@ -1,0 +1,178 @@
+use godwit_client::protocol::ErrorCode;
+use serde_json::Value;
+
+use super::stage::Stage;
+use crate::people::Person;
+
+/// The lists that have cursors, and how to ask for the next page.
+const LISTS: &[(&str, &str)] = &[
+    ("/v1/conversations?", "after"),
+    ("/v1/conversations?archived=true&", "after"),
+    ("/v1/users?query=page&", "after"),
+    ("/v1/blocks?", "after"),
+    ("/v1/sync?", "since"),
+];
+
+/// People enough for two pages of everything.
+async fn fill(stage: &Stage) -> Vec<Person> {
+    let mut others = Vec::new();
+    for number in 0..4 {
+        let other = Person::register(&stage.server.url(), &format!("page{number}")).await;
+        for person in [&stage.ada, &stage.bob] {
+            let conversation = person.open_direct(&other).await;
+            if number % 2 == 0 {
+                let path = format!("/v1/conversations/{conversation}/me");
+                let archived = serde_json::json!({ "archived": true });
+                stage.raw.ask("PATCH", &path).by(&person.http).json(&archived).send().await.ok();
+            }
+            person.http.block(other.id).await.unwrap();
+        }
+        others.push(other);
+    }
+    others
+}
+
+/// A cursor of each list that is good for this person.
+async fn cursors(stage: &Stage, person: &Person) -> Vec<String> {
+    let mut cursors = Vec::new();
+    for (list, _) in LISTS {
+        let page = stage.raw.get(&person.http, &format!("{list}limit=1")).await;
+        let cursor = page.get("next").or_else(|| page.get("token"));
+        cursors.push(cursor.and_then(Value::as_str).unwrap_or_else(|| panic!("{list}: {page}")).to_owned());
+    }
+    cursors
+}
+
+#[tokio::test]
+async fn a_cursor_is_good_for_its_list_and_its_user_as_it_was_given() {
+    let stage = Stage::start().await;
+    fill(&stage).await;
+    let (own, bobs) = (cursors(&stage, &stage.ada).await, cursors(&stage, &stage.bob).await);
+    let before = stage.everything().await;
+    for (position, (list, parameter)) in LISTS.iter().enumerate() {
+        let path = |cursor: &str| format!("{list}{parameter}={cursor}");
+        stage.raw.get(&stage.ada.http, &path(&own[position])).await;
+        let good = &own[position];
+        let mut bad = vec![bobs[position].clone()];
+        bad.extend(
+            own.iter().enumerate().filter(|(other, _)| *other != position).map(|(_, cursor)| cursor.clone()),
+        );
+        for at in 0..good.len() {
+            let mut tampered = good.clone().into_bytes();
+            tampered[at] = if tampered[at] == b'A' { b'B' } else { b'A' };
+            bad.push(String::from_utf8(tampered).unwrap());
+        }
+        bad.extend([
+            String::new(),
+            good[1..].to_owned(),
+            good[..good.len() - 1].to_owned(),
+            format!("{good}A"),
+        ]);
+        bad.extend([
+            format!("{good}%3D"),
+            format!("{good}%00"),
+            "1".to_owned(),
+            "%FF%FE".to_owned(),
+            "A".repeat(5_000),
+        ]);
+        for cursor in bad {
+            stage.ask("GET", &path(&cursor)).refused(400, ErrorCode::InvalidCursor).await;
+        }
+    }
+    stage.assert_unharmed(&before).await;
+}
+
+#[tokio::test]
+async fn limits_of_pages_are_limits() {
+    let stage = Stage::start().await;
+    let mut checked = 0;
+    for operation in
+        stage.operations().await.iter().filter(|operation| operation.query.contains(&"limit".to_owned()))
+    {
+        let joint = if operation.path.contains('?') { '&' } else { '?' };
+        let path = |limit: &str| format!("{}{joint}limit={limit}", operation.path);
+        let largest = if operation.id == "search_users" { 50 } else { 200 };
+        for limit in [1, largest] {
+            stage.ask("GET", &path(&limit.to_string())).send().await.ok();
+        }
+        for limit in [0, largest + 1, 65_535] {
+            let problem =
+                stage.ask("GET", &path(&limit.to_string())).refused(422, ErrorCode::InvalidField).await;
+            assert_eq!(problem.field.as_deref(), Some("limit"));
+        }
+        for limit in ["", "abc", "-1", "1.5", "1e1", "65536", "99999999999999999999", "%00", "5%20"] {
+            stage.ask("GET", &path(limit)).refused(400, ErrorCode::InvalidRequest).await;
+        }
+        stage.ask("GET", &path("1&limit=2")).refused(400, ErrorCode::InvalidRequest).await;
+        checked += 1;
+    }
+    assert_eq!(checked, 6, "inbox, users, blocks, history, log, sync");
+    stage.raw.assert_healthy().await;
+}
+
+#[tokio::test]
+async fn parameters_must_be_known() {
+    let stage = Stage::start().await;
+    for operation in stage.operations().await.iter().filter(|operation| !operation.query.is_empty()) {
+        let joint = if operation.path.contains('?') { '&' } else { '?' };
+        for unknown in ["no_such_parameter=1", "Limit=5", "limit[]=5", "=", "offset=10"] {
+            let ask = stage.ask("GET", &format!("{}{joint}{unknown}", operation.path));
+            ask.refused(400, ErrorCode::InvalidRequest).await;
+        }
+    }
+    stage.ask("GET", "/v1/users").refused(400, ErrorCode::InvalidRequest).await;
+    let log = format!("/v1/conversations/{}/log", stage.direct);
+    stage.ask("GET", &log).refused(400, ErrorCode::InvalidRequest).await;
+    for after in ["", "-1", "abc", "1.5", "18446744073709551616"] {
+        stage.ask("GET", &format!("{log}?after={after}")).refused(400, ErrorCode::InvalidRequest).await;
+    }
+    for archived in ["", "yes", "1", "TRUE"] {
+        let ask = stage.ask("GET", &format!("/v1/conversations?archived={archived}"));
+        ask.refused(400, ErrorCode::InvalidRequest).await;
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_history_has_one_position() {
+    let stage = Stage::start().await;
+    let path = |query: &str| format!("{}?{query}", stage.messages_path());
+    let time = "before_time=2999-01-01T00:00:00Z";
+    for two in [
+        "before=1&after=1",
+        "before=1&around=1",
+        "after=1&around=1",
+        &format!("before=1&{time}"),
+        &format!("around=2&{time}"),
+    ] {
+        stage.ask("GET", &path(two)).refused(400, ErrorCode::InvalidRequest).await;
+    }
+    for parameter in ["before", "after", "around"] {
+        for anchor in ["", "abc", "-1", "1.5", "9223372036854775808", "18446744073709551616", "%00"] {
+            let problem = stage
+                .ask("GET", &path(&format!("{parameter}={anchor}")))
+                .refused(422, ErrorCode::InvalidField)
+                .await;
+            assert_eq!(problem.field.as_deref(), Some(parameter), "{anchor}");
+        }
+    }
+    for time in ["", "yesterday", "2026-01-01", "2026-13-01T00:00:00Z", "1767225600"] {
+        stage.ask("GET", &path(&format!("before_time={time}"))).refused(400, ErrorCode::InvalidRequest).await;
+    }
+    // Far away is not wrong: there is only nothing there, or everything.
+    for (far, count) in [
+        ("before=9007199254740991", 1),
+        ("after=9007199254740991", 0),
+        ("after=0", 1),
+        ("before=0", 0),
+        ("around=0&limit=1", 1),
+        ("around=9007199254740991", 1),
+        ("before_time=1970-01-01T00:00:00Z", 0),
+        ("before_time=9999-12-30T00:00:00Z", 1),
+    ] {
+        let page = stage.raw.get(&stage.ada.http, &path(far)).await;
+        assert_eq!(page["messages"].as_array().unwrap().len(), count, "{far}: {page}");
+    }
+    let log = format!("/v1/conversations/{}/log?after={}", stage.direct, u64::MAX);
+    let page = stage.raw.get(&stage.ada.http, &log).await;
+    assert_eq!((&page["truncated"], &page["entries"]), (&Value::Bool(true), &serde_json::json!([])));
+}

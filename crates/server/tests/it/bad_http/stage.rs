@@ -1,0 +1,216 @@
+//! Three people with conversations, and every operation of the API with what it needs to succeed.
+
+use godwit_client::protocol::accounts::Tokens;
+use godwit_client::protocol::{ConversationId, DeviceId, MessageId};
+use godwit_client::{Draft, Http};
+use serde_json::{Map, Value, json};
+
+use crate::people::Person;
+use crate::process::ServerProcess;
+use crate::raw_http::{Ask, RawHttp};
+use crate::unlimited::unlimited;
+
+/// Ada talks with Bob and with Eve. Bob and Eve talk where Ada cannot see it.
+pub(crate) struct Stage {
+    pub(crate) server: ServerProcess,
+    pub(crate) raw: RawHttp,
+    pub(crate) ada: Person,
+    pub(crate) bob: Person,
+    pub(crate) eve: Person,
+    /// A device of Ada's that nobody uses.
+    pub(crate) spare_device: DeviceId,
+    /// Of Ada and Bob.
+    pub(crate) direct: ConversationId,
+    /// In it, by Ada.
+    pub(crate) message: MessageId,
+    /// Of Ada and Eve.
+    pub(crate) other: ConversationId,
+    pub(crate) other_message: MessageId,
+    /// Of Bob and Eve.
+    pub(crate) unseen: ConversationId,
+    pub(crate) unseen_message: MessageId,
+}
+
+/// One operation, as OpenAPI names it, with its path filled in so that Ada's request would succeed.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    pub(crate) id: String,
+    pub(crate) method: String,
+    pub(crate) path: String,
+    /// Needs no token.
+    pub(crate) is_open: bool,
+    pub(crate) takes_body: bool,
+    /// Names of the parameters that can be in the query.
+    pub(crate) query: Vec<String>,
+}
+
+impl Stage {
+    pub(crate) async fn start() -> Self {
+        let server = unlimited().await;
+        Self::of(server).await
+    }
+
+    pub(crate) async fn of(server: ServerProcess) -> Self {
+        let url = server.url();
+        let ada = Person::register(&url, "ada").await;
+        let bob = Person::register(&url, "bob").await;
+        let eve = Person::register(&url, "eve").await;
+        let (spare_device, _) = ada.sign_in("spare").await;
+        let direct = ada.open_direct(&bob).await;
+        let other = ada.open_direct(&eve).await;
+        let unseen = bob.open_direct(&eve).await;
+        let message = ada.http.send_message(direct, Draft::text("hello Bob")).await.unwrap().id;
+        let other_message = ada.http.send_message(other, Draft::text("hello Eve")).await.unwrap().id;
+        let unseen_message = bob.http.send_message(unseen, Draft::text("a secret")).await.unwrap().id;
+        let raw = RawHttp::new(&url);
+        Self {
+            server,
+            raw,
+            ada,
+            bob,
+            eve,
+            spare_device,
+            direct,
+            message,
+            other,
+            other_message,
+            unseen,
+            unseen_message,
+        }
+    }
+
+    /// A request by Ada.
+    pub(crate) fn ask(&self, method: &str, path: &str) -> Ask {
+        self.raw.ask(method, path).by(&self.ada.http)
+    }
+
+    pub(crate) async fn operations(&self) -> Vec<Operation> {
+        let document = self.raw.ask("GET", "/openapi.json").send().await.ok();
+        let mut operations = Vec::new();
+        for (path, methods) in document["paths"].as_object().unwrap() {
+            for (method, operation) in methods.as_object().unwrap() {
+                operations.push(self.operation(path, method, operation));
+            }
+        }
+        assert!(operations.len() >= 27, "the document has all operations");
+        operations
+    }
+
+    /// All operations that take a body, with one that would succeed.
+    pub(crate) async fn operations_with_body(&self) -> Vec<(Operation, Map<String, Value>)> {
+        let operations = self.operations().await.into_iter().filter(|operation| operation.takes_body);
+        operations.map(|operation| (self.good_body(&operation.id), operation)).map(|(b, o)| (o, b)).collect()
+    }
+
+    fn operation(&self, path: &str, method: &str, described: &Value) -> Operation {
+        let parameters = described["parameters"].as_array().cloned().unwrap_or_default();
+        let query = parameters.iter().filter(|parameter| parameter["in"] == "query");
+        Operation {
+            id: described["operationId"].as_str().unwrap().to_owned(),
+            method: method.to_ascii_uppercase(),
+            path: self.filled(path),
+            is_open: described.get("security").is_some_and(|security| *security == json!([{}])),
+            takes_body: described.get("requestBody").is_some(),
+            query: query.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect(),
+        }
+    }
+
+    fn filled(&self, path: &str) -> String {
+        let id = match path.split('/').nth(2) {
+            Some("conversations") => self.direct.to_string(),
+            Some("messages") => self.message.to_string(),
+            Some("devices") => self.spare_device.to_string(),
+            Some("users" | "blocks") => self.bob.id.to_string(),
+            _ => String::new(),
+        };
+        let path = path.replace("{id}", &id).replace("{user_id}", &id);
+        match path.as_str() {
+            "/v1/users" => "/v1/users?query=bob".to_owned(),
+            log if log.ends_with("/log") => format!("{log}?after=0"),
+            _ => path,
+        }
+    }
+
+    fn good_body(&self, operation: &str) -> Map<String, Value> {
+        let body = match operation {
+            "register" => json!({
+                "handle": "mallory", "password": "correct horse", "display_name": "Mallory",
+                "phone": "+34600111222", "device_name": "phone",
+            }),
+            "sign_in" => json!({ "handle": "ada", "password": "a wrong password", "device_name": "phone" }),
+            "refresh_session" => json!({ "refresh_token": "none" }),
+            "update_me" => json!({
+                "handle": "ada2", "display_name": "Ada II", "avatar": "https://a.example/a.png",
+                "phone": "+34600111222", "presence_visible": false,
+            }),
+            "change_password" => {
+                json!({ "current_password": "a wrong password", "new_password": "correct horse" })
+            }
+            "open_conversation" => json!({ "kind": "direct", "user_id": self.eve.id }),
+            "update_membership" => {
+                json!({ "pinned": true, "archived": true, "muted_until": "2999-01-01T00:00:00Z" })
+            }
+            "move_cursor" => json!({ "conversation_id": self.direct, "delivered": 1, "read": 1 }),
+            "send_message" => self.good_message(),
+            new => panic!("{new} needs a body here, so that its bad input is tried too"),
+        };
+        body.as_object().unwrap().clone()
+    }
+
+    /// An image, because it has the most fields.
+    pub(crate) fn good_message(&self) -> Value {
+        json!({
+            "conversation_id": self.direct, "client_id": "c-1", "kind": "image", "text": "look",
+            "media": { "url": "https://a.example/a.png", "content_type": "image/png", "size_bytes": 10 },
+            "reply_to": self.message, "forwarded_from": self.message,
+        })
+    }
+
+    pub(crate) fn messages_path(&self) -> String {
+        format!("/v1/conversations/{}/messages", self.direct)
+    }
+
+    /// Everything that the three can read, to be compared: what was refused has changed nothing.
+    pub(crate) async fn everything(&self) -> Value {
+        let mut all = Map::new();
+        for person in [&self.ada, &self.bob, &self.eve] {
+            for path in ["me", "devices", "blocks", "conversations", "conversations?archived=true"] {
+                let seen = self.raw.get(&person.http, &format!("/v1/{path}")).await;
+                all.insert(format!("{} {path}", person.handle), seen);
+            }
+            let mut sync = self.raw.get(&person.http, "/v1/sync?limit=200").await;
+            sync.as_object_mut().unwrap().remove("token");
+            all.insert(format!("{} sync", person.handle), sync);
+        }
+        for (person, conversation) in
+            [(&self.ada, self.direct), (&self.ada, self.other), (&self.bob, self.unseen)]
+        {
+            let log = format!("/v1/conversations/{conversation}/log?after=0&limit=200");
+            all.insert(log.clone(), self.raw.get(&person.http, &log).await);
+        }
+        let people = self.raw.get(&self.ada.http, "/v1/users?query=m").await;
+        all.insert("people".to_owned(), people);
+        Value::Object(all)
+    }
+
+    /// Nothing has changed since `before`, and the server goes on serving.
+    pub(crate) async fn assert_unharmed(&self, before: &Value) {
+        self.assert_unharmed_but_for(before, "").await;
+    }
+
+    /// Nothing but this has changed since `before`, and the server goes on serving.
+    pub(crate) async fn assert_unharmed_but_for(&self, before: &Value, expected: &str) {
+        let after = self.everything().await;
+        for (what, was) in before.as_object().unwrap() {
+            assert!(what == expected || &after[what] == was, "{what} has changed:\n{was}\n{}", after[what]);
+        }
+        self.raw.assert_healthy().await;
+        let sent = self.bob.http.send_message(self.direct, Draft::text("still there?")).await.unwrap();
+        assert!(sent.is_new);
+    }
+}
+
+/// The tokens of a client, which is signed in with a password.
+pub(crate) fn tokens(http: &Http) -> Tokens {
+    http.tokens().unwrap()
+}

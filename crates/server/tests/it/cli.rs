@@ -1,0 +1,216 @@
+//! Commands, with and without a running server.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
+
+use crate::process::{ServerProcess, godwit, run, run_with_stdin};
+use crate::raw;
+
+const PASSWORD: &str = "correct horse battery";
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    (folder, data)
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// The one line of an error.
+fn refused(output: &Output) -> String {
+    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.starts_with("error: "), "{stderr}");
+    assert!(output.stdout.is_empty(), "{}", stdout(output));
+    stderr
+}
+
+fn succeeded(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    stdout(output)
+}
+
+fn sign_in(server: &ServerProcess, password: &str) -> u16 {
+    let body = format!(r#"{{"handle":"ada","password":"{password}"}}"#);
+    raw::post(server.address(), "/v1/sessions", &body).unwrap().status
+}
+
+#[test]
+fn users_without_a_running_server() {
+    let (_folder, data) = folder();
+    assert!(refused(&run(&data, &["user", "list"])).contains("no data in"));
+    assert!(!data.exists());
+
+    let added = succeeded(&run(&data, &["user", "add", "Ada", "--name", "Ada Lovelace"]));
+    assert!(added.starts_with("added ada (id "), "{added}");
+    assert!(added.contains("\npassword: "), "no password was made: {added}");
+    assert!(refused(&run(&data, &["user", "add", "ada"])).contains("taken"));
+    assert!(refused(&run(&data, &["user", "add", "a"])).contains("handle must have 3 to 32"));
+    assert!(refused(&run(&data, &["user", "disable", "bob"])).contains("no such user"));
+    let short = run_with_stdin(&data, &["user", "add", "bob", "--password-stdin"], "short\n");
+    assert!(refused(&short).contains("password must have"));
+
+    assert_eq!(succeeded(&run(&data, &["user", "disable", "ada"])), "disabled ada\n");
+    let listed = succeeded(&run(&data, &["user", "list"]));
+    assert!(listed.contains("Ada Lovelace  (disabled)"), "{listed}");
+    assert_eq!(succeeded(&run(&data, &["user", "disable", "ada", "--enable"])), "enabled ada\n");
+    let listed = succeeded(&run(&data, &["user", "list", "--json"]));
+    assert!(listed.contains(r#""handle":"ada","display_name":"Ada Lovelace""#), "{listed}");
+    assert!(!listed.contains("disabled_at"), "{listed}");
+}
+
+#[tokio::test]
+async fn users_of_a_running_server() {
+    let (_folder, data) = folder();
+    let mut server = ServerProcess::on(&data, &[]).await;
+    let args = ["user", "add", "ada", "--password-stdin"];
+    let added = succeeded(&run_with_stdin(&data, &args, &format!("{PASSWORD}\n")));
+    assert!(!added.contains("password"), "{added}");
+    assert_eq!(sign_in(&server, PASSWORD), 201);
+
+    assert_eq!(succeeded(&run(&data, &["user", "disable", "ada"])), "disabled ada\n");
+    assert_eq!(sign_in(&server, PASSWORD), 403);
+    succeeded(&run(&data, &["user", "disable", "ada", "--enable"]));
+    assert_eq!(sign_in(&server, PASSWORD), 201);
+
+    let args = ["user", "passwd", "ada", "--password-stdin"];
+    succeeded(&run_with_stdin(&data, &args, "quite another one\r\n"));
+    assert_eq!((sign_in(&server, PASSWORD), sign_in(&server, "quite another one")), (401, 201));
+    assert!(succeeded(&run(&data, &["user", "list"])).starts_with("ada "));
+
+    // A server that was killed leaves its socket behind.
+    server.kill().await;
+    assert!(data.join("admin.sock").exists());
+    assert!(succeeded(&run(&data, &["user", "list"])).starts_with("ada "));
+    server.start_again().await;
+    assert_eq!(sign_in(&server, "quite another one"), 201);
+    assert!(succeeded(&run(&data, &["user", "list"])).starts_with("ada "));
+}
+
+#[tokio::test]
+async fn the_admin_socket_is_for_the_owner_alone() {
+    let (_folder, data) = folder();
+    let _server = ServerProcess::on(&data, &[]).await;
+    let mode = fs::metadata(data.join("admin.sock")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn a_long_path_does_not_hinder_the_admin_socket() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("a".repeat(120)).join("data");
+    fs::create_dir_all(data.parent().unwrap()).unwrap();
+    let mut server = ServerProcess::on(&data, &[]).await;
+    succeeded(&run(&data, &["user", "add", "ada"]));
+    assert!(succeeded(&run(&data, &["user", "list"])).starts_with("ada "));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_folder_has_one_server() {
+    let (_folder, data) = folder();
+    let _server = ServerProcess::on(&data, &[]).await;
+    let error = refused(&run(&data, &["serve", "--listen", "127.0.0.1:0", "--set", "log.level=error"]));
+    assert!(error.contains("in use by another process"), "{error}");
+}
+
+#[tokio::test]
+async fn a_port_has_one_server() {
+    let (_folder, data) = folder();
+    let server = ServerProcess::on(&data, &[]).await;
+    let other = data.with_file_name("other");
+    let error = refused(&run(
+        &other,
+        &["serve", "--listen", &server.address().to_string(), "--set", "log.level=error"],
+    ));
+    assert!(error.contains("cannot be listened on"), "{error}");
+}
+
+#[test]
+fn data_of_a_newer_version_is_left_alone() {
+    let (_folder, data) = folder();
+    succeeded(&run(&data, &["user", "add", "ada"]));
+    let format = data.join("godwit.format");
+    let text = fs::read_to_string(&format).unwrap();
+    let newer = text.trim_end().trim_end_matches(|c: char| c.is_ascii_digit()).to_owned() + "999";
+    fs::write(&format, newer).unwrap();
+    for args in [vec!["serve", "--listen", "127.0.0.1:0"], vec!["user", "list"]] {
+        let error = refused(&run(&data, &args));
+        assert!(error.contains("999") && error.contains("newer version"), "{error}");
+    }
+}
+
+#[test]
+fn wrong_flags_and_settings_are_refused() {
+    let (_folder, data) = folder();
+    let usage = run(&data, &["serve", "--listen", "here"]);
+    assert_eq!(usage.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&usage.stderr).contains("127.0.0.1:8080"));
+    for (args, expected) in [
+        (vec!["serve", "--set", "rates.speed=1"], "unknown setting `speed`"),
+        (vec!["serve", "--store", "cassandra://a/b"], "not in this build"),
+        (vec!["serve", "--redis", "redis://localhost"], "not in this build"),
+        (vec!["serve", "--config", "nowhere.toml"], "nowhere.toml cannot be read"),
+        (vec!["config", "check", "--set", "socket.heartbeat_ms=1"], "socket.heartbeat_ms is 1"),
+        (vec!["config", "check", "--set", "auth.application.secret_file=nowhere"], "nowhere: cannot be read"),
+    ] {
+        let error = refused(&run(&data, &args));
+        assert!(error.contains(expected), "{args:?}: {error}");
+    }
+    assert!(!data.exists());
+}
+
+#[test]
+fn every_problem_of_a_configuration_has_its_line() {
+    let (_folder, data) = folder();
+    let args =
+        ["config", "check", "--set", "server.max_connections=0", "--set", "store.embedded.cache_mib=0"];
+    let output = run(&data, &args);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), stderr.lines().count()), (Some(1), 2), "{stderr}");
+    assert_eq!(succeeded(&run(&data, &["config", "check"])), "ok\n");
+}
+
+#[test]
+fn what_config_prints_can_be_used_and_has_no_secrets() {
+    let (folder, data) = folder();
+    let secret = "0123456789abcdef0123456789abcdef";
+    let set = format!("auth.application.secret={secret}");
+    let printed = succeeded(&run(&data, &["config", "print", "--set", &set, "--listen", "127.0.0.1:1"]));
+    assert!(!printed.contains(secret) && printed.contains("secret = \"…\""), "{printed}");
+
+    let printed = succeeded(&run(&data, &["config", "print", "--listen", "127.0.0.1:1"]));
+    let file = folder.path().join("godwit.toml");
+    fs::write(&file, &printed).unwrap();
+    assert_eq!(succeeded(&run(&data, &["config", "print"])), printed);
+    assert_eq!(succeeded(&run(&data, &["config", "check"])), "ok\n");
+}
+
+#[test]
+fn help_version_and_completions() {
+    let (_folder, data) = folder();
+    assert!(succeeded(&run(&data, &["--version"])).starts_with("godwit 0."));
+    assert!(succeeded(&run(&data, &["--help"])).contains("godwit user add"));
+    assert!(succeeded(&run(&data, &["serve", "--help"])).contains("SIGTERM"));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(succeeded(&run(&data, &["completions", shell])).contains("godwit"));
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let (_folder, data) = folder();
+    for args in [vec!["config", "print"], vec!["completions", "bash"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = godwit(&data).args(&args).stdout(Stdio::from(writer)).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}

@@ -1,0 +1,88 @@
+//! Connections that do not behave.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use crate::process::ServerProcess;
+use crate::raw;
+
+fn half_open(server: &ServerProcess) -> TcpStream {
+    let mut stream = raw::connect(server.address());
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: god").unwrap();
+    stream
+}
+
+#[tokio::test]
+async fn thousands_of_half_open_handshakes_hinder_nobody() {
+    let server = ServerProcess::with_args(&["--set", "server.handshakes_per_address_max=100"]).await;
+    let mut flood: Vec<_> = (0..2_000).map(|_| half_open(&server)).collect();
+    let began = Instant::now();
+    assert_eq!(raw::get(server.address(), "/healthz").unwrap().status, 200);
+    assert!(began.elapsed() < Duration::from_secs(2), "it took {:?}", began.elapsed());
+    let metrics = raw::get(server.address(), "/metrics").unwrap().body;
+    let ended =
+        metrics.lines().find(|line| line.starts_with("godwit_handshakes_ended_total{reason=\"address\"}"));
+    let ended: usize = ended.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap();
+    assert!(ended >= 1_900, "{ended} were ended");
+    assert!(raw::is_closed(&mut flood[0]), "the oldest must go first");
+}
+
+#[tokio::test]
+async fn a_head_that_never_ends_is_given_up() {
+    let server = ServerProcess::with_args(&["--set", "server.header_timeout_ms=200"]).await;
+    let began = Instant::now();
+    assert!(raw::is_closed(&mut half_open(&server)));
+    assert!(raw::is_closed(&mut raw::connect(server.address())), "also one that says nothing at all");
+    assert!(began.elapsed() < Duration::from_secs(5), "it took {:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_refused() {
+    let server = ServerProcess::start().await;
+    let mut stream = raw::connect(server.address());
+    let head = format!("GET /healthz HTTP/1.1\r\nhost: godwit\r\nx: {}\r\n\r\n", "x".repeat(20_000));
+    // The server may close before it has read everything.
+    let _ = stream.write_all(head.as_bytes());
+    match raw::read_answer(&mut stream) {
+        Ok(answer) => assert_eq!(answer.status, 431),
+        Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset),
+    }
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_are_turned_away_until_others_leave() {
+    let server = ServerProcess::with_args(&["--set", "server.max_connections=2"]).await;
+    let taken = [half_open(&server), half_open(&server)];
+    let mut further = raw::connect(server.address());
+    assert_eq!(raw::read_answer(&mut further).unwrap().status, 503);
+    drop(taken);
+    let began = Instant::now();
+    while raw::get(server.address(), "/healthz").map_or(503, |answer| answer.status) != 200 {
+        assert!(began.elapsed() < Duration::from_secs(10), "no place became free");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_takes_nothing_is_given_up() {
+    let server = ServerProcess::with_args(&[
+        "--set",
+        "server.write_timeout_ms=500",
+        "--set",
+        "server.max_connections=1",
+    ])
+    .await;
+    let mut greedy = raw::connect(server.address());
+    greedy.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+    let request = b"GET /openapi.json HTTP/1.1\r\nhost: godwit\r\n\r\n";
+    let began = Instant::now();
+    // Asks until nothing more goes through, because nothing of the answers is read.
+    while greedy.write_all(request).is_ok() {
+        assert!(began.elapsed() < Duration::from_secs(20), "the server reads without end");
+    }
+    while raw::get(server.address(), "/healthz").map_or(503, |answer| answer.status) != 200 {
+        assert!(began.elapsed() < Duration::from_secs(40), "the connection was not given up");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

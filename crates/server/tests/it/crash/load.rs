@@ -1,0 +1,208 @@
+//! What runs while the server is killed, and what the clients know afterwards.
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use godwit_client::protocol::messages::{LogEntry, Message, SendMessage};
+use godwit_client::protocol::socket::Event;
+use godwit_client::protocol::{ConversationId, Seq};
+use godwit_client::{Draft, Error, Http, Socket, SocketConfig};
+use tokio::task::JoinHandle;
+
+use crate::logs::{LogChecker, messages, read_log, same};
+use crate::people::{Person, soon};
+
+/// Sends of one client that wait for an answer.
+const IN_FLIGHT: usize = 6;
+
+/// Whether a side of a pair sent it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    One,
+    Other,
+}
+
+/// What became of the sends of one client.
+#[derive(Default)]
+pub(super) struct Sends {
+    pub(super) acknowledged: Vec<Message>,
+    /// Sent, and never answered.
+    pub(super) unknown: Vec<SendMessage>,
+}
+
+/// What a reader has got, and told.
+#[derive(Default)]
+pub(super) struct Heard {
+    pub(super) entries: Vec<LogEntry>,
+}
+
+pub(super) struct Load {
+    senders: Vec<(Side, JoinHandle<Sends>)>,
+    readers: Vec<JoinHandle<Heard>>,
+}
+
+/// What the clients of a pair know after a kill.
+pub(super) struct Known {
+    pub(super) sends: Vec<(Side, Sends)>,
+    pub(super) heard: Vec<Heard>,
+}
+
+impl Load {
+    /// One side sends over a socket and the other over HTTP; both read, and say how far.
+    pub(super) fn start(one: &Http, other: &Http, chat: ConversationId, round: usize) -> Self {
+        Self {
+            senders: vec![
+                (Side::One, tokio::spawn(over_socket(one.clone(), chat, round))),
+                (Side::Other, tokio::spawn(over_http(other.clone(), chat, round))),
+            ],
+            readers: vec![tokio::spawn(read(one.clone(), chat)), tokio::spawn(read(other.clone(), chat))],
+        }
+    }
+
+    /// Waits until every client has noticed that the server is gone.
+    pub(super) async fn finish(self) -> Known {
+        let mut known = Known { sends: Vec::new(), heard: Vec::new() };
+        for (side, sender) in self.senders {
+            known.sends.push((side, soon("a sender to notice", sender).await.unwrap()));
+        }
+        for reader in self.readers {
+            known.heard.push(soon("a reader to notice", reader).await.unwrap());
+        }
+        known
+    }
+}
+
+/// A socket, unless the server is gone already.
+async fn connect(http: &Http) -> Option<(Socket, godwit_client::Events)> {
+    let config = SocketConfig { access_token: http.access_token(), ..SocketConfig::default() };
+    Socket::connect(http.base_url(), config).await.inspect_err(assert_unanswered).ok()
+}
+
+async fn over_socket(http: Http, chat: ConversationId, round: usize) -> Sends {
+    let Some((socket, mut events)) = connect(&http).await else { return Sends::default() };
+    let drain = tokio::spawn(async move { while events.next().await.is_some() {} });
+    let sends = send_until_gone(&format!("socket-{round}"), |message: SendMessage| {
+        let socket = socket.clone();
+        async move { socket.send(chat, message).await }
+    })
+    .await;
+    drain.await.unwrap();
+    sends
+}
+
+async fn over_http(http: Http, chat: ConversationId, round: usize) -> Sends {
+    send_until_gone(&format!("http-{round}"), |message: SendMessage| {
+        let http = http.clone();
+        async move { http.send_message(chat, message).await.map(|sent| sent.value) }
+    })
+    .await
+}
+
+/// Sends one message after the other, several in flight, until one is not answered.
+async fn send_until_gone<F>(tag: &str, send: impl Fn(SendMessage) -> F) -> Sends
+where
+    F: Future<Output = Result<Message, Error>>,
+{
+    let mut sends = Sends::default();
+    let mut in_flight = FuturesUnordered::new();
+    let (mut number, mut gone) = (0, false);
+    loop {
+        while !gone && in_flight.len() < IN_FLIGHT {
+            let client_id = format!("{tag}-{number}");
+            let message: SendMessage =
+                Draft::text(format!("text of {client_id}")).client_id(client_id).into();
+            number += 1;
+            let sending = send(message.clone());
+            in_flight.push(async move { (message, sending.await) });
+        }
+        match in_flight.next().await {
+            Some((_, Ok(message))) => sends.acknowledged.push(message),
+            Some((message, Err(error))) => {
+                assert_unanswered(&error);
+                sends.unknown.push(message);
+                gone = true;
+            }
+            None => return sends,
+        }
+    }
+}
+
+/// Takes what comes and says that it was received, and of every other that it was read.
+async fn read(http: Http, chat: ConversationId) -> Heard {
+    let Some((socket, mut events)) = connect(&http).await else { return Heard::default() };
+    let mut checker: Option<LogChecker> = None;
+    let mut marks = FuturesUnordered::new();
+    loop {
+        tokio::select! {
+            event = events.next() => match event {
+                Some(Event::Entry(event)) if event.conversation_id == chat => {
+                    let seq = event.entry.seq;
+                    let before = Seq::new(seq.get() - 1);
+                    checker.get_or_insert_with(|| LogChecker::after("a reader", before)).take(event.entry);
+                    if marks.len() < IN_FLIGHT {
+                        let socket = socket.clone();
+                        marks.push(async move {
+                            let mark = if seq.get() % 2 == 0 { socket.read(chat, seq) } else { return socket.delivered(chat, seq).await };
+                            mark.await
+                        });
+                    }
+                }
+                Some(_) => {}
+                None => break,
+            },
+            Some(mark) = marks.next() => drop(mark.inspect_err(assert_unanswered)),
+        }
+    }
+    Heard { entries: checker.map(LogChecker::into_entries).unwrap_or_default() }
+}
+
+/// The server was killed: it may have said nothing, but not something wrong.
+fn assert_unanswered(error: &Error) {
+    assert!(error.code().is_none(), "a refusal: {error:?}");
+    assert!(error.is_temporary(), "an answer that is wrong: {error:?}");
+}
+
+/// Two people who have no conversation yet, both about to begin one.
+pub(super) struct Newcomers {
+    people: [Person; 2],
+    opened: Vec<ConversationId>,
+    first: Option<Message>,
+}
+
+impl Newcomers {
+    /// Both open the conversation at once, and one of them writes.
+    pub(super) async fn meet(one: Person, other: Person) -> Self {
+        let (mine, theirs) = tokio::join!(one.http.direct(other.id), other.http.direct(one.id));
+        let opened: Vec<_> = [mine, theirs]
+            .into_iter()
+            .filter_map(|opened| opened.inspect_err(assert_unanswered).ok())
+            .map(|opened| opened.id)
+            .collect();
+        let first = match opened.first() {
+            Some(chat) => one.http.send_message(*chat, hello()).await.inspect_err(assert_unanswered).ok(),
+            None => None,
+        };
+        Self { people: [one, other], opened, first: first.map(|sent| sent.value) }
+    }
+
+    /// They have one conversation, with one first message, and both see it.
+    pub(super) async fn check(self) {
+        let [one, other] = &self.people;
+        let chat = one.open_direct(other).await;
+        assert_eq!(other.open_direct(one).await, chat);
+        assert!(self.opened.iter().all(|opened| *opened == chat), "a conversation that was opened is there");
+        let sent = one.http.send_message(chat, hello()).await.unwrap();
+        if let Some(first) = self.first {
+            assert_eq!((sent.is_new, same(sent.value)), (false, same(first)));
+        }
+        let log = read_log(&other.http, chat).await;
+        assert_eq!((log.len(), messages(&log).count()), (2, 1));
+        for person in &self.people {
+            let inbox = person.http.conversations(None, None).await.unwrap().conversations;
+            assert_eq!(inbox.iter().filter(|row| row.id == chat).count(), 1, "it is in both inboxes, once");
+        }
+    }
+}
+
+fn hello() -> Draft {
+    Draft::text("hello").client_id("the-first")
+}

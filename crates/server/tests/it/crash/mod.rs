@@ -1,0 +1,88 @@
+//! The real binary under load, killed at random moments. After each restart everything that was acknowledged is there,
+//! once, and everything that follows from the log agrees with it.
+//!
+//! The moments come from a seed that is printed; `CRASH_SEED` repeats a run as far as the scheduler lets it.
+
+mod check;
+mod load;
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use self::check::Pair;
+use self::load::Newcomers;
+use crate::people::Person;
+use crate::unlimited::unlimited;
+use crate::wire::Wire;
+
+const KILLS: usize = 12;
+/// Conversations under load.
+const PAIRS: usize = 3;
+/// How often a server is killed again when it has just come back.
+const KILLED_AGAIN: f64 = 0.25;
+/// How long the load lasts before a kill, in milliseconds.
+const LOAD_MS_MAX: u64 = 400;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_acknowledged_is_lost_however_often_the_server_is_killed() {
+    let seed = std::env::var("CRASH_SEED").map_or_else(|_| rand::random(), |seed| seed.parse().unwrap());
+    println!("CRASH_SEED={seed}");
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut server = unlimited().await;
+    // The server comes back elsewhere; the clients find it by the wire.
+    let wire = Wire::to(server.address()).await;
+    let people = join_all((0..2 * PAIRS).map(|number| {
+        let url = wire.url.clone();
+        async move { Person::register(&url, &format!("person{number}")).await }
+    }))
+    .await;
+    let mut pairs = Vec::new();
+    for two in people.chunks(2) {
+        pairs.push(Pair::new(two[0].clone(), two[1].clone()).await);
+    }
+    let mut newcomers = strangers(&people);
+
+    for round in 0..KILLS {
+        let opening = newcomers.next().map(|(a, b)| tokio::spawn(Newcomers::meet(a, b)));
+        let loads: Vec<_> = pairs.iter().map(|pair| pair.start_load(round)).collect();
+        tokio::time::sleep(Duration::from_millis(random.random_range(0..LOAD_MS_MAX))).await;
+        server.kill().await;
+        for (pair, load) in pairs.iter_mut().zip(loads) {
+            pair.take(load.finish().await);
+        }
+        server.start_again().await;
+        if random.random_bool(KILLED_AGAIN) {
+            server.kill().await;
+            server.start_again().await;
+        }
+        wire.lead_to(server.address());
+        for pair in &mut pairs {
+            pair.check(&mut random).await;
+        }
+        if let Some(opening) = opening {
+            opening.await.unwrap().check().await;
+        }
+    }
+
+    let total = |count: fn(&Pair) -> usize| pairs.iter().map(count).sum::<usize>();
+    let (acknowledged, in_flight) = (total(Pair::acknowledged), total(|pair| pair.in_flight_at_kills));
+    let stored = total(|pair| pair.stored_unanswered);
+    println!(
+        "{acknowledged} messages; {in_flight} in flight at {KILLS} kills, of which {stored} were stored"
+    );
+    assert!(in_flight > 0, "the kills came under load");
+}
+
+/// Pairs of people who have no conversation yet.
+fn strangers(people: &[Person]) -> impl Iterator<Item = (Person, Person)> {
+    let mut pairs = Vec::new();
+    for (number, one) in people.iter().enumerate() {
+        // The next one of an even number is the other half of a pair under load.
+        let first_stranger = if number % 2 == 0 { number + 2 } else { number + 1 };
+        pairs.extend(people.iter().skip(first_stranger).map(|other| (one.clone(), other.clone())));
+    }
+    pairs.into_iter()
+}

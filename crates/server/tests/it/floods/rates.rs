@@ -1,0 +1,228 @@
+use godwit_client::protocol::{ErrorCode, Problem};
+use godwit_client::{Draft, Http};
+use serde_json::{Value, json};
+
+use crate::logs::read_log;
+use crate::people::{PASSWORD, Person};
+use crate::process::ServerProcess;
+use crate::raw_http::{Answer, RawHttp, assert_is_whole};
+use crate::raw_socket::RawSocket;
+use crate::unlimited::limited_with;
+
+/// How many are let through at once. Only one more follows within the next minute.
+const BURST: usize = 3;
+
+/// A server with one limit, which is soon reached.
+async fn limited(limit: &str) -> ServerProcess {
+    limited_with(limit, BURST, "").await
+}
+
+fn assert_limited(answer: &Answer) {
+    assert_wait(&answer.assert_problem(429, ErrorCode::RateLimited));
+}
+
+fn assert_wait(problem: &Problem) {
+    let wait = problem.retry_after.unwrap();
+    assert!((1..=60).contains(&wait), "{wait} seconds");
+}
+
+/// The reply to a command is that there were too many.
+fn assert_reply_limited(reply: &Value) {
+    let problem: Problem =
+        serde_json::from_value(reply["error"].clone()).unwrap_or_else(|_| panic!("{reply}"));
+    assert_eq!(problem.code, ErrorCode::RateLimited);
+    assert_is_whole(&problem, &reply.to_string());
+    assert_wait(&problem);
+}
+
+async fn sign_in(raw: &RawHttp, handle: &str, password: &str) -> Answer {
+    raw.ask("POST", "/v1/sessions").json(&json!({ "handle": handle, "password": password })).send().await
+}
+
+#[tokio::test]
+async fn attempts_to_sign_in_are_limited_for_each_account() {
+    let server = limited("sign_in_per_user").await;
+    Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let raw = RawHttp::new(&server.url());
+    for handle in ["ada", "ADA", "Ada"] {
+        sign_in(&raw, handle, "a guess").await.assert_problem(401, ErrorCode::WrongCredentials);
+    }
+    for password in ["a guess", PASSWORD] {
+        assert_limited(&sign_in(&raw, "aDa", password).await);
+    }
+    // An account that does not exist has limits too, so that they do not tell.
+    for _ in 0..BURST {
+        sign_in(&raw, "nobody", "a guess").await.assert_problem(401, ErrorCode::WrongCredentials);
+    }
+    assert_limited(&sign_in(&raw, "nobody", "a guess").await);
+    assert_eq!(sign_in(&raw, "bob", PASSWORD).await.status, 201);
+}
+
+#[tokio::test]
+async fn a_stolen_token_does_not_serve_to_guess_the_password() {
+    let server = limited("sign_in_per_user").await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let raw = RawHttp::new(&server.url());
+    let guess = json!({ "current_password": "a guess", "new_password": "another password" });
+    let change = async |http: &Http| raw.ask("PUT", "/v1/me/password").by(http).json(&guess).send().await;
+    for _ in 0..BURST {
+        change(&ada.http).await.assert_problem(401, ErrorCode::WrongCredentials);
+    }
+    assert_limited(&change(&ada.http).await);
+    change(&bob.http).await.assert_problem(401, ErrorCode::WrongCredentials);
+    // Who has the password still gets in.
+    assert_eq!(sign_in(&raw, "ada", PASSWORD).await.status, 201);
+}
+
+#[tokio::test]
+async fn attempts_to_sign_in_are_limited_for_each_address() {
+    let server = limited("sign_in_per_address").await;
+    Person::register(&server.url(), "ada").await;
+    let raw = RawHttp::new(&server.url());
+    for number in 0..BURST {
+        sign_in(&raw, &format!("user{number}"), "a guess")
+            .await
+            .assert_problem(401, ErrorCode::WrongCredentials);
+    }
+    assert_limited(&sign_in(&raw, "ada", PASSWORD).await);
+    // Nobody can choose their address by themselves.
+    let body = json!({ "handle": "ada", "password": PASSWORD });
+    for header in ["x-forwarded-for", "forwarded", "x-real-ip"] {
+        let ask = raw.ask("POST", "/v1/sessions").header(header, "192.0.2.1").json(&body);
+        assert_limited(&ask.send().await);
+    }
+    // What is broken is no attempt, and is told so.
+    raw.ask("POST", "/v1/sessions").json(&json!({})).refused(400, ErrorCode::InvalidRequest).await;
+}
+
+#[tokio::test]
+async fn behind_a_proxy_the_address_is_the_one_that_the_proxy_has_seen() {
+    let server = limited_with("sign_in_per_address", BURST, "[server]\ntrust_forwarded_for = true\n").await;
+    let raw = RawHttp::new(&server.url());
+    let attempt = async |forwarded: &str| {
+        let body = json!({ "handle": "nobody", "password": "a guess" });
+        let ask = raw.ask("POST", "/v1/sessions").header("x-forwarded-for", forwarded).json(&body);
+        ask.send().await
+    };
+    for number in 0..BURST {
+        // What stands before the last address is what the client claims.
+        let answer = attempt(&format!("198.51.100.{number}, 192.0.2.1")).await;
+        answer.assert_problem(401, ErrorCode::WrongCredentials);
+    }
+    assert_limited(&attempt("192.0.2.1").await);
+    attempt("192.0.2.2").await.assert_problem(401, ErrorCode::WrongCredentials);
+}
+
+#[tokio::test]
+async fn registrations_are_limited_for_each_address() {
+    let server = limited("register_per_address").await;
+    let raw = RawHttp::new(&server.url());
+    let register = async |handle: &str| {
+        raw.ask("POST", "/v1/accounts").json(&json!({ "handle": handle, "password": PASSWORD })).send().await
+    };
+    for number in 0..BURST {
+        assert_eq!(register(&format!("user{number}")).await.status, 201);
+    }
+    assert_limited(&register("another").await);
+    sign_in(&raw, "another", PASSWORD).await.assert_problem(401, ErrorCode::WrongCredentials);
+    assert_eq!(sign_in(&raw, "user0", PASSWORD).await.status, 201, "signing in is something else");
+}
+
+fn message(number: usize, conversation: Option<godwit_client::protocol::ConversationId>) -> Value {
+    let mut body = json!({ "client_id": format!("c{number}"), "kind": "text", "text": format!("{number}") });
+    if let Some(conversation) = conversation {
+        body["conversation_id"] = json!(conversation);
+    }
+    body
+}
+
+#[tokio::test]
+async fn a_user_has_one_limit_for_sending_over_http_and_the_socket() {
+    let server = limited("send_per_user").await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let direct = ada.open_direct(&bob).await;
+    let raw = RawHttp::new(&server.url());
+    let path = format!("/v1/conversations/{direct}/messages");
+    let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
+    ada.http.send_message(direct, Draft::text("one")).await.unwrap();
+    for number in 1..BURST {
+        let reply = socket.call("send", message(number, Some(direct))).await;
+        assert!(reply.get("ok").is_some(), "{reply}");
+    }
+    assert_reply_limited(&socket.call("send", message(100, Some(direct))).await);
+    assert_limited(&raw.ask("POST", &path).by(&ada.http).json(&message(101, None)).send().await);
+    // The connection is kept, and everything else works.
+    socket.assert_alive().await;
+    let log = socket.call("log", json!({ "conversation_id": direct, "after": 0 })).await;
+    assert_eq!(log["ok"]["head"], 1 + BURST);
+    bob.http.send_message(direct, Draft::text("I can")).await.unwrap();
+    assert_eq!(read_log(&bob.http, direct).await.len(), 1 + BURST + 1, "nothing else was stored");
+}
+
+#[tokio::test]
+async fn all_users_of_an_address_have_a_limit_for_sending_together() {
+    let server = limited("send_per_address").await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let direct = ada.open_direct(&bob).await;
+    let raw = RawHttp::new(&server.url());
+    let mut socket = RawSocket::open(server.address(), bob.http.access_token().as_deref()).await;
+    ada.http.send_message(direct, Draft::text("one")).await.unwrap();
+    for number in 1..BURST {
+        let reply = socket.call("send", message(number, Some(direct))).await;
+        assert!(reply.get("ok").is_some(), "{reply}");
+    }
+    assert_reply_limited(&socket.call("send", message(100, Some(direct))).await);
+    let path = format!("/v1/conversations/{direct}/messages");
+    assert_limited(&raw.ask("POST", &path).by(&ada.http).json(&message(101, None)).send().await);
+    assert_eq!(read_log(&ada.http, direct).await.len(), 1 + BURST);
+}
+
+#[tokio::test]
+async fn searches_are_limited_for_each_user_and_for_each_address() {
+    for (limit, other_is_limited) in [("search_per_user", false), ("search_per_address", true)] {
+        let server = limited(limit).await;
+        let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+        let raw = RawHttp::new(&server.url());
+        for _ in 0..BURST {
+            raw.get(&ada.http, "/v1/users?query=bob").await;
+        }
+        assert_limited(&raw.ask("GET", "/v1/users?query=bob").by(&ada.http).send().await);
+        let others = raw.ask("GET", "/v1/users?query=bob").by(&bob.http).send().await;
+        if other_is_limited {
+            assert_limited(&others)
+        } else {
+            assert_eq!(others.status, 200)
+        }
+        // Looking at one user is no search.
+        ada.http.user(bob.id).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn whatever_a_user_asks_for_is_limited() {
+    let server = limited("commands_per_user").await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let raw = RawHttp::new(&server.url());
+    let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
+    ada.http.me().await.unwrap();
+    for _ in 1..BURST {
+        let reply = socket.call("sync", json!({})).await;
+        assert!(reply.get("ok").is_some(), "{reply}");
+    }
+    for (command, body) in [
+        ("sync", json!({})),
+        ("watch_presence", json!({ "user_ids": [] })),
+        ("log", json!({ "conversation_id": "5", "after": 0 })),
+        ("cursor", json!({ "conversation_id": "5", "read": 1 })),
+        ("typing", json!({ "conversation_id": "5", "typing": true })),
+    ] {
+        assert_reply_limited(&socket.call(command, body).await);
+    }
+    for path in ["/v1/me", "/v1/devices", "/v1/sync", "/v1/conversations"] {
+        assert_limited(&raw.ask("GET", path).by(&ada.http).send().await);
+    }
+    socket.assert_alive().await;
+    bob.http.me().await.unwrap();
+    let metrics = ada.http.metrics().await.unwrap();
+    assert!(metrics.contains("godwit_rate_limited_total{limit=\"commands\"} 9"), "{metrics}");
+}

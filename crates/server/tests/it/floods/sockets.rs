@@ -1,0 +1,177 @@
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use godwit_client::Draft;
+use godwit_client::protocol::socket::CloseCode;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::people::{Person, soon};
+use crate::process::ServerProcess;
+use crate::raw_http::{RawConnection, RawHttp};
+use crate::raw_socket::{CLOSE, Ended, RawSocket, handshake, header};
+use crate::unlimited::unlimited_with;
+
+/// Connections of a flood. Far more than the server lets wait at once.
+const FLOOD: usize = 2_000;
+const WAITING_MAX: usize = 100;
+/// What a flood may cost the server, for good. Two thousand sockets with the buffers that libraries use by default would
+/// have several hundred.
+const GROWTH_MIB_MAX: u64 = 48;
+
+/// Every connection is a file here too.
+fn allow_many_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    setrlimit(Resource::Nofile, raised).unwrap();
+}
+
+fn resident_mib(server: &ServerProcess) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
+}
+
+/// The value of a metric that has one.
+async fn metric(raw: &RawHttp, name: &str) -> f64 {
+    let metrics = raw.ask("GET", "/metrics").send().await.body;
+    let line = metrics.lines().find(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')));
+    line.unwrap_or_else(|| panic!("{name} is not in:\n{metrics}"))
+        .rsplit(' ')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap()
+}
+
+/// Waits until a gauge has come down. Gauges are brought up to date every few seconds.
+async fn until_at_most(raw: &RawHttp, name: &str, most: f64) {
+    soon(&format!("{name} to come down"), async {
+        while metric(raw, name).await > most {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn thousands_of_sockets_that_do_not_sign_in_hinder_nobody() {
+    allow_many_files();
+    let server = unlimited_with(&format!("[server]\nhandshakes_per_address_max = {WAITING_MAX}\n")).await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let direct = ada.open_direct(&bob).await;
+    let mut signed_in = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
+    let before = resident_mib(&server);
+    let mut flood = Vec::new();
+    for number in 0..FLOOD {
+        flood.push(RawSocket::open(server.address(), None).await);
+        if number % 500 == 0 {
+            bob.http.send_message(direct, Draft::text(format!("{number}"))).await.unwrap();
+            assert_eq!(signed_in.event("entry").await["message"]["text"], number.to_string());
+        }
+    }
+    let raw = RawHttp::new(&server.url());
+    until_at_most(&raw, "godwit_sockets{state=\"anonymous\"}", WAITING_MAX as f64).await;
+    assert!(metric(&raw, "godwit_handshakes").await <= WAITING_MAX as f64 + 1.0);
+    let growth = resident_mib(&server).saturating_sub(before);
+    assert!(growth <= GROWTH_MIB_MAX, "the flood costs {growth} MiB");
+    // The oldest have gone, the newest can still sign in, and who was in has not noticed.
+    assert_eq!(flood[0].end().await, Ended::Dropped);
+    let token = ada.http.access_token().unwrap();
+    let last = flood.last_mut().unwrap();
+    let reply = last.call("sign_in", serde_json::json!({ "access_token": token })).await;
+    assert!(reply.get("ok").is_some(), "{reply}");
+    signed_in.assert_alive().await;
+    raw.assert_healthy().await;
+}
+
+/// Heads and bodies that come byte by byte: they cost little, and go away.
+#[tokio::test]
+async fn thousands_of_slow_requests_hinder_nobody() {
+    allow_many_files();
+    let server =
+        unlimited_with("[server]\nhandshakes_per_address_max = 100\nheader_timeout_ms = 2000\n").await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let before = resident_mib(&server);
+    let mut flood = Vec::new();
+    for number in 0..FLOOD {
+        let mut connection = RawConnection::open(server.address()).await;
+        let beginning: &[u8] = match number % 4 {
+            0 => b"G",
+            1 => b"GET /v1/me HTTP/1.1\r\nhost: godwit.test\r\nx-a:",
+            2 => &handshake(None).into_bytes()[..60],
+            _ => b"POST /v1/accounts HTTP/1.1\r\nhost: godwit.test\r\ncontent-type: application/json\r\ncontent-length: 60000\r\n\r\n{",
+        };
+        connection.write(beginning).await;
+        flood.push(connection);
+        if number % 500 == 0 {
+            ada.http.me().await.unwrap();
+        }
+    }
+    let growth = resident_mib(&server).saturating_sub(before);
+    assert!(growth <= GROWTH_MIB_MAX, "the flood costs {growth} MiB");
+    let raw = RawHttp::new(&server.url());
+    // All heads are given up in time; bodies have longer, but they are only a quarter.
+    until_at_most(&raw, "godwit_handshakes", 1.0).await;
+    until_at_most(&raw, "godwit_connections", FLOOD as f64 / 4.0 + 10.0).await;
+    for connection in flood.iter_mut().take(3) {
+        let said = connection.read_to_end().await;
+        assert!(said.is_empty() || said.starts_with("HTTP/1.1 4"), "{said}");
+    }
+    drop(flood);
+    until_at_most(&raw, "godwit_connections", 5.0).await;
+    ada.http.me().await.unwrap();
+}
+
+/// However a socket ends, nothing of it stays.
+#[tokio::test]
+async fn sockets_that_come_and_go_leave_nothing_behind() {
+    allow_many_files();
+    let server = unlimited_with("[socket]\nsign_in_within_ms = 1000\n").await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    ada.open_direct(&bob).await;
+    let raw = RawHttp::new(&server.url());
+    let tokens = [ada.http.access_token(), bob.http.access_token(), None];
+    churn(server.address(), &tokens, 300).await;
+    until_gone(&raw).await;
+    let before = resident_mib(&server);
+    churn(server.address(), &tokens, FLOOD).await;
+    until_gone(&raw).await;
+    let growth = resident_mib(&server).saturating_sub(before);
+    assert!(growth <= GROWTH_MIB_MAX / 2, "sockets that have gone cost {growth} MiB");
+    let presence = bob.http.user(ada.id).await.unwrap().presence.unwrap();
+    assert!(!presence.online && presence.last_seen_at.is_some(), "{presence:?}");
+}
+
+async fn churn(address: SocketAddr, tokens: &[Option<String>], count: usize) {
+    for number in 0..count {
+        let mut socket = RawSocket::connect(address, tokens[number % tokens.len()].as_deref()).await;
+        match number % 7 {
+            // Gone before the hello is read, or after.
+            0 => {}
+            1 => drop(socket.json().await),
+            2 => {
+                socket.frame(CLOSE, &1000_u16.to_be_bytes()).await;
+                socket.end().await;
+            }
+            // In the middle of a frame.
+            3 => socket.bytes(&header(true, 1, 1000, 0x80)).await,
+            4 => {
+                socket.frame(1, b"\xff").await;
+                assert_eq!(socket.end().await, Ended::Closed(CloseCode::NotUtf8));
+            }
+            // With a reply on its way.
+            5 => drop(socket.post("sync", serde_json::json!({})).await),
+            _ => socket.reset(),
+        }
+    }
+}
+
+async fn until_gone(raw: &RawHttp) {
+    for state in ["signed_in", "anonymous"] {
+        until_at_most(raw, &format!("godwit_sockets{{state=\"{state}\"}}"), 0.0).await;
+    }
+    until_at_most(raw, "godwit_socket_queue_bytes", 0.0).await;
+    until_at_most(raw, "godwit_handshakes", 1.0).await;
+    // Those of the clients that ask for this.
+    until_at_most(raw, "godwit_connections", 5.0).await;
+}

@@ -1,0 +1,27 @@
+//! Tests of the real binary, as a process of its own.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and so has what it is made of")]
+
+mod accounts;
+mod application_tokens;
+mod bad_http;
+mod bad_socket;
+mod cli;
+mod connections;
+mod conversation;
+mod crash;
+mod floods;
+mod follower;
+mod idempotency;
+mod logs;
+mod operations;
+mod people;
+mod process;
+mod raw;
+mod raw_http;
+mod raw_socket;
+mod resume;
+mod slow_reader;
+mod stopping;
+mod unlimited;
+mod wire;

@@ -1,0 +1,110 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use godwit_client::Draft;
+use serde_json::json;
+
+use crate::people::{Person, soon};
+use crate::raw_http::RawHttp;
+use crate::raw_socket::RawSocket;
+use crate::unlimited::unlimited;
+
+/// Families that must be there after a little traffic, and of what kind they are.
+const FAMILIES: &[(&str, &str)] = &[
+    ("godwit_sends_total", "counter"),
+    ("godwit_deliveries_total", "counter"),
+    ("godwit_send_seconds", "histogram"),
+    ("godwit_delivery_lag_seconds", "histogram"),
+    ("godwit_http_seconds", "histogram"),
+    ("godwit_store_commit_seconds", "histogram"),
+    ("godwit_connections", "gauge"),
+    ("godwit_sockets", "gauge"),
+    ("godwit_socket_queue_bytes", "gauge"),
+    ("godwit_store_queue_depth", "gauge"),
+    ("godwit_store_fsyncs_total", "counter"),
+    ("godwit_store_table_bytes", "gauge"),
+    ("godwit_store_journal_files", "gauge"),
+    ("process_resident_memory_bytes", "gauge"),
+];
+
+/// From the name of a family to its kind.
+fn families(metrics: &str) -> BTreeMap<&str, &str> {
+    metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')).collect()
+}
+
+fn value(metrics: &str, series: &str) -> f64 {
+    let line = metrics.lines().find(|line| line.rsplit_once(' ').is_some_and(|(name, _)| name == series));
+    line.unwrap_or_else(|| panic!("{series} is not in:\n{metrics}"))
+        .rsplit(' ')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn the_metrics_say_what_happened() {
+    let server = unlimited().await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let direct = ada.open_direct(&bob).await;
+    let mut sockets = Vec::new();
+    for person in [&ada, &bob, &bob] {
+        sockets.push(RawSocket::open(server.address(), person.http.access_token().as_deref()).await);
+    }
+    let sent = ada.http.send_message(direct, Draft::text("one").client_id("same")).await.unwrap();
+    ada.http.send_message(direct, Draft::text("one").client_id("same")).await.unwrap();
+    for socket in &mut sockets {
+        assert_eq!(socket.event("entry").await["message"]["id"], json!(sent.id));
+    }
+    let refused =
+        json!({ "conversation_id": direct, "client_id": "c", "kind": "text", "text": "x", "reply_to": "5" });
+    sockets[1].call("send", refused).await;
+    let raw = RawHttp::new(&server.url());
+    let answer = raw.ask("GET", "/metrics").send().await;
+    assert!(answer.header("content-type").unwrap().starts_with("text/plain"));
+    let metrics = answer.body;
+    let families = families(&metrics);
+    for (name, kind) in FAMILIES {
+        assert_eq!(families.get(name), Some(kind), "{name} in\n{metrics}");
+    }
+    for (series, expected) in [
+        ("godwit_sends_total{outcome=\"sent\"}", 1.0),
+        ("godwit_sends_total{outcome=\"repeated\"}", 1.0),
+        ("godwit_sends_total{outcome=\"refused\"}", 1.0),
+        ("godwit_send_seconds_count", 2.0),
+        ("godwit_ready", 1.0),
+    ] {
+        assert_eq!(value(&metrics, series), expected, "{series}");
+    }
+    assert!(value(&metrics, "godwit_deliveries_total") >= 3.0);
+    assert!(value(&metrics, "godwit_store_fsyncs_total") >= 1.0);
+    // Gauges are brought up to date now and then.
+    soon("three sockets in the metrics", async {
+        let sockets = async || {
+            value(&raw.ask("GET", "/metrics").send().await.body, "godwit_sockets{state=\"signed_in\"}")
+        };
+        while sockets().await != 3.0 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await;
+    // Nobody's name, id or words become part of a series.
+    for secret in ["ada", &ada.id.to_string(), &direct.to_string(), "one\""] {
+        assert!(!metrics.contains(secret), "{secret} is in the metrics");
+    }
+}
+
+#[tokio::test]
+async fn what_strangers_ask_for_makes_no_series() {
+    let server = unlimited().await;
+    let raw = RawHttp::new(&server.url());
+    for number in 0..50 {
+        raw.ask("GET", &format!("/nowhere/{number}")).send().await;
+        raw.ask(&format!("METHOD{number}"), "/v1/me").send().await;
+        raw.ask("GET", &format!("/v1/users/{number}?a={number}")).send().await;
+    }
+    let metrics = raw.ask("GET", "/metrics").send().await.body;
+    let series = metrics.lines().filter(|line| line.starts_with("godwit_http_seconds_count")).count();
+    assert!(series < 10, "{series} series in\n{metrics}");
+    assert!(!metrics.contains("nowhere") && !metrics.contains("METHOD"), "{metrics}");
+}

@@ -1,0 +1,172 @@
+//! People with devices, and what their devices hear.
+
+use std::future::Future;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use godwit_client::protocol::accounts::{Register, SignIn};
+use godwit_client::protocol::messages::LogEntry;
+use godwit_client::protocol::socket::Event;
+use godwit_client::protocol::sync::AccountChange;
+use godwit_client::protocol::{ConversationId, DeviceId, Seq, UserId};
+use godwit_client::{Closed, Events, Http, Socket, SocketConfig};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::logs::LogChecker;
+
+/// Keeps a test that hangs from hanging for ever. No test measures time by it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) const PASSWORD: &str = "a long enough password";
+
+pub(crate) async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
+    match timeout(PATIENCE, work).await {
+        Ok(done) => done,
+        Err(_) => panic!("waited too long for {what}"),
+    }
+}
+
+/// A user, signed in on a device that has no socket.
+#[derive(Clone)]
+pub(crate) struct Person {
+    pub(crate) id: UserId,
+    pub(crate) handle: String,
+    pub(crate) http: Http,
+}
+
+impl Person {
+    pub(crate) async fn register(url: &str, handle: &str) -> Self {
+        let http = Http::new(url).unwrap();
+        let register = Register {
+            handle: handle.to_owned(),
+            password: PASSWORD.to_owned(),
+            display_name: None,
+            phone: None,
+            device_name: Some("the first".to_owned()),
+        };
+        let signed_in = http.register(&register).await.unwrap();
+        Self { id: signed_in.user.id, handle: handle.to_owned(), http }
+    }
+
+    pub(crate) async fn register_all<const N: usize>(url: &str, handles: [&str; N]) -> [Self; N] {
+        let registered = join_all(handles.map(|handle| Self::register(url, handle))).await;
+        registered.try_into().unwrap_or_else(|_| unreachable!("one person for each handle"))
+    }
+
+    /// Another session of the user, over connections of its own.
+    pub(crate) async fn sign_in(&self, device_name: &str) -> (DeviceId, Http) {
+        let http = Http::new(self.http.base_url()).unwrap();
+        let sign_in = SignIn {
+            handle: self.handle.clone(),
+            password: PASSWORD.to_owned(),
+            device_name: Some(device_name.to_owned()),
+        };
+        let signed_in = http.sign_in(&sign_in).await.unwrap();
+        (signed_in.device.id, http)
+    }
+
+    /// Another session of the user, with an open socket.
+    pub(crate) async fn device(&self, name: &str) -> Device {
+        let (id, http) = self.sign_in(name).await;
+        Device::open(format!("{}'s {name}", self.handle), id, http).await
+    }
+
+    /// The same session with a server that is elsewhere now.
+    pub(crate) fn follow(&mut self, url: &str) {
+        let http = Http::new(url).unwrap();
+        http.set_tokens(self.http.tokens().unwrap());
+        self.http = http;
+    }
+
+    pub(crate) async fn open_direct(&self, other: &Self) -> ConversationId {
+        self.http.direct(other.id).await.unwrap().id
+    }
+}
+
+/// A signed-in client with an open socket, which keeps everything that it hears.
+pub(crate) struct Device {
+    pub(crate) name: String,
+    pub(crate) id: DeviceId,
+    pub(crate) http: Http,
+    pub(crate) socket: Socket,
+    heard: watch::Receiver<Vec<Event>>,
+}
+
+impl Device {
+    async fn open(name: String, id: DeviceId, http: Http) -> Self {
+        let (socket, events) = open_socket(&http).await;
+        let (keep, heard) = watch::channel(Vec::new());
+        tokio::spawn(keep_all(events, keep));
+        Self { name, id, http, socket, heard }
+    }
+
+    /// What the first event that fits says, once it has come.
+    pub(crate) async fn hears<T>(&self, what: &str, pick: impl Fn(&Event) -> Option<T>) -> T {
+        self.hears_all(what, |events| events.iter().find_map(&pick)).await
+    }
+
+    /// What all events together say, once it is enough.
+    pub(crate) async fn hears_all<T>(&self, what: &str, look: impl Fn(&[Event]) -> Option<T>) -> T {
+        let mut heard = self.heard.clone();
+        let enough =
+            soon(&format!("{} to hear {what}", self.name), heard.wait_for(|events| look(events).is_some()))
+                .await;
+        let said = enough.ok().and_then(|events| look(&events));
+        said.unwrap_or_else(|| panic!("the socket of {} closed before {what}", self.name))
+    }
+
+    pub(crate) async fn hears_account(&self, what: &str, fits: impl Fn(&AccountChange) -> bool) {
+        self.hears(what, |event| match event {
+            Event::Account(entry) => fits(&entry.change).then_some(()),
+            _ => None,
+        })
+        .await;
+    }
+
+    /// The entries of a conversation up to this one, checked one by one, once they have come.
+    pub(crate) async fn hears_log(&self, conversation: ConversationId, up_to: Seq) -> Vec<LogEntry> {
+        self.hears(&format!("entry {up_to}"), |event| match event {
+            Event::Entry(event) => {
+                (event.conversation_id == conversation && event.entry.seq >= up_to).then_some(())
+            }
+            _ => None,
+        })
+        .await;
+        self.heard_log(conversation)
+    }
+
+    /// What has come of a conversation so far, checked one by one.
+    pub(crate) fn heard_log(&self, conversation: ConversationId) -> Vec<LogEntry> {
+        let mut checker: Option<LogChecker> = None;
+        for event in self.heard() {
+            if let Event::Entry(event) = event
+                && event.conversation_id == conversation
+            {
+                let before = Seq::new(event.entry.seq.get() - 1);
+                checker.get_or_insert_with(|| LogChecker::after(&self.name, before)).take(event.entry);
+            }
+        }
+        checker.map(LogChecker::into_entries).unwrap_or_default()
+    }
+
+    pub(crate) fn heard(&self) -> Vec<Event> {
+        self.heard.borrow().clone()
+    }
+
+    pub(crate) async fn closed(&self) -> Closed {
+        soon(&format!("the socket of {} to close", self.name), self.socket.wait_closed()).await
+    }
+}
+
+/// Opens a socket that the handshake signs in.
+pub(crate) async fn open_socket(http: &Http) -> (Socket, Events) {
+    let config = SocketConfig { access_token: http.access_token(), ..SocketConfig::default() };
+    Socket::connect(http.base_url(), config).await.unwrap()
+}
+
+async fn keep_all(mut events: Events, keep: watch::Sender<Vec<Event>>) {
+    while let Some(event) = events.next().await {
+        keep.send_modify(|heard| heard.push(event));
+    }
+}

@@ -1,0 +1,278 @@
+//! The `godwit` binary as a process.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+
+/// A start reads the journal again, on a machine that may be busy with other tests.
+const START_MAX: Duration = Duration::from_secs(60);
+const STOP_MAX: Duration = Duration::from_secs(60);
+const STEP: Duration = Duration::from_millis(5);
+
+/// Passwords that are quick to hash: most tests are not about them.
+const QUICK_PASSWORDS: &str = "[auth.passwords]\nmemory_kib = 64\niterations = 1\n";
+
+/// A server in a process of its own, on a folder of its own. It is killed when this is dropped, and what it wrote to
+/// stderr is shown if the test fails.
+#[derive(Debug)]
+pub(crate) struct ServerProcess {
+    running: Option<Running>,
+    /// Stays as it was when the server has ended.
+    address: SocketAddr,
+    args: Vec<String>,
+    data: PathBuf,
+    stderr: Arc<Mutex<String>>,
+    /// Removed with this, if it is ours.
+    folder: Option<TempDir>,
+}
+
+impl ServerProcess {
+    /// Starts a server on a fresh folder, and waits until it listens on a free port.
+    pub(crate) async fn start() -> Self {
+        Self::with_args(&[]).await
+    }
+
+    /// The same with a configuration file.
+    pub(crate) async fn with_config(toml: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("test.toml");
+        std::fs::write(&file, toml).unwrap();
+        let args = ["--config", file.to_str().unwrap()];
+        Self::start_in(folder, &args).await
+    }
+
+    pub(crate) async fn with_quick_passwords() -> Self {
+        Self::with_config(QUICK_PASSWORDS).await
+    }
+
+    /// The same with further flags, such as `--set socket.heartbeat_ms=1000`.
+    pub(crate) async fn with_args(args: &[&str]) -> Self {
+        Self::start_in(tempfile::tempdir().unwrap(), args).await
+    }
+
+    /// Starts a server on a folder that the test looks after.
+    pub(crate) async fn on(data: &Path, args: &[&str]) -> Self {
+        let mut server = Self {
+            running: None,
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            data: data.to_owned(),
+            stderr: Arc::default(),
+            folder: None,
+        };
+        server.start_again().await;
+        server
+    }
+
+    async fn start_in(folder: TempDir, args: &[&str]) -> Self {
+        let mut server = Self::on(&folder.path().join("data"), args).await;
+        server.folder = Some(folder);
+        server
+    }
+
+    /// Starts it again with the same data and flags, on another port, after it has ended.
+    pub(crate) async fn start_again(&mut self) {
+        assert!(self.running.is_none(), "the server still runs");
+        let mut running = Running::spawn(&self.data, &self.args, &self.stderr);
+        match timeout(START_MAX, &mut running.address).await {
+            Err(_) => panic!("the server does not start; its log:\n{}", self.stderr()),
+            Ok(Err(_)) => {
+                let status = running.wait().await;
+                panic!("the server ended with {status} before it listened; its log:\n{}", self.stderr());
+            }
+            Ok(Ok(address)) => self.address = address,
+        }
+        self.running = Some(running);
+    }
+
+    /// Such as `http://127.0.0.1:43021`.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn data_dir(&self) -> &Path {
+        &self.data
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.running.as_ref().expect("the server runs").child.id()
+    }
+
+    /// What it has written to stderr so far, earlier runs included.
+    pub(crate) fn stderr(&self) -> String {
+        self.stderr.lock().unwrap().clone()
+    }
+
+    /// Asks it to stop, waits, and checks that it did so cleanly.
+    pub(crate) async fn stop(&mut self) {
+        self.signal(Signal::TERM);
+        let status = self.wait().await;
+        assert!(status.success(), "the server stopped with {status}; its log:\n{}", self.stderr());
+    }
+
+    /// Ends it with no chance to do anything. When this returns the process has gone.
+    pub(crate) async fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        self.wait().await;
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let running = self.running.as_ref().expect("the server runs");
+        kill_process(Pid::from_child(&running.child), signal).expect("the process can be signalled");
+    }
+
+    /// From now on no file of the server can grow, as if the disk were full.
+    pub(crate) fn fill_disk(&self) {
+        self.limit_files(0);
+    }
+
+    /// From now on no file of the server can be written to beyond this size, not even the last byte of a record.
+    pub(crate) fn limit_files(&self, bytes: u64) {
+        let running = self.running.as_ref().expect("the server runs");
+        let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
+        prlimit(Some(Pid::from_child(&running.child)), Resource::Fsize, limit).expect("the limit can be set");
+    }
+
+    /// Waits until the process has ended.
+    pub(crate) async fn wait(&mut self) -> ExitStatus {
+        let mut running = self.running.take().expect("the server runs");
+        match timeout(STOP_MAX, running.wait()).await {
+            Ok(status) => status,
+            Err(_) => panic!("the server does not end; its log:\n{}", self.stderr()),
+        }
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        self.running = None;
+        if thread::panicking() {
+            eprintln!("the log of the server:\n{}", self.stderr());
+        }
+    }
+}
+
+/// One run of the binary. It is killed when this is dropped.
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    address: oneshot::Receiver<SocketAddr>,
+    log: Option<thread::JoinHandle<()>>,
+}
+
+impl Running {
+    fn spawn(data: &Path, args: &[String], log: &Arc<Mutex<String>>) -> Self {
+        let mut child = godwit(data)
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary can be started");
+        let log = gather(child.stderr.take().expect("stderr is piped"), log.clone());
+        let address = find_address(child.stdout.take().expect("stdout is piped"));
+        Self { child, address, log: Some(log) }
+    }
+
+    async fn wait(&mut self) -> ExitStatus {
+        loop {
+            if let Some(status) = self.child.try_wait().expect("the process can be waited for") {
+                self.finish_log();
+                return status;
+            }
+            sleep(STEP).await;
+        }
+    }
+
+    /// The process has ended, so its log has an end too.
+    fn finish_log(&mut self) {
+        if let Some(log) = self.log.take() {
+            log.join().expect("the log can be read");
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.finish_log();
+    }
+}
+
+/// Runs a command to its end.
+pub(crate) fn run<S: AsRef<OsStr>>(data: &Path, args: &[S]) -> Output {
+    run_with_stdin(data, args, "")
+}
+
+pub(crate) fn run_with_stdin<S: AsRef<OsStr>>(data: &Path, args: &[S], input: &str) -> Output {
+    let mut child = godwit(data)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary can be started");
+    let mut stdin = child.stdin.take().expect("stdin is piped");
+    // A command that does not read its input may be gone already.
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    child.wait_with_output().expect("the process can be waited for")
+}
+
+/// The binary, away from whatever the developer has configured for themselves. A file that cannot grow is an error to it,
+/// as on a full disk, and not the signal that ends a process by default.
+pub(crate) fn godwit(data: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", r#"trap "" XFSZ; exec "$0" "$@""#, env!("CARGO_BIN_EXE_godwit")]);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("GODWIT_") {
+            command.env_remove(name);
+        }
+    }
+    command.env("GODWIT_DATA", data).current_dir(data.parent().expect("the data folder is in a folder"));
+    command
+}
+
+/// Reads all that a process writes, so that it never waits for us.
+fn gather(stream: impl Read + Send + 'static, text: Arc<Mutex<String>>) -> thread::JoinHandle<()> {
+    thread::spawn(move || {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            let mut text = text.lock().unwrap();
+            text.push_str(&line);
+            text.push('\n');
+        }
+    })
+}
+
+/// Finds where the server listens, and reads on, so that it never waits for us.
+fn find_address(stream: impl Read + Send + 'static) -> oneshot::Receiver<SocketAddr> {
+    let (sender, receiver) = oneshot::channel();
+    thread::spawn(move || {
+        let mut sender = Some(sender);
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            if let Some(address) = line.strip_prefix("listening on http://")
+                && let Some(sender) = sender.take()
+            {
+                let _ = sender.send(address.parse().expect("an address"));
+            }
+        }
+    });
+    receiver
+}

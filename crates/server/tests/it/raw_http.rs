@@ -1,0 +1,190 @@
+//! HTTP requests as no good client sends them, and what their answers must look like.
+
+use std::net::SocketAddr;
+
+use godwit_client::Http;
+use godwit_client::protocol::{ErrorCode, Problem};
+use reqwest::header::{ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use reqwest::{Body, Method};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::people::soon;
+
+/// What no answer to a client may contain: names from the inside of the server.
+const INTERNALS: &[&str] =
+    &[".rs", "::", "panick", "serde", "fjall", "tokio", "axum", "hyper", "backtrace", "/tmp"];
+
+/// One server, asked with whatever is put into a request.
+#[derive(Clone)]
+pub(crate) struct RawHttp {
+    client: reqwest::Client,
+    url: String,
+}
+
+pub(crate) struct Ask {
+    request: reqwest::RequestBuilder,
+    what: String,
+}
+
+pub(crate) struct Answer {
+    what: String,
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+impl RawHttp {
+    pub(crate) fn new(url: &str) -> Self {
+        Self { client: reqwest::Client::new(), url: url.to_owned() }
+    }
+
+    pub(crate) fn ask(&self, method: &str, path: &str) -> Ask {
+        let method: Method = method.parse().unwrap();
+        let what = format!("{method} {path}");
+        Ask { request: self.client.request(method, format!("{}{path}", self.url)), what }
+    }
+
+    /// A good request of a user, and its answer.
+    pub(crate) async fn get(&self, http: &Http, path: &str) -> Value {
+        self.ask("GET", path).by(http).send().await.ok()
+    }
+
+    pub(crate) async fn assert_healthy(&self) {
+        for path in ["/healthz", "/readyz"] {
+            self.ask("GET", path).send().await.ok();
+        }
+    }
+}
+
+impl Ask {
+    /// As the user who is signed in there.
+    pub(crate) fn by(self, http: &Http) -> Self {
+        let token = http.access_token().unwrap();
+        self.token(&token)
+    }
+
+    pub(crate) fn token(self, token: &str) -> Self {
+        self.header("authorization", &format!("Bearer {token}"))
+    }
+
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.request = self.request.header(name, value);
+        self
+    }
+
+    pub(crate) fn header_value(mut self, name: &'static str, value: HeaderValue) -> Self {
+        self.request = self.request.header(name, value);
+        self
+    }
+
+    pub(crate) fn json(self, body: &Value) -> Self {
+        self.json_text(body.to_string())
+    }
+
+    /// Said to be JSON, whatever it is.
+    pub(crate) fn json_text(self, body: impl Into<Body>) -> Self {
+        self.header("content-type", "application/json").body(body)
+    }
+
+    pub(crate) fn body(mut self, body: impl Into<Body>) -> Self {
+        self.request = self.request.body(body);
+        self
+    }
+
+    /// For the message of an assertion that fails.
+    pub(crate) fn because(mut self, why: &str) -> Self {
+        self.what = format!("{}, {why}", self.what);
+        self
+    }
+
+    pub(crate) async fn send(self) -> Answer {
+        let response = soon(&self.what, self.request.send()).await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = soon(&self.what, response.text()).await.unwrap();
+        Answer { what: self.what, status, headers, body }
+    }
+
+    /// Sends it and wants it to be refused like this.
+    pub(crate) async fn refused(self, status: u16, code: ErrorCode) -> Problem {
+        self.send().await.assert_problem(status, code)
+    }
+}
+
+impl Answer {
+    /// The body of an answer that went well.
+    pub(crate) fn ok(self) -> Value {
+        assert!((200..300).contains(&self.status), "{}: {} {}", self.what, self.status, self.body);
+        if self.body.is_empty() { Value::Null } else { serde_json::from_str(&self.body).unwrap() }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// The answer is a problem document with this status and code, whole, and says nothing of the inside of the server.
+    pub(crate) fn assert_problem(&self, status: u16, code: ErrorCode) -> Problem {
+        let context = format!("{}: {} {}", self.what, self.status, self.body);
+        assert_eq!(self.status, status, "{context}");
+        assert_eq!(self.header(CONTENT_TYPE.as_str()), Some("application/problem+json"), "{context}");
+        let problem: Problem =
+            serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {context}"));
+        assert_eq!(problem.code, code, "{context}");
+        assert_eq!(problem.status, status, "{context}");
+        assert_is_whole(&problem, &context);
+        let retry_after = self.header(RETRY_AFTER.as_str()).map(|seconds| seconds.parse().unwrap());
+        assert_eq!(retry_after, problem.retry_after, "{context}");
+        assert_eq!(self.headers.contains_key(WWW_AUTHENTICATE), status == 401, "{context}");
+        assert_eq!(self.headers.contains_key(ALLOW), status == 405, "{context}");
+        assert_eq!(self.header("x-content-type-options"), Some("nosniff"), "{context}");
+        problem
+    }
+}
+
+/// The fields of RFC 9457 are there and agree, and nothing is said of the inside of the server.
+pub(crate) fn assert_is_whole(problem: &Problem, context: &str) {
+    assert_eq!(problem.r#type, format!("/docs/errors#{}", problem.code), "{context}");
+    assert!(!problem.title.is_empty(), "{context}");
+    assert_eq!(problem.temporary, problem.retry_after.is_some(), "{context}");
+    let said = problem.detail.as_deref().unwrap_or_default().to_ascii_lowercase();
+    assert!(said.len() < 2_000, "a detail of {} bytes: {context}", said.len());
+    for internal in INTERNALS {
+        assert!(!said.contains(internal), "{internal} is nobody's business: {context}");
+    }
+}
+
+/// A connection on which anything can be written.
+pub(crate) struct RawConnection {
+    pub(crate) stream: TcpStream,
+}
+
+impl RawConnection {
+    pub(crate) async fn open(address: SocketAddr) -> Self {
+        let stream = soon("a connection", TcpStream::connect(address)).await.unwrap();
+        Self { stream }
+    }
+
+    /// False when the other side no longer takes it.
+    pub(crate) async fn write(&mut self, bytes: &[u8]) -> bool {
+        soon("writing", self.stream.write_all(bytes)).await.is_ok()
+    }
+
+    /// Says that nothing more follows.
+    pub(crate) async fn shut_down(&mut self) {
+        // The server may have closed the connection already.
+        let _ = self.stream.shutdown().await;
+    }
+
+    /// All that comes until the server closes the connection.
+    pub(crate) async fn read_to_end(&mut self) -> String {
+        let mut all = Vec::new();
+        let mut buffer = [0; 4096];
+        loop {
+            match soon("the end of a connection", self.stream.read(&mut buffer)).await {
+                Ok(0) | Err(_) => return String::from_utf8_lossy(&all).into_owned(),
+                Ok(count) => all.extend_from_slice(&buffer[..count]),
+            }
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! A WebSocket client that can do everything wrong: it writes its frames by hand.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use godwit_protocol::socket::CloseCode;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::people::soon;
+
+/// Any mask will do; servers only insist that there is one.
+const MASK: [u8; 4] = [0x12, 0x34, 0x56, 0x78];
+
+pub(crate) const CONTINUATION: u8 = 0;
+pub(crate) const TEXT: u8 = 1;
+pub(crate) const BINARY: u8 = 2;
+pub(crate) const CLOSE: u8 = 8;
+pub(crate) const PING: u8 = 9;
+pub(crate) const PONG: u8 = 10;
+
+pub(crate) struct RawSocket {
+    stream: TcpStream,
+    unread: Vec<u8>,
+    next_id: u64,
+    /// Whether pings of the server are answered, as every library does.
+    pub(crate) answers_pings: bool,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) struct Frame {
+    pub(crate) opcode: u8,
+    pub(crate) payload: Vec<u8>,
+}
+
+/// How a socket ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// With a close frame.
+    Closed(CloseCode),
+    /// With a close frame of a code that is not the server's own.
+    Other(Option<u16>),
+    /// Without one.
+    Dropped,
+}
+
+impl RawSocket {
+    /// Shakes hands, signed in by the header where there is a token.
+    pub(crate) async fn connect(address: SocketAddr, token: Option<&str>) -> Self {
+        Self::try_connect(address, token).await.unwrap_or_else(|answer| panic!("no upgrade: {answer}"))
+    }
+
+    /// The head of the answer where it is not an upgrade.
+    pub(crate) async fn try_connect(address: SocketAddr, token: Option<&str>) -> Result<Self, String> {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.write_all(handshake(token).as_bytes()).await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            if soon("the answer to a handshake", stream.read(&mut byte)).await.unwrap_or(0) == 0 {
+                return Err(String::from_utf8_lossy(&head).into_owned());
+            }
+            head.push(byte[0]);
+        }
+        let head = String::from_utf8_lossy(&head).into_owned();
+        if head.starts_with("HTTP/1.1 101 ") {
+            Ok(Self { stream, unread: Vec::new(), next_id: 1, answers_pings: true })
+        } else {
+            Err(head)
+        }
+    }
+
+    /// Connected, past the hello, and signed in where there is a token.
+    pub(crate) async fn open(address: SocketAddr, token: Option<&str>) -> Self {
+        let mut socket = Self::connect(address, token).await;
+        let hello = socket.json().await;
+        assert!(hello.get("hello").is_some(), "the first frame is {hello}");
+        assert_eq!(hello["hello"].get("signed_in").is_some(), token.is_some());
+        socket
+    }
+
+    pub(crate) async fn text(&mut self, text: impl AsRef<str>) {
+        self.frame(TEXT, text.as_ref().as_bytes()).await;
+    }
+
+    pub(crate) async fn frame(&mut self, opcode: u8, payload: &[u8]) {
+        self.bytes(&encode(true, opcode, payload)).await;
+    }
+
+    /// What cannot be written is no concern: the server may have closed already, and said why.
+    pub(crate) async fn bytes(&mut self, bytes: &[u8]) {
+        let _ = soon("writing to a socket", self.stream.write_all(bytes)).await;
+    }
+
+    /// Gives a command and waits for its reply. Events that come before it are passed over.
+    pub(crate) async fn call(&mut self, command: &str, body: Value) -> Value {
+        let id = self.post(command, body).await;
+        self.reply(id).await
+    }
+
+    /// Gives a command and does not wait.
+    pub(crate) async fn post(&mut self, command: &str, body: Value) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.text(json!({ "id": id, command: body }).to_string()).await;
+        id
+    }
+
+    pub(crate) async fn reply(&mut self, id: u64) -> Value {
+        loop {
+            let frame = self.json().await;
+            if frame["id"] == id {
+                return frame;
+            }
+        }
+    }
+
+    /// The next error frame. Events that come before it are passed over.
+    pub(crate) async fn error(&mut self) -> Value {
+        loop {
+            let frame = self.json().await;
+            if frame.get("error").is_some() {
+                return frame;
+            }
+        }
+    }
+
+    /// The next event of a name. Whatever comes before it is passed over.
+    pub(crate) async fn event(&mut self, name: &str) -> Value {
+        loop {
+            let mut frame = self.json().await;
+            if let Some(event) = frame.get_mut(name) {
+                return event.take();
+            }
+        }
+    }
+
+    /// The next text frame.
+    pub(crate) async fn json(&mut self) -> Value {
+        match self.next().await {
+            Some(Frame { opcode: TEXT, payload }) => serde_json::from_slice(&payload).unwrap(),
+            other => panic!("a text frame was expected, and not {other:?}"),
+        }
+    }
+
+    /// The next text frame, or how the socket is closed; none when the connection is down.
+    pub(crate) async fn next_value(&mut self) -> Option<Result<Value, Ended>> {
+        loop {
+            let frame = self.next().await?;
+            match frame.opcode {
+                TEXT => return Some(Ok(serde_json::from_slice(&frame.payload).unwrap())),
+                CLOSE => return Some(Err(ended_by(&frame.payload))),
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads on until the connection is down: everything that was said, and how it ended.
+    pub(crate) async fn until_end(&mut self) -> (Vec<Value>, Ended) {
+        let (mut said, mut ended) = (Vec::new(), Ended::Dropped);
+        while let Some(frame) = self.next().await {
+            match frame.opcode {
+                TEXT => said.push(serde_json::from_slice(&frame.payload).unwrap()),
+                CLOSE => {
+                    ended = ended_by(&frame.payload);
+                    self.bytes(&encode(true, CLOSE, &frame.payload)).await;
+                }
+                _ => {}
+            }
+        }
+        (said, ended)
+    }
+
+    pub(crate) async fn end(&mut self) -> Ended {
+        self.until_end().await.1
+    }
+
+    /// Shows that the connection is kept: a command is answered.
+    pub(crate) async fn assert_alive(&mut self) {
+        let reply = self.call("ping", json!({})).await;
+        assert_eq!(reply["ok"], json!({}), "{reply}");
+    }
+
+    /// The next frame that is not a ping; none when the connection is down. Unless told otherwise it answers pings.
+    pub(crate) async fn next(&mut self) -> Option<Frame> {
+        // For all of it: a server that only pings is as bad as one that says nothing.
+        soon("a frame", async {
+            loop {
+                match self.read_frame().await? {
+                    Frame { opcode: PING, payload } if self.answers_pings => {
+                        self.bytes(&encode(true, PONG, &payload)).await;
+                    }
+                    Frame { opcode: PING, .. } => {}
+                    frame => return Some(frame),
+                }
+            }
+        })
+        .await
+    }
+
+    async fn read_frame(&mut self) -> Option<Frame> {
+        loop {
+            if let Some(frame) = self.take_frame() {
+                return Some(frame);
+            }
+            let mut buffer = [0; 8 * 1024];
+            match self.stream.read(&mut buffer).await {
+                Ok(0) | Err(_) => return None,
+                Ok(count) => self.unread.extend_from_slice(&buffer[..count]),
+            }
+        }
+    }
+
+    /// Ends the connection as a crash does.
+    pub(crate) fn reset(self) {
+        self.stream.set_zero_linger().unwrap();
+    }
+
+    /// Whether nothing more comes within a short while. Only for what must not come.
+    pub(crate) async fn is_silent(&mut self) -> bool {
+        tokio::time::timeout(Duration::from_millis(300), self.next()).await.is_err()
+    }
+
+    fn take_frame(&mut self) -> Option<Frame> {
+        let [first, second, ..] = *self.unread else { return None };
+        let (length, start) = match second {
+            126 => (usize::from(u16::from_be_bytes(self.unread.get(2..4)?.try_into().ok()?)), 4),
+            127 => (usize::try_from(u64::from_be_bytes(self.unread.get(2..10)?.try_into().ok()?)).ok()?, 10),
+            short => (usize::from(short), 2),
+        };
+        if self.unread.len() < start + length {
+            return None;
+        }
+        let payload = self.unread[start..start + length].to_vec();
+        self.unread.drain(..start + length);
+        Some(Frame { opcode: first & 0x0f, payload })
+    }
+}
+
+/// A request for the upgrade.
+pub(crate) fn handshake(token: Option<&str>) -> String {
+    let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();
+    format!(
+        "GET /v1/ws HTTP/1.1\r\nhost: godwit.test\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+         sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n{authorization}\r\n"
+    )
+}
+
+/// A frame, masked as those of clients must be.
+pub(crate) fn encode(is_final: bool, opcode: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = header(is_final, opcode, payload.len(), 0x80);
+    frame.extend(MASK);
+    frame.extend(payload.iter().enumerate().map(|(at, byte)| byte ^ MASK[at % 4]));
+    frame
+}
+
+/// A frame as only servers may send it.
+pub(crate) fn encode_unmasked(opcode: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = header(true, opcode, payload.len(), 0);
+    frame.extend(payload);
+    frame
+}
+
+/// The beginning of a frame that is said to have so many bytes.
+pub(crate) fn header(is_final: bool, opcode: u8, length: usize, mask_bit: u8) -> Vec<u8> {
+    let mut header = vec![if is_final { 0x80 } else { 0 } | opcode];
+    match length {
+        0..126 => header.push(mask_bit | length as u8),
+        126..=0xffff => {
+            header.push(mask_bit | 126);
+            header.extend((length as u16).to_be_bytes());
+        }
+        _ => {
+            header.push(mask_bit | 127);
+            header.extend((length as u64).to_be_bytes());
+        }
+    }
+    header
+}
+
+fn ended_by(payload: &[u8]) -> Ended {
+    let code = payload.first_chunk().copied().map(u16::from_be_bytes);
+    match code.and_then(CloseCode::from_code) {
+        Some(known) => {
+            assert_eq!(&payload[2..], known.reason().as_bytes());
+            Ended::Closed(known)
+        }
+        None => Ended::Other(code),
+    }
+}

@@ -1,0 +1,209 @@
+//! Readers that do not read: they are disconnected, they cost little memory, the others notice nothing, and when they
+//! are back they get everything.
+
+use futures_util::future::{join_all, try_join_all};
+use godwit_client::protocol::limits::{LOG_PAGE_BYTES_MAX, PAGE_MAX, TEXT_CHARS_MAX};
+use godwit_client::protocol::messages::LogPage;
+use godwit_client::protocol::socket::CloseCode;
+use godwit_client::protocol::{ConversationId, Seq};
+use godwit_client::{Closed, Draft, Error, Events, Http, Socket, SocketConfig};
+use tokio::task::JoinHandle;
+
+use crate::follower::Follower;
+use crate::logs::read_log;
+use crate::people::{Person, open_socket, soon};
+use crate::process::ServerProcess;
+use crate::unlimited::unlimited;
+use crate::wire::Wire;
+
+/// Sockets that ask for much and read nothing.
+const STUCK: usize = 32;
+/// Pages that each of them asks for at once.
+const ASKED_AT_ONCE: usize = 48;
+/// Messages that are sent at once: more than may wait for a socket.
+const BURST: usize = 200;
+/// What the server may need for all of them, and whatever else it does meanwhile. If it kept all that they ask for, it
+/// would be several times as much.
+const GROWTH_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Memory of the server's process.
+fn resident_bytes(server: &ServerProcess) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    let kibibytes: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kibibytes * 1024
+}
+
+/// How many sockets the server has closed because their readers were too slow.
+async fn slow_readers(http: &Http) -> u64 {
+    let metrics = http.metrics().await.unwrap();
+    let count = metrics.lines().find_map(|line| line.strip_prefix("godwit_slow_readers_total "));
+    count.map_or(0, |count| count.parse().unwrap())
+}
+
+/// As much as a text can be.
+fn large() -> Draft {
+    Draft::text("x".repeat(TEXT_CHARS_MAX))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_that_stops_is_disconnected_and_resumes_whole_while_the_others_go_on() {
+    let server = unlimited().await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let chat = ada.open_direct(&bob).await;
+    let wire = Wire::to(server.address()).await;
+    let mut slow = bob.clone();
+    slow.follow(&wire.url);
+    let others = [
+        Follower::start("ada's phone", ada.sign_in("phone").await.1),
+        Follower::start("ada's laptop", ada.sign_in("laptop").await.1),
+        Follower::start("bob's phone", bob.sign_in("phone").await.1),
+    ];
+    let slow = Follower::start("bob's slow phone", slow.sign_in("slow phone").await.1);
+    let first = ada.http.send_message(chat, Draft::text("hello")).await.unwrap();
+    for follower in others.iter().chain([&slow]) {
+        follower.reaches(chat, first.seq).await;
+    }
+    let before = resident_bytes(&server);
+    wire.stall(true);
+    // Full traffic, until the server has lost patience and some more.
+    soon("the server to lose patience", async {
+        while slow_readers(&ada.http).await == 0 {
+            try_join_all(others.iter().map(|follower| follower.live.send(chat, large()))).await.unwrap();
+        }
+    })
+    .await;
+    let head = ada.http.send_message(chat, large()).await.unwrap().seq;
+    for follower in &others {
+        follower.reaches(chat, head).await;
+    }
+    assert_eq!(slow_readers(&ada.http).await, 1, "only the one that did not read");
+    let grown = resident_bytes(&server).saturating_sub(before);
+    println!("the server has grown by {} KiB", grown / 1024);
+    assert!(grown < GROWTH_BYTES_MAX, "the server has grown by {grown} bytes");
+
+    wire.stall(false);
+    slow.reaches(chat, head).await;
+    let log = read_log(&ada.http, chat).await;
+    for follower in others {
+        let name = follower.name.clone();
+        let mut followed = follower.finish().await;
+        assert!(followed.log(chat) == log, "{name} got exactly the log");
+        assert_eq!(followed.connections, 1, "{name} was never disconnected");
+    }
+    let mut followed = slow.finish().await;
+    assert!(followed.log(chat) == log, "the slow one has exactly the log in the end");
+    assert!(followed.connections > 1);
+    assert_eq!((followed.resets.len(), followed.all_reset), (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_asks_for_much_and_reads_nothing_costs_little() {
+    let server = unlimited().await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let chat = ada.open_direct(&bob).await;
+    let sends = (0..usize::from(PAGE_MAX)).map(|_| ada.http.send_message(chat, large()));
+    soon("a page of large messages", try_join_all(sends)).await.unwrap();
+    let page = ada.http.log(chat, Seq::ZERO, Some(PAGE_MAX)).await.unwrap();
+    let page_bytes = serde_json::to_vec(&page).unwrap().len() as u64;
+    let before = resident_bytes(&server);
+
+    let stuck = join_all((0..STUCK).map(|_| almost_stuck_socket(&bob.http))).await;
+    let (adas, mut events) = open_socket(&ada.http).await;
+    let drain = tokio::spawn(async move { while events.next().await.is_some() {} });
+    for _ in 0..2 {
+        adas.typing(chat, true).await.unwrap();
+    }
+    let asking: Vec<_> = stuck.iter().map(|(socket, _)| ask_for_pages(socket, chat)).collect();
+    let asked: usize = asking.iter().map(Vec::len).sum();
+    assert!(asked as u64 * page_bytes > 3 * GROWTH_BYTES_MAX, "it would not fit");
+    // Nothing is done for them before they read what they asked for; what happens meanwhile is too much for them.
+    let mut most = 0;
+    soon("the server to lose patience", async {
+        while slow_readers(&ada.http).await < STUCK as u64 {
+            adas.send(chat, large()).await.unwrap();
+            most = most.max(resident_bytes(&server));
+        }
+    })
+    .await;
+    let grown = most.saturating_sub(before);
+    println!("the server has grown by {} KiB", grown / 1024);
+    assert!(grown < GROWTH_BYTES_MAX, "the server has grown by {grown} bytes");
+
+    for (socket, mut events) in stuck {
+        // Reading again, it finds out; how much of the goodbye is left depends on how long it did not read.
+        let drain = tokio::spawn(async move { while events.next().await.is_some() {} });
+        let closed = soon("the socket to close", socket.wait_closed()).await;
+        let told = closed.code() == Some(CloseCode::TooSlow) || matches!(closed, Closed::Lost { .. });
+        assert!(told, "{closed:?}");
+        drain.await.unwrap();
+    }
+    asking.into_iter().flatten().for_each(|asked| asked.abort());
+    // And it can come back and read.
+    let (socket, _events) = open_socket(&bob.http).await;
+    assert_eq!(socket.log(chat, Seq::ZERO, Some(PAGE_MAX)).await.unwrap().entries, page.entries);
+    drain.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_asks_for_much_at_once_and_reads_it_gets_it_all() {
+    const SOCKETS: usize = 6;
+    let server = unlimited().await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let chat = ada.open_direct(&bob).await;
+    // On the wire each of these characters takes two bytes.
+    let quotes = "\"".repeat(TEXT_CHARS_MAX);
+    let sends = (0..LOG_PAGE_BYTES_MAX / TEXT_CHARS_MAX + 1)
+        .map(|_| ada.http.send_message(chat, Draft::text(&quotes)));
+    soon("a page of large messages", try_join_all(sends)).await.unwrap();
+    let page = ada.http.log(chat, Seq::ZERO, Some(PAGE_MAX)).await.unwrap();
+    assert!(page.more, "the page is as large as it can be");
+    let sockets = join_all((0..SOCKETS).map(|_| open_socket(&bob.http))).await;
+    for asked in sockets.iter().flat_map(|(socket, _)| ask_for_pages(socket, chat)).collect::<Vec<_>>() {
+        assert!(soon("a page", asked).await.unwrap().unwrap() == page);
+    }
+    assert_eq!(slow_readers(&ada.http).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_burst_of_large_messages_disconnects_nobody_who_reads() {
+    let server = unlimited().await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let chat = ada.open_direct(&bob).await;
+    let followers = [
+        Follower::start("ada's phone", ada.sign_in("phone").await.1),
+        Follower::start("bob's phone", bob.sign_in("phone").await.1),
+    ];
+    for follower in &followers {
+        follower.catches_up().await;
+    }
+    // All of them wait at once, while the first one is written.
+    let sends = (0..BURST).map(|_| ada.http.send_message(chat, large()));
+    soon("the burst", try_join_all(sends)).await.unwrap();
+    let log = read_log(&ada.http, chat).await;
+    for follower in followers {
+        follower.reaches(chat, log.last().unwrap().seq).await;
+        let name = follower.name.clone();
+        let mut followed = follower.finish().await;
+        assert_eq!(followed.connections, 1, "{name} was never disconnected");
+        assert!(followed.log(chat) == log, "{name} got exactly the log");
+    }
+    assert_eq!(slow_readers(&ada.http).await, 0);
+}
+
+/// A socket that is not read any more when two events have come: one of them lies in the queue, which has no other place,
+/// and the other waits.
+async fn almost_stuck_socket(http: &Http) -> (Socket, Events) {
+    let config =
+        SocketConfig { access_token: http.access_token(), events_buffered_max: 1, ..SocketConfig::default() };
+    Socket::connect(http.base_url(), config).await.unwrap()
+}
+
+/// Asks for the same page, many times at once.
+fn ask_for_pages(socket: &Socket, chat: ConversationId) -> Vec<JoinHandle<Result<LogPage, Error>>> {
+    let ask = |_| {
+        let socket = socket.clone();
+        tokio::spawn(async move { socket.log(chat, Seq::ZERO, Some(PAGE_MAX)).await })
+    };
+    (0..ASKED_AT_ONCE).map(ask).collect()
+}

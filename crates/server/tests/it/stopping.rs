@@ -1,0 +1,117 @@
+//! Stopping: in order, and at once.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::process::ServerProcess;
+use crate::raw;
+
+const BODY: &str = r#"{"handle":"ada","password":"correct horse battery"}"#;
+
+/// A request that the server has begun to answer, and whose end is still to come.
+fn begin_request(server: &ServerProcess) -> TcpStream {
+    let mut stream = raw::connect(server.address());
+    stream.write_all(raw::post_head("/v1/accounts", BODY.len()).as_bytes()).unwrap();
+    stream.write_all(&BODY.as_bytes()[..5]).unwrap();
+    // The head is certainly read when a later request on another connection has been answered.
+    for _ in 0..3 {
+        assert_eq!(raw::get(server.address(), "/healthz").unwrap().status, 200);
+        thread::sleep(Duration::from_millis(20));
+    }
+    stream
+}
+
+fn wait_until_closed(server: &ServerProcess) {
+    while TcpStream::connect(server.address()).is_ok() {
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[tokio::test]
+async fn a_request_under_way_is_answered_before_the_end() {
+    let mut server = ServerProcess::start().await;
+    let mut request = begin_request(&server);
+    server.signal(Signal::TERM);
+    wait_until_closed(&server);
+    request.write_all(&BODY.as_bytes()[5..]).unwrap();
+    assert_eq!(raw::read_answer(&mut request).unwrap().status, 201);
+    let status = server.wait().await;
+    assert_eq!(status.code(), Some(0), "{}", server.stderr());
+    assert!(server.stderr().contains("stopped took_ms="), "{}", server.stderr());
+    assert!(!server.data_dir().join("admin.sock").exists());
+
+    server.start_again().await;
+    assert_eq!(raw::post(server.address(), "/v1/sessions", BODY).unwrap().status, 201);
+}
+
+#[tokio::test]
+async fn idle_and_silent_connections_do_not_delay_the_end() {
+    let mut server = ServerProcess::start().await;
+    let silent = raw::connect(server.address());
+    let mut half = raw::connect(server.address());
+    half.write_all(b"GET /healthz HT").unwrap();
+    let mut idle = raw::connect(server.address());
+    idle.write_all(b"GET /healthz HTTP/1.1\r\nhost: godwit\r\n\r\n").unwrap();
+    assert_eq!(raw::get(server.address(), "/healthz").unwrap().status, 200);
+
+    let began = Instant::now();
+    server.signal(Signal::INT);
+    assert_eq!(server.wait().await.code(), Some(0), "{}", server.stderr());
+    assert!(began.elapsed() < Duration::from_secs(5), "it took {:?}", began.elapsed());
+    drop((silent, half, idle));
+}
+
+#[tokio::test]
+async fn a_second_signal_stops_at_once() {
+    let mut server = ServerProcess::start().await;
+    let _request = begin_request(&server);
+    server.signal(Signal::TERM);
+    wait_until_closed(&server);
+    let began = Instant::now();
+    server.signal(Signal::TERM);
+    assert_eq!(server.wait().await.code(), Some(130), "{}", server.stderr());
+    assert!(began.elapsed() < Duration::from_secs(2), "it took {:?}", began.elapsed());
+    // Nothing is damaged by it.
+    server.start_again().await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_takes_too_long_is_cut_off() {
+    let mut server = ServerProcess::with_args(&["--set", "server.stop_timeout_ms=300"]).await;
+    let _request = begin_request(&server);
+    server.signal(Signal::TERM);
+    assert_eq!(server.wait().await.code(), Some(0), "{}", server.stderr());
+    assert!(server.stderr().contains("did not end in time"), "{}", server.stderr());
+}
+
+#[tokio::test]
+async fn the_log_can_be_json() {
+    let mut server = ServerProcess::with_args(&["--set", "log.format=json"]).await;
+    server.signal(Signal::TERM);
+    server.wait().await;
+    let log = server.stderr();
+    assert!(log.lines().count() > 1, "{log}");
+    for line in log.lines() {
+        assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_has_failed_ends_the_server() {
+    let mut server = ServerProcess::start().await;
+    assert_eq!(raw::post(server.address(), "/v1/accounts", BODY).unwrap().status, 201);
+    server.fill_disk();
+    let refused = raw::post(server.address(), "/v1/accounts", &BODY.replace("ada", "bob")).unwrap();
+    assert_eq!(refused.status, 503, "{}", refused.body);
+    let status = server.wait().await;
+    assert_eq!(status.code(), Some(1), "{}", server.stderr());
+    assert!(server.stderr().contains("error: the store has failed"), "{}", server.stderr());
+
+    server.start_again().await;
+    assert_eq!(raw::post(server.address(), "/v1/sessions", BODY).unwrap().status, 201);
+}

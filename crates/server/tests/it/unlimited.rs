@@ -1,0 +1,37 @@
+//! Settings for tests that ask more, and more quickly, than people do.
+
+use std::fmt::Write;
+
+use crate::process::ServerProcess;
+
+/// Every rate limit that there is.
+const LIMITS: &[&str] = &[
+    "sign_in_per_address",
+    "sign_in_per_user",
+    "register_per_address",
+    "send_per_user",
+    "send_per_address",
+    "search_per_user",
+    "search_per_address",
+    "commands_per_user",
+];
+
+/// A server without rate limits, where passwords are quick to hash.
+pub(crate) async fn unlimited() -> ServerProcess {
+    unlimited_with("").await
+}
+
+/// With further settings, in sections of their own.
+pub(crate) async fn unlimited_with(more: &str) -> ServerProcess {
+    limited_with("", 0, more).await
+}
+
+/// With one limit: so many at once, and then one a minute.
+pub(crate) async fn limited_with(limit: &str, burst: usize, more: &str) -> ServerProcess {
+    let mut settings = "[auth.passwords]\nmemory_kib = 64\niterations = 1\n[rates]\n".to_owned();
+    for name in LIMITS {
+        let (per_minute, burst) = if *name == limit { (1, burst) } else { (0, 0) };
+        writeln!(settings, "{name} = {{ per_minute = {per_minute}, burst = {burst} }}").unwrap();
+    }
+    ServerProcess::with_config(&format!("{settings}{more}")).await
+}

@@ -1,0 +1,77 @@
+//! How the parts of a key are put together, and which ranges they make.
+
+use godwit_domain::ports::{ActivityPosition, SeqRange};
+
+use super::{Key, KeyRange, Table};
+use crate::engine::Bytes;
+
+/// Longer than all keys but those with long texts in them.
+const KEY_BYTES_USUAL: usize = 40;
+
+pub(super) struct KeyBuilder {
+    table: Table,
+    bytes: Vec<u8>,
+}
+
+impl KeyBuilder {
+    pub(super) fn new(table: Table, tag: u8) -> Self {
+        let mut bytes = Vec::with_capacity(KEY_BYTES_USUAL);
+        bytes.push(tag);
+        Self { table, bytes }
+    }
+
+    pub(super) fn bytes(mut self, bytes: &[u8]) -> Self {
+        self.bytes.extend_from_slice(bytes);
+        self
+    }
+
+    pub(super) fn id(self, id: u64) -> Self {
+        self.bytes(&id.to_be_bytes())
+    }
+
+    /// The later and the higher first.
+    pub(super) fn position(self, position: ActivityPosition) -> Self {
+        self.id(!position.at.as_millis().cast_unsigned()).id(!position.conversation.get())
+    }
+
+    pub(super) fn key(self) -> Key {
+        Key { table: self.table, bytes: self.bytes.into() }
+    }
+
+    /// All keys that begin with this.
+    pub(super) fn range(self) -> KeyRange {
+        let end = after_prefix(&self.bytes);
+        KeyRange { table: self.table, start: self.bytes.into(), end }
+    }
+
+    /// All keys of this and one more id, which is higher than `after`.
+    pub(super) fn after(self, after: Option<u64>) -> KeyRange {
+        let (table, end) = (self.table, after_prefix(&self.bytes));
+        let start = match after {
+            None => self.bytes.into(),
+            Some(after) => just_after(&self.id(after).bytes),
+        };
+        KeyRange { table, start, end }
+    }
+
+    /// All keys of this and a sequence number of the range.
+    pub(super) fn between(self, range: SeqRange) -> KeyRange {
+        let end = [&self.bytes[..], &range.before.get().to_be_bytes()].concat().into();
+        KeyRange { end, ..self.after(Some(range.after.get())) }
+    }
+}
+
+/// The lowest key above this one.
+pub(super) fn just_after(key: &[u8]) -> Bytes {
+    [key, &[0]].concat().into()
+}
+
+/// The lowest key above all that begin with this. A tag is never 255, so there is one.
+fn after_prefix(prefix: &[u8]) -> Bytes {
+    let kept = prefix.iter().rposition(|byte| *byte < u8::MAX).map_or(0, |last| last + 1);
+    let mut end = prefix[..kept].to_vec();
+    if let Some(last) = end.last_mut() {
+        *last += 1;
+    }
+    end.into()
+}
