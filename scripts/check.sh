@@ -28,7 +28,7 @@ start() {
     case $1 in
     fmt) cargo fmt --all -- --check ;;
     clippy) cargo clippy $locked --workspace --all-targets -- -D warnings ;;
-    test) cargo test $locked --workspace ;;
+    test) cargo test $locked --workspace --no-fail-fast ;;
     wasm) scripts/wasm.sh $locked ;;
     deny) scripts/deny.sh policy ;;
     advisories) scripts/deny.sh advisories ;;
