@@ -58,6 +58,13 @@ pub enum CoreError {
     SigningKey(#[source] StoreError),
 }
 
+impl CoreError {
+    /// Whether another process has the store open.
+    pub const fn is_busy(&self) -> bool {
+        matches!(self, Self::Open(OpenError::Locked { .. }))
+    }
+}
+
 /// A store that has to be closed as what it is.
 #[derive(Debug, Clone)]
 enum OpenStore {

@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use godwit_protocol::limits::COMMANDS_IN_FLIGHT_MAX;
 use godwit_protocol::socket::{Event, Hello};
 use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Mutex, Semaphore, mpsc};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::handshake::client::Request;
@@ -133,6 +133,7 @@ fn start(stream: WebSocketStream<TcpStream>, hello: Hello, config: &SocketConfig
         closed: closed.clone(),
         next_id: AtomicU64::new(1),
         in_flight: Arc::new(Semaphore::new(in_flight_max)),
+        turn: Mutex::default(),
         command_timeout: config.command_timeout,
     };
     (Socket { outgoing, shared: Arc::new(shared) }, Events::new(incoming, closed))

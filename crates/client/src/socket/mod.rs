@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use godwit_protocol::socket::{Command, CommandFrame, Hello, OkFrame};
 use serde::de::DeserializeOwned;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
 use tokio::time::timeout;
 
 pub use closed::Closed;
@@ -85,6 +85,9 @@ struct Shared {
     /// One permit per command in flight. The permit goes with the command and comes back with its reply: a server that
     /// does not answer cannot make the table of waiting commands grow.
     in_flight: Arc<Semaphore>,
+    /// Held from the wait for a permit until the command is handed over, so that commands go out in the order in which
+    /// they were given, also while they wait.
+    turn: Mutex<()>,
     command_timeout: Duration,
 }
 
@@ -135,10 +138,12 @@ impl Socket {
             return Err(Error::FrameTooLarge { bytes: frame.len(), bytes_max });
         }
         let closed = || Error::Closed(self.closed_reason());
+        let turn = shared.turn.lock().await;
         let permit = shared.in_flight.clone().acquire_owned().await.map_err(|_| closed())?;
         let (reply, answer) = oneshot::channel();
         let given = Given { id, frame: frame.into(), reply, permit };
         self.outgoing.send(Outgoing::Command(Box::new(given))).await.map_err(|_| closed())?;
+        drop(turn);
         answer.await.map_err(|_| closed())
     }
 

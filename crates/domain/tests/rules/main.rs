@@ -1,5 +1,7 @@
 //! The use cases on the model store: what each rule promises, two nodes on one store included.
 
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and so has what it is made of")]
+
 mod accounts;
 mod blocks;
 mod cursors;

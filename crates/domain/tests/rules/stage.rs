@@ -15,17 +15,17 @@ use godwit_protocol::messages::{MessageKind, SendMessage};
 use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
 use godwit_testkit::{ModelStore, RecordingDelivery, TestClock};
 
-pub struct Stage {
-    pub clock: Arc<TestClock>,
-    pub store: Arc<ModelStore>,
-    pub delivery: Arc<RecordingDelivery>,
-    pub app: App,
+pub(crate) struct Stage {
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) store: Arc<ModelStore>,
+    pub(crate) delivery: Arc<RecordingDelivery>,
+    pub(crate) app: App,
 }
 
-pub const LIFETIMES: Lifetimes = Lifetimes { access_ms: 900_000, refresh_ms: 86_400_000 };
+pub(crate) const LIFETIMES: Lifetimes = Lifetimes { access_ms: 900_000, refresh_ms: 86_400_000 };
 
 impl Stage {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let clock = Arc::new(TestClock::default());
         let store = Arc::new(ModelStore::new(clock.clone()));
         let delivery = Arc::new(RecordingDelivery::default());
@@ -42,7 +42,7 @@ impl Stage {
     }
 
     /// Another node on the same store, which knows nothing of what this one has in memory.
-    pub fn second_node(&self) -> App {
+    pub(crate) fn second_node(&self) -> App {
         App::new(Parts {
             store: self.store.clone(),
             delivery: self.delivery.clone(),
@@ -54,23 +54,23 @@ impl Stage {
         })
     }
 
-    pub async fn user(&self, handle: &str) -> UserId {
+    pub(crate) async fn user(&self, handle: &str) -> UserId {
         self.app.accounts.add(&registration(handle)).await.unwrap().id
     }
 
     /// Two users and their conversation.
-    pub async fn pair(&self) -> (UserId, UserId, ConversationId) {
+    pub(crate) async fn pair(&self) -> (UserId, UserId, ConversationId) {
         let (ada, bob) = (self.user("ada").await, self.user("bob").await);
         let opened = self.app.inbox.open_direct(ada, bob).await.unwrap();
         (ada, bob, opened.conversation.id)
     }
 
-    pub fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
 }
 
-pub fn registration(handle: &str) -> Register {
+pub(crate) fn registration(handle: &str) -> Register {
     Register {
         handle: handle.into(),
         password: format!("password of {handle}"),
@@ -80,7 +80,7 @@ pub fn registration(handle: &str) -> Register {
     }
 }
 
-pub fn text(client_id: &str) -> Draft {
+pub(crate) fn text(client_id: &str) -> Draft {
     Draft::parse(SendMessage {
         conversation_id: None,
         client_id: client_id.into(),

@@ -3,13 +3,12 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use godwit_store_embedded::OpenError;
 use tokio::time::sleep;
 
 use crate::admin::client::AdminClient;
 use crate::admin::{AdminCommand, AdminReply, execute};
 use crate::config::Config;
-use crate::wiring::{Core, CoreError};
+use crate::wiring::Core;
 
 /// A server that is starting or stopping has the store open and does not listen. It is waited for this long.
 const BUSY_MAX: Duration = Duration::from_secs(5);
@@ -38,9 +37,7 @@ impl Operator {
             }
             match Core::open(config).await {
                 Ok(core) => return Ok(Self::Core(Box::new(core))),
-                Err(CoreError::Open(OpenError::Locked { .. })) if began.elapsed() < BUSY_MAX => {
-                    sleep(BUSY_STEP).await;
-                }
+                Err(error) if error.is_busy() && began.elapsed() < BUSY_MAX => sleep(BUSY_STEP).await,
                 Err(error) => return Err(error.into()),
             }
         }

@@ -2,12 +2,14 @@
 
 use godwit_domain::messages::Submitted;
 use godwit_domain::model::{Draft, InvalidField, page_limit};
+use godwit_domain::ports::Delivery;
 use godwit_domain::sessions::Principal;
 use godwit_protocol::conversations::{MemberCursor, MoveCursor};
 use godwit_protocol::limits::PRESENCE_WATCHED_MAX;
 use godwit_protocol::messages::{LogPage, SendMessage};
 use godwit_protocol::socket::{
-    CloseCode, Command, Empty, PresenceList, ReadLog, SignedInSocket, Sync, Typing, WatchPresence,
+    CloseCode, Command, Empty, PresenceEvent, PresenceList, ReadLog, SignedInSocket, Sync, Typing,
+    WatchPresence,
 };
 use godwit_protocol::sync::SyncPage;
 use godwit_protocol::{ErrorCode, UserId};
@@ -129,9 +131,16 @@ impl Connection {
             let reason = format!("must have at most {PRESENCE_WATCHED_MAX} users");
             return Err(InvalidField::new("user_ids", reason).into());
         }
-        let presence = self.state.app.presence.visible(by, &request.user_ids).await?;
-        let visible: Vec<UserId> = presence.iter().map(|event| event.user_id).collect();
+        let presences = &self.state.app.presence;
+        let visible = ids(&presences.visible(by, &request.user_ids).await?);
         self.state.hub.watch(&self.socket, &visible);
+        // Who came, left, or blocked the other since the first look found no socket to tell. Now that there is one, look
+        // again.
+        let presence = presences.visible(by, &visible).await?;
+        let still_visible = ids(&presence);
+        for hidden in visible.iter().filter(|user| !still_visible.contains(user)) {
+            self.state.hub.stop_watching(by, *hidden);
+        }
         Ok(PresenceList { presence })
     }
 
@@ -149,6 +158,10 @@ impl Connection {
 /// How a socket is closed whose sign-in failed half-way.
 pub(super) fn sign_in_failed(error: &ApiError) -> CloseCode {
     if error.status().is_server_error() { CloseCode::Internal } else { CloseCode::SignedOut }
+}
+
+fn ids(presence: &[PresenceEvent]) -> Vec<UserId> {
+    presence.iter().map(|event| event.user_id).collect()
 }
 
 fn needed<T>(field: &'static str, value: Option<T>) -> Result<T, InvalidField> {

@@ -6,12 +6,12 @@ use std::time::Duration;
 use godwit_client::live::{Backoff, Connection, StartAt};
 use godwit_client::protocol::messages::LogEntry;
 use godwit_client::protocol::{ConversationId, Seq};
-use godwit_client::{Http, Live, LiveConfig, ResumeState, Update, Updates};
+use godwit_client::{Http, Live, LiveConfig, ResumeState, SocketConfig, Update, Updates};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::logs::LogChecker;
-use crate::people::soon;
+use crate::people::{PATIENCE, soon};
 
 pub(crate) struct Follower {
     pub(crate) name: String,
@@ -104,6 +104,11 @@ fn config() -> LiveConfig {
             stable_after: Duration::from_secs(1),
         },
         acknowledge_after: Some(Duration::from_millis(20)),
+        socket: SocketConfig {
+            connect_timeout: PATIENCE,
+            command_timeout: PATIENCE,
+            ..SocketConfig::default()
+        },
         ..LiveConfig::default()
     }
 }

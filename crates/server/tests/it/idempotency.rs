@@ -10,7 +10,7 @@ use godwit_client::{Draft, Http, Socket};
 use tokio::sync::Barrier;
 
 use crate::logs::{messages, read_log, same};
-use crate::people::{Person, open_socket, soon};
+use crate::people::{Person, open_socket, same_session, soon};
 use crate::unlimited::unlimited;
 
 /// Connections that send at once, half of them HTTP and half of them sockets.
@@ -47,8 +47,7 @@ async fn connect(person: &Person) -> Vec<Arc<Connection>> {
     for name in ["phone", "laptop"] {
         let (_, http) = person.sign_in(name).await;
         for _ in 0..CONNECTIONS / 4 {
-            let own = Http::new(http.base_url()).unwrap();
-            own.set_tokens(http.tokens().unwrap());
+            let own = same_session(&http, http.base_url());
             own.me().await.unwrap();
             connections.push(Arc::new(Connection::Http(own)));
             connections.push(Arc::new(Connection::Socket(open_socket(&http).await.0)));

@@ -1,6 +1,7 @@
 //! Tests of the real binary, as a process of its own.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and so has what it is made of")]
+#![expect(clippy::large_futures, reason = "a test makes a few of them, not thousands")]
 
 mod accounts;
 mod application_tokens;

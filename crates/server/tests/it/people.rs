@@ -9,14 +9,14 @@ use godwit_client::protocol::messages::LogEntry;
 use godwit_client::protocol::socket::Event;
 use godwit_client::protocol::sync::AccountChange;
 use godwit_client::protocol::{ConversationId, DeviceId, Seq, UserId};
-use godwit_client::{Closed, Events, Http, Socket, SocketConfig};
+use godwit_client::{Closed, Events, Http, HttpConfig, Socket, SocketConfig};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::logs::LogChecker;
 
 /// Keeps a test that hangs from hanging for ever. No test measures time by it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) const PASSWORD: &str = "a long enough password";
 
@@ -37,7 +37,7 @@ pub(crate) struct Person {
 
 impl Person {
     pub(crate) async fn register(url: &str, handle: &str) -> Self {
-        let http = Http::new(url).unwrap();
+        let http = connect(url);
         let register = Register {
             handle: handle.to_owned(),
             password: PASSWORD.to_owned(),
@@ -56,7 +56,7 @@ impl Person {
 
     /// Another session of the user, over connections of its own.
     pub(crate) async fn sign_in(&self, device_name: &str) -> (DeviceId, Http) {
-        let http = Http::new(self.http.base_url()).unwrap();
+        let http = connect(self.http.base_url());
         let sign_in = SignIn {
             handle: self.handle.clone(),
             password: PASSWORD.to_owned(),
@@ -74,9 +74,7 @@ impl Person {
 
     /// The same session with a server that is elsewhere now.
     pub(crate) fn follow(&mut self, url: &str) {
-        let http = Http::new(url).unwrap();
-        http.set_tokens(self.http.tokens().unwrap());
-        self.http = http;
+        self.http = same_session(&self.http, url);
     }
 
     pub(crate) async fn open_direct(&self, other: &Self) -> ConversationId {
@@ -161,8 +159,29 @@ impl Device {
 
 /// Opens a socket that the handshake signs in.
 pub(crate) async fn open_socket(http: &Http) -> (Socket, Events) {
-    let config = SocketConfig { access_token: http.access_token(), ..SocketConfig::default() };
-    Socket::connect(http.base_url(), config).await.unwrap()
+    Socket::connect(http.base_url(), socket_config(http)).await.unwrap()
+}
+
+/// Signs in with the handshake.
+pub(crate) fn socket_config(http: &Http) -> SocketConfig {
+    SocketConfig {
+        access_token: http.access_token(),
+        connect_timeout: PATIENCE,
+        command_timeout: PATIENCE,
+        ..SocketConfig::default()
+    }
+}
+
+/// The same session over connections of its own.
+pub(crate) fn same_session(http: &Http, url: &str) -> Http {
+    let own = connect(url);
+    own.set_tokens(http.tokens().unwrap());
+    own
+}
+
+fn connect(url: &str) -> Http {
+    let config = HttpConfig { connect_timeout: PATIENCE, request_timeout: PATIENCE, ..HttpConfig::default() };
+    Http::with_config(url, &config).unwrap()
 }
 
 async fn keep_all(mut events: Events, keep: watch::Sender<Vec<Event>>) {

@@ -19,9 +19,6 @@ const START_MAX: Duration = Duration::from_secs(60);
 const STOP_MAX: Duration = Duration::from_secs(60);
 const STEP: Duration = Duration::from_millis(5);
 
-/// Passwords that are quick to hash: most tests are not about them.
-const QUICK_PASSWORDS: &str = "[auth.passwords]\nmemory_kib = 64\niterations = 1\n";
-
 /// A server in a process of its own, on a folder of its own. It is killed when this is dropped, and what it wrote to
 /// stderr is shown if the test fails.
 #[derive(Debug)]
@@ -49,10 +46,6 @@ impl ServerProcess {
         std::fs::write(&file, toml).unwrap();
         let args = ["--config", file.to_str().unwrap()];
         Self::start_in(folder, &args).await
-    }
-
-    pub(crate) async fn with_quick_passwords() -> Self {
-        Self::with_config(QUICK_PASSWORDS).await
     }
 
     /// The same with further flags, such as `--set socket.heartbeat_ms=1000`.

@@ -1,6 +1,8 @@
 //! Readers that do not read: they are disconnected, they cost little memory, the others notice nothing, and when they
 //! are back they get everything.
 
+use std::time::Duration;
+
 use futures_util::future::{join_all, try_join_all};
 use godwit_client::protocol::limits::{LOG_PAGE_BYTES_MAX, PAGE_MAX, TEXT_CHARS_MAX};
 use godwit_client::protocol::messages::LogPage;
@@ -11,20 +13,24 @@ use tokio::task::JoinHandle;
 
 use crate::follower::Follower;
 use crate::logs::read_log;
-use crate::people::{Person, open_socket, soon};
+use crate::people::{Person, open_socket, socket_config, soon};
 use crate::process::ServerProcess;
 use crate::unlimited::unlimited;
 use crate::wire::Wire;
 
+/// Sockets that the server has closed because their readers were too slow.
+const SLOW_READERS: &str = "godwit_slow_readers_total";
+/// Sockets that are open and signed in.
+const SIGNED_IN: &str = "godwit_sockets{state=\"signed_in\"}";
 /// Sockets that ask for much and read nothing.
-const STUCK: usize = 32;
+const STUCK: usize = 16;
 /// Pages that each of them asks for at once.
-const ASKED_AT_ONCE: usize = 48;
-/// Messages that are sent at once: more than may wait for a socket.
-const BURST: usize = 200;
+const ASKED_AT_ONCE: usize = 64;
+/// Messages that are sent at once: a little more than may wait for a socket.
+const BURST: usize = 72;
 /// What the server may need for all of them, and whatever else it does meanwhile. If it kept all that they ask for, it
 /// would be several times as much.
-const GROWTH_BYTES_MAX: u64 = 64 * 1024 * 1024;
+const GROWTH_BYTES_MAX: u64 = 48 * 1024 * 1024;
 
 /// Memory of the server's process.
 fn resident_bytes(server: &ServerProcess) -> u64 {
@@ -34,16 +40,27 @@ fn resident_bytes(server: &ServerProcess) -> u64 {
     kibibytes * 1024
 }
 
-/// How many sockets the server has closed because their readers were too slow.
-async fn slow_readers(http: &Http) -> u64 {
+async fn metric(http: &Http, name: &str) -> u64 {
     let metrics = http.metrics().await.unwrap();
-    let count = metrics.lines().find_map(|line| line.strip_prefix("godwit_slow_readers_total "));
-    count.map_or(0, |count| count.parse().unwrap())
+    let value = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.map_or(0, |value| value.parse().unwrap())
 }
 
-/// As much as a text can be.
+/// As much as a text can be: each of these characters takes two bytes.
 fn large() -> Draft {
-    Draft::text("x".repeat(TEXT_CHARS_MAX))
+    Draft::text("é".repeat(TEXT_CHARS_MAX))
+}
+
+/// Fills a conversation, and gives the first page of its log. On the wire it is larger than any other.
+async fn largest_page(by: &Person, chat: ConversationId) -> LogPage {
+    // As it is each of these characters takes one byte, and two when it is escaped.
+    let quotes = "\"".repeat(TEXT_CHARS_MAX);
+    for _ in 0..=LOG_PAGE_BYTES_MAX / TEXT_CHARS_MAX {
+        by.http.send_message(chat, Draft::text(&quotes)).await.unwrap();
+    }
+    let page = by.http.log(chat, Seq::ZERO, Some(PAGE_MAX)).await.unwrap();
+    assert!(page.more, "the page is as large as it can be");
+    page
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -68,7 +85,7 @@ async fn a_reader_that_stops_is_disconnected_and_resumes_whole_while_the_others_
     wire.stall(true);
     // Full traffic, until the server has lost patience and some more.
     soon("the server to lose patience", async {
-        while slow_readers(&ada.http).await == 0 {
+        while metric(&ada.http, SLOW_READERS).await == 0 {
             try_join_all(others.iter().map(|follower| follower.live.send(chat, large()))).await.unwrap();
         }
     })
@@ -77,7 +94,7 @@ async fn a_reader_that_stops_is_disconnected_and_resumes_whole_while_the_others_
     for follower in &others {
         follower.reaches(chat, head).await;
     }
-    assert_eq!(slow_readers(&ada.http).await, 1, "only the one that did not read");
+    assert_eq!(metric(&ada.http, SLOW_READERS).await, 1, "only the one that did not read");
     let grown = resident_bytes(&server).saturating_sub(before);
     println!("the server has grown by {} KiB", grown / 1024);
     assert!(grown < GROWTH_BYTES_MAX, "the server has grown by {grown} bytes");
@@ -102,9 +119,7 @@ async fn who_asks_for_much_and_reads_nothing_costs_little() {
     let server = unlimited().await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let chat = ada.open_direct(&bob).await;
-    let sends = (0..usize::from(PAGE_MAX)).map(|_| ada.http.send_message(chat, large()));
-    soon("a page of large messages", try_join_all(sends)).await.unwrap();
-    let page = ada.http.log(chat, Seq::ZERO, Some(PAGE_MAX)).await.unwrap();
+    let page = largest_page(&ada, chat).await;
     let page_bytes = serde_json::to_vec(&page).unwrap().len() as u64;
     let before = resident_bytes(&server);
 
@@ -116,16 +131,21 @@ async fn who_asks_for_much_and_reads_nothing_costs_little() {
     }
     let asking: Vec<_> = stuck.iter().map(|(socket, _)| ask_for_pages(socket, chat)).collect();
     let asked: usize = asking.iter().map(Vec::len).sum();
-    assert!(asked as u64 * page_bytes > 3 * GROWTH_BYTES_MAX, "it would not fit");
+    assert!(asked as u64 * page_bytes > 4 * GROWTH_BYTES_MAX, "it would not fit");
     // Nothing is done for them before they read what they asked for; what happens meanwhile is too much for them.
     let mut most = 0;
     soon("the server to lose patience", async {
-        while slow_readers(&ada.http).await < STUCK as u64 {
-            adas.send(chat, large()).await.unwrap();
+        // It counts twice a second.
+        while metric(&ada.http, SIGNED_IN).await <= STUCK as u64 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        while metric(&ada.http, SIGNED_IN).await > 1 {
+            try_join_all((0..16).map(|_| adas.send(chat, large()))).await.unwrap();
             most = most.max(resident_bytes(&server));
         }
     })
     .await;
+    assert!(metric(&ada.http, SLOW_READERS).await > 0);
     let grown = most.saturating_sub(before);
     println!("the server has grown by {} KiB", grown / 1024);
     assert!(grown < GROWTH_BYTES_MAX, "the server has grown by {grown} bytes");
@@ -147,22 +167,16 @@ async fn who_asks_for_much_and_reads_nothing_costs_little() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_asks_for_much_at_once_and_reads_it_gets_it_all() {
-    const SOCKETS: usize = 6;
+    const SOCKETS: usize = 2;
     let server = unlimited().await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let chat = ada.open_direct(&bob).await;
-    // On the wire each of these characters takes two bytes.
-    let quotes = "\"".repeat(TEXT_CHARS_MAX);
-    let sends = (0..LOG_PAGE_BYTES_MAX / TEXT_CHARS_MAX + 1)
-        .map(|_| ada.http.send_message(chat, Draft::text(&quotes)));
-    soon("a page of large messages", try_join_all(sends)).await.unwrap();
-    let page = ada.http.log(chat, Seq::ZERO, Some(PAGE_MAX)).await.unwrap();
-    assert!(page.more, "the page is as large as it can be");
+    let page = largest_page(&ada, chat).await;
     let sockets = join_all((0..SOCKETS).map(|_| open_socket(&bob.http))).await;
     for asked in sockets.iter().flat_map(|(socket, _)| ask_for_pages(socket, chat)).collect::<Vec<_>>() {
         assert!(soon("a page", asked).await.unwrap().unwrap() == page);
     }
-    assert_eq!(slow_readers(&ada.http).await, 0);
+    assert_eq!(metric(&ada.http, SLOW_READERS).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -188,14 +202,13 @@ async fn a_burst_of_large_messages_disconnects_nobody_who_reads() {
         assert_eq!(followed.connections, 1, "{name} was never disconnected");
         assert!(followed.log(chat) == log, "{name} got exactly the log");
     }
-    assert_eq!(slow_readers(&ada.http).await, 0);
+    assert_eq!(metric(&ada.http, SLOW_READERS).await, 0);
 }
 
 /// A socket that is not read any more when two events have come: one of them lies in the queue, which has no other place,
 /// and the other waits.
 async fn almost_stuck_socket(http: &Http) -> (Socket, Events) {
-    let config =
-        SocketConfig { access_token: http.access_token(), events_buffered_max: 1, ..SocketConfig::default() };
+    let config = SocketConfig { events_buffered_max: 1, ..socket_config(http) };
     Socket::connect(http.base_url(), config).await.unwrap()
 }
 

@@ -1,10 +1,12 @@
 //! Accounts: how people come in, with what, and who keeps them out.
 //!
 //! - `sessions`: registering, signing in, refreshing, signing out
+//! - `blocks`: blocking somebody who is just beginning to watch
 //! - `devices`: revoking one, while it is in use
 //! - `passwords`: changing one, and users who are disabled
 //! - `profiles`: handles, names, searching, blocking
 
+mod blocks;
 mod devices;
 mod passwords;
 mod profiles;

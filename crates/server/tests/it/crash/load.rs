@@ -5,11 +5,11 @@ use futures_util::stream::FuturesUnordered;
 use godwit_client::protocol::messages::{LogEntry, Message, SendMessage};
 use godwit_client::protocol::socket::Event;
 use godwit_client::protocol::{ConversationId, Seq};
-use godwit_client::{Draft, Error, Http, Socket, SocketConfig};
+use godwit_client::{Draft, Error, Http, Socket};
 use tokio::task::JoinHandle;
 
 use crate::logs::{LogChecker, messages, read_log, same};
-use crate::people::{Person, soon};
+use crate::people::{Person, socket_config, soon};
 
 /// Sends of one client that wait for an answer.
 const IN_FLIGHT: usize = 6;
@@ -73,8 +73,7 @@ impl Load {
 
 /// A socket, unless the server is gone already.
 async fn connect(http: &Http) -> Option<(Socket, godwit_client::Events)> {
-    let config = SocketConfig { access_token: http.access_token(), ..SocketConfig::default() };
-    Socket::connect(http.base_url(), config).await.inspect_err(assert_unanswered).ok()
+    Socket::connect(http.base_url(), socket_config(http)).await.inspect_err(assert_unanswered).ok()
 }
 
 async fn over_socket(http: Http, chat: ConversationId, round: usize) -> Sends {

@@ -1,0 +1,38 @@
+use serde_json::json;
+
+use crate::people::Person;
+use crate::raw_socket::RawSocket;
+use crate::unlimited::unlimited;
+
+/// How often the race is run. Each time it can go either way.
+const ROUNDS: usize = 40;
+
+/// Whoever begins to watch while being blocked is told now or never, and nothing that happens afterwards.
+#[tokio::test]
+async fn a_block_misses_nobody_who_is_just_beginning_to_watch() {
+    let server = unlimited().await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let token = ada.http.access_token();
+    for round in 0..ROUNDS {
+        let watcher = Person::register(&server.url(), &format!("watcher{round}")).await;
+        let mut socket = RawSocket::open(server.address(), watcher.http.access_token().as_deref()).await;
+        let id = socket.post("watch_presence", json!({ "user_ids": [ada.id] })).await;
+        // At another moment each time.
+        for _ in 0..round {
+            tokio::task::yield_now().await;
+        }
+        ada.http.block(watcher.id).await.unwrap();
+        socket.reply(id).await;
+        // Ada comes online. A reply that is asked for afterwards would come after the news of it.
+        let mut online = RawSocket::open(server.address(), token.as_deref()).await;
+        online.assert_alive().await;
+        let id = socket.post("ping", json!({})).await;
+        loop {
+            let frame = socket.json().await;
+            assert!(frame.get("presence").is_none(), "round {round}: {frame}");
+            if frame["id"] == id {
+                break;
+            }
+        }
+    }
+}
