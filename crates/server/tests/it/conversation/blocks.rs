@@ -75,7 +75,7 @@ async fn nothing_is_delivered_after_the_answer_to_a_block() {
         for outcome in outcomes {
             match outcome {
                 Ok(message) => {
-                    assert!(message.seq <= settled, "{} was delivered after the block", message.seq)
+                    assert!(message.seq <= settled, "{} was delivered after the block", message.seq);
                 }
                 Err(refused) => assert_eq!(refused.code(), Some(ErrorCode::Blocked)),
             }

@@ -189,9 +189,9 @@ async fn searches_are_limited_for_each_user_and_for_each_address() {
         assert_limited(&raw.ask("GET", "/v1/users?query=bob").by(&ada.http).send().await);
         let others = raw.ask("GET", "/v1/users?query=bob").by(&bob.http).send().await;
         if other_is_limited {
-            assert_limited(&others)
+            assert_limited(&others);
         } else {
-            assert_eq!(others.status, 200)
+            assert_eq!(others.status, 200);
         }
         // Looking at one user is no search.
         ada.http.user(bob.id).await.unwrap();
