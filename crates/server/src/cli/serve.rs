@@ -95,7 +95,9 @@ impl Welcome {
 
     fn print_first_user(&self, out: &mut impl Write, address: SocketAddr) -> io::Result<()> {
         writeln!(out, "\nThere are no users yet. Make the first one in another terminal:\n")?;
-        writeln!(out, "  godwit user add ada --data {}", quoted(&self.folder))?;
+        // As it was called, so that it is found also when it is not installed.
+        let program = std::env::args_os().next().unwrap_or_else(|| "godwit".into());
+        writeln!(out, "  {} user add ada --data {}", quoted(Path::new(&program)), quoted(&self.folder))?;
         if self.can_register {
             writeln!(out, "\nor through the API:\n")?;
             writeln!(
