@@ -1,6 +1,6 @@
-//! The embedded store passes the suite, each test in a folder of its own.
+//! The embedded store passes the suite.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use async_trait::async_trait;
 use godwit_domain::ports::Store;
@@ -9,13 +9,12 @@ use godwit_store_embedded::{EmbeddedStore, Options};
 use godwit_testkit::{StoreFactory, TestClock, conformance, replay};
 use tempfile::TempDir;
 
-struct Embedded {
-    folder: TempDir,
-}
+/// A folder that is opened as often as it is asked for, and goes away in the end.
+struct Folder(TempDir);
 
-impl Embedded {
+impl Folder {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a folder can be made") }
+        Self(tempfile::tempdir().expect("a folder can be made"))
     }
 
     fn open_at(&self, start_ms: i64) -> Arc<dyn Store> {
@@ -23,13 +22,13 @@ impl Embedded {
         let clock = TestClock::stepping(Timestamp::from_millis(start_ms), 15_000);
         // Small, so that the tests go through the tables on disk too.
         let options = Options { cache_bytes: 1 << 20, worker_threads: 1, ..Options::default() };
-        let opened = EmbeddedStore::open(self.folder.path(), Arc::new(clock), options);
+        let opened = EmbeddedStore::open(self.0.path(), Arc::new(clock), options);
         Arc::new(opened.expect("the folder can be opened"))
     }
 }
 
 #[async_trait]
-impl StoreFactory for Embedded {
+impl StoreFactory for Folder {
     async fn open(&self) -> Arc<dyn Store> {
         self.open_at(1_800_000_000_000)
     }
@@ -41,14 +40,44 @@ impl StoreFactory for Embedded {
     }
 }
 
-godwit_testkit::conformance_tests!(Embedded::new());
+/// A store that the tests share which run at the same time: to make a folder takes longer than most of them.
+struct Shared(Arc<Opened>);
+
+struct Opened {
+    // In this order they end.
+    store: Arc<dyn Store>,
+    _folder: Folder,
+}
+
+static SHARED: Mutex<Weak<Opened>> = Mutex::new(Weak::new());
+
+impl Shared {
+    fn join() -> Self {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = shared.upgrade().unwrap_or_else(|| {
+            let folder = Folder::new();
+            Arc::new(Opened { store: folder.open_at(1_800_000_000_000), _folder: folder })
+        });
+        *shared = Arc::downgrade(&opened);
+        Self(opened)
+    }
+}
+
+#[async_trait]
+impl StoreFactory for Shared {
+    async fn open(&self) -> Arc<dyn Store> {
+        self.0.store.clone()
+    }
+}
+
+godwit_testkit::conformance_tests!(Shared::join());
 
 #[test]
 fn all_cases_can_share_one_store() {
-    conformance::check_all_at_once(&Embedded::new());
+    conformance::check_all_at_once(&Folder::new());
 }
 
 #[test]
 fn it_does_what_the_model_does() {
-    replay::check_random(&Embedded::new());
+    replay::check_random(&Folder::new());
 }
