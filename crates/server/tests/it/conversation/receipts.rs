@@ -1,6 +1,7 @@
 //! Delivered and read marks: on messages, in the inbox, live, and by whom and when.
 
 use godwit_client::Draft;
+use godwit_client::http::History;
 use godwit_client::protocol::messages::{Message, MessageStatus};
 use godwit_client::protocol::socket::{CursorEvent, Event};
 use godwit_client::protocol::sync::AccountChange;
@@ -18,7 +19,7 @@ async fn say(by: &Person, chat: ConversationId, text: &str) -> Message {
 async fn status(person: &Person, chat: ConversationId, id: MessageId) -> MessageStatus {
     let message = person.http.message(id).await.unwrap();
     let log = person.http.log(chat, Seq::new(message.seq.get() - 1), Some(1)).await.unwrap();
-    let page = person.http.messages(chat, godwit_client::http::History::Around(id.into()), Some(1)).await;
+    let page = person.http.messages(chat, History::Around(id.into()), Some(1)).await;
     assert_eq!(messages(&log.entries).next(), Some(&message));
     assert_eq!(page.unwrap().messages, std::slice::from_ref(&message));
     let row = person.http.conversation(chat).await.unwrap();

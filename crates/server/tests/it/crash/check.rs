@@ -66,7 +66,7 @@ impl Pair {
             self.unknown.extend(sends.unknown.into_iter().map(|message| (side, message)));
             self.acknowledged.extend(sends.acknowledged.into_iter().map(|m| (m.id, same(m))));
         }
-        self.heard.extend(known.heard.into_iter().map(|heard| heard.entries));
+        self.heard.extend(known.heard);
     }
 
     /// Everything that was acknowledged or heard is in the log; what is sent again is not there twice; what follows from

@@ -2,19 +2,20 @@
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use godwit_client::protocol::conversations::MoveCursor;
 use godwit_client::protocol::messages::{LogEntry, Message, SendMessage};
 use godwit_client::protocol::socket::Event;
 use godwit_client::protocol::{ConversationId, Seq};
-use godwit_client::{Draft, Error, Http, Socket};
+use godwit_client::{Draft, Error, Events, Http, Socket};
 use tokio::task::JoinHandle;
 
-use crate::logs::{LogChecker, messages, read_log, same};
-use crate::people::{Person, socket_config, soon};
+use crate::logs::LogChecker;
+use crate::people::{socket_config, soon};
 
 /// Sends of one client that wait for an answer.
 const IN_FLIGHT: usize = 6;
 
-/// Whether a side of a pair sent it.
+/// Which of a pair sent it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     One,
@@ -29,21 +30,16 @@ pub(super) struct Sends {
     pub(super) unknown: Vec<SendMessage>,
 }
 
-/// What a reader has got, and told.
-#[derive(Default)]
-pub(super) struct Heard {
-    pub(super) entries: Vec<LogEntry>,
-}
-
 pub(super) struct Load {
     senders: Vec<(Side, JoinHandle<Sends>)>,
-    readers: Vec<JoinHandle<Heard>>,
+    readers: Vec<JoinHandle<Vec<LogEntry>>>,
 }
 
 /// What the clients of a pair know after a kill.
 pub(super) struct Known {
     pub(super) sends: Vec<(Side, Sends)>,
-    pub(super) heard: Vec<Heard>,
+    /// What came over each socket.
+    pub(super) heard: Vec<Vec<LogEntry>>,
 }
 
 impl Load {
@@ -72,7 +68,7 @@ impl Load {
 }
 
 /// A socket, unless the server is gone already.
-async fn connect(http: &Http) -> Option<(Socket, godwit_client::Events)> {
+async fn connect(http: &Http) -> Option<(Socket, Events)> {
     Socket::connect(http.base_url(), socket_config(http)).await.inspect_err(assert_unanswered).ok()
 }
 
@@ -126,8 +122,8 @@ where
 }
 
 /// Takes what comes and says that it was received, and of every other that it was read.
-async fn read(http: Http, chat: ConversationId) -> Heard {
-    let Some((socket, mut events)) = connect(&http).await else { return Heard::default() };
+async fn read(http: Http, chat: ConversationId) -> Vec<LogEntry> {
+    let Some((socket, mut events)) = connect(&http).await else { return Vec::new() };
     let mut checker: Option<LogChecker> = None;
     let mut marks = FuturesUnordered::new();
     loop {
@@ -138,70 +134,24 @@ async fn read(http: Http, chat: ConversationId) -> Heard {
                     let before = Seq::new(seq.get() - 1);
                     checker.get_or_insert_with(|| LogChecker::after("a reader", before)).take(event.entry);
                     if marks.len() < IN_FLIGHT {
-                        let socket = socket.clone();
-                        marks.push(async move {
-                            let mark = if seq.get() % 2 == 0 { socket.read(chat, seq) } else { return socket.delivered(chat, seq).await };
-                            mark.await
-                        });
+                        marks.push(socket.move_cursor(chat, mark(seq)));
                     }
                 }
                 Some(_) => {}
-                None => break,
+                None => return checker.map(LogChecker::into_entries).unwrap_or_default(),
             },
-            Some(mark) = marks.next() => drop(mark.inspect_err(assert_unanswered)),
+            Some(moved) = marks.next() => drop(moved.inspect_err(assert_unanswered)),
         }
     }
-    Heard { entries: checker.map(LogChecker::into_entries).unwrap_or_default() }
+}
+
+fn mark(seq: Seq) -> MoveCursor {
+    let is_read = seq.get().is_multiple_of(2);
+    MoveCursor { delivered: Some(seq), read: is_read.then_some(seq), ..MoveCursor::default() }
 }
 
 /// The server was killed: it may have said nothing, but not something wrong.
-fn assert_unanswered(error: &Error) {
+pub(super) fn assert_unanswered(error: &Error) {
     assert!(error.code().is_none(), "a refusal: {error:?}");
     assert!(error.is_temporary(), "an answer that is wrong: {error:?}");
-}
-
-/// Two people who have no conversation yet, both about to begin one.
-pub(super) struct Newcomers {
-    people: [Person; 2],
-    opened: Vec<ConversationId>,
-    first: Option<Message>,
-}
-
-impl Newcomers {
-    /// Both open the conversation at once, and one of them writes.
-    pub(super) async fn meet(one: Person, other: Person) -> Self {
-        let (mine, theirs) = tokio::join!(one.http.direct(other.id), other.http.direct(one.id));
-        let opened: Vec<_> = [mine, theirs]
-            .into_iter()
-            .filter_map(|opened| opened.inspect_err(assert_unanswered).ok())
-            .map(|opened| opened.id)
-            .collect();
-        let first = match opened.first() {
-            Some(chat) => one.http.send_message(*chat, hello()).await.inspect_err(assert_unanswered).ok(),
-            None => None,
-        };
-        Self { people: [one, other], opened, first: first.map(|sent| sent.value) }
-    }
-
-    /// They have one conversation, with one first message, and both see it.
-    pub(super) async fn check(self) {
-        let [one, other] = &self.people;
-        let chat = one.open_direct(other).await;
-        assert_eq!(other.open_direct(one).await, chat);
-        assert!(self.opened.iter().all(|opened| *opened == chat), "a conversation that was opened is there");
-        let sent = one.http.send_message(chat, hello()).await.unwrap();
-        if let Some(first) = self.first {
-            assert_eq!((sent.is_new, same(sent.value)), (false, same(first)));
-        }
-        let log = read_log(&other.http, chat).await;
-        assert_eq!((log.len(), messages(&log).count()), (2, 1));
-        for person in &self.people {
-            let inbox = person.http.conversations(None, None).await.unwrap().conversations;
-            assert_eq!(inbox.iter().filter(|row| row.id == chat).count(), 1, "it is in both inboxes, once");
-        }
-    }
-}
-
-fn hello() -> Draft {
-    Draft::text("hello").client_id("the-first")
 }

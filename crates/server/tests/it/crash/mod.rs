@@ -5,6 +5,7 @@
 
 mod check;
 mod load;
+mod newcomers;
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use self::check::Pair;
-use self::load::Newcomers;
+use self::newcomers::Newcomers;
 use crate::people::Person;
 use crate::unlimited::unlimited;
 use crate::wire::Wire;

@@ -1,0 +1,136 @@
+//! Streams that break while everybody sends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures_util::future::try_join_all;
+use godwit_client::protocol::messages::Message;
+use godwit_client::protocol::{ConversationId, Seq};
+use godwit_client::{Draft, Live};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use tokio::task::JoinHandle;
+
+use crate::follower::Follower;
+use crate::logs::{messages, read_log, same, texts};
+use crate::people::{Person, soon};
+use crate::process::ServerProcess;
+use crate::unlimited::unlimited;
+use crate::wire::Wire;
+
+/// How often the wire is cut while everybody sends.
+const CUTS: usize = 40;
+
+/// Two people with two devices each, and their conversation, all over one wire.
+struct Stage {
+    ada: Person,
+    chat: ConversationId,
+    followers: Vec<Follower>,
+    wire: Wire,
+    server: ServerProcess,
+}
+
+impl Stage {
+    async fn new() -> Self {
+        let server = unlimited().await;
+        let wire = Wire::to(server.address()).await;
+        let [ada, bob] = Person::register_all(&wire.url, ["ada", "bob"]).await;
+        let chat = ada.open_direct(&bob).await;
+        let mut followers = Vec::new();
+        for person in [&ada, &bob] {
+            for name in ["phone", "laptop"] {
+                let (_, http) = person.sign_in(name).await;
+                followers.push(Follower::start(&format!("{}'s {name}", person.handle), http));
+            }
+        }
+        Self { ada, chat, followers, wire, server }
+    }
+
+    /// Every device sends one message after the other until it is told to stop. Gives what was acknowledged.
+    fn send_until(&self, stop: &Arc<AtomicBool>) -> Vec<JoinHandle<Vec<Message>>> {
+        let senders = self.followers.iter();
+        senders
+            .map(|f| tokio::spawn(send_until(f.name.clone(), f.live.clone(), self.chat, stop.clone())))
+            .collect()
+    }
+
+    /// Every device got exactly the log, and the log has exactly what was acknowledged.
+    async fn check(self, acknowledged: Vec<Vec<Message>>) {
+        let log = read_log(&self.ada.http, self.chat).await;
+        let head = log.last().unwrap().seq;
+        for follower in &self.followers {
+            follower.reaches(self.chat, head).await;
+        }
+        for (follower, acknowledged) in self.followers.into_iter().zip(acknowledged) {
+            let name = follower.name.clone();
+            let mut followed = follower.finish().await;
+            assert_eq!(
+                (followed.resets.len(), followed.all_reset),
+                (0, 0),
+                "{name} was never told to start anew"
+            );
+            assert!(followed.log(self.chat) == log, "{name} got exactly the log");
+            let own: Vec<&str> = texts(&log).into_iter().filter(|text| text.starts_with(&name)).collect();
+            let given: Vec<String> =
+                (0..acknowledged.len()).map(|number| format!("{name} {number}")).collect();
+            assert_eq!(own, given, "what {name} sent is there once and in order");
+            for message in acknowledged {
+                let at = usize::try_from(message.seq.get()).unwrap() - 2;
+                assert_eq!(messages(&log).nth(at), Some(&same(message)));
+            }
+        }
+    }
+}
+
+async fn send_until(name: String, live: Live, chat: ConversationId, stop: Arc<AtomicBool>) -> Vec<Message> {
+    let mut acknowledged = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        let draft = Draft::text(format!("{name} {}", acknowledged.len()));
+        acknowledged.push(live.send(chat, draft).await.unwrap());
+    }
+    acknowledged
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn streams_that_are_cut_again_and_again_end_with_exactly_the_log() {
+    let seed = rand::random();
+    println!("seed {seed}");
+    let mut random = StdRng::seed_from_u64(seed);
+    let stage = Stage::new().await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let senders = stage.send_until(&stop);
+    // Some connections break somewhere in a frame, and now and then all of them at once.
+    stage.wire.wear(random.random(), 500..20_000, CUTS);
+    for _ in 0..CUTS {
+        tokio::time::sleep(Duration::from_millis(random.random_range(10..80))).await;
+        stage.wire.cut_all();
+    }
+    stop.store(true, Ordering::Relaxed);
+    let acknowledged = soon("all acknowledgements", try_join_all(senders)).await.unwrap();
+    assert!(stage.wire.worn_out() > 0, "connections broke within frames");
+    stage.check(acknowledged).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn streams_go_on_when_the_server_is_stopped_or_killed_and_started_again() {
+    let mut stage = Stage::new().await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let senders = stage.send_until(&stop);
+    for round in 0..4 {
+        let head = stage.ada.http.conversation(stage.chat).await.unwrap().head;
+        // Traffic is under way on every device.
+        for follower in &stage.followers {
+            follower.reaches(stage.chat, Seq::new(head.get() + 20)).await;
+        }
+        match round % 2 {
+            0 => stage.server.stop().await,
+            _ => stage.server.kill().await,
+        }
+        stage.server.start_again().await;
+        stage.wire.lead_to(stage.server.address());
+    }
+    stop.store(true, Ordering::Relaxed);
+    let acknowledged = soon("all acknowledgements", try_join_all(senders)).await.unwrap();
+    stage.check(acknowledged).await;
+}
