@@ -85,7 +85,7 @@ impl Accounts {
         if self.store.user_by_handle(&handle).await?.is_some() {
             return Err(AccountError::HandleTaken);
         }
-        let mut user = User::new(UserId::new(self.store.ids().next()), handle, self.clock.now());
+        let mut user = User::new(UserId::new(self.store.ids().next()?), handle, self.clock.now());
         user.password_hash = Some(self.hasher.hash(password).await?);
         user.phone = phone;
         if let Some(display_name) = display_name {

@@ -144,10 +144,10 @@ impl Inbox {
         if self.store.is_blocked(by, other).await? {
             return Err(InboxError::Blocked);
         }
-        let id = ConversationId::new(self.store.ids().next());
+        let id = ConversationId::new(self.store.ids().next()?);
         let created = Entry {
             seq: Seq::ZERO.next(),
-            id: self.store.ids().next(),
+            id: self.store.ids().next()?,
             ordinal: 0,
             change: Change::Created {
                 by,

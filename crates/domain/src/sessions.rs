@@ -182,7 +182,7 @@ impl Sessions {
     }
 
     async fn make_user(&self, subject: Subject, claims: &ApplicationClaims) -> Result<User, AuthError> {
-        let id = UserId::new(self.store.ids().next());
+        let id = UserId::new(self.store.ids().next()?);
         let handle = claims.handle.as_deref().map(Handle::parse).transpose()?;
         let mut user = User::new(id, handle.unwrap_or_else(|| Handle::for_id(id)), self.clock.now());
         user.subject = Some(subject);
@@ -229,7 +229,7 @@ impl Sessions {
         session: Session,
         now: Timestamp,
     ) -> Result<Device, AuthError> {
-        let id = DeviceId::new(self.store.ids().next());
+        let id = DeviceId::new(self.store.ids().next()?);
         let device = Device { id, user_id, name, created_at: now, last_active_at: now, session };
         let note = AccountNote { user_id, at: now, change: AccountChange::DeviceAdded(id) };
         loop {

@@ -12,10 +12,6 @@ use crate::inbox::Inbox;
 use crate::model::count_within;
 use crate::ports::{ActivityPosition, Clock, InboxRow, Store, StoreError};
 
-/// A message gets its time a moment before it can be read. Looking back this far from the last sync finds those that
-/// were on their way then; no append takes longer.
-pub const SYNC_OVERLAP_MS: i64 = 60_000;
-
 #[derive(Debug)]
 pub struct Sync {
     pub(crate) store: Arc<dyn Store>,
@@ -95,7 +91,8 @@ impl Sync {
         }
         let next = SyncToken {
             account_seq: entries.last().map_or(token.account_seq, |entry| entry.seq),
-            floor: if more_rows { token.floor } else { began_at.plus_millis(-SYNC_OVERLAP_MS) },
+            // What was on its way then must not be missed the next time.
+            floor: if more_rows { token.floor } else { began_at.plus_millis(-self.store.activity_lag_ms()) },
             under_way: rows.last().filter(|_| more_rows).map(|row: &InboxRow| (began_at, row.activity())),
         };
         Ok((page, next))

@@ -89,12 +89,12 @@ fn open(path: &Path) -> Result<EmbeddedStore, godwit_store_embedded::OpenError> 
 
 /// Two new users and their conversation.
 async fn open_chat(store: &EmbeddedStore) -> Result<Chat, Box<dyn std::error::Error>> {
-    let [by, other] = [(); 2].map(|()| UserId::new(store.ids().next()));
+    let (by, other) = (UserId::new(store.ids().next()?), UserId::new(store.ids().next()?));
     let pair = UserPair::new(by, other).ok_or("two users are not one")?;
-    let id = ConversationId::new(store.ids().next());
+    let id = ConversationId::new(store.ids().next()?);
     let member_ids = vec![pair.low(), pair.high()];
     let change = Change::Created { by, kind: ConversationKind::Direct, member_ids };
-    let created = Entry { seq: Seq::new(1), id: store.ids().next(), ordinal: 0, change };
+    let created = Entry { seq: Seq::new(1), id: store.ids().next()?, ordinal: 0, change };
     let conversation =
         Conversation { id, kind: Kind::Direct(pair), created_by: by, created_at: created.at() };
     let head = Head::empty().after(&created);
@@ -113,7 +113,7 @@ async fn produce(
     for number in 0..messages {
         let chat = &mut chats[number % count];
         let sender = if (number / count).is_multiple_of(2) { chat.pair.low() } else { chat.pair.high() };
-        let append = next_append(&store, chat, sender, number);
+        let append = next_append(&store, chat, sender, number)?;
         chat.head = append.head.clone();
         let began = Instant::now();
         let outcome = store.append(append).await?;
@@ -123,8 +123,13 @@ async fn produce(
     Ok(waits)
 }
 
-fn next_append(store: &EmbeddedStore, chat: &Chat, sender: UserId, number: usize) -> Append {
-    let id = store.ids().next_after(chat.head.id);
+fn next_append(
+    store: &EmbeddedStore,
+    chat: &Chat,
+    sender: UserId,
+    number: usize,
+) -> Result<Append, godwit_domain::ports::StoreError> {
+    let id = store.ids().next_after(chat.head.id)?;
     let message = Message {
         id: MessageId::new(id),
         sender_id: sender,
@@ -140,7 +145,7 @@ fn next_append(store: &EmbeddedStore, chat: &Chat, sender: UserId, number: usize
     let members = vec![chat.pair.low(), chat.pair.high()];
     let list_for = if chat.head.ordinal == 0 { members.clone() } else { Vec::new() };
     let cursor = Cursor::at(seq, ordinal);
-    Append {
+    Ok(Append {
         conversation: chat.id,
         expected_head: chat.head.seq,
         cursors: vec![CursorMove { conversation: chat.id, user_id: sender, cursor, at: entry.at() }],
@@ -148,7 +153,7 @@ fn next_append(store: &EmbeddedStore, chat: &Chat, sender: UserId, number: usize
         head,
         members,
         list_for,
-    }
+    })
 }
 
 fn words(seed: u64, bytes: usize) -> String {

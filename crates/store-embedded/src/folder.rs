@@ -121,8 +121,9 @@ fn is_foreign(path: &Path) -> io::Result<bool> {
     if path.join(FORMAT_FILE).try_exists()? {
         return Ok(false);
     }
-    // What a first start leaves that did not come to its end, and what a fresh disk has.
-    let harmless = [LOCK_FILE, FORMAT_FILE_NEW, ENGINE_FOLDER_NEW, "lost+found"];
+    // What a first start leaves that did not come to its end, what a server leaves whose data is elsewhere, and what a
+    // fresh disk has.
+    let harmless = [LOCK_FILE, FORMAT_FILE_NEW, ENGINE_FOLDER_NEW, "admin.sock", "lost+found"];
     for entry in fs::read_dir(path)? {
         let name = entry?.file_name();
         if !harmless.iter().any(|harmless| name == *harmless) {

@@ -49,7 +49,7 @@ impl<'a> Batch<'a> {
 
     #[must_use]
     pub fn message(mut self, make: impl FnOnce(MessageId) -> Message) -> Self {
-        let id = self.ids.next_after(self.append.head.id);
+        let id = self.next_id();
         let message = make(MessageId::new(id));
         let sender = message.sender_id;
         let entry = self.push(id, 1, Change::Message(message));
@@ -63,7 +63,7 @@ impl<'a> Batch<'a> {
     /// An entry that is no message. So far there is one kind of them; that it comes twice in a log matters to no store.
     #[must_use]
     pub fn filler(mut self) -> Self {
-        let id = self.ids.next_after(self.append.head.id);
+        let id = self.next_id();
         let member_ids = self.append.members.clone();
         self.push(id, 0, Change::Created { by: member_ids[0], kind: ConversationKind::Direct, member_ids });
         self
@@ -78,6 +78,10 @@ impl<'a> Batch<'a> {
     pub fn build(self) -> Append {
         assert!(!self.append.entries.is_empty(), "nothing to append");
         self.append
+    }
+
+    fn next_id(&self) -> u64 {
+        self.ids.next_after(self.append.head.id).expect("ids without a lease are not refused")
     }
 
     fn push(&mut self, id: u64, messages: u64, change: Change) -> Entry {

@@ -1,6 +1,7 @@
-//! Time that the test decides.
+//! Time that the test decides, and the real one.
 
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use godwit_domain::ports::Clock;
 use godwit_protocol::Timestamp;
@@ -44,6 +45,18 @@ impl Default for TestClock {
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.now_ms.fetch_add(self.step_ms, Ordering::Relaxed))
+    }
+}
+
+/// The clock on the wall, for stores that other processes use too.
+#[derive(Debug, Clone, Copy)]
+pub struct WallClock;
+
+impl Clock for WallClock {
+    fn now(&self) -> Timestamp {
+        #[expect(clippy::disallowed_methods, reason = "this is the one clock of the tests that reads it")]
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_millis(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
     }
 }
 

@@ -54,6 +54,11 @@ impl Scene {
         &self.ids
     }
 
+    /// An id that nobody else has.
+    pub fn id(&self) -> u64 {
+        self.ids.next().expect("ids without a lease are not refused")
+    }
+
     /// A lower-case word that nobody else has.
     pub fn word(&self) -> String {
         (0..16).map(|_| rand::random_range('a'..='z')).collect()
@@ -89,7 +94,7 @@ impl Scene {
 
     /// A user who is not stored yet.
     pub fn new_user(&self) -> User {
-        User::new(UserId::new(self.ids.next()), Handle::from_stored(self.word()), self.now())
+        User::new(UserId::new(self.id()), Handle::from_stored(self.word()), self.now())
     }
 
     /// A user who is not stored yet, with this name.
@@ -112,7 +117,7 @@ impl Scene {
         let refresh_expires_at = self.now().plus_millis(1_000);
         let (created_at, last_active_at) = (self.now(), self.now());
         let session = Session::Own { generation: 0, refresh_expires_at };
-        let id = DeviceId::new(self.ids.next());
+        let id = DeviceId::new(self.id());
         Device { id, user_id, name: DeviceName::from_stored("laptop"), created_at, last_active_at, session }
     }
 
@@ -129,10 +134,10 @@ impl Scene {
     /// A direct conversation that is not stored yet.
     pub fn new_direct(&self, by: UserId, other: UserId) -> (UserPair, NewDirect) {
         let pair = UserPair::new(by, other).expect("a pair has two users");
-        let id = ConversationId::new(self.ids.next());
+        let id = ConversationId::new(self.id());
         let member_ids = vec![pair.low(), pair.high()];
         let change = Change::Created { by, kind: ConversationKind::Direct, member_ids };
-        let created = Entry { seq: Seq::new(1), id: self.ids.next(), ordinal: 0, change };
+        let created = Entry { seq: Seq::new(1), id: self.id(), ordinal: 0, change };
         let conversation =
             Conversation { id, kind: Kind::Direct(pair), created_by: by, created_at: created.at() };
         (pair, NewDirect { conversation, created })

@@ -20,7 +20,7 @@ use crate::model::{Change, ConversationState, Cursor, Draft, Entry, Forwarded, H
 use crate::ports::{Append, AppendOutcome, Clock, CursorMove, Delivery, Store, StoreError};
 
 /// How often an append that was beaten by another node is tried again before its senders are told to.
-const APPEND_ATTEMPTS_MAX: usize = 16;
+const APPEND_ATTEMPTS_MAX: usize = 64;
 
 #[derive(Debug)]
 pub struct Sending {
@@ -213,7 +213,7 @@ impl Sending {
         if batch.is_empty() {
             return Ok(());
         }
-        let append = self.build_append(live, batch);
+        let append = self.build_append(live, batch)?;
         let AppendOutcome::Appended(account_entries) = self.store.append(append.clone()).await? else {
             return Ok(());
         };
@@ -231,12 +231,18 @@ impl Sending {
     /// What may not be sent, or was sent before, is answered and leaves the batch. This is the last look before the
     /// append: whoever changes what it depends on, and then waits for the outbox to settle, can rely on it.
     async fn answer_refused_and_repeated(&self, live: &Live, batch: &mut Vec<Job>) -> Result<(), StoreError> {
-        let blocked = match live.read(|state| state.conversation.kind) {
-            Kind::Direct(pair) => self.store.is_blocked(pair.low(), pair.high()).await?,
-        };
+        let Kind::Direct(pair) = live.read(|state| state.conversation.kind);
+        let sent: Vec<_> = batch.iter().map(|job| (job.sender, &job.client_id)).collect();
+        let (blocked, seqs) = tokio::try_join!(
+            self.store.is_blocked(pair.low(), pair.high()),
+            self.store.sent_as_each(live.id(), &sent)
+        )?;
         let mut originals = Vec::with_capacity(batch.len());
-        for job in batch.iter() {
-            originals.push(self.original(live, job).await?);
+        for seq in seqs {
+            originals.push(match seq {
+                Some(seq) => self.original(live, seq).await?,
+                None => None,
+            });
         }
         for (job, original) in std::mem::take(batch).into_iter().zip(originals) {
             if !live.read(|state| state.member(job.sender).is_some()) {
@@ -253,11 +259,8 @@ impl Sending {
         Ok(())
     }
 
-    /// The message that this job repeats.
-    async fn original(&self, live: &Live, job: &Job) -> Result<Option<(Seq, Message)>, StoreError> {
-        let Some(seq) = self.store.sent_as(live.id(), job.sender, &job.client_id).await? else {
-            return Ok(None);
-        };
+    /// The message that was sent before.
+    async fn original(&self, live: &Live, seq: Seq) -> Result<Option<(Seq, Message)>, StoreError> {
         let entry = self.store.entry(live.id(), seq).await?;
         Ok(entry.and_then(|entry| match entry.change {
             Change::Message(message) => Some((seq, message)),
@@ -265,7 +268,7 @@ impl Sending {
         }))
     }
 
-    fn build_append(&self, live: &Live, jobs: &[Job]) -> Append {
+    fn build_append(&self, live: &Live, jobs: &[Job]) -> Result<Append, StoreError> {
         let (head, members) = live.read(|state| (state.head.clone(), state.member_ids()));
         // The first message makes the conversation appear to everybody.
         let list_for = if head.ordinal == 0 { members.clone() } else { Vec::new() };
@@ -273,7 +276,7 @@ impl Sending {
         let (mut entries, mut cursors, mut head) =
             (Vec::with_capacity(jobs.len()), Vec::<CursorMove>::new(), head);
         for job in jobs {
-            let entry = self.build_entry(&head, job);
+            let entry = self.build_entry(&head, job)?;
             let cursor = CursorMove {
                 conversation: live.id(),
                 user_id: job.sender,
@@ -287,12 +290,12 @@ impl Sending {
             head = head.after(&entry);
             entries.push(entry);
         }
-        Append { conversation: live.id(), expected_head, entries, head, cursors, members, list_for }
+        Ok(Append { conversation: live.id(), expected_head, entries, head, cursors, members, list_for })
     }
 
-    fn build_entry(&self, head: &Head, job: &Job) -> Entry {
-        let id = self.store.ids().next_after(head.id);
-        Entry {
+    fn build_entry(&self, head: &Head, job: &Job) -> Result<Entry, StoreError> {
+        let id = self.store.ids().next_after(head.id)?;
+        Ok(Entry {
             seq: head.seq.next(),
             id,
             ordinal: head.ordinal + 1,
@@ -304,7 +307,7 @@ impl Sending {
                 reply_to: job.reply_to,
                 forwarded_from: job.forwarded_from,
             }),
-        }
+        })
     }
 
     fn deliver(&self, live: &Live, entries: Vec<wire::LogEntry>) {

@@ -54,6 +54,19 @@ pub trait ConversationStore: Send + Sync {
         client_id: &ClientId,
     ) -> Result<Option<Seq>, StoreError>;
 
+    /// The same for several, in the order asked.
+    async fn sent_as_each(
+        &self,
+        id: ConversationId,
+        sent: &[(UserId, &ClientId)],
+    ) -> Result<Vec<Option<Seq>>, StoreError> {
+        let mut seqs = Vec::with_capacity(sent.len());
+        for (sender, client_id) in sent {
+            seqs.push(self.sent_as(id, *sender, client_id).await?);
+        }
+        Ok(seqs)
+    }
+
     /// The first entry that is not older than `time`; the one after the head if all are.
     async fn seq_at(&self, id: ConversationId, time: Timestamp) -> Result<Seq, StoreError>;
 

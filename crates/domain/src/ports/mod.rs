@@ -45,11 +45,18 @@ pub trait Store:
     UserStore + DeviceStore + BlockStore + ConversationStore + InboxStore + std::fmt::Debug
 {
     /// Ids that no other node and no earlier run of this one has given out. An id after which nothing was written counts
-    /// only while the store is open: it has left no trace.
+    /// only while the store is open: it has left no trace. They are refused as [`StoreError::Unavailable`] while the store
+    /// cannot be sure that no other node gives out the same ones.
     fn ids(&self) -> &IdGenerator;
 
     /// The key with which this installation signs its tokens. The first one ever offered stays, whoever offers another.
     async fn signing_key(&self, offered: [u8; 32]) -> Result<[u8; 32], StoreError>;
+
+    /// How much older than now activity may be that can be read only now: an append takes a moment, and the clocks of
+    /// several nodes are apart.
+    fn activity_lag_ms(&self) -> i64 {
+        60_000
+    }
 
     /// Whether the store can take writes; the reason if it cannot.
     fn health(&self) -> Result<(), StoreError>;

@@ -1,4 +1,5 @@
-use godwit_domain::sync::{SYNC_OVERLAP_MS, SyncToken};
+use godwit_domain::ports::Store;
+use godwit_domain::sync::SyncToken;
 use godwit_protocol::accounts::UpdateMe;
 use godwit_protocol::conversations::UpdateMembership;
 use godwit_protocol::limits::SYNC_PAGE_BYTES_MAX;
@@ -35,7 +36,7 @@ async fn busy_user(stage: &Stage) -> (UserId, Vec<ConversationId>) {
     let ada = stage.user("ada").await;
     let mut conversations = Vec::new();
     for i in 0..7 {
-        stage.clock.advance_ms(SYNC_OVERLAP_MS);
+        stage.clock.advance_ms(stage.store.activity_lag_ms());
         let other = stage.user(&format!("other{i}")).await;
         let conversation = stage.app.inbox.open_direct(other, ada).await.unwrap().conversation.id;
         stage.app.sending.send(other, conversation, text("hi")).await.unwrap();
@@ -86,11 +87,11 @@ async fn a_later_sync_lists_what_changed() {
     let stage = Stage::new();
     let (ada, conversations) = busy_user(&stage).await;
     let (_, token) = sync_all(&stage, ada, None, 50).await;
-    stage.clock.advance_ms(2 * SYNC_OVERLAP_MS);
+    stage.clock.advance_ms(2 * stage.store.activity_lag_ms());
     let (pages, token) = sync_all(&stage, ada, Some(token), 50).await;
     let quiet = listed(&pages);
     assert!(quiet.len() <= 2, "only what is within the overlap: {quiet:?}");
-    stage.clock.advance_ms(2 * SYNC_OVERLAP_MS);
+    stage.clock.advance_ms(2 * stage.store.activity_lag_ms());
     stage.app.sending.send(ada, conversations[2], text("news")).await.unwrap();
     let (pages, token) = sync_all(&stage, ada, Some(token), 50).await;
     assert_eq!(listed(&pages), [conversations[2]]);

@@ -135,7 +135,7 @@ async fn ids_do_not_go_back_though_the_clock_does() {
     for is_closed in [true, false, true, false] {
         let store = site.open();
         for _ in 0..3 {
-            let id = store.ids().next();
+            let id = store.ids().next().unwrap();
             assert!(id > highest, "{id} after {highest}");
             highest = id;
         }

@@ -345,7 +345,7 @@ async fn many_conversations_leave_the_cost_of_a_page_as_it_was() {
     let mut cost_of_few = None;
     for count in [20, 2_000] {
         let opened = s.at_once(count, |_, store| {
-            let (pair, new) = s.new_direct(me, UserId::new(s.ids().next()));
+            let (pair, new) = s.new_direct(me, UserId::new(s.id()));
             async move { store.open_direct(pair, new).await }
         });
         opened.await.unwrap();

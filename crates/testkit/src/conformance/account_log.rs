@@ -21,7 +21,7 @@ pub(super) async fn an_empty_log_has_no_end(s: &Scene) -> Outcome {
 
 pub(super) async fn entries_come_in_the_order_they_were_written(s: &Scene) -> Outcome {
     let user = s.user().await?;
-    let (a, b, c) = (s.ids().next(), s.ids().next(), s.ids().next());
+    let (a, b, c) = (s.id(), s.id(), s.id());
     let mut log = Vec::new();
     for change in [
         AccountChange::ConversationListed(ConversationId::new(c)),
@@ -65,7 +65,7 @@ pub(super) async fn pages_go_through_the_log(s: &Scene) -> Outcome {
 pub(super) async fn a_newer_entry_replaces_the_older_about_the_same_thing(s: &Scene) -> Outcome {
     let user = s.user().await?;
     let (user_id, conversation, device) = {
-        let id = s.ids().next();
+        let id = s.id();
         (UserId::new(id), ConversationId::new(id), DeviceId::new(id))
     };
     let pairs = [
@@ -169,7 +169,7 @@ pub(super) async fn a_log_that_was_cut_says_so(s: &Scene) -> Outcome {
 
 /// A note about something that no other note is about.
 fn note_about_somebody(s: &Scene, user: UserId) -> AccountNote {
-    s.note(user, AccountChange::UserBlocked(UserId::new(s.ids().next())))
+    s.note(user, AccountChange::UserBlocked(UserId::new(s.id())))
 }
 
 /// The newest entries are there, and who has not read up to them is told.

@@ -129,7 +129,7 @@ pub(super) async fn one_of_many_concurrent_rotations_wins(s: &Scene) -> Outcome 
 }
 
 pub(super) async fn what_is_not_there_is_not_rotated(s: &Scene) -> Outcome {
-    let unknown = DeviceId::new(s.ids().next());
+    let unknown = DeviceId::new(s.id());
     assert_eq!(s.store().rotate_session(unknown, 0, s.now(), s.now()).await?, Rotation::NotFound);
     assert_eq!(s.store().device(unknown).await?, None);
     let device = s.new_device(s.user().await?);

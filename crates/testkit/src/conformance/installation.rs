@@ -14,7 +14,7 @@ pub(super) async fn the_store_is_healthy(s: &Scene) -> Outcome {
 pub(super) async fn ids_are_never_given_out_twice(s: &Scene) -> Outcome {
     const IDS: usize = 200;
     let given = s
-        .at_once(CALLERS, |_, store| async move { Ok((0..IDS).map(|_| store.ids().next()).collect::<Vec<_>>()) })
+        .at_once(CALLERS, |_, store| async move { (0..IDS).map(|_| store.ids().next()).collect::<Result<Vec<_>, _>>() })
         .await?;
     for ids in &given {
         assert!(ids.is_sorted_by(|a, b| a < b), "ids rise: {ids:?}");

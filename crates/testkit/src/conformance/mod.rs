@@ -243,7 +243,10 @@ impl Case {
         let outcome = tokio::time::timeout(CASE_TIMEOUT, (self.run)(Scene::new(nodes))).await;
         match outcome {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => panic!("{}: {error}", self.name),
+            Ok(Err(error)) => {
+                let source = std::error::Error::source(&error).map(ToString::to_string);
+                panic!("{}: {error}: {}", self.name, source.unwrap_or_default())
+            }
             Err(_) => panic!("{} did not end in time", self.name),
         }
     }

@@ -21,8 +21,8 @@ use self::ops::{Op, any_ops};
 use self::world::World;
 use crate::factory::{StoreFactory, block_on};
 
-/// Sequences that are tried unless `PROPTEST_CASES` says otherwise.
-const CASES_DEFAULT: u32 = 64;
+/// How many sequences find a fault, as a rule.
+pub const SEQUENCES: u32 = 64;
 /// Enough to find a short sequence, and an end in sight when the store is slow.
 const SHRINK_TIME_MAX_MS: u32 = 60_000;
 
@@ -46,14 +46,14 @@ pub async fn check_against_model(factory: &dyn StoreFactory, ops: &[Op]) -> Resu
     world.compare_everything().await
 }
 
-/// Tries random operations, each sequence with users of its own and the store opened anew. Panics with the shortest
-/// sequence on which the store differs from the model.
-pub fn check_random(factory: &dyn StoreFactory) {
+/// Tries random operations, so many sequences unless `PROPTEST_CASES` says otherwise, each with users of its own and the
+/// store opened anew. Panics with the shortest sequence on which the store differs from the model.
+pub fn check_random(factory: &dyn StoreFactory, sequences: u32) {
     let defaults =
         Config { max_shrink_time: SHRINK_TIME_MAX_MS, failure_persistence: None, ..Config::default() };
     let config = match std::env::var_os("PROPTEST_CASES") {
         Some(_) => defaults,
-        None => Config { cases: CASES_DEFAULT, ..defaults },
+        None => Config { cases: sequences, ..defaults },
     };
     let outcome = TestRunner::new(config).run(&any_ops(), |ops| {
         let checked = block_on(check_against_model(factory, &ops));

@@ -53,7 +53,7 @@ impl World {
         let handles: Vec<_> = (0..CHOICES).map(|_| Handle::from_stored(scene.word())).collect();
         let words = names.iter().map(|name| &**name).chain(handles.iter().map(|handle| &**handle));
         let known = Known {
-            users: (0..USERS).map(|_| UserId::new(scene.ids().next())).collect(),
+            users: (0..USERS).map(|_| UserId::new(scene.id())).collect(),
             subjects: (0..CHOICES).map(|_| Subject::from_stored(scene.word())).collect(),
             prefixes: words.map(|word| SearchPrefix::from_stored(&word[..8])).collect(),
             handles,
@@ -88,11 +88,11 @@ impl World {
 
     /// Goes on with the store opened again, if nothing is different then.
     pub(super) async fn reopened(self, factory: &dyn StoreFactory) -> Result<Self, Difference> {
-        let last_id = self.store.ids().next();
+        let last_id = self.store.ids().next()?;
         // An id is known to have been given out once something was written after it.
         self.store.create_user(self.scene.new_user()).await?;
         let world = Self { store: factory.reopen(self.store).await, ..self };
-        let next_id = world.store.ids().next();
+        let next_id = world.store.ids().next()?;
         if next_id <= last_id {
             let question = "the next id after opening again".to_owned();
             let model = format!("above {last_id}");

@@ -35,5 +35,5 @@ fn all_cases_can_share_one_store() {
 
 #[test]
 fn it_does_what_the_model_does() {
-    replay::check_random(&Model::new());
+    replay::check_random(&Model::new(), replay::SEQUENCES);
 }

@@ -73,14 +73,17 @@ fn each_fault_is_found_by_its_case() {
 #[test]
 fn random_operations_find_faults() {
     for fault in FOUND_BY_REPLAY {
-        assert!(fails(|| replay::check_random(&Mutant(*fault))), "the replay did not find {fault:?}");
+        assert!(
+            fails(|| replay::check_random(&Mutant(*fault), replay::SEQUENCES)),
+            "the replay did not find {fault:?}"
+        );
     }
 }
 
 #[test]
 fn without_a_fault_nothing_is_found() {
     conformance::check_all_at_once(&Mutant(Fault::None));
-    replay::check_random(&Mutant(Fault::None));
+    replay::check_random(&Mutant(Fault::None), replay::SEQUENCES);
 }
 
 fn fails(check: impl FnOnce()) -> bool {

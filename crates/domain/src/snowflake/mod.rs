@@ -1,0 +1,83 @@
+//! Ids that rise.
+
+mod lease;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use godwit_protocol::Timestamp;
+use godwit_protocol::ids::{EPOCH_MS, NODE_BITS, SEQUENCE_BITS};
+
+use crate::ports::{Clock, StoreError};
+
+pub use lease::{Grant, IdsRefused, Lease};
+
+const TIME_SHIFT: u32 = NODE_BITS + SEQUENCE_BITS;
+
+/// Makes Snowflakes that always rise: when the clock goes back, or a millisecond is full, it goes on from the last one.
+#[derive(Debug)]
+pub struct IdGenerator {
+    clock: Arc<dyn Clock>,
+    lease: Arc<Lease>,
+}
+
+impl IdGenerator {
+    /// No id is below this, so that in the API a smaller number is a position and not an id. It is the largest integer
+    /// that JavaScript can count to.
+    pub const MIN: u64 = 1 << 53;
+    /// Nodes are numbered below this.
+    pub const NODES_MAX: u16 = 1 << NODE_BITS;
+
+    /// For a store that no other node uses: it never refuses. `floor` is the last id that was given out before, by an
+    /// earlier run.
+    pub fn new(clock: Arc<dyn Clock>, node: u16, floor: u64) -> Self {
+        Self::leased(clock, Arc::new(Lease::unlimited(node, floor)))
+    }
+
+    /// For a store that many nodes share.
+    pub const fn leased(clock: Arc<dyn Clock>, lease: Arc<Lease>) -> Self {
+        Self { clock, lease }
+    }
+
+    /// Refused only where the right to give out ids is leased, and for a while.
+    pub fn next(&self) -> Result<u64, StoreError> {
+        self.next_after(0)
+    }
+
+    /// An id above `other`, which another node may have made with a clock that is ahead of this one.
+    pub fn next_after(&self, other: u64) -> Result<u64, StoreError> {
+        let from_clock = first_id_at(self.clock.now());
+        let next = |last: u64, node: u64| (from_clock | node).max(successor(last.max(other), node));
+        Ok(self.lease.issue(next)?)
+    }
+
+    /// The highest id given out so far.
+    pub fn last(&self) -> u64 {
+        self.lease.last()
+    }
+}
+
+/// The lowest id of a time, whichever node makes it.
+pub fn first_id_at(time: Timestamp) -> u64 {
+    (time.as_millis().saturating_sub(EPOCH_MS).max(0) as u64) << TIME_SHIFT
+}
+
+/// When an id was made, by the clock of the node that made it.
+pub const fn time_of(id: u64) -> Timestamp {
+    Timestamp::from_millis(EPOCH_MS + (id >> TIME_SHIFT) as i64)
+}
+
+/// The lowest id of a node above another.
+const fn successor(id: u64, node: u64) -> u64 {
+    let millisecond = id >> TIME_SHIFT << TIME_SHIFT;
+    let first_of_node = millisecond | node;
+    let last_of_node = first_of_node | ((1 << SEQUENCE_BITS) - 1);
+    if id < first_of_node {
+        first_of_node
+    } else if id < last_of_node {
+        id + 1
+    } else {
+        first_of_node + (1 << TIME_SHIFT)
+    }
+}
