@@ -12,10 +12,12 @@ export CARGO_NET_RETRY ?= 5
 # A stale Cargo.lock is repaired on a laptop and refused in CI.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup run build test lint fmt deny clean
+CLUSTER := cargo run $(LOCKED) --quiet --package godwit-testkit --bin godwit-cluster --
+
+.PHONY: help setup setup-cluster run build test lint fmt deny dev-cluster dev-cluster-down clean
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  make run ARGS='--listen 127.0.0.1:9000'   passes flags on to 'godwit serve'"
 	@echo "  make test STRICT=1                        a step that cannot run is a failure, not a skip"
@@ -23,13 +25,16 @@ help: ## Print this list
 setup: ## Install what is missing: Rust, a C linker (packages need root, or it prints the command)
 	@scripts/setup.sh
 
+setup-cluster: ## The same, and Java, Maven and Redis for tests on Cassandra
+	@scripts/setup.sh cluster
+
 run: setup ## Build the release binary and start the server on the embedded store
 	@cargo run $(LOCKED) --release --package godwit-server --bin godwit -- serve $(ARGS)
 
 build: setup ## Build the release binary
 	@cargo build $(LOCKED) --release --package godwit-server --bin godwit
 
-test: setup ## Run everything CI runs, and say what ran and how long it took
+test: setup-cluster ## Run everything CI runs, and say what ran and how long it took
 	@scripts/check.sh fmt clippy wasm test deny advisories
 
 lint: setup ## Check formatting and run clippy with warnings denied
@@ -40,6 +45,12 @@ fmt: setup ## Format the code
 
 deny: setup ## Check licences, bans, sources and security advisories of the dependencies
 	@scripts/check.sh deny advisories
+
+dev-cluster: setup-cluster ## Start three nodes of Cassandra and Redis, and leave them running
+	@$(CLUSTER) up --redis
+
+dev-cluster-down: ## Stop them, and remove their data
+	@$(CLUSTER) down
 
 clean: ## Remove everything that was built, downloaded tools included
 	@cargo clean

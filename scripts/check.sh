@@ -7,20 +7,39 @@ cd "$(dirname "$0")/.."
 # A check that cannot run here exits with this and writes the reason into $CHECK_NOTE.
 readonly SKIPPED=77
 
+# What `test` runs while a cluster runs, which is started once for all of them.
+readonly ON_CLUSTER=(tests)
+
 locked=${CI:+--locked}
 failures=0
-table=""
 CHECK_NOTE=$(mktemp)
 export CHECK_NOTE
-trap 'rm -f "$CHECK_NOTE"' EXIT
-trap 'exit 130' INT TERM
 
 main() {
-    for check in "$@"; do
-        run "$check"
-    done
-    printf '\n==> summary\n%s%10s  total\n' "$table" "${SECONDS} s"
+    # Within the cluster this script runs once more, and adds to the table of the first.
+    if [[ -n ${CHECK_TABLE:-} ]]; then
+        trap 'rm -f "$CHECK_NOTE"' EXIT
+        report cassandra "$CHECK_CLUSTER_BEGAN" 0
+        run_each "$@"
+    else
+        CHECK_TABLE=$(mktemp)
+        export CHECK_TABLE
+        trap 'rm -f "$CHECK_NOTE" "$CHECK_TABLE"' EXIT
+        trap 'exit 130' INT TERM
+        run_each "$@"
+        printf '\n==> summary\n%s\n%10s  total\n' "$(<"$CHECK_TABLE")" "${SECONDS} s"
+    fi
     [[ $failures -eq 0 ]]
+}
+
+run_each() {
+    local check
+    for check in "$@"; do
+        case $check in
+        test) run_tests ;;
+        *) run "$check" || true ;;
+        esac
+    done
 }
 
 # shellcheck disable=SC2086  # $locked is one word or none
@@ -28,7 +47,10 @@ start() {
     case $1 in
     fmt) cargo fmt --all -- --check ;;
     clippy) cargo clippy $locked --workspace --all-targets -- -D warnings ;;
-    test) cargo test $locked --workspace --no-fail-fast ;;
+    build) cargo test $locked --workspace --no-run ;;
+    tests) cargo test $locked --workspace --no-fail-fast ;;
+    # Every test that needs the cluster has this in its path.
+    other-tests) cargo test $locked --workspace --no-fail-fast -- --skip cassandra ;;
     wasm) scripts/wasm.sh $locked ;;
     deny) scripts/deny.sh policy ;;
     advisories) scripts/deny.sh advisories ;;
@@ -36,12 +58,42 @@ start() {
     esac
 }
 
+# Builds first: a cluster that waits for the compiler only slows it down.
+run_tests() {
+    local status=0
+    run build || return 0
+    CHECK_CLUSTER_BEGAN=$(date +%s)
+    export CHECK_CLUSTER_BEGAN
+    : >"$CHECK_NOTE"
+    printf '\n==> cassandra\n'
+    "${CARGO_TARGET_DIR:-target}/debug/godwit-cluster" exec --reason "$CHECK_NOTE" -- \
+        scripts/check.sh "${ON_CLUSTER[@]}" || status=$?
+    if [[ -s $CHECK_NOTE ]]; then
+        report cassandra "$CHECK_CLUSTER_BEGAN" "$status"
+        run other-tests || true
+    elif [[ $status -eq 1 ]]; then
+        # The table says which.
+        failures=$((failures + 1))
+    elif [[ $status -ne 0 ]]; then
+        report cassandra "$CHECK_CLUSTER_BEGAN" "$status"
+    fi
+}
+
+# The status is that of the check.
 run() {
-    local began=$SECONDS status=0 word
+    local began status=0
+    began=$(date +%s)
     : >"$CHECK_NOTE"
     printf '\n==> %s\n' "$1"
     start "$1" || status=$?
-    case $status in
+    report "$1" "$began" "$status"
+    return "$status"
+}
+
+# Adds a line to the table: the check, when it began, and its exit status.
+report() {
+    local word note
+    case $3 in
     0) word=ok ;;
     "$SKIPPED") word=SKIPPED ;;
     *) word=FAILED ;;
@@ -49,8 +101,9 @@ run() {
     if [[ $word == FAILED || ($word == SKIPPED && ${STRICT:-} == 1) ]]; then
         failures=$((failures + 1))
     fi
-    [[ $word == ok ]] || printf '==> %s: %s %s\n' "$1" "$word" "$(<"$CHECK_NOTE")"
-    table+=$(printf '%10s  %-10s %-7s %s' "$((SECONDS - began)) s" "$1" "$word" "$(<"$CHECK_NOTE")")$'\n'
+    note=$(head -n 1 "$CHECK_NOTE")
+    [[ $word == ok ]] || printf '==> %s: %s %s\n' "$1" "$word" "$note"
+    printf '%10s  %-14s %-7s %s\n' "$(($(date +%s) - $2)) s" "$1" "$word" "$note" >>"$CHECK_TABLE"
 }
 
 main "$@"

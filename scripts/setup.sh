@@ -1,34 +1,68 @@
 #!/usr/bin/env bash
 # Installs what is missing and is done in a moment when nothing is: distribution packages through apt when run as
 # root (otherwise it prints the command), and the Rust toolchain that rust-toolchain.toml names.
+#
+# `setup.sh cluster` is for tests and the development cluster, which also use Java, Maven and Redis. Without these the
+# tests still run, except those on Cassandra.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 RUSTUP_INIT="${RUSTUP_UPDATE_ROOT:-https://static.rust-lang.org/rustup}/rustup-init.sh"
+readonly JAVA_PACKAGE=openjdk-17-jre-headless
 
 main() {
+    local needed useful=()
+    read -ra needed <<<"$(missing_packages)"
+    [[ ${1:-} != cluster ]] || read -ra useful <<<"$(missing_cluster_packages)"
     install_packages
     install_rustup
     install_toolchain
 }
 
+# Of main: what is needed and what is useful.
 install_packages() {
-    local missing
-    read -ra missing <<<"$(missing_packages)"
+    local missing=("${needed[@]}" "${useful[@]}")
     [[ ${#missing[@]} -eq 0 ]] && return
 
     if ! command -v apt-get >/dev/null; then
-        fail "please install the equivalents of these Debian packages: ${missing[*]}"
+        complain "please install the equivalents of these Debian packages: ${missing[*]}"
     elif [[ $(id -u) -ne 0 ]]; then
-        fail "packages are missing. Please run:
+        complain "packages are missing. Please run:
 
     sudo apt-get update && sudo apt-get install --yes --no-install-recommends ${missing[*]}
 "
+    else
+        install_by_apt
     fi
+}
+
+# Nothing works without what is needed.
+complain() {
+    say "$*"
+    [[ ${#needed[@]} -eq 0 ]] || exit 1
+}
+
+install_by_apt() {
     say "installing ${missing[*]}"
     export DEBIAN_FRONTEND=noninteractive
     apt-get -qq -o Acquire::Retries=3 update
-    apt-get -qq -o Acquire::Retries=3 install --yes --no-install-recommends "${missing[@]}" </dev/null
+    # Newer distributions have a newer Java only.
+    if ! apt-cache show "$JAVA_PACKAGE" >/dev/null 2>&1; then
+        missing=("${missing[@]/#$JAVA_PACKAGE/default-jre-headless}")
+    fi
+    without_services apt-get -qq -o Acquire::Retries=3 install --yes --no-install-recommends "${missing[@]}" </dev/null
+}
+
+# A server's package would start the server; ours is started by whoever needs it, on a port of its own.
+without_services() {
+    local policy=/usr/sbin/policy-rc.d
+    if [[ ! -e $policy ]]; then
+        # shellcheck disable=SC2064  # the name is known now, and not later
+        trap "rm -f $policy" EXIT
+        printf '#!/bin/sh\nexit 101\n' >$policy
+        chmod +x $policy
+    fi
+    "$@"
 }
 
 missing_packages() {
@@ -41,6 +75,14 @@ missing_packages() {
         command -v curl >/dev/null || packages+=(curl)
         [[ -e /etc/ssl/certs/ca-certificates.crt ]] || packages+=(ca-certificates)
     fi
+    echo "${packages[*]}"
+}
+
+missing_cluster_packages() {
+    local packages=()
+    [[ -n ${JAVA_HOME:-} ]] || command -v java >/dev/null || packages+=("$JAVA_PACKAGE")
+    command -v mvn >/dev/null || packages+=(maven)
+    command -v redis-server >/dev/null || packages+=(redis-server)
     echo "${packages[*]}"
 }
 
@@ -78,6 +120,5 @@ install_toolchain() {
 }
 
 say() { printf 'setup: %s\n' "$*" >&2; }
-fail() { say "$*"; exit 1; }
 
-main
+main "$@"

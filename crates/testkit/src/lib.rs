@@ -13,6 +13,7 @@
 //! - [`paging`]: from page to page to the end
 //! - [`reading`]: everything that can be read from a store, as text that can be compared
 //! - [`clock`], [`delivery`]: time and sockets that the test decides
+//! - [`cluster`]: Cassandra and Redis on this machine, started when a test asks; also as the command `godwit-cluster`
 //!
 //! The suite knows stores by `Arc<dyn Store>` alone: no table, no file, no process. A contract that it checks stands on
 //! the trait in `godwit_domain::ports`; where a case and that comment disagree, one of them is wrong.
@@ -32,12 +33,13 @@
 //!
 //! #[test]
 //! fn it_does_what_the_model_does() {
-//!     godwit_testkit::replay::check_random(&MyFactory::new());
+//!     godwit_testkit::replay::check_random(&MyFactory::new(), replay::SEQUENCES);
 //! }
 //! ```
 
 pub mod batch;
 pub mod clock;
+pub mod cluster;
 pub mod conformance;
 pub mod delivery;
 pub mod factory;
@@ -47,7 +49,7 @@ pub mod reading;
 pub mod replay;
 pub mod scene;
 
-pub use clock::TestClock;
+pub use clock::{TestClock, WallClock};
 pub use delivery::RecordingDelivery;
 pub use factory::StoreFactory;
 pub use model::ModelStore;

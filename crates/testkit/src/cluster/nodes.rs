@@ -1,0 +1,273 @@
+//! The nodes of a cluster, as they stand in its state folder:
+//!
+//! ```text
+//! STATE/
+//!   cluster             the net and the number of nodes: "41 3" is 127.0.41.1 to 127.0.41.3
+//!   leash               held open by the owner; absent if the nodes are meant to stay
+//!   gate.lock use.lock  who uses the cluster
+//!   disturbed           somebody has killed or paused a node, and not brought it back yet
+//!   node1/
+//!     command           the program that is started, and its arguments
+//!     cassandra.yaml rackdc.properties logback.xml
+//!     pid out.log       of the last start; the log is locked while the node runs
+//!     data/ tmp/
+//! ```
+//!
+//! Everything is in files, so that any process that knows the folder can use the cluster.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::config::{NodeConfig, Security};
+use super::error::{ClusterError, Doing as _};
+use super::leash::Leash;
+use super::locks::LoneLock;
+use super::net::{Net, Reservation};
+use super::node::{LogMark, Node};
+use super::progress::{Ticker, say};
+use super::software::{self, Software};
+
+/// How many nodes a cluster has: with fewer than three, none can be missed.
+pub const NODES: u8 = 3;
+
+const CLUSTER: &str = "cluster";
+const DISTURBED: &str = "disturbed";
+
+/// How long the nodes must agree before they are believed: a resumed node may be declared down in the same second.
+const AGREEMENT: Duration = Duration::from_millis(1200);
+
+/// What the nodes are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Starts quickly: code is compiled with little optimisation.
+    Test,
+    /// Stays for long, and may be measured.
+    Development,
+}
+
+/// The nodes of a cluster, which may run or not.
+#[derive(Debug, Clone)]
+pub struct Nodes {
+    folder: PathBuf,
+    nodes: Vec<Node>,
+}
+
+/// What a new cluster shall be.
+pub(super) struct Plan<'a> {
+    pub(super) size: u8,
+    pub(super) purpose: Purpose,
+    pub(super) security: Option<Security<'a>>,
+    pub(super) software: Software,
+}
+
+impl Nodes {
+    /// A cluster that was made before, by this process or another.
+    pub fn open(folder: &Path) -> Result<Self, ClusterError> {
+        let not_there = || ClusterError::NotThere { folder: folder.to_owned() };
+        let text = fs::read_to_string(folder.join(CLUSTER)).map_err(|_| not_there())?;
+        let (net, size) = text.trim().split_once(' ').ok_or_else(not_there)?;
+        let (net, size) = (net.parse().map_err(|_| not_there())?, size.parse().map_err(|_| not_there())?);
+        Ok(Self::at(folder, Net(net), size))
+    }
+
+    /// Three nodes that stay when this process ends, on 127.0.0.1 to 127.0.0.3 if these are free. If they are there
+    /// already they are started again with their data.
+    pub fn start_to_stay(folder: &Path) -> Result<Self, ClusterError> {
+        fs::create_dir_all(folder).doing(|| format!("create {}", folder.display()))?;
+        let folder = folder.canonicalize().doing(|| format!("find {}", folder.display()))?;
+        let _lock = LoneLock::acquire(&folder)?;
+        let nodes = match Self::open(&folder) {
+            Ok(nodes) => nodes,
+            Err(_) => {
+                let software = Software::get()?;
+                let plan = Plan { size: NODES, purpose: Purpose::Development, security: None, software };
+                Self::prepare(&folder, Reservation::familiar_or_any()?.net, &plan)?
+            }
+        };
+        if let Err(error) = nodes.start_all() {
+            nodes.stop_all()?;
+            return Err(error);
+        }
+        Ok(nodes)
+    }
+
+    fn at(folder: &Path, net: Net, size: u8) -> Self {
+        let nodes = (1..=size).map(|number| Node::at(folder, net, number)).collect();
+        Self { folder: folder.to_owned(), nodes }
+    }
+
+    /// Writes everything down, and starts nothing.
+    pub(super) fn prepare(folder: &Path, net: Net, plan: &Plan<'_>) -> Result<Self, ClusterError> {
+        let nodes = Self::at(folder, net, plan.size);
+        for node in &nodes.nodes {
+            let config = NodeConfig {
+                folder: &Node::folder(folder, node.number),
+                net,
+                number: node.number,
+                size: plan.size,
+                security: plan.security,
+            };
+            node.prepare(&plan.software.java, &config.arguments(&plan.software.jars, plan.purpose), &config)?;
+        }
+        let path = folder.join(CLUSTER);
+        fs::write(&path, format!("{} {}", net.0, plan.size)).doing(|| format!("write {}", path.display()))?;
+        Ok(nodes)
+    }
+
+    /// All at once, which takes less time than one after the other even on two cores.
+    pub(super) fn start_all(&self) -> Result<(), ClusterError> {
+        let count = self.nodes.len();
+        say(&format!(
+            "starting {count} node(s) of Cassandra {} in {}",
+            software::VERSION,
+            self.folder.display()
+        ));
+        let mut ticker = Ticker::start();
+        self.nodes.iter().try_for_each(Node::launch)?;
+        for node in &self.nodes {
+            node.wait_until_up(|| ticker.tick(|| format!("waiting for node {}", node.number)))?;
+            say(&format!("node {} of {count} up after {} s", node.number, ticker.seconds()));
+        }
+        self.wait_until_all_see_each_other()
+    }
+
+    pub fn contact_points(&self) -> Vec<String> {
+        self.nodes.iter().map(Node::contact_point).collect()
+    }
+
+    /// The addresses alone.
+    pub fn addresses(&self) -> Vec<String> {
+        self.nodes.iter().map(|node| node.address.to_string()).collect()
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Which of them run, and as what; a paused one runs too.
+    pub fn pids(&self) -> Vec<(u8, Option<i32>)> {
+        self.nodes.iter().map(|node| (node.number, node.pid().filter(|_| node.is_running()))).collect()
+    }
+
+    /// Ends them at once, which loses nothing.
+    pub fn stop_all(&self) -> Result<(), ClusterError> {
+        self.nodes.iter().try_for_each(Node::kill)
+    }
+
+    /// Removes the folder with all that is in it. They must not run.
+    pub fn remove(&self) -> Result<(), ClusterError> {
+        fs::remove_dir_all(&self.folder).doing(|| format!("remove {}", self.folder.display()))
+    }
+
+    /// Where a cluster is that stays.
+    pub fn usual_folder() -> Result<PathBuf, ClusterError> {
+        Ok(software::cache_folder()?.join("dev-cluster"))
+    }
+
+    pub(super) fn node(&self, number: u8) -> &Node {
+        let found = self.nodes.iter().find(|node| node.number == number);
+        found.unwrap_or_else(|| panic!("there are nodes 1 to {}, and no node {number}", self.nodes.len()))
+    }
+
+    /// Starts one, and waits until it is up and those that run see each other so.
+    pub(super) fn start(&self, number: u8) -> Result<(), ClusterError> {
+        let node = self.node(number);
+        if node.is_running() {
+            return Ok(());
+        }
+        let peers: Vec<(&Node, LogMark)> = self.peers(node).map(|peer| (peer, peer.log_mark())).collect();
+        node.launch()?;
+        node.wait_until_up(|| ())?;
+        for (peer, mark) in peers {
+            peer.wait_until_it_sees(node, true, mark)?;
+            node.wait_until_it_sees(peer, true, LogMark::default())?;
+        }
+        Ok(())
+    }
+
+    /// Waits until all others that run count it as down.
+    pub(super) fn wait_until_down(&self, number: u8) -> Result<(), ClusterError> {
+        let node = self.node(number);
+        self.peers(node).try_for_each(|peer| peer.wait_until_it_sees(node, false, LogMark::default()))
+    }
+
+    fn peers(&self, node: &Node) -> impl Iterator<Item = &Node> {
+        let number = node.number;
+        self.nodes.iter().filter(move |peer| peer.number != number && peer.is_running())
+    }
+
+    /// Whether a test can have them as they are.
+    pub(super) fn are_well(&self) -> bool {
+        !self.folder.join(DISTURBED).exists() && self.nodes.iter().all(Node::is_running)
+    }
+
+    /// Noted before a node is killed or paused, so that others bring it back if this process does not come to it.
+    pub(super) fn note_disturbance(&self) -> Result<(), ClusterError> {
+        let path = self.folder.join(DISTURBED);
+        fs::write(&path, "").doing(|| format!("write {}", path.display()))
+    }
+
+    /// All running, none paused, and all of one mind about it.
+    pub(super) fn repair(&self) -> Result<(), ClusterError> {
+        self.nodes.iter().try_for_each(Node::resume)?;
+        for node in self.nodes.iter().filter(|node| !node.is_running()) {
+            self.start(node.number)?;
+        }
+        self.wait_until_all_see_each_other()?;
+        let path = self.folder.join(DISTURBED);
+        if path.exists() {
+            fs::remove_file(&path).doing(|| format!("remove {}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    fn wait_until_all_see_each_other(&self) -> Result<(), ClusterError> {
+        loop {
+            for node in &self.nodes {
+                for peer in self.nodes.iter().filter(|peer| peer.number != node.number) {
+                    node.wait_until_it_sees(peer, true, LogMark::default())?;
+                }
+            }
+            if self.nodes.len() == 1 {
+                return Ok(());
+            }
+            std::thread::sleep(AGREEMENT);
+            if self.agree() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn agree(&self) -> bool {
+        let pairs = self.nodes.iter().flat_map(|node| self.nodes.iter().map(move |peer| (node, peer)));
+        pairs
+            .filter(|(node, peer)| node.number != peer.number)
+            .all(|(node, peer)| node.sees(peer) == Some(true))
+    }
+}
+
+/// A cluster that ends when this is dropped, or with this process.
+#[derive(Debug)]
+pub struct Owned {
+    nodes: Nodes,
+    _leash: Leash,
+    _reservation: Reservation,
+}
+
+impl Owned {
+    /// Three nodes for tests.
+    pub fn start() -> Result<Self, ClusterError> {
+        let software = Software::get()?;
+        let leash = Leash::on_new_folder("godwit-cluster-")?;
+        let reservation = Reservation::any()?;
+        let plan = Plan { size: NODES, purpose: Purpose::Test, security: None, software };
+        let nodes = Nodes::prepare(leash.folder(), reservation.net, &plan)?;
+        nodes.start_all()?;
+        Ok(Self { nodes, _leash: leash, _reservation: reservation })
+    }
+
+    pub fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+}

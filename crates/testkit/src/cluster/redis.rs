@@ -1,0 +1,118 @@
+//! Redis on a free port, with a folder of its own, and nothing kept on the disk.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use super::error::{ClusterError, Doing as _};
+use super::leash::Leash;
+use super::process::Process;
+use super::tools;
+
+const FAMILIAR_PORT: u16 = 6379;
+const START_WAIT_MAX: Duration = Duration::from_secs(20);
+const ADDRESS: Ipv4Addr = Ipv4Addr::LOCALHOST;
+const PORT: &str = "port";
+const FOLDER: &str = "redis";
+
+/// A Redis of one test. It ends when this is dropped, or with this process.
+#[derive(Debug)]
+pub struct Redis {
+    server: RedisServer,
+    _leash: Leash,
+}
+
+impl Redis {
+    pub fn start() -> Result<Self, ClusterError> {
+        let leash = Leash::on_new_folder("godwit-redis-")?;
+        let server = RedisServer::start(leash.folder(), free_port()?)?;
+        Ok(Self { server, _leash: leash })
+    }
+
+    /// As clients are told: `redis://127.0.0.1:41234/`.
+    pub fn url(&self) -> String {
+        self.server.url()
+    }
+
+    /// Ends it at once; what it held is gone.
+    pub fn kill(&self) -> Result<(), ClusterError> {
+        self.server.stop()
+    }
+
+    /// Starts it again where it was, empty.
+    pub fn start_again(&self) -> Result<(), ClusterError> {
+        self.server.launch()
+    }
+
+    /// Its connections stay open, and nothing answers.
+    pub fn pause(&self) -> Result<(), ClusterError> {
+        self.server.process.signal(Signal::STOP)
+    }
+
+    pub fn resume(&self) -> Result<(), ClusterError> {
+        self.server.process.signal(Signal::CONT)
+    }
+}
+
+/// Redis in the state folder of a cluster.
+#[derive(Debug)]
+pub struct RedisServer {
+    process: Process,
+    folder: PathBuf,
+    port: u16,
+}
+
+impl RedisServer {
+    /// One that stays when this process ends, on the port where people look for it if that is free.
+    pub fn start_to_stay(state_folder: &Path) -> Result<Self, ClusterError> {
+        let familiar = TcpListener::bind((ADDRESS, FAMILIAR_PORT)).is_ok();
+        let port = if familiar { FAMILIAR_PORT } else { free_port()? };
+        Self::start(state_folder, port)
+    }
+
+    /// The one that was started in this folder, if it runs.
+    pub fn running(state_folder: &Path) -> Option<Self> {
+        let folder = state_folder.join(FOLDER);
+        let port = std::fs::read_to_string(folder.join(PORT)).ok()?.parse().ok()?;
+        Some(Self::at(state_folder, port)).filter(|server| server.process.is_running())
+    }
+
+    fn at(state_folder: &Path, port: u16) -> Self {
+        let folder = state_folder.join(FOLDER);
+        let process = Process::new("Redis".to_owned(), folder.clone(), state_folder);
+        Self { process, folder, port }
+    }
+
+    fn start(state_folder: &Path, port: u16) -> Result<Self, ClusterError> {
+        let server = Self::at(state_folder, port);
+        let folder = &server.folder;
+        std::fs::create_dir_all(folder).doing(|| format!("create {}", folder.display()))?;
+        std::fs::write(folder.join(PORT), port.to_string()).doing(|| "note the port of Redis".to_owned())?;
+        server.launch()?;
+        Ok(server)
+    }
+
+    fn launch(&self) -> Result<(), ClusterError> {
+        let port = self.port.to_string();
+        let address = ADDRESS.to_string();
+        let arguments =
+            ["--port", &port, "--bind", &address, "--save", "", "--appendonly", "no"].map(str::to_owned);
+        self.process.start(&tools::redis_server()?, &arguments)?;
+        self.process.wait_for("up", START_WAIT_MAX, |log| log.contains("Ready to accept connections"))
+    }
+
+    pub fn url(&self) -> String {
+        format!("redis://{ADDRESS}:{}/", self.port)
+    }
+
+    pub fn stop(&self) -> Result<(), ClusterError> {
+        self.process.kill()
+    }
+}
+
+fn free_port() -> Result<u16, ClusterError> {
+    let port = TcpListener::bind((ADDRESS, 0)).and_then(|listener| listener.local_addr());
+    Ok(port.doing(|| "find a free port".to_owned())?.port())
+}

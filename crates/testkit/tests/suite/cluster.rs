@@ -1,0 +1,133 @@
+//! The local cluster itself. The module has another name than its file: what needs Cassandra has `cassandra` in its
+//! path, so that it can be skipped where there is none.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use godwit_testkit::cluster::{CLUSTER_VARIABLE, Cluster, NODES, Redis};
+
+const ANSWER_WAIT_MAX: Duration = Duration::from_secs(10);
+const SILENCE: Duration = Duration::from_secs(1);
+
+#[test]
+fn three_nodes_answer_and_can_be_shared() {
+    let first = Cluster::shared().unwrap();
+    let second = Cluster::shared().unwrap();
+    let points = first.contact_points();
+    assert_eq!(points, second.contact_points());
+    assert_eq!(points.len(), usize::from(NODES));
+    for point in &points {
+        assert!(answers(point, ANSWER_WAIT_MAX), "{point} does not answer");
+    }
+}
+
+#[test]
+fn a_killed_node_is_gone_and_comes_back() {
+    let cluster = Cluster::alone().unwrap();
+    let points = cluster.contact_points();
+    cluster.kill(2).unwrap();
+    assert!(!answers(&points[1], SILENCE));
+    assert!(answers(&points[0], ANSWER_WAIT_MAX) && answers(&points[2], ANSWER_WAIT_MAX));
+    cluster.start(2).unwrap();
+    assert!(answers(&points[1], ANSWER_WAIT_MAX));
+}
+
+#[test]
+fn what_was_killed_and_paused_is_back_for_the_next() {
+    let cluster = Cluster::alone().unwrap();
+    let disturbed = cluster.state_folder().join("disturbed");
+    cluster.kill(3).unwrap();
+    cluster.pause(1).unwrap();
+    assert!(disturbed.exists());
+    drop(cluster);
+    assert!(!disturbed.exists(), "left to the next to repair");
+    for point in Cluster::shared().unwrap().contact_points() {
+        assert!(answers(&point, ANSWER_WAIT_MAX), "{point} does not answer");
+    }
+}
+
+#[test]
+fn a_paused_node_is_silent_and_soon_counts_as_down() {
+    let cluster = Cluster::alone().unwrap();
+    let points = cluster.contact_points();
+    let paused = Instant::now();
+    cluster.pause(3).unwrap();
+    assert!(!answers(&points[2], SILENCE));
+    cluster.wait_until_down(3).unwrap();
+    assert!(paused.elapsed() < Duration::from_secs(20), "noticed after {:?}", paused.elapsed());
+    cluster.resume(3).unwrap();
+    assert!(answers(&points[2], ANSWER_WAIT_MAX));
+}
+
+#[test]
+fn a_test_that_dies_leaves_a_cluster_that_the_next_can_use() {
+    let folder = Cluster::alone().unwrap().state_folder().to_owned();
+    let died = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "cassandra_cluster::dying", "--ignored"])
+        .env(CLUSTER_VARIABLE, folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(!died.success());
+    for point in Cluster::shared().unwrap().contact_points() {
+        assert!(answers(&point, ANSWER_WAIT_MAX), "{point} does not answer");
+    }
+}
+
+#[test]
+#[ignore = "run by the test above, as another process"]
+fn dying() {
+    if std::env::var_os(CLUSTER_VARIABLE).is_some() {
+        let cluster = Cluster::alone().unwrap();
+        cluster.pause(2).unwrap();
+        std::process::abort();
+    }
+}
+
+#[test]
+fn the_secured_node_speaks_tls_only() {
+    let node = Cluster::secured().unwrap();
+    assert!(!answers(&node.contact_point(), SILENCE), "it answered without TLS");
+    let certificate = std::fs::read_to_string(node.ca_certificate()).unwrap();
+    assert!(certificate.starts_with("-----BEGIN CERTIFICATE-----"));
+}
+
+#[test]
+fn redis_answers_until_it_is_dropped() {
+    let redis = Redis::start().unwrap();
+    let address = redis.url().replace("redis://", "").replace('/', "");
+    assert_eq!(ping(&address).as_deref(), Some("+PONG\r\n"));
+    redis.kill().unwrap();
+    assert_eq!(ping(&address), None);
+    redis.start_again().unwrap();
+    assert!(ping(&address).is_some());
+    drop(redis);
+    assert_eq!(ping(&address), None);
+}
+
+/// Whether a node answers to the first question of every client: which options it has.
+fn answers(point: &str, longest: Duration) -> bool {
+    const OPTIONS: [u8; 9] = [4, 0, 0, 0, 5, 0, 0, 0, 0];
+    const SUPPORTED: u8 = 6;
+    let ask = || -> std::io::Result<u8> {
+        let mut socket = TcpStream::connect(point)?;
+        socket.set_read_timeout(Some(longest))?;
+        socket.write_all(&OPTIONS)?;
+        let mut header = [0; 9];
+        socket.read_exact(&mut header)?;
+        Ok(header[4])
+    };
+    ask().is_ok_and(|operation| operation == SUPPORTED)
+}
+
+fn ping(address: &str) -> Option<String> {
+    let mut socket = TcpStream::connect(address).ok()?;
+    socket.set_read_timeout(Some(ANSWER_WAIT_MAX)).ok()?;
+    socket.write_all(b"PING\r\n").ok()?;
+    let mut answer = [0; 7];
+    socket.read_exact(&mut answer).ok()?;
+    Some(String::from_utf8_lossy(&answer).into_owned())
+}
