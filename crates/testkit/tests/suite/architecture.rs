@@ -16,7 +16,8 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("crypto", &["protocol"]),
     ("server", &["store-embedded", "store-cassandra", "delivery", "domain", "protocol"]),
     ("client", &["protocol"]),
-    ("bench", &["client", "protocol"]),
+    // It measures the stores by themselves too.
+    ("bench", &["store-embedded", "store-cassandra", "client", "domain", "protocol"]),
     ("testkit", &["store-embedded", "store-cassandra", "delivery", "domain", "protocol", "client"]),
 ];
 

@@ -1,0 +1,87 @@
+//! On a real cluster. Every test has users of its own.
+
+mod log;
+mod memberships;
+mod names;
+mod people;
+mod writing;
+
+use std::sync::Arc;
+
+use godwit_domain::model::{AccountChange, AccountNote, DisplayName, Handle, User};
+use godwit_domain::ports::CreateUser;
+use godwit_protocol::{Timestamp, UserId};
+use godwit_testkit::cluster::{Cluster, Shared};
+use tokio::sync::OnceCell;
+
+use super::super::Accounts;
+use crate::cql::Cql;
+use crate::options::Options;
+use crate::schema;
+use crate::values::int;
+
+const NOON: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+/// A process on the cluster.
+struct Node {
+    accounts: Arc<Accounts>,
+    cql: Arc<Cql>,
+    _cluster: Shared,
+}
+
+impl Node {
+    async fn new() -> Self {
+        static KEYSPACE: OnceCell<String> = OnceCell::const_new();
+        let cluster = Cluster::shared().unwrap();
+        let keyspace = KEYSPACE
+            .get_or_init(|| async {
+                let name = format!("accounts_{:08x}", rand::random::<u32>());
+                schema::create(&Options::new(cluster.contact_points(), &name)).await.unwrap();
+                name
+            })
+            .await;
+        let options = Options::new(cluster.contact_points(), keyspace);
+        let cql = Arc::new(Cql::new(schema::prepare(&options).await.unwrap(), &options));
+        Self { accounts: Arc::new(Accounts::new(cql.clone()).await.unwrap()), cql, _cluster: cluster }
+    }
+
+    async fn create(&self, user: &User) -> CreateUser {
+        self.accounts.create_user(user.clone()).await.unwrap()
+    }
+
+    /// A stored user.
+    async fn user(&self) -> User {
+        let user = new_user();
+        assert_eq!(self.create(&user).await, CreateUser::Created);
+        user
+    }
+
+    async fn revision(&self, user: UserId) -> i64 {
+        let read = "SELECT revision FROM accounts WHERE user_id = ? LIMIT 1";
+        let read = self.cql.prepare_serial_read(read).await.unwrap();
+        let row: Option<(i64,)> = self.cql.serial_row("test", &read, (int(user.get()),)).await.unwrap();
+        row.map_or(0, |(revision,)| revision)
+    }
+}
+
+fn new_id() -> UserId {
+    UserId::new(rand::random::<u64>() >> 1)
+}
+
+fn word() -> String {
+    (0..16).map(|_| rand::random_range('a'..='z')).collect()
+}
+
+/// A user who is not stored yet.
+fn new_user() -> User {
+    User::new(new_id(), Handle::from_stored(word()), NOON)
+}
+
+fn note(user_id: UserId, change: AccountChange) -> AccountNote {
+    AccountNote { user_id, at: NOON, change }
+}
+
+/// A note about something that no other note is about.
+fn some_note(user: UserId) -> AccountNote {
+    note(user, AccountChange::UserBlocked(new_id()))
+}

@@ -1,0 +1,144 @@
+//! Listing, settings and places.
+
+use std::sync::Mutex;
+
+use futures_util::future::BoxFuture;
+use godwit_domain::model::{Settings, SettingsChange};
+use godwit_domain::ports::StoreError;
+use godwit_protocol::ConversationId;
+
+use super::super::super::{Membership, PlaceChange, Section};
+use super::*;
+use crate::cql::unavailable;
+
+fn new_conversation() -> ConversationId {
+    ConversationId::new(rand::random::<u64>() >> 1)
+}
+
+/// The revisions with which it was called.
+#[derive(Debug, Default, Clone)]
+struct Calls(Arc<Mutex<Vec<u64>>>);
+
+impl Calls {
+    fn hook(&self) -> impl Fn(u64) -> BoxFuture<'static, Result<(), StoreError>> + Send + 'static {
+        let calls = self.0.clone();
+        move |revision| {
+            calls.lock().unwrap().push(revision);
+            Box::pin(async { Ok(()) })
+        }
+    }
+
+    fn seen(&self) -> Vec<u64> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+async fn membership(node: &Node, user: UserId, conversation: ConversationId) -> Option<Membership> {
+    node.accounts.memberships(user, &[conversation]).await.unwrap().get(&conversation).copied()
+}
+
+async fn pin(node: &Node, user: UserId, conversation: ConversationId, calls: &Calls) -> Settings {
+    let change = SettingsChange { pinned: Some(true), ..SettingsChange::default() };
+    let note = note(user, AccountChange::SettingsChanged(conversation));
+    node.accounts.change_settings(user, conversation, change, note, calls.hook()).await.unwrap().0
+}
+
+#[tokio::test]
+async fn a_conversation_is_listed_once_and_the_revision_is_told_before() {
+    let node = Node::new().await;
+    let (user, conversation, calls) = (new_id(), new_conversation(), Calls::default());
+    assert_eq!(membership(&node, user, conversation).await, None);
+    let entry = node.accounts.list(user, conversation, NOON, calls.hook()).await.unwrap().unwrap();
+    assert_eq!(entry.change, AccountChange::ConversationListed(conversation));
+    let listed = membership(&node, user, conversation).await.unwrap();
+    assert!(listed.listed);
+    assert_eq!(calls.seen(), [listed.revision]);
+
+    assert_eq!(node.accounts.list(user, conversation, NOON, calls.hook()).await.unwrap(), None);
+    assert_eq!(calls.seen().len(), 1, "nothing is written, so nothing is told");
+
+    assert!(pin(&node, user, conversation, &calls).await.pinned);
+    let pinned = membership(&node, user, conversation).await.unwrap();
+    assert_eq!(calls.seen(), [listed.revision, pinned.revision]);
+    assert!(pinned.listed && pinned.settings.pinned && pinned.revision > listed.revision);
+}
+
+#[tokio::test]
+async fn every_attempt_is_told() {
+    let (node, other) = (Node::new().await, Node::new().await);
+    let (user, conversation, calls) = (new_id(), new_conversation(), Calls::default());
+    let (called, disturbing) = (calls.hook(), other.accounts.clone());
+    let before = move |revision| {
+        let (called, disturbing) = (called(revision), disturbing.clone());
+        async move {
+            called.await?;
+            // The first attempts fail: somebody else is faster.
+            if revision < 3 {
+                disturbing.note(user, vec![some_note(user)]).await?;
+            }
+            Ok(())
+        }
+    };
+    node.accounts.list(user, conversation, NOON, before).await.unwrap().unwrap();
+    assert_eq!(calls.seen(), [1, 2, 3]);
+    assert_eq!(membership(&node, user, conversation).await.unwrap().revision, 3);
+}
+
+#[tokio::test]
+async fn what_could_not_be_told_is_not_written() {
+    let node = Node::new().await;
+    let (user, conversation) = (new_id(), new_conversation());
+    let failing = |_| async { Err(unavailable("test", "no")) };
+    let outcome = node.accounts.list(user, conversation, NOON, failing).await;
+    assert!(matches!(outcome, Err(StoreError::Unavailable { .. })), "{outcome:?}");
+    assert_eq!(membership(&node, user, conversation).await, None);
+    assert_eq!(node.accounts.account_head(user).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_conversation_is_placed_if_nothing_has_changed() {
+    let node = Node::new().await;
+    let (user, calls) = (new_id(), Calls::default());
+    let (still, changed, unknown) = (new_conversation(), new_conversation(), new_conversation());
+    for conversation in [still, changed] {
+        node.accounts.list(user, conversation, NOON, calls.hook()).await.unwrap();
+    }
+    let seen = node.accounts.memberships(user, &[still, changed, unknown]).await.unwrap();
+    pin(&node, user, changed, &calls).await;
+    let place = |conversation| PlaceChange {
+        conversation,
+        seen: seen.get(&conversation).copied().unwrap_or_default(),
+        section: Section::of(Settings::default()),
+        at: NOON,
+    };
+    let head = node.accounts.account_head(user).await.unwrap();
+    let changes = vec![place(still), place(changed), place(unknown)];
+    let (revision, placed) = node.accounts.place(user, changes).await.unwrap();
+    assert_eq!(placed.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, true]);
+    assert_eq!(revision, node.revision(user).await.cast_unsigned());
+
+    let now = node.accounts.memberships(user, &[still, changed, unknown]).await.unwrap();
+    assert_eq!(now[&still], Membership { place: placed[0], ..seen[&still] });
+    assert_eq!(now[&still].place.map(|place| place.version), Some(revision));
+    assert_eq!(now[&changed].place, None);
+    assert!(!now[&unknown].listed && now[&unknown].place.is_some());
+    assert_eq!(node.accounts.account_head(user).await.unwrap(), head, "a place is not noted");
+    // It is not what was seen any more.
+    assert_eq!(node.accounts.place(user, vec![place(still)]).await.unwrap().1, [None]);
+}
+
+#[tokio::test]
+async fn many_memberships_are_read_at_once() {
+    let node = Node::new().await;
+    let user = new_id();
+    let conversations: Vec<ConversationId> = (0..250).map(|_| new_conversation()).collect();
+    let place = |conversation: &ConversationId| PlaceChange {
+        conversation: *conversation,
+        seen: Membership::default(),
+        section: Section::of(Settings::default()),
+        at: NOON,
+    };
+    node.accounts.place(user, conversations.iter().map(place).collect()).await.unwrap();
+    assert_eq!(node.accounts.memberships(user, &conversations).await.unwrap().len(), 250);
+    assert!(node.accounts.memberships(user, &[]).await.unwrap().is_empty());
+}

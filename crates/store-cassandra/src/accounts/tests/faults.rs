@@ -1,0 +1,56 @@
+//! What can happen to a compare-and-set on its way.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::oneshot;
+
+use crate::cql::{Outcome, unavailable};
+
+/// The next ones that are sent suffer these.
+#[derive(Debug, Default)]
+pub(in crate::accounts) struct Faults {
+    expected: Mutex<VecDeque<Fault>>,
+    /// Those whose requests have been sent, or lost.
+    struck: AtomicUsize,
+}
+
+#[derive(Debug)]
+pub(super) enum Fault {
+    RequestLost,
+    AnswerLost,
+    /// The sender notices only when it is told.
+    RequestLostUntil(oneshot::Receiver<()>),
+    AnswerLostUntil(oneshot::Receiver<()>),
+    /// One that was taken for lost comes just before.
+    OldRequestArrives,
+}
+
+impl Faults {
+    pub(super) fn expect(&self, faults: impl IntoIterator<Item = Fault>) {
+        self.expected.lock().unwrap().extend(faults);
+    }
+
+    pub(super) fn have_struck(&self) -> bool {
+        self.struck.load(Ordering::Acquire) > 0
+    }
+
+    pub(in crate::accounts) async fn strike<F: Future<Output = Outcome>>(&self, send: impl Fn() -> F) -> Outcome {
+        let fault = self.expected.lock().unwrap().pop_front();
+        match &fault {
+            None => return send().await,
+            Some(Fault::OldRequestArrives) => {
+                drop(send().await);
+                return send().await;
+            }
+            Some(Fault::RequestLost | Fault::RequestLostUntil(_)) => {}
+            Some(Fault::AnswerLost | Fault::AnswerLostUntil(_)) => drop(send().await),
+        }
+        self.struck.fetch_add(1, Ordering::Release);
+        if let Some(Fault::RequestLostUntil(noticed) | Fault::AnswerLostUntil(noticed)) = fault {
+            noticed.await.unwrap();
+        }
+        Outcome::Unknown(unavailable("test", "lost"))
+    }
+}

@@ -1,0 +1,110 @@
+//! Rows of earlier versions are read for good: a test fails when what is written, or what can be read, changes.
+
+use std::fmt::Debug;
+
+use godwit_domain::model::{
+    AccountChange, AccountEntry, Avatar, Device, DeviceName, DisplayName, Handle, Phone, Session, Settings,
+    Subject, User,
+};
+use godwit_protocol::sync::GoneReason;
+use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
+
+use super::super::rows::{DeviceBody, EntryBody, MembershipBody, ProfileBody};
+use super::super::txn::{decode, encode};
+use super::super::{Membership, Place, Section, rows::Key};
+use super::memory::USER;
+
+const NOON: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+fn read<R: serde::de::DeserializeOwned>(body: &str) -> R {
+    decode(USER, Key::PROFILE, body).unwrap()
+}
+
+fn check<T: PartialEq + Debug>(value: &T, written: &str, body: &str, read: &T) {
+    assert_eq!(written, body);
+    assert_eq!(read, value);
+}
+
+#[test]
+fn profiles() {
+    let plain = User::new(USER, Handle::from_stored("ada"), NOON);
+    let full = User {
+        display_name: DisplayName::from_stored("Ada \"L\""),
+        avatar: Some(Avatar::from_stored("https://example.org/a")),
+        phone: Some(Phone::from_stored("+34600111222")),
+        subject: Some(Subject::from_stored("s-1")),
+        password_hash: Some("$argon2id$".to_owned()),
+        presence_visible: false,
+        last_seen_at: Some(NOON.plus_millis(1)),
+        disabled_at: Some(NOON.plus_millis(2)),
+        ..plain.clone()
+    };
+    for (user, body) in [
+        (plain, r#"{"handle":"ada","name":"ada","visible":true,"created":"2027-01-15T08:00:00.000Z"}"#),
+        (
+            full,
+            r#"{"handle":"ada","name":"Ada \"L\"","avatar":"https://example.org/a","phone":"+34600111222","subject":"s-1","password":"$argon2id$","visible":false,"seen":"2027-01-15T08:00:00.001Z","disabled":"2027-01-15T08:00:00.002Z","created":"2027-01-15T08:00:00.000Z"}"#,
+        ),
+    ] {
+        check(&user, &encode(&ProfileBody::from(&user)), body, &read::<ProfileBody>(body).into_user(USER));
+    }
+}
+
+#[test]
+fn devices() {
+    let id = DeviceId::new(3);
+    let device = |session| Device {
+        id,
+        user_id: USER,
+        name: DeviceName::from_stored("laptop"),
+        created_at: NOON,
+        last_active_at: NOON.plus_millis(5),
+        session,
+    };
+    let begin =
+        r#"{"name":"laptop","created":"2027-01-15T08:00:00.000Z","active":"2027-01-15T08:00:00.005Z","session":"#;
+    for (session, of_session) in [
+        (
+            Session::Own { generation: 4, refresh_expires_at: NOON },
+            r#"{"own":{"generation":4,"expires":"2027-01-15T08:00:00.000Z"}}}"#,
+        ),
+        (
+            Session::Application { key: "phone".into(), tokens_after: None, revoked_at: Some(NOON) },
+            r#"{"application":{"key":"phone","revoked":"2027-01-15T08:00:00.000Z"}}}"#,
+        ),
+    ] {
+        let (device, body) = (device(session), format!("{begin}{of_session}"));
+        let read = read::<DeviceBody>(&body).into_device(id, USER);
+        check(&device, &encode(&DeviceBody::from(&device)), &body, &read);
+    }
+}
+
+#[test]
+fn memberships() {
+    let settings = Settings { pinned: true, archived: true, muted_until: Some(NOON) };
+    let place = Some(Place { section: Section::of(settings), at: NOON, version: 8 });
+    let membership = Membership { listed: true, settings, place, revision: 9 };
+    let body = r#"{"revision":9,"listed":true,"pinned":true,"archived":true,"muted":"2027-01-15T08:00:00.000Z","place":{"section":3,"at":1800000000000,"version":8}}"#;
+    check(&membership, &encode(&MembershipBody::from(&membership)), body, &read::<MembershipBody>(body).into());
+}
+
+#[test]
+fn entries() {
+    let (conversation, user, device) = (ConversationId::new(1), UserId::new(2), DeviceId::new(3));
+    for (change, of_change) in [
+        (AccountChange::ConversationListed(conversation), r#"{"listed":"1"}"#),
+        (AccountChange::ConversationGone(conversation, GoneReason::Deleted), r#"{"deleted":"1"}"#),
+        (AccountChange::ConversationGone(conversation, GoneReason::Removed), r#"{"removed":"1"}"#),
+        (AccountChange::SettingsChanged(conversation), r#"{"settings":"1"}"#),
+        (AccountChange::ReadMoved(conversation), r#"{"read":"1"}"#),
+        (AccountChange::UserBlocked(user), r#"{"blocked":"2"}"#),
+        (AccountChange::UserUnblocked(user), r#"{"unblocked":"2"}"#),
+        (AccountChange::ProfileUpdated, r#""profile""#),
+        (AccountChange::DeviceAdded(device), r#"{"device_added":"3"}"#),
+        (AccountChange::DeviceRemoved(device), r#"{"device_removed":"3"}"#),
+    ] {
+        let entry = AccountEntry { seq: 5, at: NOON, change };
+        let body = format!(r#"{{"s":5,"t":1800000000000,"c":{of_change}}}"#);
+        check(&entry, &encode(&EntryBody::from(&entry)), &body, &(&read::<EntryBody>(&body)).into());
+    }
+}

@@ -1,0 +1,64 @@
+//! The account log against a simple one.
+
+use godwit_domain::model::{AccountChange, AccountEntry, AccountNote};
+use godwit_protocol::limits::ACCOUNT_LOG_ENTRIES_MAX;
+use godwit_protocol::{ConversationId, Timestamp, UserId};
+
+use super::super::log;
+use super::super::rows::{CHUNK, CHUNK_SEQS, EntryBody};
+use super::memory::{MemoryAccount, USER};
+
+fn note(change: AccountChange) -> AccountNote {
+    AccountNote { user_id: USER, at: Timestamp::from_millis(1_800_000_000_000), change }
+}
+
+fn write(account: &mut MemoryAccount, change: AccountChange) -> AccountEntry {
+    account.write(|txn| log::write(txn, &note(change))).unwrap()
+}
+
+fn stored(account: &MemoryAccount) -> Vec<AccountEntry> {
+    let chunks = account.rows.iter().filter(|(key, _)| key.kind == CHUNK);
+    let entries = chunks.flat_map(|(_, body)| serde_json::from_str::<Vec<EntryBody>>(body).unwrap());
+    entries.map(|entry| AccountEntry::from(&entry)).collect()
+}
+
+#[test]
+fn it_keeps_the_newest_entry_about_each_thing_and_the_newest_of_all() {
+    let mut account = MemoryAccount::default();
+    let mut expected: Vec<AccountEntry> = Vec::new();
+    let mut floor = 0;
+    for number in 3..ACCOUNT_LOG_ENTRIES_MAX as u64 * 3 / 2 {
+        let change = match number % 8 {
+            0 => AccountChange::ProfileUpdated,
+            // Again and again about things that were written long ago, or have been dropped.
+            1 => AccountChange::UserBlocked(UserId::new(number / 3)),
+            _ => AccountChange::UserBlocked(UserId::new(number)),
+        };
+        let entry = write(&mut account, change);
+        expected.retain(|older| older.change.subject() != change.subject());
+        expected.push(entry);
+        if expected.len() > ACCOUNT_LOG_ENTRIES_MAX {
+            floor = expected.remove(0).seq;
+        }
+    }
+    assert!(floor > 0, "the test is about a log that is full");
+    assert!(stored(&account) == expected);
+    assert_eq!((account.head.log_count, account.head.log_floor), (ACCOUNT_LOG_ENTRIES_MAX as u64, floor));
+    let pointers = account.rows.keys().filter(|key| key.kind > CHUNK).count();
+    assert_eq!(pointers, ACCOUNT_LOG_ENTRIES_MAX, "nothing is left of what was dropped");
+}
+
+#[test]
+fn entries_that_replace_each_other_leave_no_rows_behind() {
+    let mut account = MemoryAccount::default();
+    let conversation = |id| AccountChange::ReadMoved(ConversationId::new(id));
+    let removed = (0..1_000).filter(|number| {
+        let before = account.rows.len();
+        write(&mut account, conversation(1 + number % 3));
+        account.rows.len() < before
+    });
+    assert!(removed.count() as u64 <= 1_000 / CHUNK_SEQS, "each row that goes is a tombstone");
+    assert_eq!(stored(&account).iter().map(|entry| entry.seq).collect::<Vec<_>>(), [998, 999, 1_000]);
+    // In one query each: which entry is replaced, and the chunks of both; the first finds that there is an account.
+    assert_eq!(account.reads, 3);
+}

@@ -1,0 +1,272 @@
+//! The one way to change an account: read, run the operations, compare and set; again from the start when somebody else
+//! was faster.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{try_join, try_join_all};
+use godwit_domain::ports::StoreError;
+use godwit_protocol::UserId;
+use scylla::value::CqlValue;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::pause::{leave_room, pause};
+use super::people::{People, Reindexed};
+use super::queue::{Before, Gone, Operation, Queues, Turn, Waiting};
+use super::rows::{Key, Present, WriterBody};
+use super::snapshot::{Snapshot, Want};
+use super::statements::Statements;
+use super::txn::{Changes, Stop, Txn, decode, encode};
+use crate::cql::{Cql, Outcome, Together, unavailable};
+use crate::values::{bigint, int, text};
+
+/// How often operations are tried while others change the same account.
+const ATTEMPTS_MAX: u32 = 24;
+/// How often a write is tried of which nobody says what became of it.
+const UNKNOWN_ATTEMPTS_MAX: u32 = 3;
+/// Rows that are kept from one group of operations to the next.
+const KNOWN_ROWS_MAX: usize = 1_024;
+
+/// Operations that have been written, or had nothing to write.
+struct Done {
+    reindexed: Reindexed,
+    /// How long the attempt took that succeeded.
+    took: Duration,
+}
+
+/// What became of a write.
+enum Fate {
+    Written,
+    /// Another one has made the revision that this one wanted to make, so it cannot be written any more.
+    Beaten,
+    /// Nobody has made it.
+    Pending,
+    /// Somebody has made it so long ago that it is not known any more who did.
+    Forgotten,
+}
+
+#[derive(Debug)]
+pub(super) struct Writer {
+    cql: Arc<Cql>,
+    statements: Arc<Statements>,
+    people: Arc<People>,
+    queues: Arc<Queues>,
+    #[cfg(test)]
+    pub(super) faults: super::tests::Faults,
+}
+
+impl Writer {
+    pub(super) fn new(cql: Arc<Cql>, statements: Arc<Statements>, people: Arc<People>) -> Self {
+        Self {
+            cql,
+            statements,
+            people,
+            queues: Arc::default(),
+            #[cfg(test)]
+            faults: super::tests::Faults::default(),
+        }
+    }
+
+    /// Runs an operation on an account, with others that wait. It may run several times, and sees and changes the account
+    /// only through the [`Txn`]. If it fails, nothing of it was written; if the caller goes away, it is done all the same.
+    pub(super) async fn write<T, F>(
+        self: &Arc<Self>,
+        operation: &'static str,
+        user: UserId,
+        wants: impl Into<Vec<Want>>,
+        run: F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Txn<'_>) -> Result<T, Stop> + Send + 'static,
+    {
+        self.write_after(operation, user, wants, None, run).await
+    }
+
+    /// Before the changes are written, and only if there are any, `before` is called with the revision that they will have;
+    /// again for every attempt.
+    pub(super) async fn write_after<T, F>(
+        self: &Arc<Self>,
+        operation: &'static str,
+        user: UserId,
+        wants: impl Into<Vec<Want>>,
+        before: Option<Before>,
+        run: F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Txn<'_>) -> Result<T, Stop> + Send + 'static,
+    {
+        let (caller, answer) = oneshot::channel();
+        let wants = wants.into();
+        let waiting = Waiting { operation, wants, run, before, result: None, changes: false, caller };
+        let turn = self.queues.join(user, Box::new(waiting));
+        if let Some(turn) = turn.map_err(|full| unavailable(operation, full))? {
+            // On a task of its own: what was begun for others too does not end with this caller.
+            tokio::spawn(Arc::clone(self).work(turn));
+        }
+        answer.await.unwrap_or_else(|_| Err(unavailable(operation, Gone)))
+    }
+
+    async fn work(self: Arc<Self>, mut turn: Turn) {
+        let mut known = None;
+        while let Some(mut operations) = turn.next() {
+            match self.run(turn.user(), &mut operations, &mut known).await {
+                Ok(Done { reindexed, took }) => {
+                    operations.into_iter().for_each(|operation| operation.answer());
+                    self.people.remove(turn.user(), &reindexed).await;
+                    // Other processes have their turns too. What comes meanwhile finds the account read.
+                    leave_room(took).await;
+                }
+                Err(error) => {
+                    known = None;
+                    let error = Arc::new(error);
+                    operations.into_iter().for_each(|operation| operation.fail(&error));
+                }
+            }
+        }
+    }
+
+    async fn run(
+        &self,
+        user: UserId,
+        operations: &mut [Box<dyn Operation>],
+        known: &mut Option<Snapshot>,
+    ) -> Result<Done, StoreError> {
+        let mut wants: HashSet<Want> = operations.iter().flat_map(|operation| operation.wants()).copied().collect();
+        for _ in 0..ATTEMPTS_MAX {
+            let begun = Instant::now();
+            let Some((mut snapshot, changes)) = self.try_run(user, operations, known.take(), &mut wants).await? else {
+                continue;
+            };
+            if changes.rows.is_empty() && changes.head == snapshot.head {
+                *known = Some(snapshot);
+                return Ok(Done { reindexed: Reindexed::default(), took: Duration::ZERO });
+            }
+            let reindexed = Reindexed::by(user, &snapshot, &changes)?;
+            let revision = snapshot.next_revision().cast_unsigned();
+            let before = try_join_all(operations.iter().filter_map(|operation| operation.before(revision)));
+            try_join(before, self.people.add(user, &reindexed)).await?;
+            if self.commit(user, &snapshot, &changes).await? {
+                snapshot.advance(changes);
+                *known = Some(snapshot).filter(|known| known.len() <= KNOWN_ROWS_MAX);
+                return Ok(Done { reindexed, took: begun.elapsed() });
+            }
+            leave_room(begun.elapsed()).await;
+        }
+        Err(unavailable("change an account", "others change it all the time"))
+    }
+
+    /// Runs the operations until they have read all that they ask for. None when the account changed meanwhile.
+    async fn try_run(
+        &self,
+        user: UserId,
+        operations: &mut [Box<dyn Operation>],
+        mut known: Option<Snapshot>,
+        wants: &mut HashSet<Want>,
+    ) -> Result<Option<(Snapshot, Changes)>, StoreError> {
+        loop {
+            let read = Snapshot::read(&self.cql, &self.statements, user, known, wants).await?;
+            let Some(snapshot) = read else { return Ok(None) };
+            let mut txn = Txn::new(user, &snapshot);
+            for operation in operations.iter_mut() {
+                operation.run(&mut txn);
+            }
+            match txn.end() {
+                Ok(changes) => return Ok(Some((snapshot, changes))),
+                Err(more) => wants.extend(more),
+            }
+            known = Some(snapshot);
+        }
+    }
+
+    /// Writes all changes if the account is as it was read, and otherwise none.
+    async fn commit(&self, user: UserId, snapshot: &Snapshot, changes: &Changes) -> Result<bool, StoreError> {
+        let writer = format!("{:032x}", rand::random::<u128>());
+        let mut unknown = None;
+        for attempt in 0..UNKNOWN_ATTEMPTS_MAX {
+            pause(attempt).await;
+            match self.compare_and_set(user, &writer, snapshot, changes).await {
+                Outcome::Applied => return Ok(true),
+                Outcome::NotApplied if unknown.is_none() => return Ok(false),
+                // It may be an earlier try, whose answer was lost, that was in the way of this one.
+                Outcome::NotApplied => {}
+                Outcome::Unknown(error) => unknown = Some(error),
+            }
+            match self.fate(user, &writer, snapshot.next_revision()).await? {
+                Fate::Written => return Ok(true),
+                Fate::Beaten => return Ok(false),
+                Fate::Pending => {}
+                Fate::Forgotten => break,
+            }
+        }
+        Err(unknown.unwrap_or_else(|| unavailable("change an account", "its outcome is not known")))
+    }
+
+    /// What became of a write of which nobody says it.
+    async fn fate(&self, user: UserId, writer: &str, revision: i64) -> Result<Fate, StoreError> {
+        let key = Key::writer(revision);
+        let values = (int(user.get()), key.kind, key.id);
+        let row: Option<(String,)> =
+            self.cql.serial_row("change an account", &self.statements.settled_body, values).await?;
+        let made: Option<WriterBody> = row.map(|(body,)| decode(user, key, &body)).transpose()?;
+        Ok(match made {
+            Some(made) if made.revision == revision && *made.writer == *writer => Fate::Written,
+            Some(made) if made.revision == revision => Fate::Beaten,
+            Some(made) if made.revision > revision => Fate::Forgotten,
+            _ => Fate::Pending,
+        })
+    }
+
+    async fn compare_and_set(
+        &self,
+        user: UserId,
+        writer: &str,
+        snapshot: &Snapshot,
+        changes: &Changes,
+    ) -> Outcome {
+        let send =
+            || self.cql.conditional_together("change an account", self.batch(user, writer, snapshot, changes));
+        #[cfg(test)]
+        let send = || self.faults.strike(send);
+        send().await
+    }
+
+    fn batch(&self, user: UserId, writer: &str, snapshot: &Snapshot, changes: &Changes) -> Together {
+        let Changes { head, rows } = changes;
+        let mut batch = Together::new();
+        let mut set = vec![
+            CqlValue::BigInt(snapshot.next_revision()),
+            bigint(head.log_last),
+            bigint(head.log_floor),
+            bigint(head.log_count),
+            bigint(head.blocks),
+            bigint(head.naming),
+            bigint(user.get()),
+        ];
+        match snapshot.revision() {
+            Some(revision) => {
+                set.push(CqlValue::BigInt(revision));
+                batch.condition(&self.statements.advance, set);
+            }
+            None => batch.condition(&self.statements.begin, set),
+        }
+        let made = WriterBody { revision: snapshot.next_revision(), writer: writer.into() };
+        let own = [(Key::ANCHOR, Some(encode(&Present {}))), (Key::writer(made.revision), Some(encode(&made)))];
+        // The anchor never changes.
+        let own = own.iter().skip(usize::from(snapshot.revision().is_some()));
+        for (key, body) in own.map(|(key, body)| (key, body)).chain(rows) {
+            let mut row = vec![bigint(user.get()), CqlValue::TinyInt(key.kind), CqlValue::BigInt(key.id)];
+            match body {
+                Some(body) => {
+                    row.push(text(body));
+                    batch.write(&self.statements.put, row);
+                }
+                None => batch.write(&self.statements.remove, row),
+            }
+        }
+        batch
+    }
+}

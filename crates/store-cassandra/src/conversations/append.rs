@@ -1,0 +1,238 @@
+//! The one write that needs agreement.
+
+use godwit_domain::model::{Change, Entry, Head};
+use godwit_domain::ports::{Append, StoreError};
+use godwit_protocol::{ConversationId, Seq, UserId};
+use scylla::errors::PrepareError;
+use scylla::value::CqlValue;
+
+use super::buckets::{self, APPEND_ENTRIES_MAX, BucketStart};
+use super::records::{Class, body_of, last_message_from_text, last_message_to_text};
+use crate::cql::{Conditional, Cql, Outcome, SerialRead, Together, Write};
+use crate::values::{bigint, int, text};
+
+/// How often an append is tried that nobody answers.
+const UNANSWERED_ATTEMPTS_MAX: usize = 3;
+
+#[derive(Debug)]
+pub(super) struct Statements {
+    /// Of a bucket that has entries.
+    move_head: Conditional,
+    /// Of one that has none.
+    first_head: Conditional,
+    head_message: Write,
+    insert_message: Write,
+    insert_other: Write,
+    list_for: Write,
+    read_head: SerialRead,
+    read_id: SerialRead,
+}
+
+impl Statements {
+    pub(super) async fn prepare(cql: &Cql) -> Result<Self, PrepareError> {
+        let of_bucket = "WHERE conversation_id = ? AND bucket = ?";
+        let set_head = format!("UPDATE log SET head_seq = ?, head_id = ?, head_ordinal = ? {of_bucket} IF head_seq =");
+        Ok(Self {
+            move_head: cql.prepare_conditional(&format!("{set_head} ?")).await?,
+            first_head: cql.prepare_conditional(&format!("{set_head} null")).await?,
+            head_message: cql.prepare_write(&format!("UPDATE log SET head_message = ? {of_bucket}")).await?,
+            insert_message: cql
+                .prepare_write(
+                    "INSERT INTO log (conversation_id, bucket, class, seq, id, ordinal, body, sender_id, client_id) \
+                     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                )
+                .await?,
+            insert_other: cql
+                .prepare_write(
+                    "INSERT INTO log (conversation_id, bucket, class, seq, id, ordinal, body) \
+                     VALUES (?, ?, ?, ?, ?, ?, ?)",
+                )
+                .await?,
+            list_for: cql
+                .prepare_write(&format!("UPDATE log SET list_for = ? {of_bucket} AND class = ? AND seq = ?"))
+                .await?,
+            read_head: cql
+                .prepare_serial_read(&format!(
+                    "SELECT head_seq, head_id, head_ordinal, head_message FROM log {of_bucket} LIMIT 1"
+                ))
+                .await?,
+            read_id: cql
+                .prepare_serial_read(&format!("SELECT id FROM log {of_bucket} AND class = ? AND seq = ?"))
+                .await?,
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Log<'a> {
+    pub(super) cql: &'a Cql,
+    pub(super) statements: &'a Statements,
+}
+
+/// Entries for the end of a log.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewEntries<'a> {
+    pub(super) conversation: ConversationId,
+    pub(super) expected_head: Seq,
+    pub(super) entries: &'a [Entry],
+    pub(super) head: &'a Head,
+    /// Kept with the first entry, so that after a crash it is known what was to follow.
+    pub(super) list_for: &'a [UserId],
+}
+
+impl<'a> From<&'a Append> for NewEntries<'a> {
+    fn from(append: &'a Append) -> Self {
+        let Append { conversation, expected_head, entries, head, list_for, .. } = append;
+        Self { conversation: *conversation, expected_head: *expected_head, entries, head, list_for }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Appended {
+    No,
+    Yes,
+    /// Into a bucket that nobody has heard of yet.
+    AsFirstOf(BucketStart),
+}
+
+/// What must be so for an append.
+#[derive(Debug, Clone, Copy)]
+enum Bucket {
+    IsEmpty,
+    EndsAtHead,
+}
+
+impl Log<'_> {
+    /// Whether, and how, the entries are in the log now. If they are not they never will be.
+    ///
+    /// Who knows the head knows the bucket that the next append goes to, so it is enough that the condition is on that
+    /// bucket: it ends at the head, or, when the head is in the bucket before, it is empty.
+    pub(super) async fn append(self, new: NewEntries<'_>) -> Result<Appended, StoreError> {
+        assert!(
+            (1..=APPEND_ENTRIES_MAX).contains(&new.entries.len()),
+            "an append has 1 to {APPEND_ENTRIES_MAX} entries"
+        );
+        let (head, bucket) = (new.expected_head, buckets::of_append(new.entries[0].seq));
+        if head == Seq::ZERO || buckets::of_append(head) < bucket {
+            return self.append_if(new, Bucket::IsEmpty).await;
+        }
+        if self.append_if(new, Bucket::EndsAtHead).await? == Appended::Yes {
+            return Ok(Appended::Yes);
+        }
+        // The head may be of an append that began in the bucket before and reached into the numbers of this one.
+        let is_empty = buckets::first_with(head) < bucket && self.head_of_bucket(new.conversation, bucket).await?.is_none();
+        if is_empty { self.append_if(new, Bucket::IsEmpty).await } else { Ok(Appended::No) }
+    }
+
+    /// Tries again what was not answered and is not there, as long as nobody else has gone on.
+    async fn append_if(self, new: NewEntries<'_>, condition: Bucket) -> Result<Appended, StoreError> {
+        let (first, bucket) = (&new.entries[0], buckets::of_append(new.entries[0].seq));
+        let appended = match condition {
+            Bucket::EndsAtHead => Appended::Yes,
+            Bucket::IsEmpty => Appended::AsFirstOf(BucketStart::new(bucket, first)),
+        };
+        let mut attempts_left = UNANSWERED_ATTEMPTS_MAX;
+        loop {
+            attempts_left -= 1;
+            let together = self.together(new, condition);
+            match self.cql.conditional_together("append to a log", together).await {
+                Outcome::Applied => return Ok(appended),
+                Outcome::NotApplied => return Ok(Appended::No),
+                Outcome::Unknown(error) => {
+                    tracing::debug!(conversation = %new.conversation, %error, "reading back an append");
+                    if self.is_appended(new.conversation, bucket, first).await? {
+                        return Ok(appended);
+                    }
+                    if attempts_left == 0 {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
+    fn together(self, new: NewEntries<'_>, condition: Bucket) -> Together {
+        let NewEntries { conversation, expected_head, entries, head, list_for } = new;
+        let bucket = buckets::of_append(entries[0].seq);
+        let partition = || [bigint(conversation.get()), bigint(bucket)];
+        let mut together = Together::new();
+        let mut values = vec![bigint(head.seq.get()), bigint(head.id), bigint(head.ordinal)];
+        values.extend(partition());
+        match condition {
+            Bucket::IsEmpty => together.condition(&self.statements.first_head, values),
+            Bucket::EndsAtHead => {
+                values.push(bigint(expected_head.get()));
+                together.condition(&self.statements.move_head, values);
+            }
+        }
+        if let Some(last) = &head.last_message {
+            let [id, bucket] = partition();
+            together.write(&self.statements.head_message, [text(last_message_to_text(last)), id, bucket]);
+        }
+        for entry in entries {
+            self.insert(&mut together, partition(), entry);
+        }
+        if !list_for.is_empty() {
+            let users = list_for.iter().map(|user| bigint(user.get())).collect();
+            let [id, bucket] = partition();
+            let (class, seq) = (CqlValue::TinyInt(Class::of(&entries[0]).number()), bigint(entries[0].seq.get()));
+            together.write(&self.statements.list_for, [CqlValue::List(users), id, bucket, class, seq]);
+        }
+        together
+    }
+
+    fn insert(self, together: &mut Together, [id, bucket]: [CqlValue; 2], entry: &Entry) {
+        let class = CqlValue::TinyInt(Class::of(entry).number());
+        let mut values = vec![id, bucket, class];
+        values.extend([entry.seq.get(), entry.id, entry.ordinal].map(bigint));
+        values.push(text(body_of(&entry.change)));
+        match &entry.change {
+            Change::Message(message) => {
+                values.extend([bigint(message.sender_id.get()), text(message.client_id.as_str())]);
+                together.write(&self.statements.insert_message, values);
+            }
+            Change::Created { .. } => together.write(&self.statements.insert_other, values),
+        }
+    }
+
+    /// Ids are unique: the entry is there with this id, or another one is or will be.
+    async fn is_appended(
+        self,
+        conversation: ConversationId,
+        bucket: u64,
+        entry: &Entry,
+    ) -> Result<bool, StoreError> {
+        let values = (int(conversation.get()), int(bucket), Class::of(entry).number(), int(entry.seq.get()));
+        let found: Option<(i64,)> = self.cql.serial_row("read back an append", &self.statements.read_id, values).await?;
+        Ok(found == Some((int(entry.id),)))
+    }
+
+    /// Where the log ends, after every append that was begun before; and in which bucket. `bucket` is the last one that
+    /// is known of. `None` when there is no log.
+    pub(super) async fn head(self, id: ConversationId, bucket: u64) -> Result<Option<(Head, u64)>, StoreError> {
+        let mut newest = None;
+        let mut bucket = bucket;
+        while let Some(head) = self.head_of_bucket(id, bucket).await? {
+            let next = buckets::of_append(head.seq.next());
+            newest = Some((head, bucket));
+            if next == bucket {
+                break;
+            }
+            bucket = next;
+        }
+        Ok(newest)
+    }
+
+    async fn head_of_bucket(self, id: ConversationId, bucket: u64) -> Result<Option<Head>, StoreError> {
+        type Row = (Option<i64>, Option<i64>, Option<i64>, Option<String>);
+        let values = (int(id.get()), int(bucket));
+        let row: Option<Row> = self.cql.serial_row("read the head of a log", &self.statements.read_head, values).await?;
+        let Some((Some(seq), Some(head_id), Some(ordinal), last)) = row else { return Ok(None) };
+        Ok(Some(Head {
+            seq: Seq::new(seq.cast_unsigned()),
+            id: head_id.cast_unsigned(),
+            ordinal: ordinal.cast_unsigned(),
+            last_message: last.map(|last| last_message_from_text(id, &last)).transpose()?,
+        }))
+    }
+}

@@ -1,0 +1,46 @@
+//! What the nodes say about a query.
+
+use std::collections::HashMap;
+use std::ops::AddAssign;
+
+use scylla::serialize::row::SerializeRow;
+
+use super::{Cql, Read};
+
+/// What a query read on one of the nodes that answered it; on the one that read most.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ReadCost {
+    pub(crate) tombstones: usize,
+    pub(crate) live_rows: usize,
+}
+
+impl AddAssign for ReadCost {
+    fn add_assign(&mut self, other: Self) {
+        self.tombstones += other.tombstones;
+        self.live_rows += other.live_rows;
+    }
+}
+
+impl Cql {
+    pub(crate) async fn cost(&self, statement: &Read, values: impl SerializeRow) -> ReadCost {
+        let mut traced = statement.0.clone();
+        traced.set_tracing(true);
+        let result = self.session.execute_unpaged(&traced, values).await.expect("the query is answered");
+        let trace = result.tracing_id().expect("it was traced");
+        let trace = self.session.get_tracing_info(&trace).await.expect("the trace can be read");
+        let mut costs = HashMap::<_, ReadCost>::new();
+        for event in trace.events {
+            if let Some(cost) = event.activity.as_deref().and_then(read_cost) {
+                *costs.entry(event.source).or_default() += cost;
+            }
+        }
+        costs.into_values().max().expect("somebody says what it read")
+    }
+}
+
+/// `Read 50 live rows and 3 tombstone cells`
+fn read_cost(activity: &str) -> Option<ReadCost> {
+    let (live_rows, rest) = activity.strip_prefix("Read ")?.split_once(" live rows and ")?;
+    let (tombstones, _) = rest.split_once(" tombstone")?;
+    Some(ReadCost { live_rows: live_rows.parse().ok()?, tombstones: tombstones.parse().ok()? })
+}

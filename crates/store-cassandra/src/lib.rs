@@ -1,0 +1,128 @@
+//! The store ports on Apache Cassandra and ScyllaDB: any number of nodes on one keyspace, with the guarantees of the
+//! embedded store.
+//!
+//! - [`accounts`]: users and all that is one user's; one partition each, changed by compare-and-set
+//! - [`conversations`]: logs, appended to by compare-and-set, and what follows from them
+//! - [`inbox`]: a user's list of conversations
+//! - [`installation`]: what there is one of
+//! - [`lease`], [`skew`]: the node number of this node's ids, and its clock
+//! - [`schema`]: the tables, in `migrations/`, and how they come to be
+//! - [`connect`], [`options`], [`cql`], [`merge`], [`turns`], [`values`]: the way to the cluster
+//!
+//! Correctness rests on two things alone: compare-and-set within one partition, and writes that can be repeated and come in
+//! any order, because they carry their own version as the timestamp or always say the same. No clock is compared with
+//! another one's, and no node relies on being the only one.
+
+mod accounts;
+mod connect;
+mod conversations;
+mod cql;
+mod inbox;
+mod installation;
+mod lease;
+mod merge;
+pub mod options;
+pub mod schema;
+mod skew;
+mod turns;
+mod values;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use godwit_domain::ports::{Clock, Store, StoreError};
+use godwit_domain::snowflake::IdGenerator;
+use scylla::errors::PrepareError;
+use thiserror::Error;
+use tokio::task::JoinSet;
+
+pub use connect::ConnectError;
+pub use inbox::EpochTerms;
+pub use lease::LeaseError;
+pub use options::Options;
+pub use schema::SchemaError;
+pub use skew::ClockError;
+
+use accounts::Accounts;
+use conversations::Conversations;
+use cql::Cql;
+use inbox::Inbox;
+use installation::{Installation, Probe};
+use lease::NodeLease;
+
+/// From the moment when a message gets its time to that when it can be read, whatever happens between.
+const APPEND_MS_MAX: i64 = 60_000;
+
+/// The ports on a keyspace that any number of nodes share.
+#[derive(Debug)]
+pub struct CassandraStore {
+    accounts: Arc<Accounts>,
+    conversations: Arc<Conversations>,
+    inbox: Arc<Inbox>,
+    installation: Arc<Installation>,
+    lease: NodeLease,
+    ids: IdGenerator,
+    probe: Arc<Probe>,
+    /// Ends with the store.
+    _background: JoinSet<()>,
+}
+
+#[derive(Debug, Error)]
+pub enum OpenError {
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    #[error("the cluster does not take a statement of this build: {0}")]
+    Prepare(#[from] PrepareError),
+    #[error(transparent)]
+    Clock(#[from] ClockError),
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+}
+
+impl CassandraStore {
+    /// Connects, makes or checks the schema, and leases a node number.
+    pub async fn open(options: Options, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        let session = schema::prepare(&options).await?;
+        let cql = Arc::new(Cql::new(session, &options));
+        skew::check(&cql, &clock).await?;
+        let accounts = Arc::new(Accounts::new(cql.clone()).await?);
+        let inbox = Arc::new(Inbox::new(cql.clone(), accounts.clone(), options.inbox_recent_max, options.inbox_epochs).await?);
+        let conversations = Conversations::new(cql.clone(), accounts.clone(), inbox.clone()).await?;
+        let installation = Installation::new(cql.clone()).await?;
+        let (conversations, installation) = (Arc::new(conversations), Arc::new(installation));
+        let (lease, ids) = NodeLease::take(cql, clock).await?;
+        let probe = Arc::new(Probe::default());
+        let mut background = JoinSet::new();
+        let (projections, probed, probing) = (conversations.clone(), installation.clone(), probe.clone());
+        background.spawn(async move { projections.run().await });
+        background.spawn(async move { probing.run(&probed).await });
+        Ok(Self { accounts, conversations, inbox, installation, lease, ids, probe, _background: background })
+    }
+
+    /// Writes what is left, and gives the node number back. Nothing may use the store after it.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        self.conversations.close().await?;
+        self.lease.release().await;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Store for CassandraStore {
+    fn ids(&self) -> &IdGenerator {
+        &self.ids
+    }
+
+    async fn signing_key(&self, offered: [u8; 32]) -> Result<[u8; 32], StoreError> {
+        self.installation.signing_key(offered).await
+    }
+
+    fn activity_lag_ms(&self) -> i64 {
+        2 * skew::CLOCK_SKEW_MS_MAX + APPEND_MS_MAX
+    }
+
+    fn health(&self) -> Result<(), StoreError> {
+        self.lease.health()?;
+        self.probe.health()
+    }
+}

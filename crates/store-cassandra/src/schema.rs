@@ -1,0 +1,417 @@
+//! The tables, and how they come to be: numbered migrations, each applied once, in order, also when several nodes start at
+//! the same time. They are files of CQL in `migrations/`, which `godwit schema print` shows.
+//!
+//! Migrations are online: one only ever adds what the build before it does not look at, so that nodes of both builds can
+//! run side by side.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::random;
+use scylla::client::session::Session;
+use scylla::errors::ExecutionError;
+use scylla::policies::load_balancing::{LoadBalancingPolicy, NodeIdentifier, SingleTargetLoadBalancingPolicy};
+use scylla::statement::unprepared::Statement;
+use scylla::statement::{Consistency, SerialConsistency};
+use scylla::value::Row;
+use thiserror::Error;
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use crate::connect::{ConnectError, connect};
+use crate::options::{Options, Replication};
+
+/// In order, the oldest first. What has been released is never changed.
+const MIGRATIONS: &[Migration] = &[
+    Migration { name: "installation", cql: include_str!("../migrations/0001_installation.cql") },
+    Migration { name: "conversations", cql: include_str!("../migrations/0002_conversations.cql") },
+];
+
+const BOOKKEEPING: &str = "\
+-- Which migrations have been applied.
+CREATE TABLE IF NOT EXISTS schema_migrations (
+    version    int PRIMARY KEY,
+    name       text,
+    applied_at timestamp
+);
+
+-- Who applies migrations now; it ends by itself.
+CREATE TABLE IF NOT EXISTS schema_lock (
+    name  text PRIMARY KEY,
+    owner uuid
+);
+";
+
+/// Longer than any single migration; a node that dies while it migrates keeps the others waiting for so long.
+const LOCK_TTL_SECONDS: i32 = 120;
+const LOCK_LOOK_INTERVAL: Duration = Duration::from_millis(500);
+const LOCK_WAIT_MAX: Duration = Duration::from_secs(300);
+/// The name of a keyspace is limited by Cassandra.
+const KEYSPACE_CHARS_MAX: usize = 48;
+
+#[derive(Debug)]
+struct Migration {
+    name: &'static str,
+    cql: &'static str,
+}
+
+/// The version that this build makes.
+pub const NEWEST: usize = MIGRATIONS.len();
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    pub keyspace: String,
+    /// `None` when there is no such keyspace.
+    pub replication: Option<BTreeMap<String, u8>>,
+    /// Zero when there are no tables.
+    pub version: usize,
+}
+
+#[derive(Debug, Error)]
+pub enum SchemaError {
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    #[error("{0:?} is not the name of a keyspace: a letter, then letters, digits and _, at most {KEYSPACE_CHARS_MAX}")]
+    InvalidKeyspace(String),
+    #[error("the cluster has no keyspace {0}: make it with 'godwit schema create', or correct the name in --store")]
+    NoKeyspace(String),
+    #[error("keyspace {keyspace} is at version {found} and this build needs {NEWEST}: run 'godwit schema migrate'")]
+    TooOld { keyspace: String, found: usize },
+    #[error("keyspace {keyspace} is at version {found}, from a newer Godwit; this build knows {NEWEST}: use the newer one")]
+    TooNew { keyspace: String, found: usize },
+    #[error("keyspace {keyspace} has {found} copies in data centre {datacenter}, {wanted} are wanted: ALTER KEYSPACE and run a full repair, or correct store.cassandra.replication")]
+    WrongReplication { keyspace: String, datacenter: String, found: u8, wanted: u8 },
+    #[error("{wanted} copies need {wanted} nodes, data centre {datacenter} has {nodes}: add nodes, or set store.cassandra.replication to {nodes}")]
+    TooFewNodes { datacenter: String, nodes: usize, wanted: u8 },
+    #[error("the cluster has no data centre {0}: correct store.cassandra.replication or .datacenter")]
+    NoDatacenter(String),
+    #[error("another node has been migrating keyspace {0} for too long: look at its log, then try again")]
+    Locked(String),
+    #[error("the cluster could not {operation}: {reason}")]
+    Refused { operation: &'static str, reason: String },
+}
+
+/// The schema as CQL, as it is made on this cluster's behalf.
+pub fn print(options: &Options) -> String {
+    let mut text = String::new();
+    let replication = match &options.replication {
+        Replication::PerDatacenter(copies) => replication_map(copies),
+        Replication::Each(copies) => format!("{{'class': 'NetworkTopologyStrategy', 'replication_factor': {copies}}}"),
+        Replication::Default => {
+            format!("{{'class': 'NetworkTopologyStrategy', 'replication_factor': {}}}", Replication::COPIES)
+        }
+    };
+    let _ = writeln!(text, "CREATE KEYSPACE IF NOT EXISTS {} WITH replication = {replication};", options.keyspace);
+    let _ = writeln!(text, "USE {};\n\n{BOOKKEEPING}", options.keyspace);
+    for (version, migration) in (1..).zip(MIGRATIONS) {
+        let _ = writeln!(text, "-- Migration {version}: {}\n\n{}", migration.name, migration.cql);
+    }
+    text
+}
+
+pub async fn status(options: &Options) -> Result<Status, SchemaError> {
+    Schema::connect(options).await?.status().await
+}
+
+/// Makes the keyspace if there is none, and brings it to the newest version.
+pub async fn create(options: &Options) -> Result<Status, SchemaError> {
+    let schema = Schema::connect(options).await?;
+    schema.create().await?;
+    schema.status().await
+}
+
+/// Brings a keyspace that exists to the newest version.
+pub async fn migrate(options: &Options) -> Result<Status, SchemaError> {
+    let schema = Schema::connect(options).await?;
+    if schema.replication().await?.is_none() {
+        return Err(SchemaError::NoKeyspace(options.keyspace.clone()));
+    }
+    schema.migrate().await?;
+    schema.status().await
+}
+
+/// Removes the keyspace with everything in it.
+pub async fn drop(options: &Options) -> Result<(), SchemaError> {
+    let schema = Schema::connect(options).await?;
+    schema.change("drop the keyspace", &format!("DROP KEYSPACE IF EXISTS {}", options.keyspace)).await
+}
+
+/// What the store does when it is opened: looks, makes or migrates where it may, and says what is wrong otherwise.
+pub(crate) async fn prepare(options: &Options) -> Result<Session, SchemaError> {
+    let schema = Schema::connect(options).await?;
+    let found = schema.replication().await?;
+    let version = if found.is_some() { schema.version().await? } else { 0 };
+    if version > NEWEST {
+        return Err(SchemaError::TooNew { keyspace: options.keyspace.clone(), found: version });
+    }
+    if found.is_none() && !options.migrate {
+        return Err(SchemaError::NoKeyspace(options.keyspace.clone()));
+    }
+    if version < NEWEST && !options.migrate {
+        return Err(SchemaError::TooOld { keyspace: options.keyspace.clone(), found: version });
+    }
+    if version < NEWEST {
+        schema.create().await?;
+    }
+    schema.check_replication().await?;
+    let used = schema.session.use_keyspace(&options.keyspace, false).await;
+    used.map_err(|error| SchemaError::Refused { operation: "use the keyspace", reason: error.to_string() })?;
+    Ok(schema.session)
+}
+
+struct Schema<'a> {
+    session: Session,
+    options: &'a Options,
+}
+
+impl<'a> Schema<'a> {
+    async fn connect(options: &'a Options) -> Result<Self, SchemaError> {
+        let name = &options.keyspace;
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
+        if !begins || name.len() > KEYSPACE_CHARS_MAX || !name.chars().all(plain) {
+            return Err(SchemaError::InvalidKeyspace(name.clone()));
+        }
+        Ok(Self { session: connect(options).await?, options })
+    }
+
+    async fn status(&self) -> Result<Status, SchemaError> {
+        let replication = self.replication().await?;
+        let version = if replication.is_some() { self.version().await? } else { 0 };
+        Ok(Status { keyspace: self.options.keyspace.clone(), replication, version })
+    }
+
+    async fn create(&self) -> Result<(), SchemaError> {
+        if self.replication().await?.is_none() {
+            let copies = self.wanted_copies()?;
+            let keyspace = &self.options.keyspace;
+            for (datacenter, copies) in copies.iter().filter(|(_, copies)| **copies < Replication::COPIES) {
+                tracing::warn!(
+                    keyspace, datacenter, copies,
+                    "few copies: what one node loses is lost, and one node that is away stops writing"
+                );
+            }
+            let replication = replication_map(&copies);
+            let cql = format!("CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = {replication}");
+            self.change("create the keyspace", &cql).await?;
+        }
+        self.migrate().await
+    }
+
+    async fn migrate(&self) -> Result<(), SchemaError> {
+        let version = self.version().await?;
+        if version > NEWEST {
+            return Err(SchemaError::TooNew { keyspace: self.options.keyspace.clone(), found: version });
+        }
+        if version == NEWEST {
+            return Ok(());
+        }
+        for statement in statements(BOOKKEEPING) {
+            self.change("create a table", &self.qualified(statement)).await?;
+        }
+        let owner = Uuid::from_u128(random());
+        self.lock(owner).await?;
+        let done = self.apply_missing().await;
+        // Whoever waits sees it sooner; if this fails it ends by itself.
+        let unlock = format!("DELETE FROM {}.schema_lock WHERE name = 'migration' IF owner = {owner}", self.options.keyspace);
+        if let Err(error) = self.conditional(&unlock).await {
+            tracing::warn!(%error, "the lock of the schema was not released, it ends by itself");
+        }
+        done
+    }
+
+    async fn apply_missing(&self) -> Result<(), SchemaError> {
+        // Somebody else may have done it while this one waited.
+        let version = self.version().await?;
+        for (number, migration) in (1..).zip(MIGRATIONS).skip(version) {
+            tracing::info!(number, name = migration.name, "migrating the schema");
+            for statement in statements(migration.cql) {
+                self.change("create a table", &self.qualified(statement)).await?;
+            }
+            let done = format!(
+                "INSERT INTO {}.schema_migrations (version, name, applied_at) VALUES ({number}, '{}', toTimestamp(now()))",
+                self.options.keyspace, migration.name
+            );
+            self.run("record a migration", &done, Consistency::Quorum, None).await?;
+        }
+        Ok(())
+    }
+
+    async fn lock(&self, owner: Uuid) -> Result<(), SchemaError> {
+        let cql = format!(
+            "INSERT INTO {}.schema_lock (name, owner) VALUES ('migration', {owner}) IF NOT EXISTS USING TTL {LOCK_TTL_SECONDS}",
+            self.options.keyspace
+        );
+        let waiting = async {
+            while !self.conditional(&cql).await? {
+                sleep(LOCK_LOOK_INTERVAL).await;
+            }
+            Ok(())
+        };
+        let waited = tokio::time::timeout(LOCK_WAIT_MAX, waiting).await;
+        waited.unwrap_or_else(|_| Err(SchemaError::Locked(self.options.keyspace.clone())))
+    }
+
+    /// The highest one applied.
+    async fn version(&self) -> Result<usize, SchemaError> {
+        let keyspace = &self.options.keyspace;
+        let cql = format!(
+            "SELECT table_name FROM system_schema.tables WHERE keyspace_name = '{}' AND table_name = 'schema_migrations'",
+            keyspace.to_ascii_lowercase()
+        );
+        if self.rows::<(String,)>("read the schema", &cql, Consistency::One).await?.is_empty() {
+            return Ok(0);
+        }
+        // Another node of the cluster may not have heard of the table yet.
+        self.agree().await?;
+        let cql = format!("SELECT version FROM {keyspace}.schema_migrations");
+        let versions = self.rows::<(i32,)>("read the version", &cql, Consistency::Quorum).await?;
+        Ok(versions.into_iter().map(|(version,)| version).max().and_then(|v| usize::try_from(v).ok()).unwrap_or(0))
+    }
+
+    /// Copies in each data centre; `None` when there is no such keyspace.
+    async fn replication(&self) -> Result<Option<BTreeMap<String, u8>>, SchemaError> {
+        let cql = format!(
+            "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = '{}'",
+            self.options.keyspace.to_ascii_lowercase()
+        );
+        let found = self.rows::<(BTreeMap<String, String>,)>("read the schema", &cql, Consistency::One).await?;
+        Ok(found.into_iter().next().map(|(map,)| {
+            map.into_iter().filter_map(|(name, copies)| Some((name, copies.parse().ok()?))).collect()
+        }))
+    }
+
+    async fn check_replication(&self) -> Result<(), SchemaError> {
+        let Some(found) = self.replication().await? else {
+            return Err(SchemaError::NoKeyspace(self.options.keyspace.clone()));
+        };
+        for (datacenter, wanted) in self.wanted_copies()? {
+            // A keyspace of SimpleStrategy has no data centres.
+            let found = found.get(&datacenter).or_else(|| found.get("replication_factor")).copied().unwrap_or(0);
+            let enough = self.options.replication == Replication::Default && found > wanted;
+            if found != wanted && !enough {
+                let keyspace = self.options.keyspace.clone();
+                return Err(SchemaError::WrongReplication { keyspace, datacenter, found, wanted });
+            }
+        }
+        Ok(())
+    }
+
+    fn wanted_copies(&self) -> Result<BTreeMap<String, u8>, SchemaError> {
+        let mut nodes = BTreeMap::<String, usize>::new();
+        for node in self.session.get_cluster_state().get_nodes_info() {
+            *nodes.entry(node.datacenter.clone().unwrap_or_default()).or_default() += 1;
+        }
+        if let Some(datacenter) = self.options.datacenter.as_ref().filter(|name| !nodes.contains_key(*name)) {
+            return Err(SchemaError::NoDatacenter(datacenter.clone()));
+        }
+        let wanted: BTreeMap<String, u8> = match &self.options.replication {
+            Replication::PerDatacenter(copies) => copies.clone(),
+            Replication::Each(copies) => nodes.keys().map(|name| (name.clone(), *copies)).collect(),
+            Replication::Default => {
+                let copies = |count: usize| u8::try_from(count).unwrap_or(u8::MAX).min(Replication::COPIES);
+                nodes.iter().map(|(name, count)| (name.clone(), copies(*count))).collect()
+            }
+        };
+        for (datacenter, wanted) in &wanted {
+            let Some(nodes) = nodes.get(datacenter).copied() else {
+                return Err(SchemaError::NoDatacenter(datacenter.clone()));
+            };
+            if nodes < usize::from(*wanted) {
+                return Err(SchemaError::TooFewNodes { datacenter: datacenter.clone(), nodes, wanted: *wanted });
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// All changes of the schema go to the same node, whoever makes them: it does one after the other, while two nodes
+    /// would each make a table of the same name.
+    async fn change(&self, operation: &'static str, cql: &str) -> Result<(), SchemaError> {
+        self.run(operation, cql, Consistency::One, self.first_node()).await?;
+        self.agree().await
+    }
+
+    async fn agree(&self) -> Result<(), SchemaError> {
+        let agreed = self.session.await_schema_agreement().await;
+        let refused = |reason| SchemaError::Refused { operation: "agree on the schema", reason };
+        agreed.map(|_| ()).map_err(|error| refused(error.to_string()))
+    }
+
+    fn first_node(&self) -> Option<Arc<dyn LoadBalancingPolicy>> {
+        let state = self.session.get_cluster_state();
+        let first = state.get_nodes_info().iter().filter(|node| node.is_connected()).min_by_key(|node| node.host_id)?;
+        Some(SingleTargetLoadBalancingPolicy::new(NodeIdentifier::Node(first.clone()), None))
+    }
+
+    async fn conditional(&self, cql: &str) -> Result<bool, SchemaError> {
+        let result = self.run("take the lock of the schema", cql, Consistency::Quorum, None).await?;
+        let refused = |reason: String| SchemaError::Refused { operation: "take the lock of the schema", reason };
+        let rows = result.into_rows_result().map_err(|error| refused(error.to_string()))?;
+        let row = rows.first_row::<Row>().map_err(|error| refused(error.to_string()))?;
+        Ok(row.columns.first().cloned().flatten().and_then(|value| value.as_boolean()).unwrap_or(false))
+    }
+
+    async fn rows<R>(&self, operation: &'static str, cql: &str, consistency: Consistency) -> Result<Vec<R>, SchemaError>
+    where
+        R: for<'frame, 'metadata> scylla::deserialize::row::DeserializeRow<'frame, 'metadata>,
+    {
+        let refused = |reason: String| SchemaError::Refused { operation, reason };
+        let result = self.run(operation, cql, consistency, None).await?;
+        let rows = result.into_rows_result().map_err(|error| refused(error.to_string()))?;
+        let rows = rows.rows::<R>().map_err(|error| refused(error.to_string()))?;
+        rows.collect::<Result<_, _>>().map_err(|error| refused(error.to_string()))
+    }
+
+    async fn run(
+        &self,
+        operation: &'static str,
+        cql: &str,
+        consistency: Consistency,
+        on: Option<Arc<dyn LoadBalancingPolicy>>,
+    ) -> Result<scylla::response::query_result::QueryResult, SchemaError> {
+        let mut statement = Statement::new(cql);
+        statement.set_consistency(consistency);
+        statement.set_serial_consistency(Some(SerialConsistency::Serial));
+        statement.set_load_balancing_policy(on);
+        let result = self.session.query_unpaged(statement, ()).await;
+        result.map_err(|error: ExecutionError| SchemaError::Refused { operation, reason: error.to_string() })
+    }
+
+    fn qualified(&self, statement: &str) -> String {
+        statement.replacen("IF NOT EXISTS ", &format!("IF NOT EXISTS {}.", self.options.keyspace), 1)
+    }
+}
+
+fn replication_map(copies: &BTreeMap<String, u8>) -> String {
+    let copies: String = copies.iter().map(|(name, copies)| format!(", '{name}': {copies}")).collect();
+    format!("{{'class': 'NetworkTopologyStrategy'{copies}}}")
+}
+
+/// The statements of a file, without its comments.
+fn statements(cql: &str) -> impl Iterator<Item = &str> {
+    cql.split(';').map(|part| part.find("CREATE").map_or("", |start| &part[start..])).filter(|part| !part.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_split_into_its_tables() {
+        let tables: Vec<usize> = MIGRATIONS.iter().map(|m| statements(m.cql).count()).collect();
+        assert_eq!(tables, [6, 11]);
+        for statement in MIGRATIONS.iter().flat_map(|migration| statements(migration.cql)) {
+            assert!(statement.starts_with("CREATE TABLE IF NOT EXISTS "), "{statement}");
+            assert!(!statement.contains("ALLOW FILTERING") && !statement.contains("CREATE INDEX"));
+        }
+    }
+
+    #[test]
+    fn the_printed_schema_has_the_keyspace_and_all_tables() {
+        let text = print(&Options::new(vec!["localhost".into()], "chat"));
+        assert!(text.starts_with("CREATE KEYSPACE IF NOT EXISTS chat WITH replication"));
+        assert_eq!(text.matches("CREATE TABLE").count(), 19);
+    }
+}

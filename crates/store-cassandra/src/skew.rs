@@ -1,0 +1,58 @@
+//! Whether this machine's clock can be right.
+//!
+//! Order and ids hold with any clocks. But times are shown to people, and `sync` looks back only so far: a node whose clock
+//! is far from the cluster's would be a nuisance to everybody, so it is told at once.
+
+use std::sync::Arc;
+
+use godwit_domain::ports::{Clock, StoreError};
+use godwit_protocol::Timestamp;
+use scylla::value::CqlTimestamp;
+use thiserror::Error;
+
+use crate::cql::{Cql, unavailable};
+
+/// How far a node's clock may be from the cluster's, to either side.
+pub(crate) const CLOCK_SKEW_MS_MAX: i64 = 6 * 60_000;
+/// From here on it is worth a word.
+const CLOCK_SKEW_MS_USUAL: i64 = 2_000;
+
+#[derive(Debug, Error)]
+pub enum ClockError {
+    #[error("this machine's clock is {} s {} the cluster's: set one of them right", .skew_ms.abs() / 1_000, direction(*.skew_ms))]
+    Skewed { skew_ms: i64 },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+pub(crate) async fn check(cql: &Cql, clock: &Arc<dyn Clock>) -> Result<(), ClockError> {
+    let asked_at = clock.now();
+    let theirs = cluster_time(cql).await?;
+    let answered_at = clock.now();
+    // Theirs is from some moment between.
+    let skew_ms = if asked_at > theirs {
+        asked_at.millis_since(theirs)
+    } else {
+        answered_at.millis_since(theirs).min(0)
+    };
+    if skew_ms.abs() > CLOCK_SKEW_MS_MAX {
+        return Err(ClockError::Skewed { skew_ms });
+    }
+    if skew_ms.abs() > CLOCK_SKEW_MS_USUAL {
+        tracing::warn!(skew_ms, "this machine's clock is not that of the cluster");
+    }
+    Ok(())
+}
+
+async fn cluster_time(cql: &Cql) -> Result<Timestamp, StoreError> {
+    let operation = "ask for the time";
+    let answer = cql.session().query_unpaged("SELECT toTimestamp(now()) FROM system.local", ()).await;
+    let rows = answer.map_err(|error| unavailable(operation, error))?.into_rows_result();
+    let rows = rows.map_err(|error| unavailable(operation, error))?;
+    let (CqlTimestamp(ms),) = rows.single_row().map_err(|error| unavailable(operation, error))?;
+    Ok(Timestamp::from_millis(ms))
+}
+
+const fn direction(skew_ms: i64) -> &'static str {
+    if skew_ms > 0 { "ahead of" } else { "behind" }
+}

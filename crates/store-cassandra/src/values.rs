@@ -1,0 +1,25 @@
+//! Between our types and those of CQL, which has no unsigned numbers. Ids and positions are below 2^63.
+
+use godwit_protocol::Timestamp;
+use scylla::value::{CqlTimestamp, CqlValue};
+
+/// Larger numbers stand for "the end", and nothing is stored there.
+pub(crate) fn int(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn bigint(value: u64) -> CqlValue {
+    CqlValue::BigInt(int(value))
+}
+
+pub(crate) fn text(value: impl Into<String>) -> CqlValue {
+    CqlValue::Text(value.into())
+}
+
+pub(crate) const fn time(value: Timestamp) -> CqlTimestamp {
+    CqlTimestamp(value.as_millis())
+}
+
+pub(crate) const fn timestamp(value: Timestamp) -> CqlValue {
+    CqlValue::Timestamp(time(value))
+}

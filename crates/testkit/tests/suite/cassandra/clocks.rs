@@ -1,0 +1,103 @@
+//! Two nodes whose clocks are five minutes apart.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use godwit_domain::model::{Change, Conversation, Entry, Kind, UserPair};
+use godwit_domain::ports::{AppendOutcome, Clock, NewDirect, Store};
+use godwit_protocol::conversations::ConversationKind;
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
+use godwit_store_cassandra::{CassandraStore, ClockError, OpenError, Options};
+use godwit_testkit::batch::Batch;
+use godwit_testkit::{Scene, WallClock};
+
+use super::{KEYSPACE, Keyspace};
+
+const APART_MS: i64 = 5 * 60_000;
+const MESSAGES: usize = 40;
+
+/// The wall's clock, set wrong.
+#[derive(Debug)]
+struct Wrong {
+    by_ms: i64,
+}
+
+impl Clock for Wrong {
+    fn now(&self) -> Timestamp {
+        WallClock.now().plus_millis(self.by_ms)
+    }
+}
+
+async fn open(keyspace: &Keyspace, by_ms: i64) -> Result<Arc<dyn Store>, OpenError> {
+    let options = Options::new(keyspace.0.contact_points(), KEYSPACE);
+    Ok(Arc::new(CassandraStore::open(options, Arc::new(Wrong { by_ms })).await?))
+}
+
+/// The one that is right, and the one that is ahead.
+async fn nodes(keyspace: &Keyspace) -> [Arc<dyn Store>; 2] {
+    [open(keyspace, 0).await.unwrap(), open(keyspace, APART_MS).await.unwrap()]
+}
+
+/// A conversation whose ids carry the time of this node.
+async fn open_direct(node: &Arc<dyn Store>) -> (ConversationId, UserId, UserId) {
+    let scene = Scene::new(vec![node.clone()]);
+    let (ada, bob) = (scene.user().await.unwrap(), scene.user().await.unwrap());
+    let pair = UserPair::new(ada, bob).expect("two users");
+    let id = ConversationId::new(node.ids().next().unwrap());
+    let member_ids = vec![pair.low(), pair.high()];
+    let change = Change::Created { by: ada, kind: ConversationKind::Direct, member_ids };
+    let created = Entry { seq: Seq::new(1), id: node.ids().next().unwrap(), ordinal: 0, change };
+    let conversation =
+        Conversation { id, kind: Kind::Direct(pair), created_by: ada, created_at: created.at() };
+    node.open_direct(pair, NewDirect { conversation, created }).await.unwrap();
+    (id, ada, bob)
+}
+
+/// Sends through a node, and gives back the id of the message.
+async fn send(node: &Arc<dyn Store>, chat: ConversationId, sender: UserId, client_id: &str) -> u64 {
+    let state = node.load(chat).await.unwrap().expect("the conversation is there");
+    let append = Batch::after(node.ids(), &state).text(sender, client_id).build();
+    let id = append.entries[0].id;
+    assert!(matches!(node.append(append).await.unwrap(), AppendOutcome::Appended(_)));
+    id
+}
+
+#[tokio::test]
+async fn order_and_ids_hold() {
+    let keyspace = Keyspace::join();
+    let nodes = nodes(&keyspace).await;
+    let (chat, ada, _) = open_direct(&nodes[0]).await;
+    let (mut ids, mut last_id) = (HashSet::new(), 0);
+    for number in 0..MESSAGES {
+        // The one that is ahead begins, so every second message comes from the one that is behind it.
+        let id = send(&nodes[1 - number % 2], chat, ada, &format!("m{number}")).await;
+        assert!(id > last_id && ids.insert(id), "ids rise with seq, and no two are the same");
+        last_id = id;
+    }
+    for node in &nodes {
+        let log = node.entries(chat, Seq::ZERO, 1_000).await.unwrap();
+        assert_eq!(log.len(), 1 + MESSAGES);
+        assert!(log.windows(2).all(|two| two[0].id < two[1].id && two[0].seq.next() == two[1].seq));
+    }
+}
+
+#[tokio::test]
+async fn a_sync_with_the_one_ahead_does_not_miss_what_the_one_behind_says() {
+    let keyspace = Keyspace::join();
+    let [right, ahead] = nodes(&keyspace).await;
+    // Where the next sync begins, if this one is made with the node that is ahead.
+    let floor = Wrong { by_ms: APART_MS }.now().plus_millis(-ahead.activity_lag_ms());
+    let (chat, ada, bob) = open_direct(&right).await;
+    send(&right, chat, ada, "news").await;
+    let active = ahead.active_since(bob, floor, None, 10).await.unwrap();
+    assert!(active.iter().any(|row| row.conversation == chat));
+}
+
+#[tokio::test]
+async fn a_clock_that_cannot_be_right_is_refused() {
+    let keyspace = Keyspace::join();
+    for by_ms in [3_600_000, -3_600_000] {
+        let refused = open(&keyspace, by_ms).await.map(drop);
+        assert!(matches!(refused, Err(OpenError::Clock(ClockError::Skewed { .. }))), "{refused:?}");
+    }
+}
