@@ -22,7 +22,7 @@ use crate::http;
 use crate::listener::{Listener, OpenConnections};
 use crate::observe;
 use crate::problem::chain;
-use crate::wiring::{Core, CoreError};
+use crate::wiring::{Core, CoreError, make_private};
 
 /// Sockets that are told to come back do so spread over this time, so that they do not come all at once.
 const RECONNECT_SPREAD: Duration = Duration::from_secs(5);
@@ -72,6 +72,7 @@ impl Server {
         let listener =
             Listener::bind(&config.server).map_err(|source| StartError::Listen { address, source })?;
         let folder = config.data_folder();
+        make_private(folder);
         let admin = AdminServer::bind(folder)
             .map_err(|source| StartError::Admin { folder: folder.to_owned(), source })?;
         Ok(Self { core, listener, admin, metrics: observe::start_metrics()?, config })
@@ -92,8 +93,8 @@ impl Server {
         let router = http::router(core.state(&config, metrics.clone(), stopping.clone()));
         let mut background = core.background(metrics);
         let mut admin_task = JoinSet::new();
-        let app = core.app.clone();
-        admin_task.spawn(async move { admin.run(app).await });
+        let (app, store) = (core.app.clone(), config.store_location().absolute());
+        admin_task.spawn(async move { admin.run(app, store).await });
         let accepting = tokio::spawn(listener.run(router, stopping));
 
         let outcome = tokio::select! {

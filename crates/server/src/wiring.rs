@@ -10,7 +10,11 @@ use godwit_delivery::{Hub, HubConfig};
 use godwit_domain::accounts::AccountPolicy;
 use godwit_domain::ports::{Clock, Store, StoreError};
 use godwit_domain::{App, Parts};
-use godwit_store_embedded::{EmbeddedStore, OpenError, Options};
+use godwit_store_cassandra::options::{
+    Consistency, ConsistencyOptions, Credentials, Replication, SerialConsistency, TlsOptions,
+};
+use godwit_store_cassandra::CassandraStore;
+use godwit_store_embedded::EmbeddedStore;
 use metrics::{describe_gauge, gauge};
 use metrics_exporter_prometheus::PrometheusHandle;
 use thiserror::Error;
@@ -20,11 +24,19 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::auth::{ApplicationTokens, Argon2Hasher, Codec, InvalidPasswordConfig, KeyError, SigningKey};
 use crate::clock::SystemClock;
-use crate::config::{Config, EmbeddedConfig, Registration, SocketConfig, StoreLocation};
+use crate::config::{
+    CassandraConfig, ClusterUrl, Config, Copies, EmbeddedConfig, Level, Registration, SerialLevel, SocketConfig,
+    StoreLocation,
+};
 use crate::observe;
 use crate::opaque::Sealer;
 use crate::rate::RateLimits;
 use crate::state::{ServerState, Shared};
+
+/// The tables of a store that has any.
+pub use godwit_store_cassandra::schema;
+/// What such a store is opened with.
+pub use godwit_store_cassandra::Options as StoreOptions;
 
 /// How often gauges are brought up to date.
 const METRICS_INTERVAL: Duration = Duration::from_secs(5);
@@ -47,9 +59,9 @@ pub struct Core {
 #[derive(Debug, Error)]
 pub enum CoreError {
     #[error(transparent)]
-    Open(#[from] OpenError),
-    #[error("the Cassandra store is not in this build yet; use --store embedded:DIR, or leave it out")]
-    NoCassandra,
+    Embedded(#[from] godwit_store_embedded::OpenError),
+    #[error(transparent)]
+    Cassandra(#[from] godwit_store_cassandra::OpenError),
     #[error("auth.application: {0}")]
     Keys(#[from] KeyError),
     #[error("auth.passwords: {0}")]
@@ -61,7 +73,7 @@ pub enum CoreError {
 impl CoreError {
     /// Whether another process has the store open.
     pub const fn is_busy(&self) -> bool {
-        matches!(self, Self::Open(OpenError::Locked { .. }))
+        matches!(self, Self::Embedded(godwit_store_embedded::OpenError::Locked { .. }))
     }
 }
 
@@ -69,6 +81,7 @@ impl CoreError {
 #[derive(Debug, Clone)]
 enum OpenStore {
     Embedded(Arc<EmbeddedStore>),
+    Cassandra(Arc<CassandraStore>),
 }
 
 impl Core {
@@ -76,7 +89,7 @@ impl Core {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let hasher = Argon2Hasher::new(&config.auth.passwords)?;
         let application = ApplicationTokens::load(&config.auth.application)?;
-        let store = OpenStore::open(config, &clock)?;
+        let store = OpenStore::open(config, &clock).await?;
         let offered = rand::random();
         let signing_key = store.port().signing_key(offered).await.map_err(CoreError::SigningKey)?;
         let signing_key = SigningKey::new(signing_key);
@@ -129,12 +142,12 @@ impl Core {
         tasks
     }
 
-    /// Waits until the store takes no more writes.
+    /// Waits until the store will never take a write again. One that only cannot be reached is waited for.
     pub async fn store_failed(&self) -> StoreError {
         let mut ticks = interval(HEALTH_INTERVAL);
         loop {
             ticks.tick().await;
-            if let Err(error) = self.store.port().health() {
+            if let Err(error @ StoreError::Stopped) = self.store.port().health() {
                 return error;
             }
         }
@@ -148,26 +161,31 @@ impl Core {
 }
 
 impl OpenStore {
-    fn open(config: &Config, clock: &Arc<dyn Clock>) -> Result<Self, CoreError> {
+    async fn open(config: &Config, clock: &Arc<dyn Clock>) -> Result<Self, CoreError> {
         match config.store_location() {
             StoreLocation::Embedded(folder) => {
                 make_private(&folder);
                 let options = embedded_options(&config.store.embedded);
                 Ok(Self::Embedded(Arc::new(EmbeddedStore::open(&folder, clock.clone(), options)?)))
             }
-            StoreLocation::Cassandra(_) => Err(CoreError::NoCassandra),
+            StoreLocation::Cassandra(url) => {
+                let options = cassandra_options(&url, &config.store.cassandra);
+                Ok(Self::Cassandra(Arc::new(CassandraStore::open(options, clock.clone()).await?)))
+            }
         }
     }
 
     fn port(&self) -> Arc<dyn Store> {
         match self {
             Self::Embedded(store) => store.clone(),
+            Self::Cassandra(store) => store.clone(),
         }
     }
 
     async fn close(&self) -> Result<(), StoreError> {
         match self {
             Self::Embedded(store) => store.close().await,
+            Self::Cassandra(store) => store.close().await,
         }
     }
 
@@ -182,6 +200,7 @@ impl OpenStore {
                     "Conversations whose inbox rows are behind."
                 );
             }
+            Self::Cassandra(_) => {}
         }
     }
 
@@ -193,13 +212,22 @@ impl OpenStore {
                 gauge!("godwit_store_journal_files").set(stats.journal_files as f64);
                 gauge!("godwit_store_hot_conversations").set(stats.hot_conversations as f64);
             }
+            Self::Cassandra(_) => {}
         }
+    }
+}
+
+/// With what to make the tables of the store; `None` when it has none.
+pub fn schema_options(config: &Config) -> Option<StoreOptions> {
+    match config.store_location() {
+        StoreLocation::Embedded(_) => None,
+        StoreLocation::Cassandra(url) => Some(cassandra_options(&url, &config.store.cassandra)),
     }
 }
 
 /// Makes a folder that only its owner can look into. One that is there stays as it is, and whatever is wrong with it the
 /// store says better.
-fn make_private(folder: &Path) {
+pub fn make_private(folder: &Path) {
     if let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(folder) {
         tracing::debug!(%error, "the data folder was not made");
     }
@@ -214,13 +242,58 @@ const fn hub_config(config: &SocketConfig) -> HubConfig {
     }
 }
 
-fn embedded_options(config: &EmbeddedConfig) -> Options {
-    Options {
+fn embedded_options(config: &EmbeddedConfig) -> godwit_store_embedded::Options {
+    godwit_store_embedded::Options {
         cache_bytes: config.cache_mib * MIB,
         memtable_bytes_max: config.memtable_mib * MIB,
         journal_bytes_max: config.journal_mib * MIB,
         worker_threads: config.worker_threads,
-        ..Options::default()
+        ..godwit_store_embedded::Options::default()
+    }
+}
+
+fn cassandra_options(url: &ClusterUrl, config: &CassandraConfig) -> StoreOptions {
+    let login = config.login(url);
+    let client = config.tls.cert_file.clone().zip(config.tls.key_file.clone());
+    let tls = config.tls.ca_file.clone().map(|ca_file| TlsOptions { ca_file, client });
+    let options = StoreOptions::new(url.contact_points.clone(), url.keyspace.as_str());
+    StoreOptions {
+        datacenter: config.datacenter.clone(),
+        replication: match &config.replication {
+            None => Replication::Default,
+            Some(Copies::Each(copies)) => Replication::Each(*copies),
+            Some(Copies::In(copies)) => Replication::PerDatacenter(copies.clone()),
+        },
+        consistency: ConsistencyOptions {
+            read: consistency(config.consistency.read),
+            write: consistency(config.consistency.write),
+            serial: match config.consistency.serial {
+                SerialLevel::Serial => SerialConsistency::Serial,
+                SerialLevel::LocalSerial => SerialConsistency::LocalSerial,
+            },
+        },
+        credentials: login
+            .map(|login| Credentials { username: login.username, password: login.password.reveal().to_owned() }),
+        tls,
+        migrate: config.migrate_at_start,
+        connect_timeout: Duration::from_millis(config.connect_timeout_ms),
+        request_timeout: Duration::from_millis(config.request_timeout_ms),
+        speculative_after: Duration::from_millis(config.speculative_after_ms),
+        ..options
+    }
+}
+
+const fn consistency(level: Level) -> Consistency {
+    match level {
+        Level::Any => Consistency::Any,
+        Level::One => Consistency::One,
+        Level::Two => Consistency::Two,
+        Level::Three => Consistency::Three,
+        Level::LocalOne => Consistency::LocalOne,
+        Level::Quorum => Consistency::Quorum,
+        Level::LocalQuorum => Consistency::LocalQuorum,
+        Level::EachQuorum => Consistency::EachQuorum,
+        Level::All => Consistency::All,
     }
 }
 

@@ -18,6 +18,7 @@ use godwit_protocol::accounts::Register;
 use godwit_protocol::{Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
+use crate::config::StoreLocation;
 use crate::problem::chain;
 
 /// Users in one reply to [`AdminCommand::ListUsers`].
@@ -26,6 +27,8 @@ pub const USERS_PER_REPLY: usize = 500;
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum AdminCommand {
+    /// Where the data of the server is, so that nobody changes that of another one.
+    WhichStore,
     AddUser {
         handle: String,
         display_name: Option<String>,
@@ -51,6 +54,7 @@ pub enum AdminCommand {
 impl std::fmt::Debug for AdminCommand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::WhichStore => write!(f, "WhichStore"),
             Self::AddUser { handle, .. } => write!(f, "AddUser({handle:?})"),
             Self::ListUsers { after } => write!(f, "ListUsers({after:?})"),
             Self::SetDisabled { handle, disabled } => write!(f, "SetDisabled({handle:?}, {disabled})"),
@@ -62,6 +66,7 @@ impl std::fmt::Debug for AdminCommand {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AdminReply {
+    Store(StoreLocation),
     User(UserSummary),
     /// At most [`USERS_PER_REPLY`]; as many means that there may be more.
     Users(Vec<UserSummary>),
@@ -81,9 +86,9 @@ pub struct UserSummary {
     pub disabled_at: Option<Timestamp>,
 }
 
-/// Does what a command says.
-pub async fn execute(app: &App, command: AdminCommand) -> AdminReply {
-    run(app, command).await.unwrap_or_else(|error| AdminReply::Refused(reason(&error)))
+/// Does what a command says, with the data that is at `store`.
+pub async fn execute(app: &App, store: &StoreLocation, command: AdminCommand) -> AdminReply {
+    run(app, store, command).await.unwrap_or_else(|error| AdminReply::Refused(reason(&error)))
 }
 
 /// What went wrong, and what to do.
@@ -95,9 +100,10 @@ fn reason(error: &AccountError) -> String {
     }
 }
 
-async fn run(app: &App, command: AdminCommand) -> Result<AdminReply, AccountError> {
+async fn run(app: &App, store: &StoreLocation, command: AdminCommand) -> Result<AdminReply, AccountError> {
     let accounts = &app.accounts;
     match command {
+        AdminCommand::WhichStore => Ok(AdminReply::Store(store.clone())),
         AdminCommand::AddUser { handle, display_name, password } => {
             let request = Register { handle, password, display_name, phone: None, device_name: None };
             Ok(AdminReply::User(UserSummary::of(&accounts.add(&request).await?)))

@@ -1,5 +1,6 @@
 //! The running server's side: commands come in at the Unix socket.
 
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use tokio::time::{sleep, timeout};
 
 use super::socket::{Lines, ShortPath, path};
 use super::{AdminReply, execute};
+use crate::config::StoreLocation;
 
 /// Commands that run at once. Further ones wait for their turn.
 const CONNECTIONS_MAX: usize = 8;
@@ -27,12 +29,23 @@ const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
 pub struct AdminServer {
     listener: UnixListener,
     path: PathBuf,
+    /// The folder, locked. The lock goes with it, also when the process is killed.
+    _folder: File,
 }
 
 impl AdminServer {
-    /// Takes the socket of a data folder. Whoever calls this has the store open, so a socket that is there was left behind
-    /// by a process that has gone.
+    /// Takes the socket of a data folder that no other server uses. A socket that is there was left behind by a process
+    /// that has gone.
     pub fn bind(data_folder: &Path) -> io::Result<Self> {
+        let folder = File::open(data_folder)?;
+        match folder.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let reason = "another server uses this folder; choose another one with --data";
+                return Err(io::Error::new(io::ErrorKind::ResourceBusy, reason));
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
         let path = path(data_folder);
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -42,20 +55,21 @@ impl AdminServer {
         // Before it has a name, so that there is no moment at which others could connect.
         fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
         socket.bind(ShortPath::of(data_folder)?.path)?;
-        Ok(Self { listener: socket.listen(BACKLOG)?, path })
+        Ok(Self { listener: socket.listen(BACKLOG)?, path, _folder: folder })
     }
 
     /// Answers commands until the future is dropped.
-    pub async fn run(&self, app: App) {
+    pub async fn run(&self, app: App, store: StoreLocation) {
+        let store = Arc::new(store);
         let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         loop {
             // An error would mean that the semaphore was closed, which nobody does.
             let Ok(permit) = permits.clone().acquire_owned().await else { return };
             match self.listener.accept().await {
                 Ok((stream, _)) => {
-                    let app = app.clone();
+                    let (app, store) = (app.clone(), store.clone());
                     tokio::spawn(async move {
-                        if let Err(error) = answer(stream, &app).await {
+                        if let Err(error) = answer(stream, &app, &store).await {
                             tracing::debug!(%error, "an admin connection ended early");
                         }
                         drop(permit);
@@ -78,14 +92,14 @@ impl Drop for AdminServer {
     }
 }
 
-async fn answer(stream: UnixStream, app: &App) -> io::Result<()> {
+async fn answer(stream: UnixStream, app: &App, store: &StoreLocation) -> io::Result<()> {
     let mut lines = Lines::new(stream);
     loop {
         let reply = match timeout(SILENCE_MAX, lines.read()).await? {
             Ok(None) => return Ok(()),
             Ok(Some(command)) => {
                 tracing::info!(?command, "an admin command");
-                execute(app, command).await
+                execute(app, store, command).await
             }
             Err(error) if error.kind() == io::ErrorKind::InvalidData => AdminReply::Refused(
                 "the server does not know this command; it may be of another version".into(),

@@ -8,7 +8,8 @@ use crate::config::load::Override;
 use crate::config::{Config, ConfigError, ListenAddress, Sources, StoreLocation};
 
 const ABOUT: &str = "\
-Godwit is a messenger server: HTTP and WebSocket in front, one folder of data behind, nothing beside it.
+Godwit is a messenger server: HTTP and WebSocket in front, one folder of data behind, nothing beside it. Or a Cassandra
+or ScyllaDB cluster behind, and any number of servers.
 
 Start it with `godwit serve`, make a user with `godwit user add`, and open /docs in a browser.";
 
@@ -19,6 +20,8 @@ Examples:
   godwit serve --set auth.registration=closed  only the operator makes accounts
   godwit user add ada --name 'Ada Lovelace'    asks for a password, or makes one
   godwit config print > godwit.toml            every setting with its value
+  godwit serve --store cassandra://db1,db2     on a cluster; any number of servers
+  godwit schema status --store cassandra://db1 which version its tables have
 
 Settings come from godwit.toml in the working directory (or --config FILE), from variables such as
 GODWIT_SERVER__LISTEN, and from flags; later ones win.";
@@ -55,6 +58,9 @@ pub(super) struct Settings {
     data: Option<PathBuf>,
 
     /// Where the messages are: embedded:DIR, or cassandra://HOST,…/KEYSPACE [default: embedded, in the data folder]
+    ///
+    /// A host may have a port (db1:9043), a keyspace need not be named (godwit), and USER:PASSWORD@ may stand before the
+    /// hosts; better set GODWIT_STORE__CASSANDRA__PASSWORD, which others cannot see.
     #[arg(long, global = true, value_name = "URL", env = "GODWIT_STORE", hide_env_values = true)]
     store: Option<StoreLocation>,
 
@@ -92,6 +98,12 @@ pub(super) enum Command {
     /// Works whether or not the server runs: a running one is asked through its data folder.
     #[command(subcommand)]
     User(UserCommand),
+
+    /// Make, look at or migrate the tables of a Cassandra store
+    ///
+    /// `godwit serve` does it by itself unless store.cassandra.migrate_at_start is false. The embedded store needs none.
+    #[command(subcommand)]
+    Schema(SchemaCommand),
 
     /// Show or check the settings
     #[command(subcommand)]
@@ -145,6 +157,27 @@ pub(super) enum UserCommand {
 }
 
 #[derive(Debug, Subcommand)]
+pub(super) enum SchemaCommand {
+    /// Make the keyspace if there is none, and bring it to the newest version
+    Create {
+        /// Delete the keyspace first, with everything in it: for development
+        #[arg(long)]
+        fresh: bool,
+        /// Do not ask before deleting
+        #[arg(long, requires = "fresh")]
+        yes: bool,
+    },
+    /// Say which version the keyspace has, how many copies, and what to do
+    Status,
+    /// Bring a keyspace that exists to the newest version
+    ///
+    /// Migrations are online: servers of the version before go on meanwhile, and several of them may run it at once.
+    Migrate,
+    /// Print the whole schema as CQL; asks no cluster
+    Print,
+}
+
+#[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
     /// Print every setting with its value, as a configuration file; secrets are not shown
     Print(ServerFlags),
@@ -160,7 +193,7 @@ impl Settings {
             sources.overrides.extend(value.map(to_override));
         };
         add("--data", "server.data", self.data.as_ref().map(|path| path.to_string_lossy().into_owned()));
-        add("--store", "store.url", self.store.as_ref().map(ToString::to_string));
+        add("--store", "store.url", self.store.as_ref().map(StoreLocation::reveal));
         if let Some(flags) = flags {
             add("--listen", "server.listen", flags.listen.map(|address| address.to_string()));
             add("--redis", "delivery.redis_url", flags.redis.clone());
@@ -209,6 +242,9 @@ mod tests {
             "godwit serve --set speed",
             "godwit user list --listen 127.0.0.1:1",
             "godwit user add",
+            "godwit schema create --yes",
+            "godwit schema dance",
+            "godwit serve --store cassandra://",
             "godwit dance",
         ] {
             assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line} was accepted");

@@ -7,6 +7,7 @@ mod args;
 mod config;
 mod operator;
 mod password;
+mod schema;
 mod serve;
 mod user;
 
@@ -42,6 +43,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
     match command {
         Command::Serve(flags) => serve::run(settings.load(Some(&flags))?),
         Command::User(command) => one_thread()?.block_on(user::run(&settings.load(None)?, command)),
+        Command::Schema(command) => one_thread()?.block_on(schema::run(&settings.load(None)?, command)),
         Command::Config(ConfigCommand::Print(flags)) => config::print(&settings.load(Some(&flags))?),
         Command::Config(ConfigCommand::Check(flags)) => config::check(&settings.load(Some(&flags))?),
         Command::Completions { shell } => completions(shell),

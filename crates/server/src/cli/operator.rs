@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use crate::admin::client::AdminClient;
 use crate::admin::{AdminCommand, AdminReply, execute};
-use crate::config::Config;
+use crate::config::{Config, StoreLocation};
 use crate::wiring::Core;
 
 /// A server that is starting or stopping has the store open and does not listen. It is waited for this long.
@@ -17,29 +17,47 @@ const BUSY_STEP: Duration = Duration::from_millis(100);
 /// Whoever carries out commands.
 pub(super) enum Operator {
     Server(AdminClient),
-    Core(Box<Core>),
+    Core(Box<Core>, StoreLocation),
 }
 
 impl Operator {
     /// `create` says whether there may be no data yet.
     pub(super) async fn reach(config: &Config, create: bool) -> anyhow::Result<Self> {
         let folder = config.data_folder();
-        if !create && !folder.exists() {
+        let is_embedded = matches!(config.store_location(), StoreLocation::Embedded(_));
+        if is_embedded && !create && !folder.exists() {
             bail!("there is no data in {}; name the folder with --data", folder.display());
         }
+        let mut config = config.clone();
+        config.store.cassandra.migrate_at_start &= create;
         let began = Instant::now();
         loop {
             let server = AdminClient::connect(folder).await;
             if let Some(server) =
                 server.context("the running server cannot be reached; only the user who runs it can")?
             {
-                return Ok(Self::Server(server));
+                let mut operator = Self::Server(server);
+                operator.check_store(&config).await?;
+                return Ok(operator);
             }
-            match Core::open(config).await {
-                Ok(core) => return Ok(Self::Core(Box::new(core))),
+            match Core::open(&config).await {
+                Ok(core) => return Ok(Self::Core(Box::new(core), config.store_location())),
                 Err(error) if error.is_busy() && began.elapsed() < BUSY_MAX => sleep(BUSY_STEP).await,
                 Err(error) => return Err(error.into()),
             }
+        }
+    }
+
+    /// A server on other data may use the same folder. Who names no store means that of the server.
+    async fn check_store(&mut self, config: &Config) -> anyhow::Result<()> {
+        let Some(ours) = config.store.url.clone() else { return Ok(()) };
+        match self.ask(AdminCommand::WhichStore).await? {
+            AdminReply::Store(theirs) if theirs.is_same(&ours.clone().absolute()) => Ok(()),
+            AdminReply::Store(theirs) => bail!(
+                "the server that uses {} has its data in {theirs}, not in {ours}: name another folder with --data",
+                config.data_folder().display()
+            ),
+            _ => bail!("the running server does not say where its data is; it may be of another version"),
         }
     }
 
@@ -49,7 +67,7 @@ impl Operator {
             Self::Server(client) => {
                 client.ask(&command).await.context("the running server does not answer")?
             }
-            Self::Core(core) => execute(&core.app, command).await,
+            Self::Core(core, store) => execute(&core.app, store, command).await,
         };
         match reply {
             AdminReply::Refused(reason) => bail!(reason),
@@ -61,7 +79,7 @@ impl Operator {
     pub(super) async fn close(self) -> anyhow::Result<()> {
         match self {
             Self::Server(_) => Ok(()),
-            Self::Core(core) => Ok(core.close().await?),
+            Self::Core(core, _) => Ok(core.close().await?),
         }
     }
 }

@@ -10,7 +10,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::config::refuse_problems;
-use crate::config::{Config, Registration};
+use crate::config::{Config, Registration, StoreLocation};
 use crate::observe;
 use crate::serve::Server;
 
@@ -33,6 +33,10 @@ pub(super) fn run(config: Config) -> anyhow::Result<()> {
 async fn serve(config: Config) -> anyhow::Result<()> {
     let welcome = Welcome {
         folder: std::path::absolute(config.data_folder())?,
+        cluster: match config.store_location() {
+            StoreLocation::Cassandra(url) => Some(url.to_string()),
+            StoreLocation::Embedded(_) => None,
+        },
         can_register: config.auth.passwords_enabled && config.auth.registration == Registration::Open,
     };
     let server = Server::start(config).await?;
@@ -76,6 +80,8 @@ impl Signals {
 /// What one needs to know to begin.
 struct Welcome {
     folder: std::path::PathBuf,
+    /// Where the data is, if it is not in the folder.
+    cluster: Option<String>,
     can_register: bool,
 }
 
@@ -85,7 +91,10 @@ impl Welcome {
         writeln!(out, "godwit {}", env!("CARGO_PKG_VERSION"))?;
         // Programs look for this line.
         writeln!(out, "listening on http://{address}")?;
-        writeln!(out, "data in {}", self.folder.display())?;
+        match &self.cluster {
+            None => writeln!(out, "data in {}", self.folder.display())?,
+            Some(cluster) => writeln!(out, "data in {cluster}, admin socket in {}", self.folder.display())?,
+        }
         writeln!(out, "documentation at http://{address}/docs, metrics at http://{address}/metrics")?;
         if is_empty {
             self.print_first_user(&mut out, address)?;
@@ -97,7 +106,11 @@ impl Welcome {
         writeln!(out, "\nThere are no users yet. Make the first one in another terminal:\n")?;
         // As it was called, so that it is found also when it is not installed.
         let program = std::env::args_os().next().unwrap_or_else(|| "godwit".into());
-        writeln!(out, "  {} user add ada --data {}", quoted(Path::new(&program)), quoted(&self.folder))?;
+        write!(out, "  {} user add ada --data {}", quoted(Path::new(&program)), quoted(&self.folder))?;
+        match &self.cluster {
+            None => writeln!(out)?,
+            Some(cluster) => writeln!(out, " --store {}", quoted(Path::new(cluster)))?,
+        }
         if self.can_register {
             writeln!(out, "\nor through the API:\n")?;
             writeln!(
@@ -113,6 +126,6 @@ impl Welcome {
 /// A path as a shell takes it.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:,".contains(c);
     if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

@@ -4,10 +4,11 @@ use std::ops::RangeInclusive;
 
 use tracing_subscriber::EnvFilter;
 
-use super::{AuthConfig, Config, StoreLocation};
+use super::{AuthConfig, Config};
 use crate::auth::{ApplicationTokens, Argon2Hasher};
 
 const HOUR_MS: u64 = 3_600_000;
+const MINUTE_MS: u64 = 60_000;
 const COUNT_MAX: u64 = u32::MAX as u64;
 const GIB_AS_MIB: u64 = 1_024;
 const MIB: u64 = 1_024 * 1_024;
@@ -15,6 +16,7 @@ const MIB: u64 = 1_024 * 1_024;
 /// What is wrong, one line each, in the order of the sections.
 pub fn problems(config: &Config) -> Vec<String> {
     let mut problems = out_of_range(config);
+    problems.extend(config.store.cassandra.problems(&config.store_location()));
     problems.extend(impossible(config));
     problems.extend(unusable_auth(&config.auth));
     problems
@@ -24,7 +26,8 @@ fn out_of_range(config: &Config) -> Vec<String> {
     let Config { server, store, socket, .. } = config;
     let embedded = &store.embedded;
     let tokens = &config.auth.tokens;
-    let bounds: [(&str, u64, RangeInclusive<u64>); 17] = [
+    let cassandra = &store.cassandra;
+    let bounds: [(&str, u64, RangeInclusive<u64>); 20] = [
         ("server.max_connections", server.max_connections as u64, 1..=COUNT_MAX),
         ("server.handshakes_max", server.handshakes_max as u64, 1..=COUNT_MAX),
         ("server.handshakes_per_address_max", server.handshakes_per_address_max as u64, 1..=COUNT_MAX),
@@ -36,6 +39,9 @@ fn out_of_range(config: &Config) -> Vec<String> {
         ("store.embedded.memtable_mib", embedded.memtable_mib, 1..=4 * GIB_AS_MIB),
         ("store.embedded.journal_mib", embedded.journal_mib, 64..=64 * GIB_AS_MIB),
         ("store.embedded.worker_threads", embedded.worker_threads as u64, 1..=256),
+        ("store.cassandra.connect_timeout_ms", cassandra.connect_timeout_ms, 100..=MINUTE_MS),
+        ("store.cassandra.request_timeout_ms", cassandra.request_timeout_ms, 100..=20_000),
+        ("store.cassandra.speculative_after_ms", cassandra.speculative_after_ms, 1..=MINUTE_MS),
         ("auth.tokens.access_minutes", u64::from(tokens.access_minutes), 1..=24 * 60),
         ("auth.tokens.refresh_days", u64::from(tokens.refresh_days), 1..=3_650),
         ("socket.heartbeat_ms", u64::from(socket.heartbeat_ms), 1_000..=HOUR_MS),
@@ -70,12 +76,6 @@ fn unusable_auth(auth: &AuthConfig) -> Vec<String> {
 
 fn impossible(config: &Config) -> Vec<String> {
     let mut problems = Vec::new();
-    if let StoreLocation::Cassandra(_) = config.store_location() {
-        problems.push(
-            "store.url: the Cassandra store is not in this build yet; use embedded:DIR, or leave it out"
-                .into(),
-        );
-    }
     if config.delivery.redis_url.is_some() {
         problems.push(
             "delivery.redis_url: delivery through Redis is not in this build yet; one server needs none, leave it out"
@@ -106,7 +106,8 @@ mod tests {
         let mut config = Config::default();
         config.server.max_connections = 0;
         config.store.embedded.journal_mib = 1;
-        config.store.url = Some("cassandra://a/b".parse().unwrap());
+        config.store.cassandra.request_timeout_ms = 1;
+        config.store.cassandra.username = Some("chat".into());
         config.delivery.redis_url = Some("redis://localhost".into());
         config.log.level = "loud=loud=loud".into();
         let problems = problems(&config);
@@ -116,7 +117,8 @@ mod tests {
             [
                 "server.max_connections",
                 "store.embedded.journal_mib",
-                "store.url",
+                "store.cassandra.request_timeout_ms",
+                "store.cassandra",
                 "delivery.redis_url",
                 "log.level"
             ]

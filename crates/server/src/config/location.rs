@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::cluster_url::ClusterUrl;
+
 /// The data folder when nothing else is said.
 pub(super) const DATA_FOLDER: &str = "./data";
 
@@ -45,14 +47,40 @@ impl From<ListenAddress> for SocketAddr {
     }
 }
 
-/// Which store, and where.
+/// Which store, and where. What is shown of it has no password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum StoreLocation {
     /// A folder on this machine.
     Embedded(PathBuf),
-    /// A cluster, as it was written.
-    Cassandra(String),
+    Cassandra(ClusterUrl),
+}
+
+impl StoreLocation {
+    /// The same for somebody in another working directory.
+    #[must_use]
+    pub fn absolute(self) -> Self {
+        match self {
+            Self::Embedded(folder) => Self::Embedded(std::path::absolute(&folder).unwrap_or(folder)),
+            cluster @ Self::Cassandra(_) => cluster,
+        }
+    }
+
+    /// Whether both are the same data. Of a cluster any node may be named, so only the keyspace is compared.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Cassandra(one), Self::Cassandra(other)) => one.keyspace == other.keyspace,
+            (one, other) => one == other,
+        }
+    }
+
+    /// As it was given, with the password if there is one.
+    pub fn reveal(&self) -> String {
+        match self {
+            Self::Embedded(_) => self.to_string(),
+            Self::Cassandra(url) => url.reveal(),
+        }
+    }
 }
 
 impl FromStr for StoreLocation {
@@ -61,7 +89,7 @@ impl FromStr for StoreLocation {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
             Some(("embedded", folder)) if !folder.is_empty() => Ok(Self::Embedded(folder.into())),
-            Some(("cassandra", _)) => Ok(Self::Cassandra(text.into())),
+            Some(("cassandra", _)) => text.parse().map(Self::Cassandra),
             _ => Err(format!("`{text}` is not a store: write embedded:DIR or cassandra://HOST,…/KEYSPACE")),
         }
     }
@@ -71,7 +99,7 @@ impl fmt::Display for StoreLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Embedded(folder) => write!(f, "embedded:{}", folder.display()),
-            Self::Cassandra(url) => f.write_str(url),
+            Self::Cassandra(url) => url.fmt(f),
         }
     }
 }
@@ -106,9 +134,22 @@ mod tests {
         for text in ["embedded:/var/lib/godwit", "embedded:./data", "cassandra://a,b/godwit"] {
             assert_eq!(text.parse::<StoreLocation>().unwrap().to_string(), text);
         }
-        for wrong in ["", "embedded", "embedded:", "./data", "postgres://x"] {
+        for wrong in ["", "embedded", "embedded:", "./data", "postgres://x", "cassandra:x"] {
             assert!(wrong.parse::<StoreLocation>().is_err(), "{wrong} was taken for a store");
         }
+    }
+
+    #[test]
+    fn stores_are_the_same_wherever_they_are_named_from() {
+        let is_same = |one: &str, other: &str| {
+            let [one, other] = [one, other].map(|text| text.parse::<StoreLocation>().unwrap().absolute());
+            one.is_same(&other)
+        };
+        assert!(is_same("embedded:./data", &format!("embedded:{}/data", std::env::current_dir().unwrap().display())));
+        assert!(is_same("cassandra://a,b/chat", "cassandra://chat:secret@b:9042/chat"));
+        assert!(!is_same("embedded:./data", "embedded:./other"));
+        assert!(!is_same("cassandra://a/chat", "cassandra://a/other"));
+        assert!(!is_same("cassandra://a/chat", "embedded:./data"));
     }
 
     #[test]

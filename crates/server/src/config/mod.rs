@@ -1,14 +1,17 @@
 //! What an operator can set.
 //!
 //! - this file: the settings, each with its default, and what follows from several of them
-//! - [`location`]: addresses and places, parsed once
+//! - [`location`], [`cluster_url`]: addresses and places, parsed once
+//! - [`cassandra`]: the way to a cluster
 //! - [`load`]: from a file, the environment and flags to one [`Config`]
 //! - [`check`]: whether the server could start with it
 //! - [`print`](mod@print): the whole of it as a file, without its secrets
 //!
 //! Every setting has a default, so that none has to be given. Its unit is in its name.
 
+pub mod cassandra;
 pub mod check;
+pub mod cluster_url;
 pub mod load;
 pub mod location;
 pub mod print;
@@ -20,6 +23,8 @@ use serde::{Deserialize, Serialize};
 use crate::auth::{ApplicationConfig, PasswordConfig, TokenConfig};
 use crate::rate::RateConfig;
 
+pub use cassandra::{CassandraConfig, Copies, Level, SerialLevel};
+pub use cluster_url::ClusterUrl;
 pub use load::{ConfigError, Sources};
 pub use location::{ListenAddress, StoreLocation};
 
@@ -56,7 +61,8 @@ impl Config {
 pub struct ServerConfig {
     /// Address and port; port 0 picks a free one.
     pub listen: ListenAddress,
-    /// The data folder; that of the embedded store when absent, `./data` when that is absent too.
+    /// The data folder; that of the embedded store when absent, `./data` when that is absent too. A server on Cassandra has
+    /// its admin socket there.
     pub data: Option<PathBuf>,
     /// Open connections, sockets included. Further ones are turned away.
     pub max_connections: usize,
@@ -98,9 +104,11 @@ impl Default for ServerConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
-    /// `embedded:DIR` or `cassandra://HOST,…/KEYSPACE`; the embedded store in the data folder when absent.
+    /// `embedded:DIR` or `cassandra://[USER:PASSWORD@]HOST[:PORT],…/KEYSPACE`; the embedded store in the data folder when
+    /// absent.
     pub url: Option<StoreLocation>,
     pub embedded: EmbeddedConfig,
+    pub cassandra: CassandraConfig,
 }
 
 /// Memory, disk and threads of the embedded store.

@@ -1,19 +1,16 @@
 //! The whole configuration as a file, without its secrets.
 
-use super::{Config, StoreLocation};
+use super::Config;
 
 /// What stands in the place of a secret.
 const HIDDEN: &str = "…";
 
-/// As TOML, with every default, in the form in which it could be a file. Secrets of their own type hide themselves;
-/// passwords inside of URLs are hidden here.
+/// As TOML, with every default, in the form in which it could be a file. Secrets of their own type hide themselves, and so
+/// does the place of a store; passwords inside of other URLs are hidden here.
 pub fn print(config: &Config) -> Result<String, toml::ser::Error> {
     let mut config = config.clone();
     config.server.data = Some(config.data_folder().to_owned());
-    config.store.url = Some(match config.store_location() {
-        StoreLocation::Cassandra(url) => StoreLocation::Cassandra(without_password(&url).unwrap_or(url)),
-        embedded => embedded,
-    });
+    config.store.url = Some(config.store_location());
     config.delivery.redis_url = config.delivery.redis_url.map(|url| without_password(&url).unwrap_or(url));
     toml::to_string_pretty(&config)
 }
@@ -29,6 +26,7 @@ fn without_password(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::Secret;
 
     #[test]
     fn what_is_printed_can_be_read_again() {
@@ -40,11 +38,14 @@ mod tests {
     }
 
     #[test]
-    fn passwords_in_urls_are_hidden() {
+    fn passwords_are_hidden() {
         let mut config = Config::default();
+        config.store.url = Some("cassandra://godwit:hunter2@localhost/chat".parse().unwrap());
+        config.store.cassandra.password = Some(Secret::new("hunter2"));
         config.delivery.redis_url = Some("redis://godwit:hunter2@localhost:6379".into());
         let printed = print(&config).unwrap();
         assert!(printed.contains("redis://godwit:…@localhost:6379"), "{printed}");
+        assert!(printed.contains("cassandra://godwit:…@localhost/chat"), "{printed}");
         assert!(!printed.contains("hunter2"));
     }
 }

@@ -9,7 +9,7 @@ use metrics::gauge;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::problem::{ApiError, ApiResult};
+use crate::problem::{ApiError, ApiResult, chain};
 use crate::state::ServerState;
 
 const LANDING: &str = "\
@@ -60,8 +60,13 @@ pub async fn ready(State(state): State<ServerState>) -> ApiResult<Json<Health>> 
     if *state.stopping.borrow() {
         return Err(ApiError::new(ErrorCode::ShuttingDown));
     }
-    state.store.health()?;
-    Ok(Json(OK))
+    match state.store.health() {
+        Ok(()) => Ok(Json(OK)),
+        Err(error) => {
+            let reason = chain(&error);
+            Err(ApiError::from(error).with_detail(reason))
+        }
+    }
 }
 
 /// Metrics

@@ -2,18 +2,29 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
+use crate::people::unique;
 use crate::process::{ServerProcess, godwit, run, run_with_stdin};
 use crate::raw;
+use crate::store::TestStore;
 
 const PASSWORD: &str = "correct horse battery";
 
-fn folder() -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("data");
-    (folder, data)
+/// Where commands run, on the store of this run.
+struct Place {
+    folder: tempfile::TempDir,
+    data: PathBuf,
+    _store: TestStore,
+}
+
+impl Place {
+    fn new() -> Self {
+        let (folder, store) = (tempfile::tempdir().unwrap(), TestStore::of_run());
+        store.settle(folder.path());
+        Self { data: folder.path().join("data"), folder, _store: store }
+    }
 }
 
 fn stdout(output: &Output) -> String {
@@ -21,7 +32,7 @@ fn stdout(output: &Output) -> String {
 }
 
 /// The one line of an error.
-fn refused(output: &Output) -> String {
+pub(crate) fn refused(output: &Output) -> String {
     let stderr = String::from_utf8(output.stderr.clone()).unwrap();
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
@@ -30,72 +41,77 @@ fn refused(output: &Output) -> String {
     stderr
 }
 
-fn succeeded(output: &Output) -> String {
+pub(crate) fn succeeded(output: &Output) -> String {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     stdout(output)
 }
 
-fn sign_in(server: &ServerProcess, password: &str) -> u16 {
-    let body = format!(r#"{{"handle":"ada","password":"{password}"}}"#);
+fn sign_in(server: &ServerProcess, handle: &str, password: &str) -> u16 {
+    let body = format!(r#"{{"handle":"{handle}","password":"{password}"}}"#);
     raw::post(server.address(), "/v1/sessions", &body).unwrap().status
+}
+
+/// The line of a user in the list of all.
+fn listed(data: &Path, handle: &str) -> String {
+    let list = succeeded(&run(data, &["user", "list"]));
+    let line = list.lines().find(|line| line.split(' ').next() == Some(handle));
+    line.unwrap_or_else(|| panic!("{handle} is not in\n{list}")).to_owned()
 }
 
 #[test]
 fn users_without_a_running_server() {
-    let (_folder, data) = folder();
-    assert!(refused(&run(&data, &["user", "list"])).contains("no data in"));
-    assert!(!data.exists());
-
-    let added = succeeded(&run(&data, &["user", "add", "Ada", "--name", "Ada Lovelace"]));
-    assert!(added.starts_with("added ada (id "), "{added}");
+    let Place { data, folder: _folder, _store } = Place::new();
+    let (ada, bob) = (&unique("ada"), &unique("bob"));
+    let added = succeeded(&run(&data, &["user", "add", &ada.to_uppercase(), "--name", "Ada Lovelace"]));
+    assert!(added.starts_with(&format!("added {ada} (id ")), "{added}");
     assert!(added.contains("\npassword: "), "no password was made: {added}");
-    assert!(refused(&run(&data, &["user", "add", "ada"])).contains("taken"));
+    assert!(refused(&run(&data, &["user", "add", ada])).contains("taken"));
     assert!(refused(&run(&data, &["user", "add", "a"])).contains("handle must have 3 to 32"));
-    assert!(refused(&run(&data, &["user", "disable", "bob"])).contains("no such user"));
-    let short = run_with_stdin(&data, &["user", "add", "bob", "--password-stdin"], "short\n");
+    assert!(refused(&run(&data, &["user", "disable", bob])).contains("no such user"));
+    let short = run_with_stdin(&data, &["user", "add", bob, "--password-stdin"], "short\n");
     assert!(refused(&short).contains("password must have"));
 
-    assert_eq!(succeeded(&run(&data, &["user", "disable", "ada"])), "disabled ada\n");
-    let listed = succeeded(&run(&data, &["user", "list"]));
-    assert!(listed.contains("Ada Lovelace  (disabled)"), "{listed}");
-    assert_eq!(succeeded(&run(&data, &["user", "disable", "ada", "--enable"])), "enabled ada\n");
-    let listed = succeeded(&run(&data, &["user", "list", "--json"]));
-    assert!(listed.contains(r#""handle":"ada","display_name":"Ada Lovelace""#), "{listed}");
-    assert!(!listed.contains("disabled_at"), "{listed}");
+    assert_eq!(succeeded(&run(&data, &["user", "disable", ada])), format!("disabled {ada}\n"));
+    assert!(listed(&data, ada).ends_with("Ada Lovelace  (disabled)"), "{}", listed(&data, ada));
+    assert_eq!(succeeded(&run(&data, &["user", "disable", ada, "--enable"])), format!("enabled {ada}\n"));
+    let list = succeeded(&run(&data, &["user", "list", "--json"]));
+    let line = list.lines().find(|line| line.contains(&format!(r#""handle":"{ada}""#))).unwrap();
+    assert!(line.contains(r#""display_name":"Ada Lovelace""#) && !line.contains("disabled_at"), "{line}");
 }
 
 #[tokio::test]
 async fn users_of_a_running_server() {
-    let (_folder, data) = folder();
+    let Place { data, folder: _folder, _store } = Place::new();
+    let ada = &unique("ada");
     let mut server = ServerProcess::on(&data, &[]).await;
-    let args = ["user", "add", "ada", "--password-stdin"];
+    let args = ["user", "add", ada, "--password-stdin"];
     let added = succeeded(&run_with_stdin(&data, &args, &format!("{PASSWORD}\n")));
     assert!(!added.contains("password"), "{added}");
-    assert_eq!(sign_in(&server, PASSWORD), 201);
+    assert_eq!(sign_in(&server, ada, PASSWORD), 201);
 
-    assert_eq!(succeeded(&run(&data, &["user", "disable", "ada"])), "disabled ada\n");
-    assert_eq!(sign_in(&server, PASSWORD), 403);
-    succeeded(&run(&data, &["user", "disable", "ada", "--enable"]));
-    assert_eq!(sign_in(&server, PASSWORD), 201);
+    assert_eq!(succeeded(&run(&data, &["user", "disable", ada])), format!("disabled {ada}\n"));
+    assert_eq!(sign_in(&server, ada, PASSWORD), 403);
+    succeeded(&run(&data, &["user", "disable", ada, "--enable"]));
+    assert_eq!(sign_in(&server, ada, PASSWORD), 201);
 
-    let args = ["user", "passwd", "ada", "--password-stdin"];
+    let args = ["user", "passwd", ada, "--password-stdin"];
     succeeded(&run_with_stdin(&data, &args, "quite another one\r\n"));
-    assert_eq!((sign_in(&server, PASSWORD), sign_in(&server, "quite another one")), (401, 201));
-    assert!(succeeded(&run(&data, &["user", "list"])).starts_with("ada "));
+    assert_eq!((sign_in(&server, ada, PASSWORD), sign_in(&server, ada, "quite another one")), (401, 201));
+    listed(&data, ada);
 
     // A server that was killed leaves its socket behind.
     server.kill().await;
     assert!(data.join("admin.sock").exists());
-    assert!(succeeded(&run(&data, &["user", "list"])).starts_with("ada "));
+    listed(&data, ada);
     server.start_again().await;
-    assert_eq!(sign_in(&server, "quite another one"), 201);
-    assert!(succeeded(&run(&data, &["user", "list"])).starts_with("ada "));
+    assert_eq!(sign_in(&server, ada, "quite another one"), 201);
+    listed(&data, ada);
 }
 
 #[tokio::test]
 async fn the_admin_socket_is_for_the_owner_alone() {
-    let (_folder, data) = folder();
+    let Place { data, folder: _folder, _store } = Place::new();
     let _server = ServerProcess::on(&data, &[]).await;
     let mode = fs::metadata(data.join("admin.sock")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -107,22 +123,23 @@ async fn a_long_path_does_not_hinder_the_admin_socket() {
     let data = folder.path().join("a".repeat(120)).join("data");
     fs::create_dir_all(data.parent().unwrap()).unwrap();
     let mut server = ServerProcess::on(&data, &[]).await;
-    succeeded(&run(&data, &["user", "add", "ada"]));
-    assert!(succeeded(&run(&data, &["user", "list"])).starts_with("ada "));
+    let ada = unique("ada");
+    succeeded(&run(&data, &["user", "add", &ada]));
+    listed(&data, &ada);
     server.stop().await;
 }
 
 #[tokio::test]
 async fn a_folder_has_one_server() {
-    let (_folder, data) = folder();
+    let Place { data, folder: _folder, _store } = Place::new();
     let _server = ServerProcess::on(&data, &[]).await;
     let error = refused(&run(&data, &["serve", "--listen", "127.0.0.1:0", "--set", "log.level=error"]));
-    assert!(error.contains("in use by another process"), "{error}");
+    assert!(error.contains(data.to_str().unwrap()), "{error}");
 }
 
 #[tokio::test]
 async fn a_port_has_one_server() {
-    let (_folder, data) = folder();
+    let Place { data, folder: _folder, _store } = Place::new();
     let server = ServerProcess::on(&data, &[]).await;
     let other = data.with_file_name("other");
     let error = refused(&run(
@@ -133,28 +150,15 @@ async fn a_port_has_one_server() {
 }
 
 #[test]
-fn data_of_a_newer_version_is_left_alone() {
-    let (_folder, data) = folder();
-    succeeded(&run(&data, &["user", "add", "ada"]));
-    let format = data.join("godwit.format");
-    let text = fs::read_to_string(&format).unwrap();
-    let newer = text.trim_end().trim_end_matches(|c: char| c.is_ascii_digit()).to_owned() + "999";
-    fs::write(&format, newer).unwrap();
-    for args in [vec!["serve", "--listen", "127.0.0.1:0"], vec!["user", "list"]] {
-        let error = refused(&run(&data, &args));
-        assert!(error.contains("999") && error.contains("newer version"), "{error}");
-    }
-}
-
-#[test]
 fn wrong_flags_and_settings_are_refused() {
-    let (_folder, data) = folder();
+    let Place { data, folder: _folder, _store } = Place::new();
     let usage = run(&data, &["serve", "--listen", "here"]);
     assert_eq!(usage.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&usage.stderr).contains("127.0.0.1:8080"));
     for (args, expected) in [
         (vec!["serve", "--set", "rates.speed=1"], "unknown setting `speed`"),
-        (vec!["serve", "--store", "cassandra://a/b"], "not in this build"),
+        (vec!["serve", "--set", "store.cassandra.consistency.read=ONE"], "ONE can miss what was acknowledged"),
+        (vec!["schema", "status", "--set", "store.cassandra.username=ada"], "both username and password"),
         (vec!["serve", "--redis", "redis://localhost"], "not in this build"),
         (vec!["serve", "--config", "nowhere.toml"], "nowhere.toml cannot be read"),
         (vec!["config", "check", "--set", "socket.heartbeat_ms=1"], "socket.heartbeat_ms is 1"),
@@ -168,7 +172,7 @@ fn wrong_flags_and_settings_are_refused() {
 
 #[test]
 fn every_problem_of_a_configuration_has_its_line() {
-    let (_folder, data) = folder();
+    let Place { data, folder: _folder, _store } = Place::new();
     let args =
         ["config", "check", "--set", "server.max_connections=0", "--set", "store.embedded.cache_mib=0"];
     let output = run(&data, &args);
@@ -179,7 +183,7 @@ fn every_problem_of_a_configuration_has_its_line() {
 
 #[test]
 fn what_config_prints_can_be_used_and_has_no_secrets() {
-    let (folder, data) = folder();
+    let Place { data, folder, _store } = Place::new();
     let secret = "0123456789abcdef0123456789abcdef";
     let set = format!("auth.application.secret={secret}");
     let printed = succeeded(&run(&data, &["config", "print", "--set", &set, "--listen", "127.0.0.1:1"]));
@@ -194,7 +198,7 @@ fn what_config_prints_can_be_used_and_has_no_secrets() {
 
 #[test]
 fn help_version_and_completions() {
-    let (_folder, data) = folder();
+    let Place { data, folder: _folder, _store } = Place::new();
     assert!(succeeded(&run(&data, &["--version"])).starts_with("godwit 0."));
     assert!(succeeded(&run(&data, &["--help"])).contains("godwit user add"));
     assert!(succeeded(&run(&data, &["serve", "--help"])).contains("SIGTERM"));
@@ -205,7 +209,7 @@ fn help_version_and_completions() {
 
 #[test]
 fn a_reader_that_leaves_is_no_error() {
-    let (_folder, data) = folder();
+    let Place { data, folder: _folder, _store } = Place::new();
     for args in [vec!["config", "print"], vec!["completions", "bash"]] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);

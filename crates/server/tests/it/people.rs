@@ -35,23 +35,37 @@ pub(crate) struct Person {
     pub(crate) http: Http,
 }
 
+/// A handle, or whatever else must be unique, that begins like this and that nobody else has.
+pub(crate) fn unique(name: &str) -> String {
+    format!("{name}_{:010x}", rand::random_range(0..1_u64 << 40))
+}
+
 impl Person {
-    pub(crate) async fn register(url: &str, handle: &str) -> Self {
+    /// The handle begins like this, and is one that nobody else has.
+    pub(crate) async fn register(url: &str, name: &str) -> Self {
+        Self::register_as(url, unique(name)).await
+    }
+
+    pub(crate) async fn register_as(url: &str, handle: String) -> Self {
         let http = connect(url);
         let register = Register {
-            handle: handle.to_owned(),
+            handle: handle.clone(),
             password: PASSWORD.to_owned(),
             display_name: None,
             phone: None,
             device_name: Some("the first".to_owned()),
         };
         let signed_in = http.register(&register).await.unwrap();
-        Self { id: signed_in.user.id, handle: handle.to_owned(), http }
+        Self { id: signed_in.user.id, handle, http }
     }
 
-    pub(crate) async fn register_all<const N: usize>(url: &str, handles: [&str; N]) -> [Self; N] {
-        let registered = join_all(handles.map(|handle| Self::register(url, handle))).await;
-        registered.try_into().unwrap_or_else(|_| unreachable!("one person for each handle"))
+    pub(crate) async fn stranger(url: &str) -> Self {
+        Self::register(url, "stranger").await
+    }
+
+    pub(crate) async fn register_all<const N: usize>(url: &str, names: [&str; N]) -> [Self; N] {
+        let registered = join_all(names.map(|name| Self::register(url, name))).await;
+        registered.try_into().unwrap_or_else(|_| unreachable!("one person for each name"))
     }
 
     /// Another session of the user, over connections of its own.

@@ -14,13 +14,15 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-/// A start reads the journal again, on a machine that may be busy with other tests.
+use crate::store::TestStore;
+
+/// A start reads the journal again, or prepares its statements, on a machine that may be busy with other tests.
 const START_MAX: Duration = Duration::from_secs(60);
 const STOP_MAX: Duration = Duration::from_secs(60);
 const STEP: Duration = Duration::from_millis(5);
 
-/// A server in a process of its own, on a folder of its own. It is killed when this is dropped, and what it wrote to
-/// stderr is shown if the test fails.
+/// A server in a process of its own, with a folder of its own, on the store of this run. It is killed when this is dropped,
+/// and what it wrote to stderr is shown if the test fails.
 #[derive(Debug)]
 pub(crate) struct ServerProcess {
     running: Option<Running>,
@@ -31,6 +33,7 @@ pub(crate) struct ServerProcess {
     stderr: Arc<Mutex<String>>,
     /// Removed with this, if it is ours.
     folder: Option<TempDir>,
+    _store: TestStore,
 }
 
 impl ServerProcess {
@@ -41,20 +44,31 @@ impl ServerProcess {
 
     /// The same with a configuration file.
     pub(crate) async fn with_config(toml: &str) -> Self {
+        Self::configured(TestStore::of_run(), toml).await
+    }
+
+    /// On another store than that of this run.
+    pub(crate) async fn configured(store: TestStore, toml: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("test.toml");
-        std::fs::write(&file, toml).unwrap();
+        let url = store.url().map(|url| format!("[store]\nurl = {url:?}\n"));
+        std::fs::write(&file, format!("{}{toml}", url.unwrap_or_default())).unwrap();
         let args = ["--config", file.to_str().unwrap()];
-        Self::start_in(folder, &args).await
+        Self::start_in(store, folder, &args).await
     }
 
     /// The same with further flags, such as `--set socket.heartbeat_ms=1000`.
     pub(crate) async fn with_args(args: &[&str]) -> Self {
-        Self::start_in(tempfile::tempdir().unwrap(), args).await
+        Self::start_in(TestStore::of_run(), tempfile::tempdir().unwrap(), args).await
     }
 
     /// Starts a server on a folder that the test looks after.
     pub(crate) async fn on(data: &Path, args: &[&str]) -> Self {
+        Self::start_on(TestStore::of_run(), data, args).await
+    }
+
+    async fn start_on(store: TestStore, data: &Path, args: &[&str]) -> Self {
+        store.settle(data.parent().expect("the data folder is in a folder"));
         let mut server = Self {
             running: None,
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -62,13 +76,14 @@ impl ServerProcess {
             data: data.to_owned(),
             stderr: Arc::default(),
             folder: None,
+            _store: store,
         };
         server.start_again().await;
         server
     }
 
-    async fn start_in(folder: TempDir, args: &[&str]) -> Self {
-        let mut server = Self::on(&folder.path().join("data"), args).await;
+    async fn start_in(store: TestStore, folder: TempDir, args: &[&str]) -> Self {
+        let mut server = Self::start_on(store, &folder.path().join("data"), args).await;
         server.folder = Some(folder);
         server
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::process::ServerProcess;
+use crate::store::TestStore;
 
 /// Every rate limit that there is.
 const LIMITS: &[&str] = &[
@@ -28,10 +29,19 @@ pub(crate) async fn unlimited_with(more: &str) -> ServerProcess {
 
 /// With one limit: so many at once, and then one a minute.
 pub(crate) async fn limited_with(limit: &str, burst: usize, more: &str) -> ServerProcess {
+    ServerProcess::with_config(&settings(limit, burst, more)).await
+}
+
+/// Without limits, on another store than that of this run.
+pub(crate) async fn unlimited_on(store: TestStore) -> ServerProcess {
+    ServerProcess::configured(store, &settings("", 0, "")).await
+}
+
+fn settings(limit: &str, burst: usize, more: &str) -> String {
     let mut settings = "[auth.passwords]\nmemory_kib = 64\niterations = 1\n[rates]\n".to_owned();
     for name in LIMITS {
         let (per_minute, burst) = if *name == limit { (1, burst) } else { (0, 0) };
         writeln!(settings, "{name} = {{ per_minute = {per_minute}, burst = {burst} }}").unwrap();
     }
-    ServerProcess::with_config(&format!("{settings}{more}")).await
+    format!("{settings}{more}")
 }

@@ -43,8 +43,8 @@ async fn a_new_password_ends_every_other_session() {
     ada.http.refresh().await.unwrap();
 
     let fresh = Http::new(&server.url()).unwrap();
-    assert_refused(fresh.sign_in(&credentials("ada", PASSWORD)).await, ErrorCode::WrongCredentials);
-    fresh.sign_in(&credentials("ada", "another password")).await.unwrap();
+    assert_refused(fresh.sign_in(&credentials(&ada.handle, PASSWORD)).await, ErrorCode::WrongCredentials);
+    fresh.sign_in(&credentials(&ada.handle, "another password")).await.unwrap();
 }
 
 /// Whoever signs in with the old password while it is changed gets in before, and is thrown out, or not at all.
@@ -57,10 +57,10 @@ async fn a_sign_in_with_the_old_password_does_not_outlive_it() {
         let new = format!("password number {round}");
         let attempts: Vec<_> = (0..6)
             .map(|_| {
-                let (url, password) = (server.url(), current.clone());
+                let (url, handle, password) = (server.url(), ada.handle.clone(), current.clone());
                 tokio::spawn(async move {
                     let http = Http::new(&url).unwrap();
-                    http.sign_in(&credentials("ada", &password)).await.ok().map(|_| http)
+                    http.sign_in(&credentials(&handle, &password)).await.ok().map(|_| http)
                 })
             })
             .collect();
@@ -86,7 +86,7 @@ async fn a_disabled_user_is_out_at_once() {
     for http in [&ada.http, &phone] {
         sockets.push(RawSocket::open(server.address(), http.access_token().as_deref()).await);
     }
-    disable(&server, "ada").await;
+    disable(&server, &ada.handle).await;
     bob.http.send_message(direct, Draft::text("are you there?")).await.unwrap();
     for socket in &mut sockets {
         let (said, ended) = socket.until_end().await;
@@ -98,11 +98,11 @@ async fn a_disabled_user_is_out_at_once() {
         assert_refused(http.refresh().await, ErrorCode::Unauthenticated);
     }
     let fresh = Http::new(&server.url()).unwrap();
-    assert_refused(fresh.sign_in(&credentials("ada", PASSWORD)).await, ErrorCode::AccountDisabled);
-    assert_refused(fresh.sign_in(&credentials("ada", "wrong password")).await, ErrorCode::WrongCredentials);
+    assert_refused(fresh.sign_in(&credentials(&ada.handle, PASSWORD)).await, ErrorCode::AccountDisabled);
+    assert_refused(fresh.sign_in(&credentials(&ada.handle, "wrong password")).await, ErrorCode::WrongCredentials);
     // For the others Ada is gone; what was said stays.
     assert_refused(bob.http.user(ada.id).await, ErrorCode::NotFound);
-    assert_eq!(bob.http.search_users("ada", None, None).await.unwrap().users, []);
+    assert_eq!(bob.http.search_users(&ada.handle, None, None).await.unwrap().users, []);
     assert_eq!(bob.http.conversation(direct).await.unwrap().unread, 0);
 }
 
@@ -110,8 +110,7 @@ async fn a_disabled_user_is_out_at_once() {
 async fn a_sign_in_does_not_outlive_the_account() {
     let server = unlimited().await;
     for round in 0..ROUNDS {
-        let handle = format!("user{round}");
-        Person::register(&server.url(), &handle).await;
+        let handle = Person::register(&server.url(), &format!("user{round}")).await.handle;
         let attempts: Vec<_> = (0..6)
             .map(|_| {
                 let (url, handle) = (server.url(), handle.clone());

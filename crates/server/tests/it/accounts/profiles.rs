@@ -5,7 +5,7 @@ use godwit_client::protocol::accounts::UpdateMe;
 use godwit_client::protocol::{ErrorCode, UserId};
 
 use super::{assert_refused, registration};
-use crate::people::{Person, open_socket};
+use crate::people::{Person, open_socket, unique};
 use crate::raw_http::RawHttp;
 use crate::unlimited::unlimited;
 
@@ -19,32 +19,34 @@ async fn found(http: &Http, query: &str) -> Vec<UserId> {
 async fn a_profile_can_be_changed_and_what_is_absent_stays() {
     let server = unlimited().await;
     let ada = Person::register(&server.url(), "ada").await;
+    let countess = unique("countess");
     let full = UpdateMe {
-        handle: Some("Countess".to_owned()),
+        handle: Some(countess.replace("countess", "Countess")),
         display_name: Some("Ada Lovelace".to_owned()),
         avatar: Some(Some("https://a.example/ada.png".to_owned())),
         phone: Some(Some("+34600111222".to_owned())),
         presence_visible: Some(false),
     };
     let changed = ada.http.update_me(&full).await.unwrap();
-    assert_eq!((changed.handle.as_str(), changed.display_name.as_str()), ("countess", "Ada Lovelace"));
+    assert_eq!((changed.handle.as_str(), changed.display_name.as_str()), (countess.as_str(), "Ada Lovelace"));
     assert_eq!((changed.phone.as_deref(), changed.presence_visible), (Some("+34600111222"), false));
     assert_eq!(ada.http.update_me(&UpdateMe::default()).await.unwrap(), changed);
     let removed = UpdateMe { avatar: Some(None), phone: Some(None), ..UpdateMe::default() };
     let changed = ada.http.update_me(&removed).await.unwrap();
-    assert_eq!((changed.avatar, changed.phone, changed.handle.as_str()), (None, None, "countess"));
+    assert_eq!((changed.avatar, changed.phone, changed.handle.as_str()), (None, None, countess.as_str()));
     // The old handle is free again.
-    let other = Person::register(&server.url(), "ada").await;
+    let other = Person::register_as(&server.url(), ada.handle).await;
     assert_ne!(other.id, ada.id);
 }
 
 #[tokio::test]
 async fn a_handle_belongs_to_one_user_however_many_ask_for_it_at_once() {
     let server = unlimited().await;
+    let (wanted, coveted, name) = (unique("wanted"), unique("coveted"), unique("user"));
     let registering: Vec<_> = (0..AT_ONCE)
         .map(|_| {
-            let url = server.url();
-            tokio::spawn(async move { Http::new(&url).unwrap().register(&registration("wanted")).await })
+            let (url, wanted) = (server.url(), wanted.clone());
+            tokio::spawn(async move { Http::new(&url).unwrap().register(&registration(&wanted)).await })
         })
         .collect();
     let mut winners = Vec::new();
@@ -58,13 +60,13 @@ async fn a_handle_belongs_to_one_user_however_many_ask_for_it_at_once() {
 
     let mut people = Vec::new();
     for number in 0..AT_ONCE {
-        people.push(Person::register(&server.url(), &format!("user{number}")).await);
+        people.push(Person::register_as(&server.url(), format!("{name}{number}")).await);
     }
     let renaming: Vec<_> = people
         .iter()
         .map(|person| {
             let http = person.http.clone();
-            let update = UpdateMe { handle: Some("coveted".to_owned()), ..UpdateMe::default() };
+            let update = UpdateMe { handle: Some(coveted.clone()), ..UpdateMe::default() };
             tokio::spawn(async move { http.update_me(&update).await })
         })
         .collect();
@@ -76,12 +78,12 @@ async fn a_handle_belongs_to_one_user_however_many_ask_for_it_at_once() {
         }
     }
     assert_eq!(winners.len(), 1);
-    assert_eq!(found(&people[0].http, "coveted").await, winners);
+    assert_eq!(found(&people[0].http, &coveted).await, winners);
     // The others have kept theirs. The winner is found too, by the display name.
-    let handles: HashSet<String> = found_handles(&people[0].http, "user").await;
+    let handles: HashSet<String> = found_handles(&people[0].http, &name).await;
     assert_eq!(handles.len(), AT_ONCE);
     assert_eq!(
-        handles.iter().filter(|handle| handle.starts_with("user")).count(),
+        handles.iter().filter(|handle| handle.starts_with(&name)).count(),
         AT_ONCE - 1,
         "{handles:?}"
     );
@@ -97,35 +99,55 @@ async fn people_are_found_by_the_beginnings_of_their_names() {
     let server = unlimited().await;
     let ada = Person::register(&server.url(), "ada").await;
     let bob = Person::register(&server.url(), "bob").await;
-    let named =
-        UpdateMe { display_name: Some("Ñandú Lovelace de Byron".to_owned()), ..UpdateMe::default() };
+    // Words that nobody else's name has; these are their beginnings.
+    let (handle, nandu, lovelace, byron) = (&ada.handle, unique("ñandú"), unique("lovelace"), unique("byron"));
+    let named = UpdateMe { display_name: Some(format!("Ñ{} {lovelace} de {byron}", &nandu[2..])), ..UpdateMe::default() };
     ada.http.update_me(&named).await.unwrap();
-    for query in ["a", "ad", "ada", "ADA", "@ada", "  ada  ", "love", "LOVELACE", "by", "ñan", "Ñandú Love"]
-    {
-        assert_eq!(found(&bob.http, query).await, [ada.id], "{query}");
+    let part = |word: &str| word[..word.len() - 2].to_owned();
+    for query in [
+        handle.clone(),
+        part(handle),
+        handle.to_uppercase(),
+        format!("@{handle}"),
+        format!("  {handle}  "),
+        part(&lovelace),
+        lovelace.to_uppercase(),
+        part(&byron),
+        nandu.clone(),
+        format!("{nandu} {}", part(&lovelace)),
+    ] {
+        assert_eq!(found(&bob.http, &query).await, [ada.id], "{query}");
     }
-    for query in ["adam", "da", "ovelace", "nandu", "ada lovelace", "zzz"] {
-        assert_eq!(found(&bob.http, query).await, [], "{query}");
+    for query in [
+        format!("{handle}m"),
+        handle[1..].to_owned(),
+        lovelace[1..].to_owned(),
+        nandu.replace("ñandú", "nandu"),
+        format!("{handle} {lovelace}"),
+        unique("zzz"),
+    ] {
+        assert_eq!(found(&bob.http, &query).await, [], "{query}");
     }
+    let augusta = unique("augusta");
     ada.http
-        .update_me(&UpdateMe { display_name: Some("Augusta".to_owned()), ..UpdateMe::default() })
+        .update_me(&UpdateMe { display_name: Some(augusta.clone()), ..UpdateMe::default() })
         .await
         .unwrap();
-    assert_eq!(found(&bob.http, "love").await, [], "the old name is forgotten");
-    assert_eq!(found(&bob.http, "aug").await, [ada.id]);
+    assert_eq!(found(&bob.http, &lovelace).await, [], "the old name is forgotten");
+    assert_eq!(found(&bob.http, &part(&augusta)).await, [ada.id]);
 }
 
 #[tokio::test]
 async fn a_search_gives_everybody_once_page_by_page() {
     let server = unlimited().await;
-    let mut everybody = Vec::new();
+    let (mut everybody, same) = (Vec::new(), unique("same"));
     for number in 0..7 {
-        everybody.push(Person::register(&server.url(), &format!("same{number}")).await.id);
+        everybody.push(Person::register_as(&server.url(), format!("{same}{number}")).await.id);
     }
     let http = Person::register(&server.url(), "searcher").await.http;
     let (mut seen, mut after) = (Vec::new(), None);
     loop {
-        let page = http.search_users("same", after.as_deref(), Some(3)).await.unwrap();
+        let page = http.search_users(&same, after.as_deref(), Some(3)).await.unwrap();
         assert!(page.users.len() <= 3);
         seen.extend(page.users.iter().map(|user| user.id));
         after = page.next;
@@ -149,7 +171,7 @@ async fn a_phone_number_is_nobody_elses_business() {
     let raw = RawHttp::new(&server.url());
     let paths = [
         format!("/v1/users/{}", ada.id),
-        "/v1/users?query=ada".to_owned(),
+        format!("/v1/users?query={}", ada.handle),
         format!("/v1/conversations/{direct}"),
         format!("/v1/conversations/{direct}/log?after=0"),
         "/v1/conversations".to_owned(),

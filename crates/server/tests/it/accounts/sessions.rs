@@ -7,7 +7,7 @@ use godwit_client::protocol::socket::CloseCode;
 use serde_json::json;
 
 use super::{assert_refused, credentials, registration};
-use crate::people::{PASSWORD, Person};
+use crate::people::{PASSWORD, Person, unique};
 use crate::raw_http::RawHttp;
 use crate::raw_socket::{Ended, RawSocket};
 use crate::unlimited::{unlimited, unlimited_with};
@@ -16,8 +16,9 @@ use crate::unlimited::{unlimited, unlimited_with};
 async fn registering_signs_in_and_signing_in_makes_another_device() {
     let server = unlimited().await;
     let http = Http::new(&server.url()).unwrap();
+    let handle = unique("ada.lovelace");
     let register = Register {
-        handle: "Ada.Lovelace".to_owned(),
+        handle: handle.replace("ada", "Ada"),
         display_name: Some(" Ada Lovelace ".to_owned()),
         phone: Some("+34600111222".to_owned()),
         device_name: Some("laptop".to_owned()),
@@ -26,14 +27,14 @@ async fn registering_signs_in_and_signing_in_makes_another_device() {
     let first = http.register(&register).await.unwrap();
     assert_eq!(
         (first.user.handle.as_str(), first.user.display_name.as_str()),
-        ("ada.lovelace", "Ada Lovelace")
+        (handle.as_str(), "Ada Lovelace")
     );
     assert_eq!(first.user.phone.as_deref(), Some("+34600111222"));
     assert!(first.device.current);
     assert_eq!(http.me().await.unwrap(), first.user);
 
     let phone = Http::new(&server.url()).unwrap();
-    let second = phone.sign_in(&credentials("ADA.lovelace", PASSWORD)).await.unwrap();
+    let second = phone.sign_in(&credentials(&handle.to_uppercase(), PASSWORD)).await.unwrap();
     assert_eq!(second.user, first.user);
     assert_ne!(second.device.id, first.device.id);
     let devices = phone.devices().await.unwrap().devices;
@@ -45,11 +46,12 @@ async fn registering_signs_in_and_signing_in_makes_another_device() {
 #[tokio::test]
 async fn wrong_passwords_and_unknown_users_get_the_same_answer() {
     let server = unlimited().await;
-    Person::register(&server.url(), "ada").await;
+    let ada = Person::register(&server.url(), "ada").await.handle;
     let raw = RawHttp::new(&server.url());
+    let nobody = unique("nobody");
     let mut bodies = HashSet::new();
     for (handle, password) in
-        [("ada", "wrong password"), ("ada", ""), ("nobody", PASSWORD), ("not a handle!", PASSWORD), ("", "")]
+        [(&*ada, "wrong password"), (&ada, ""), (&nobody, PASSWORD), ("not a handle!", PASSWORD), ("", "")]
     {
         let body = json!({ "handle": handle, "password": password });
         let answer = raw.ask("POST", "/v1/sessions").json(&body).send().await;
@@ -63,8 +65,9 @@ async fn wrong_passwords_and_unknown_users_get_the_same_answer() {
 async fn registration_can_be_closed() {
     let server = unlimited_with("[auth]\nregistration = \"closed\"\n").await;
     let http = Http::new(&server.url()).unwrap();
-    assert_refused(http.register(&registration("ada")).await, ErrorCode::RegistrationClosed);
-    assert_refused(http.sign_in(&credentials("ada", PASSWORD)).await, ErrorCode::WrongCredentials);
+    let ada = unique("ada");
+    assert_refused(http.register(&registration(&ada)).await, ErrorCode::RegistrationClosed);
+    assert_refused(http.sign_in(&credentials(&ada, PASSWORD)).await, ErrorCode::WrongCredentials);
 }
 
 #[tokio::test]
@@ -86,7 +89,7 @@ async fn a_refresh_token_is_good_for_one_use() {
     assert_refused(ada.http.me().await, ErrorCode::Unauthenticated);
     assert_refused(ada.http.refresh().await, ErrorCode::Unauthenticated);
     let fresh = Http::new(&server.url()).unwrap();
-    fresh.sign_in(&credentials("ada", PASSWORD)).await.unwrap();
+    fresh.sign_in(&credentials(&ada.handle, PASSWORD)).await.unwrap();
     assert_eq!(fresh.devices().await.unwrap().devices.len(), 1);
 }
 

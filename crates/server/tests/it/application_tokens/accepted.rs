@@ -7,7 +7,7 @@ use godwit_client::{Draft, Http};
 use serde_json::json;
 
 use super::keys::{Claims, HMAC_CONFIG, hs256, now, pairs, public_key_config, sign};
-use crate::people::{PASSWORD, Person};
+use crate::people::{PASSWORD, Person, unique};
 use crate::process::ServerProcess;
 use crate::raw_http::RawHttp;
 use crate::raw_socket::{Ended, RawSocket};
@@ -23,10 +23,11 @@ fn signed_in(server: &ServerProcess, token: &str) -> Http {
 async fn every_algorithm_works_with_its_key() {
     for (pair, algorithm, key) in pairs() {
         let server = unlimited_with(&public_key_config(pair)).await;
-        let token =
-            sign(algorithm, &key, None, &Claims::of("user 7").with("handle", "ada").with("name", "Ada"));
+        let (subject, handle) = (unique("user 7"), unique("ada"));
+        let claims = Claims::of(&subject).with("handle", handle.as_str()).with("name", "Ada");
+        let token = sign(algorithm, &key, None, &claims);
         let me = signed_in(&server, &token).me().await.unwrap();
-        assert_eq!((me.handle.as_str(), me.display_name.as_str()), ("ada", "Ada"), "{algorithm:?}");
+        assert_eq!((me.handle, me.display_name.as_str()), (handle, "Ada"), "{algorithm:?}");
         RawSocket::open(server.address(), Some(&token)).await.assert_alive().await;
     }
 }
@@ -34,8 +35,8 @@ async fn every_algorithm_works_with_its_key() {
 #[tokio::test]
 async fn users_of_the_application_talk_with_each_other() {
     let server = unlimited_with(HMAC_CONFIG).await;
-    let ada = signed_in(&server, &hs256(&Claims::of("1").with("handle", "ada")));
-    let bob = signed_in(&server, &hs256(&Claims::of("2").with("handle", "bob")));
+    let ada = signed_in(&server, &hs256(&Claims::of(&unique("1")).with("handle", unique("ada"))));
+    let bob = signed_in(&server, &hs256(&Claims::of(&unique("2")).with("handle", unique("bob"))));
     let direct = ada.direct(bob.me().await.unwrap().id).await.unwrap().id;
     let mut socket = RawSocket::open(server.address(), bob.access_token().as_deref()).await;
     ada.send_message(direct, Draft::text("hello")).await.unwrap();
@@ -49,7 +50,8 @@ async fn users_of_the_application_talk_with_each_other() {
 async fn a_user_is_made_once_however_many_requests_come_first() {
     let server = unlimited_with(HMAC_CONFIG).await;
     for round in 0..10 {
-        let token = hs256(&Claims::of(&format!("subject {round}")).with("handle", format!("user{round}")));
+        let (subject, handle) = (unique(&format!("subject {round}")), unique(&format!("user{round}")));
+        let token = hs256(&Claims::of(&subject).with("handle", handle.as_str()));
         let first: Vec<_> = (0..12)
             .map(|number| {
                 let (http, address, token) = (signed_in(&server, &token), server.address(), token.clone());
@@ -73,30 +75,32 @@ async fn a_user_is_made_once_however_many_requests_come_first() {
             seen.insert((user.to_string(), device.to_string()));
         }
         assert_eq!(seen.len(), 1, "{seen:?}");
-        let found =
-            signed_in(&server, &token).search_users(&format!("user{round}"), None, None).await.unwrap();
-        assert_eq!(found.users.iter().filter(|user| user.handle == format!("user{round}")).count(), 1);
+        let found = signed_in(&server, &token).search_users(&handle, None, None).await.unwrap();
+        assert_eq!(found.users.iter().filter(|user| user.handle == handle).count(), 1);
     }
 }
 
 #[tokio::test]
 async fn names_of_the_application_need_not_be_unique() {
     let server = unlimited_with(HMAC_CONFIG).await;
-    let first = signed_in(&server, &hs256(&Claims::of("1").with("handle", "ada"))).me().await.unwrap();
-    let second = signed_in(&server, &hs256(&Claims::of("2").with("handle", "ada"))).me().await.unwrap();
-    assert_eq!(first.handle, "ada");
+    let (ada, one) = (unique("ada"), unique("1"));
+    let named = |subject: &str, handle: &str| signed_in(&server, &hs256(&Claims::of(subject).with("handle", handle)));
+    let first = named(&one, &ada).me().await.unwrap();
+    let second = named(&unique("2"), &ada).me().await.unwrap();
+    assert_eq!(first.handle, ada);
     assert_eq!(second.handle, format!("user_{}", second.id));
-    let unnamed = signed_in(&server, &hs256(&Claims::of("3"))).me().await.unwrap();
+    let unnamed = signed_in(&server, &hs256(&Claims::of(&unique("3")))).me().await.unwrap();
     assert_eq!(unnamed.handle, format!("user_{}", unnamed.id));
     // Only the first sight counts: afterwards the profile is the user's own.
-    let again = signed_in(&server, &hs256(&Claims::of("1").with("handle", "countess"))).me().await.unwrap();
+    let again = named(&one, &unique("countess")).me().await.unwrap();
     assert_eq!(again, first);
 }
 
 #[tokio::test]
 async fn devices_are_told_apart_and_a_revoked_one_comes_back_with_a_newer_token_only() {
     let server = unlimited_with(HMAC_CONFIG).await;
-    let of = |device: &str, issued: i64| hs256(&Claims::of("ada").with("device", device).with("iat", issued));
+    let ada = unique("ada");
+    let of = |device: &str, issued: i64| hs256(&Claims::of(&ada).with("device", device).with("iat", issued));
     let issued = now() - 60;
     let laptop = signed_in(&server, &of("laptop", issued));
     laptop.me().await.unwrap();
@@ -112,7 +116,7 @@ async fn devices_are_told_apart_and_a_revoked_one_comes_back_with_a_newer_token_
     laptop.revoke_device(revoked).await.unwrap();
     assert_eq!(socket.end().await, Ended::Closed(CloseCode::SignedOut));
     let raw = RawHttp::new(&server.url());
-    let without_time = hs256(&Claims::of("ada").with("device", "phone").without("iat"));
+    let without_time = hs256(&Claims::of(&ada).with("device", "phone").without("iat"));
     for token in [&old_token, &of("phone", issued + 1), &without_time] {
         raw.ask("GET", "/v1/me").token(token).refused(401, ErrorCode::Unauthenticated).await;
         assert!(RawSocket::try_connect(server.address(), Some(token)).await.is_err());
@@ -133,16 +137,17 @@ async fn devices_are_told_apart_and_a_revoked_one_comes_back_with_a_newer_token_
 async fn a_server_can_do_without_passwords() {
     let server = unlimited_with(&format!("{HMAC_CONFIG}[auth]\npasswords_enabled = false\n")).await;
     let http = Http::new(&server.url()).unwrap();
+    let ada = unique("ada");
     let register = Register {
-        handle: "ada".to_owned(),
+        handle: ada.clone(),
         password: PASSWORD.to_owned(),
         display_name: None,
         phone: None,
         device_name: None,
     };
     assert_eq!(http.register(&register).await.unwrap_err().code(), Some(ErrorCode::PasswordsDisabled));
-    let sign_in = SignIn { handle: "ada".to_owned(), password: PASSWORD.to_owned(), device_name: None };
+    let sign_in = SignIn { handle: ada.clone(), password: PASSWORD.to_owned(), device_name: None };
     assert_eq!(http.sign_in(&sign_in).await.unwrap_err().code(), Some(ErrorCode::PasswordsDisabled));
-    http.set_access_token(hs256(&Claims::of("ada")));
+    http.set_access_token(hs256(&Claims::of(&ada)));
     http.me().await.unwrap();
 }

@@ -1,10 +1,11 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use godwit_client::protocol::ErrorCode;
+use godwit_client::protocol::{ErrorCode, UserId};
 use jsonwebtoken::{Algorithm, EncodingKey};
 use serde_json::{Value, json};
 
 use super::keys::{Claims, HMAC_CONFIG, SECRET, hs256, now, pairs, pem, public_key_config, sign};
+use crate::people::{Person, unique};
 use crate::process::ServerProcess;
 use crate::raw_http::RawHttp;
 use crate::raw_socket::RawSocket;
@@ -23,10 +24,12 @@ async fn assert_refused(server: &ServerProcess, token: &str, code: ErrorCode, wh
     refresh.because(why).refused(401, ErrorCode::Unauthenticated).await;
 }
 
-async fn assert_no_users(server: &ServerProcess) {
-    let output = crate::process::run(server.data_dir(), &["user", "list"]);
-    assert!(output.status.success());
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+/// This token is good, and its user is made now: none of those before has made it.
+async fn assert_is_first(server: &ServerProcess, good: &str) {
+    let before = Person::stranger(&server.url()).await.id;
+    let raw = RawHttp::new(&server.url());
+    let me: UserId = serde_json::from_value(raw.ask("GET", "/v1/me").token(good).send().await.ok()["id"].take()).unwrap();
+    assert!(me > before, "{me} was made before {before}");
 }
 
 fn unsigned(header: &Value, claims: &Value, signature: &str) -> String {
@@ -38,29 +41,30 @@ fn unsigned(header: &Value, claims: &Value, signature: &str) -> String {
 async fn the_header_of_a_token_does_not_choose_the_algorithm() {
     for (pair, algorithm, key) in pairs() {
         let server = unlimited_with(&public_key_config(pair)).await;
+        let ada = unique("ada");
         let public = EncodingKey::from_secret(&pem(&format!("{pair}.public.pem")));
         for hmac in [Algorithm::HS256, Algorithm::HS384, Algorithm::HS512] {
-            let forged = sign(hmac, &public, None, &Claims::of("ada"));
+            let forged = sign(hmac, &public, None, &Claims::of(&ada));
             assert_refused(&server, &forged, ErrorCode::Unauthenticated, &format!("{pair} as {hmac:?}"))
                 .await;
         }
         for (other, algorithm, key) in pairs().iter().filter(|(other, ..)| *other != pair) {
-            let foreign = sign(*algorithm, key, None, &Claims::of("ada"));
+            let foreign = sign(*algorithm, key, None, &Claims::of(&ada));
             assert_refused(&server, &foreign, ErrorCode::Unauthenticated, &format!("{other} for {pair}"))
                 .await;
         }
-        let claims = json!({ "sub": "ada", "exp": now() + 60 });
+        let claims = json!({ "sub": ada, "exp": now() + 60 });
         for alg in ["none", "None", "NONE", "nOnE", "", "HS256", "RS256"] {
             for signature in ["", "AAAA"] {
                 let token = unsigned(&json!({ "alg": alg, "typ": "JWT" }), &claims, signature);
                 assert_refused(&server, &token, ErrorCode::Unauthenticated, alg).await;
             }
         }
-        let good = sign(algorithm, &key, None, &Claims::of("ada"));
+        let good = sign(algorithm, &key, None, &Claims::of(&ada));
         let (signed, signature) = good.rsplit_once('.').unwrap();
         let truncated = format!("{signed}.{}", &signature[..signature.len() - 4]);
         assert_refused(&server, &truncated, ErrorCode::Unauthenticated, "a shorter signature").await;
-        assert_no_users(&server).await;
+        assert_is_first(&server, &good).await;
     }
 }
 
@@ -68,7 +72,7 @@ async fn the_header_of_a_token_does_not_choose_the_algorithm() {
 async fn tokens_of_other_times_issuers_and_audiences_are_refused() {
     let config = format!("{HMAC_CONFIG}issuer = \"shop\"\naudience = \"chat\"\n");
     let server = unlimited_with(&config).await;
-    let good = Claims::of("ada").with("iss", "shop").with("aud", "chat");
+    let good = Claims::of(&unique("ada")).with("iss", "shop").with("aud", "chat");
     let invalid = [
         ("no issuer", good.clone().without("iss")),
         ("another issuer", good.clone().with("iss", "Shop")),
@@ -100,7 +104,7 @@ async fn tokens_of_other_times_issuers_and_audiences_are_refused() {
     assert_refused(&server, &forged, ErrorCode::Unauthenticated, "another secret").await;
     let other_hash = sign(Algorithm::HS512, &EncodingKey::from_secret(SECRET.as_bytes()), None, &good);
     assert_refused(&server, &other_hash, ErrorCode::Unauthenticated, "another hash").await;
-    assert_no_users(&server).await;
+    assert_is_first(&server, &hs256(&good)).await;
 
     let raw = RawHttp::new(&server.url());
     for audience in [json!("chat"), json!(["mail", "chat"])] {
@@ -112,7 +116,7 @@ async fn tokens_of_other_times_issuers_and_audiences_are_refused() {
 #[tokio::test]
 async fn the_application_cannot_pass_for_the_server() {
     let server = unlimited_with(HMAC_CONFIG).await;
-    let ada = crate::people::Person::register(&server.url(), "ada").await;
+    let ada = Person::register(&server.url(), "ada").await;
     let device = ada.http.devices().await.unwrap().devices[0].id;
     let key = EncodingKey::from_secret(SECRET.as_bytes());
     for typ in ["godwit-access+jwt", "godwit-refresh+jwt"] {
@@ -127,7 +131,7 @@ async fn the_application_cannot_pass_for_the_server() {
         let refresh = raw.ask("POST", "/v1/sessions/refresh").json(&json!({ "refresh_token": token }));
         refresh.refused(401, ErrorCode::Unauthenticated).await;
     }
-    let as_subject = hs256(&Claims::of(&ada.id.to_string()).with("handle", "ada"));
+    let as_subject = hs256(&Claims::of(&ada.id.to_string()).with("handle", ada.handle.as_str()));
     let raw = RawHttp::new(&server.url());
     let me = raw.ask("GET", "/v1/me").token(&as_subject).send().await.ok();
     assert_ne!(me["id"], json!(ada.id));

@@ -4,7 +4,7 @@ use jsonwebtoken::EncodingKey;
 use serde_json::{Value, json};
 
 use super::keys::{Claims, SECRET, jwk, pairs, sign};
-use crate::people::soon;
+use crate::people::{soon, unique};
 use crate::raw_http::RawHttp;
 use crate::unlimited::unlimited_with;
 
@@ -35,7 +35,7 @@ async fn keys_of_a_jwk_set_can_be_rotated_while_the_server_runs() {
         })
         .await;
     };
-    let claims = Claims::of("ada");
+    let claims = Claims::of(&unique("ada"));
     let by_first = sign(ed, &ed_key, Some("first"), &claims);
     let by_second = sign(ec, &ec_key, Some("second"), &claims);
     let by_third = sign(rsa, &rsa_key, Some("third"), &claims);
@@ -88,6 +88,6 @@ async fn a_secret_can_be_in_a_jwk_set_too() {
         unlimited_with(&format!("[auth.application]\njwks_file = {:?}\n", path.to_str().unwrap())).await;
     let raw = RawHttp::new(&server.url());
     let key = EncodingKey::from_secret(SECRET.as_bytes());
-    let token = sign(jsonwebtoken::Algorithm::HS256, &key, Some("s"), &Claims::of("ada"));
+    let token = sign(jsonwebtoken::Algorithm::HS256, &key, Some("s"), &Claims::of(&unique("ada")));
     raw.ask("GET", "/v1/me").token(&token).send().await.ok();
 }

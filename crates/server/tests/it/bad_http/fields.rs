@@ -31,7 +31,7 @@ async fn assert_field_refused(stage: &Stage, method: &str, path: &str, body: &Va
 async fn accounts_have_plain_names_and_real_passwords() {
     let stage = Stage::start().await;
     let before = stage.everything().await;
-    let good = json!({ "handle": "mallory", "password": "correct horse" });
+    let good = json!({ "handle": stage.mallory, "password": "correct horse" });
     let long = "x".repeat(HANDLE_CHARS_MAX + 1);
     let handles = [
         "",
@@ -85,7 +85,7 @@ async fn accounts_have_plain_names_and_real_passwords() {
     let body =
         json!({ "current_password": "x".repeat(PASSWORD_BYTES_MAX + 1), "new_password": "long enough" });
     assert_field_refused(&stage, "PUT", "/v1/me/password", &body, "current_password").await;
-    let body = json!({ "handle": "ada", "password": "x".repeat(PASSWORD_BYTES_MAX + 1) });
+    let body = json!({ "handle": stage.ada.handle, "password": "x".repeat(PASSWORD_BYTES_MAX + 1) });
     assert_field_refused(&stage, "POST", "/v1/sessions", &body, "password").await;
     stage.assert_unharmed(&before).await;
 }
@@ -250,9 +250,9 @@ async fn nobody_can_be_their_own_partner() {
     let body = json!({ "kind": "direct", "user_id": stage.ada.id });
     stage.ask("POST", "/v1/conversations").json(&body).refused(422, ErrorCode::NotWithSelf).await;
     stage.ask("PUT", &format!("/v1/blocks/{}", stage.ada.id)).refused(422, ErrorCode::NotWithSelf).await;
-    let body = json!({ "handle": "BOB", "password": "correct horse" });
+    let body = json!({ "handle": stage.bob.handle.to_uppercase(), "password": "correct horse" });
     let problem = stage.ask("POST", "/v1/accounts").json(&body).refused(409, ErrorCode::HandleTaken).await;
     assert_eq!(problem.field.as_deref(), Some("handle"));
-    stage.ask("PATCH", "/v1/me").json(&json!({ "handle": "Bob" })).refused(409, ErrorCode::HandleTaken).await;
+    stage.ask("PATCH", "/v1/me").json(&json!({ "handle": stage.bob.handle.replace("bob", "Bob") })).refused(409, ErrorCode::HandleTaken).await;
     stage.assert_unharmed(&before).await;
 }

@@ -2,22 +2,27 @@ use godwit_client::protocol::ErrorCode;
 use serde_json::Value;
 
 use super::stage::Stage;
-use crate::people::Person;
+use crate::people::{Person, unique};
 
 /// The lists that have cursors, and how to ask for the next page.
 const LISTS: &[(&str, &str)] = &[
     ("/v1/conversations?", "after"),
     ("/v1/conversations?archived=true&", "after"),
-    ("/v1/users?query=page&", "after"),
+    ("/v1/users?query=PEOPLE&", "after"),
     ("/v1/blocks?", "after"),
     ("/v1/sync?", "since"),
 ];
 
-/// People enough for two pages of everything.
-async fn fill(stage: &Stage) -> Vec<Person> {
-    let mut others = Vec::new();
+/// The lists, where PEOPLE stands for the beginning of these people's handles.
+fn lists(people: &str) -> Vec<(String, &'static str)> {
+    LISTS.iter().map(|(list, parameter)| (list.replace("PEOPLE", people), *parameter)).collect()
+}
+
+/// People enough for two pages of everything. Their handles begin alike.
+async fn fill(stage: &Stage) -> String {
+    let people = unique("page");
     for number in 0..4 {
-        let other = Person::register(&stage.server.url(), &format!("page{number}")).await;
+        let other = Person::register_as(&stage.server.url(), format!("{people}{number}")).await;
         for person in [&stage.ada, &stage.bob] {
             let conversation = person.open_direct(&other).await;
             if number % 2 == 0 {
@@ -27,15 +32,14 @@ async fn fill(stage: &Stage) -> Vec<Person> {
             }
             person.http.block(other.id).await.unwrap();
         }
-        others.push(other);
     }
-    others
+    people
 }
 
 /// A cursor of each list that is good for this person.
-async fn cursors(stage: &Stage, person: &Person) -> Vec<String> {
+async fn cursors(stage: &Stage, person: &Person, people: &str) -> Vec<String> {
     let mut cursors = Vec::new();
-    for (list, _) in LISTS {
+    for (list, _) in lists(people) {
         let page = stage.raw.get(&person.http, &format!("{list}limit=1")).await;
         let cursor = page.get("next").or_else(|| page.get("token"));
         cursors.push(cursor.and_then(Value::as_str).unwrap_or_else(|| panic!("{list}: {page}")).to_owned());
@@ -46,10 +50,10 @@ async fn cursors(stage: &Stage, person: &Person) -> Vec<String> {
 #[tokio::test]
 async fn a_cursor_is_good_for_its_list_and_its_user_as_it_was_given() {
     let stage = Stage::start().await;
-    fill(&stage).await;
-    let (own, bobs) = (cursors(&stage, &stage.ada).await, cursors(&stage, &stage.bob).await);
+    let people = fill(&stage).await;
+    let (own, bobs) = (cursors(&stage, &stage.ada, &people).await, cursors(&stage, &stage.bob, &people).await);
     let before = stage.everything().await;
-    for (position, (list, parameter)) in LISTS.iter().enumerate() {
+    for (position, (list, parameter)) in lists(&people).iter().enumerate() {
         let path = |cursor: &str| format!("{list}{parameter}={cursor}");
         stage.raw.get(&stage.ada.http, &path(&own[position])).await;
         let good = &own[position];

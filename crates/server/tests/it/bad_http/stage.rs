@@ -5,7 +5,7 @@ use godwit_client::protocol::{ConversationId, DeviceId, MessageId};
 use godwit_client::{Draft, Http};
 use serde_json::{Map, Value, json};
 
-use crate::people::Person;
+use crate::people::{Person, unique};
 use crate::process::ServerProcess;
 use crate::raw_http::{Ask, RawHttp};
 use crate::unlimited::unlimited;
@@ -29,6 +29,8 @@ pub(crate) struct Stage {
     /// Of Bob and Eve.
     pub(crate) unseen: ConversationId,
     pub(crate) unseen_message: MessageId,
+    /// A handle that nobody has, and that bad requests ask for.
+    pub(crate) mallory: String,
 }
 
 /// One operation, as OpenAPI names it, with its path filled in so that Ada's request would succeed.
@@ -76,6 +78,7 @@ impl Stage {
             other_message,
             unseen,
             unseen_message,
+            mallory: unique("mallory"),
         }
     }
 
@@ -125,7 +128,7 @@ impl Stage {
         };
         let path = path.replace("{id}", &id).replace("{user_id}", &id);
         match path.as_str() {
-            "/v1/users" => "/v1/users?query=bob".to_owned(),
+            "/v1/users" => format!("/v1/users?query={}", self.bob.handle),
             log if log.ends_with("/log") => format!("{log}?after=0"),
             _ => path,
         }
@@ -134,13 +137,13 @@ impl Stage {
     fn good_body(&self, operation: &str) -> Map<String, Value> {
         let body = match operation {
             "register" => json!({
-                "handle": "mallory", "password": "correct horse", "display_name": "Mallory",
+                "handle": self.mallory, "password": "correct horse", "display_name": "Mallory",
                 "phone": "+34600111222", "device_name": "phone",
             }),
-            "sign_in" => json!({ "handle": "ada", "password": "a wrong password", "device_name": "phone" }),
+            "sign_in" => json!({ "handle": self.ada.handle, "password": "a wrong password", "device_name": "phone" }),
             "refresh_session" => json!({ "refresh_token": "none" }),
             "update_me" => json!({
-                "handle": "ada2", "display_name": "Ada II", "avatar": "https://a.example/a.png",
+                "handle": self.mallory, "display_name": "Ada II", "avatar": "https://a.example/a.png",
                 "phone": "+34600111222", "presence_visible": false,
             }),
             "change_password" => {
@@ -188,7 +191,7 @@ impl Stage {
             let log = format!("/v1/conversations/{conversation}/log?after=0&limit=200");
             all.insert(log.clone(), self.raw.get(&person.http, &log).await);
         }
-        let people = self.raw.get(&self.ada.http, "/v1/users?query=m").await;
+        let people = self.raw.get(&self.ada.http, &format!("/v1/users?query={}", self.mallory)).await;
         all.insert("people".to_owned(), people);
         Value::Object(all)
     }

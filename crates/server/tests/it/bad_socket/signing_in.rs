@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::assert_error;
 use crate::application_tokens::keys::{Claims, HMAC_CONFIG, hs256};
-use crate::people::Person;
+use crate::people::{Person, unique};
 use crate::raw_http::RawHttp;
 use crate::raw_socket::{Ended, RawSocket};
 use crate::unlimited::{unlimited, unlimited_with};
@@ -79,7 +79,8 @@ async fn who_does_not_sign_in_in_time_is_closed() {
 #[tokio::test]
 async fn a_socket_ends_with_its_token_unless_a_fresh_one_comes() {
     let server = unlimited_with(HMAC_CONFIG).await;
-    let lasting = |seconds: i64| hs256(&Claims::of("ada").expires_in(seconds));
+    let ada = unique("ada");
+    let lasting = |seconds: i64| hs256(&Claims::of(&ada).expires_in(seconds));
     let mut left_alone = RawSocket::open(server.address(), Some(&lasting(3))).await;
     let mut extended = RawSocket::open(server.address(), Some(&lasting(3))).await;
     let reply = extended.call("sign_in", json!({ "access_token": lasting(3_600) })).await;

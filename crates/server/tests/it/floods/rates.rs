@@ -3,7 +3,7 @@ use godwit_client::{Draft, Http};
 use serde_json::{Value, json};
 
 use crate::logs::read_log;
-use crate::people::{PASSWORD, Person};
+use crate::people::{PASSWORD, Person, unique};
 use crate::process::ServerProcess;
 use crate::raw_http::{Answer, RawHttp, assert_is_whole};
 use crate::raw_socket::RawSocket;
@@ -42,20 +42,22 @@ async fn sign_in(raw: &RawHttp, handle: &str, password: &str) -> Answer {
 #[tokio::test]
 async fn attempts_to_sign_in_are_limited_for_each_account() {
     let server = limited("sign_in_per_user").await;
-    Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let raw = RawHttp::new(&server.url());
-    for handle in ["ada", "ADA", "Ada"] {
+    let in_capitals = ada.handle.to_uppercase();
+    for handle in [&ada.handle, &in_capitals, &ada.handle.replace("ada", "Ada")] {
         sign_in(&raw, handle, "a guess").await.assert_problem(401, ErrorCode::WrongCredentials);
     }
     for password in ["a guess", PASSWORD] {
-        assert_limited(&sign_in(&raw, "aDa", password).await);
+        assert_limited(&sign_in(&raw, &ada.handle.replace("ada", "aDa"), password).await);
     }
     // An account that does not exist has limits too, so that they do not tell.
+    let nobody = unique("nobody");
     for _ in 0..BURST {
-        sign_in(&raw, "nobody", "a guess").await.assert_problem(401, ErrorCode::WrongCredentials);
+        sign_in(&raw, &nobody, "a guess").await.assert_problem(401, ErrorCode::WrongCredentials);
     }
-    assert_limited(&sign_in(&raw, "nobody", "a guess").await);
-    assert_eq!(sign_in(&raw, "bob", PASSWORD).await.status, 201);
+    assert_limited(&sign_in(&raw, &nobody, "a guess").await);
+    assert_eq!(sign_in(&raw, &bob.handle, PASSWORD).await.status, 201);
 }
 
 #[tokio::test]
@@ -71,22 +73,22 @@ async fn a_stolen_token_does_not_serve_to_guess_the_password() {
     assert_limited(&change(&ada.http).await);
     change(&bob.http).await.assert_problem(401, ErrorCode::WrongCredentials);
     // Who has the password still gets in.
-    assert_eq!(sign_in(&raw, "ada", PASSWORD).await.status, 201);
+    assert_eq!(sign_in(&raw, &ada.handle, PASSWORD).await.status, 201);
 }
 
 #[tokio::test]
 async fn attempts_to_sign_in_are_limited_for_each_address() {
     let server = limited("sign_in_per_address").await;
-    Person::register(&server.url(), "ada").await;
+    let ada = Person::register(&server.url(), "ada").await;
     let raw = RawHttp::new(&server.url());
     for number in 0..BURST {
-        sign_in(&raw, &format!("user{number}"), "a guess")
+        sign_in(&raw, &unique(&format!("user{number}")), "a guess")
             .await
             .assert_problem(401, ErrorCode::WrongCredentials);
     }
-    assert_limited(&sign_in(&raw, "ada", PASSWORD).await);
+    assert_limited(&sign_in(&raw, &ada.handle, PASSWORD).await);
     // Nobody can choose their address by themselves.
-    let body = json!({ "handle": "ada", "password": PASSWORD });
+    let body = json!({ "handle": ada.handle, "password": PASSWORD });
     for header in ["x-forwarded-for", "forwarded", "x-real-ip"] {
         let ask = raw.ask("POST", "/v1/sessions").header(header, "192.0.2.1").json(&body);
         assert_limited(&ask.send().await);
@@ -100,7 +102,7 @@ async fn behind_a_proxy_the_address_is_the_one_that_the_proxy_has_seen() {
     let server = limited_with("sign_in_per_address", BURST, "[server]\ntrust_forwarded_for = true\n").await;
     let raw = RawHttp::new(&server.url());
     let attempt = async |forwarded: &str| {
-        let body = json!({ "handle": "nobody", "password": "a guess" });
+        let body = json!({ "handle": unique("nobody"), "password": "a guess" });
         let ask = raw.ask("POST", "/v1/sessions").header("x-forwarded-for", forwarded).json(&body);
         ask.send().await
     };
@@ -120,12 +122,14 @@ async fn registrations_are_limited_for_each_address() {
     let register = async |handle: &str| {
         raw.ask("POST", "/v1/accounts").json(&json!({ "handle": handle, "password": PASSWORD })).send().await
     };
-    for number in 0..BURST {
-        assert_eq!(register(&format!("user{number}")).await.status, 201);
+    let (first, another) = (unique("user"), unique("another"));
+    assert_eq!(register(&first).await.status, 201);
+    for _ in 1..BURST {
+        assert_eq!(register(&unique("user")).await.status, 201);
     }
-    assert_limited(&register("another").await);
-    sign_in(&raw, "another", PASSWORD).await.assert_problem(401, ErrorCode::WrongCredentials);
-    assert_eq!(sign_in(&raw, "user0", PASSWORD).await.status, 201, "signing in is something else");
+    assert_limited(&register(&another).await);
+    sign_in(&raw, &another, PASSWORD).await.assert_problem(401, ErrorCode::WrongCredentials);
+    assert_eq!(sign_in(&raw, &first, PASSWORD).await.status, 201, "signing in is something else");
 }
 
 fn message(number: usize, conversation: Option<godwit_client::protocol::ConversationId>) -> Value {
@@ -184,10 +188,10 @@ async fn searches_are_limited_for_each_user_and_for_each_address() {
         let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
         let raw = RawHttp::new(&server.url());
         for _ in 0..BURST {
-            raw.get(&ada.http, "/v1/users?query=bob").await;
+            raw.get(&ada.http, &format!("/v1/users?query={}", bob.handle)).await;
         }
-        assert_limited(&raw.ask("GET", "/v1/users?query=bob").by(&ada.http).send().await);
-        let others = raw.ask("GET", "/v1/users?query=bob").by(&bob.http).send().await;
+        assert_limited(&raw.ask("GET", &format!("/v1/users?query={}", bob.handle)).by(&ada.http).send().await);
+        let others = raw.ask("GET", &format!("/v1/users?query={}", bob.handle)).by(&bob.http).send().await;
         if other_is_limited {
             assert_limited(&others);
         } else {

@@ -1,9 +1,9 @@
-//! What operators and programs look at, and what a stop or a full disk does to those who are sending.
+//! What operators and programs look at, and what a stop does to those who are sending.
 //!
 //! - `documents`: the API described, whole
 //! - `metrics`: health and numbers
-//! - `interruptions`: a stop, and a full disk, under load
+//! - `interruptions`: a stop under load
 
 mod documents;
 mod interruptions;
-mod metrics;
+pub(crate) mod metrics;

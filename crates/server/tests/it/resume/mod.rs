@@ -2,10 +2,10 @@
 //!
 //! - `streams`: sockets that are cut and servers that come and go while everybody sends
 //! - `away`: clients that were away for longer
-//! - `restored`: a server that has less than its clients have seen
+//!
+//! A server that has less than its clients have seen is in `embedded::restored`.
 
 mod away;
-mod restored;
 mod streams;
 
 use futures_util::future::try_join_all;
@@ -15,7 +15,7 @@ use godwit_client::protocol::{ConversationId, Seq};
 use crate::people::{Person, open_socket};
 
 /// Sends this many messages as fast as one socket takes them.
-async fn send_many(by: &Person, chat: ConversationId, count: usize) -> Seq {
+pub(crate) async fn send_many(by: &Person, chat: ConversationId, count: usize) -> Seq {
     let (socket, mut events) = open_socket(&by.http).await;
     let drain = tokio::spawn(async move { while events.next().await.is_some() {} });
     let sends = (0..count).map(|number| socket.send(chat, Draft::text(format!("{number}"))));

@@ -7,12 +7,12 @@ use godwit_client::protocol::conversations::UpdateMembership;
 use godwit_client::protocol::{ConversationId, Seq};
 use tempfile::TempDir;
 
-use super::send_many;
+use super::unlimited;
 use crate::follower::Follower;
 use crate::logs::{assert_rest_of, read_log};
 use crate::people::Person;
 use crate::process::ServerProcess;
-use crate::unlimited::unlimited;
+use crate::resume::send_many;
 use crate::wire::Wire;
 
 /// A server that can be set back to where it was at the beginning.

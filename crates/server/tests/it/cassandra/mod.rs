@@ -1,0 +1,36 @@
+//! What only a cluster can go through: nodes that are lost, servers that share it, clocks that differ, a cluster that says
+//! no. Everything else is tested on both stores by the other modules.
+
+mod many_servers;
+mod nodes_lost;
+mod quorum_lost;
+mod talk;
+
+use godwit_testkit::cluster::{Alone, Cluster};
+
+use crate::process::ServerProcess;
+use crate::store::{TestStore, url};
+use crate::unlimited::unlimited_on;
+
+/// Shared by these tests; their people are their own.
+const KEYSPACE: &str = "godwit_e2e_faults";
+
+/// The cluster for one test only. Waits, on a thread of its own, until nobody else uses it.
+async fn alone() -> Alone {
+    let cluster = tokio::task::spawn_blocking(Cluster::alone).await.unwrap();
+    cluster.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A server on these nodes, without rate limits.
+async fn server_on(contact_points: &[String]) -> ServerProcess {
+    unlimited_on(TestStore::At(url(contact_points, KEYSPACE))).await
+}
+
+/// What blocks is done beside what runs.
+async fn blocking<T: Send + 'static>(cluster: Alone, work: impl FnOnce(&Alone) -> T + Send + 'static) -> (Alone, T) {
+    let done = tokio::task::spawn_blocking(move || {
+        let answer = work(&cluster);
+        (cluster, answer)
+    });
+    done.await.unwrap()
+}

@@ -1,0 +1,27 @@
+//! What the store says about itself.
+
+use super::unlimited;
+use crate::operations::metrics::{families, value};
+use crate::people::Person;
+use crate::raw_http::RawHttp;
+
+/// Families that must be there after a first write, and of what kind they are.
+const FAMILIES: &[(&str, &str)] = &[
+    ("godwit_store_commit_seconds", "histogram"),
+    ("godwit_store_queue_depth", "gauge"),
+    ("godwit_store_fsyncs_total", "counter"),
+    ("godwit_store_table_bytes", "gauge"),
+    ("godwit_store_journal_files", "gauge"),
+];
+
+#[tokio::test]
+async fn the_metrics_say_how_the_store_is_doing() {
+    let server = unlimited().await;
+    Person::register(&server.url(), "ada").await;
+    let metrics = RawHttp::new(&server.url()).ask("GET", "/metrics").send().await.body;
+    let families = families(&metrics);
+    for (name, kind) in FAMILIES {
+        assert_eq!(families.get(name), Some(kind), "{name} in\n{metrics}");
+    }
+    assert!(value(&metrics, "godwit_store_fsyncs_total") >= 1.0);
+}
