@@ -1,0 +1,78 @@
+//! Appends: as many as a store takes, in some conversations, some messages at a time.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use godwit_domain::ports::Store;
+use tokio::task::JoinSet;
+
+use super::chat::Chat;
+use super::figures::{Figure, Latencies, Outcome, Value};
+use super::location::Opened;
+use super::plan::Window;
+use crate::progress::{Done, Step};
+
+/// In each conversation one append follows the other; between conversations they meet as they come.
+pub(super) async fn measure(
+    opened: &Opened,
+    chats: &mut Vec<Chat>,
+    batch: usize,
+    time: Duration,
+    step: &dyn Fn(&str) -> Step,
+) -> anyhow::Result<Outcome> {
+    let scenario =
+        format!("append: {} × {}", counted(chats.len(), "conversation"), counted(batch, "message"));
+    let appending = step(&scenario);
+    let fsyncs = || opened.work().map(|work| work.fsyncs);
+    let (window, fsyncs_before, messages_before) = (Window::after_warm_up(time), fsyncs(), messages(chats));
+    let mut tasks = JoinSet::new();
+    for chat in chats.drain(..) {
+        tasks.spawn(append(opened.port(), chat, batch, window, appending.done()));
+    }
+    let mut latencies = Latencies::new();
+    while let Some(ended) = tasks.join_next().await {
+        let (chat, took) = ended??;
+        latencies.add(&took);
+        chats.push(chat);
+    }
+    let rate = (latencies.count() * batch as u64) as f64 / window.start.elapsed().as_secs_f64();
+    let mut figures = vec![Figure::new("messages/s", Value::PerSecond(rate))];
+    figures.extend(latencies.figures());
+    if let (Some(before), Some(after)) = (fsyncs_before, fsyncs()) {
+        let share = (messages(chats) - messages_before) as f64 / (after - before).max(1) as f64;
+        figures.push(Figure::new("messages per fsync", Value::Number(share)));
+    }
+    Ok(Outcome { scenario, figures })
+}
+
+async fn append(
+    store: Arc<dyn Store>,
+    mut chat: Chat,
+    batch: usize,
+    window: Window,
+    done: Done,
+) -> anyhow::Result<(Chat, Latencies)> {
+    let mut latencies = Latencies::new();
+    loop {
+        let append = chat.next(store.ids(), batch)?;
+        let (head, began) = (append.head.clone(), Instant::now());
+        if began >= window.end {
+            return Ok((chat, latencies));
+        }
+        let outcome = store.append(append).await?;
+        let took = began.elapsed();
+        chat.accept(head, &outcome)?;
+        done.add(batch);
+        if began >= window.start {
+            latencies.record(took);
+        }
+    }
+}
+
+fn messages(chats: &[Chat]) -> usize {
+    chats.iter().map(Chat::messages).sum()
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}

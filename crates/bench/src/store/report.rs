@@ -1,0 +1,216 @@
+//! What was found out, as one table and as JSON.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use super::figures::{Figure, Outcome, Value};
+use super::location::Location;
+use super::plan::Plan;
+
+const NAME_WIDTH: usize = 38;
+const VALUE_WIDTH: usize = 14;
+const RATIO_WIDTH: usize = 10;
+
+/// Stores and what was found out about them, in the order in which they were measured.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    stores: Vec<Measured>,
+}
+
+#[derive(Debug)]
+struct Measured {
+    location: String,
+    label: String,
+    outcomes: Vec<Outcome>,
+}
+
+impl Report {
+    /// What stands over a column: the kind of the store, and a number from the second of a kind on.
+    pub(super) fn label(&self, location: &Location) -> String {
+        let kind = location.kind();
+        match self.stores.iter().filter(|store| store.label.starts_with(kind)).count() {
+            0 => kind.to_owned(),
+            others => format!("{kind} {}", others + 1),
+        }
+    }
+
+    pub(super) fn add(&mut self, location: &Location, label: String, outcomes: Vec<Outcome>) {
+        self.stores.push(Measured { location: location.to_string(), label, outcomes });
+    }
+
+    /// Stores side by side. From the second on each has its ratio to the first.
+    pub(super) fn table(&self) -> String {
+        let mut text = String::new();
+        for Measured { label, location, .. } in &self.stores {
+            let _ = writeln!(text, "{label}: {location}");
+        }
+        let _ = write!(text, "\n{:NAME_WIDTH$}", "");
+        for (index, store) in self.stores.iter().enumerate() {
+            let _ = write!(text, "{:>VALUE_WIDTH$}", store.label);
+            if index > 0 {
+                let _ = write!(text, "{:>RATIO_WIDTH$}", "ratio");
+            }
+        }
+        for (scenario, figures) in self.rows() {
+            let _ = write!(text, "\n{scenario}\n");
+            for name in figures {
+                self.write_row(&mut text, scenario, name);
+            }
+        }
+        text
+    }
+
+    /// One object for each figure, in a flat list.
+    pub(super) fn json(&self, plan: &Plan) -> Json {
+        let figure = |store: &Measured, scenario: &str, figure: &Figure| {
+            json!({
+                "store": store.location,
+                "scenario": scenario,
+                "figure": figure.name,
+                "unit": figure.value.unit(),
+                "value": figure.value.number(),
+            })
+        };
+        let figures = self.stores.iter().flat_map(|store| {
+            store.outcomes.iter().flat_map(move |outcome| {
+                outcome.figures.iter().map(move |found| figure(store, &outcome.scenario, found))
+            })
+        });
+        json!({ "seconds": plan.time.as_secs(), "figures": figures.collect::<Vec<Json>>() })
+    }
+
+    /// Scenarios and their figures, those that any store has.
+    fn rows(&self) -> Vec<(&str, Vec<&'static str>)> {
+        let mut rows: Vec<(&str, Vec<&'static str>)> = Vec::new();
+        for outcome in self.stores.iter().flat_map(|store| &store.outcomes) {
+            let index =
+                rows.iter().position(|(scenario, _)| *scenario == outcome.scenario).unwrap_or_else(|| {
+                    rows.push((&outcome.scenario, Vec::new()));
+                    rows.len() - 1
+                });
+            let known = &mut rows[index].1;
+            for figure in &outcome.figures {
+                if !known.contains(&figure.name) {
+                    known.push(figure.name);
+                }
+            }
+        }
+        rows
+    }
+
+    fn write_row(&self, text: &mut String, scenario: &str, name: &str) {
+        let _ = write!(text, "  {name:<width$}", width = NAME_WIDTH - 2);
+        let values: Vec<Option<Value>> =
+            self.stores.iter().map(|store| store.value(scenario, name)).collect();
+        for (index, value) in values.iter().enumerate() {
+            let shown = value.map_or_else(|| "–".to_owned(), shown);
+            let _ = write!(text, "{shown:>VALUE_WIDTH$}");
+            if index > 0 {
+                let ratio = values[0].zip(*value).map(|(first, value)| value.number() / first.number());
+                let shown =
+                    ratio.filter(|ratio| ratio.is_finite()).map_or_else(|| "–".to_owned(), shown_ratio);
+                let _ = write!(text, "{shown:>RATIO_WIDTH$}");
+            }
+        }
+        text.push('\n');
+    }
+}
+
+impl Measured {
+    fn value(&self, scenario: &str, name: &str) -> Option<Value> {
+        let outcome = self.outcomes.iter().find(|outcome| outcome.scenario == scenario)?;
+        outcome.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
+    }
+}
+
+/// With commas.
+pub(super) fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.char_indices() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn shown(value: Value) -> String {
+    match value {
+        Value::PerSecond(number) | Value::Bytes(number) => thousands(number.round() as usize),
+        Value::Number(number) => format!("{number:.1}"),
+        Value::Time(time) => shown_time(time),
+    }
+}
+
+fn shown_time(time: Duration) -> String {
+    let us = time.as_secs_f64() * 1e6;
+    if us < 1e3 {
+        format!("{} µs", three_digits(us))
+    } else if us < 1e6 {
+        format!("{} ms", three_digits(us / 1e3))
+    } else {
+        format!("{} s", three_digits(us / 1e6))
+    }
+}
+
+fn shown_ratio(ratio: f64) -> String {
+    format!("× {}", three_digits(ratio))
+}
+
+fn three_digits(number: f64) -> String {
+    if number >= 100.0 {
+        thousands(number.round() as usize)
+    } else if number >= 10.0 {
+        format!("{number:.1}")
+    } else if number >= 1.0 {
+        format!("{number:.2}")
+    } else {
+        format!("{number:.3}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shown_to_three_digits_or_so() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+        let times = [900, 12_345, 1_234_567, 12_345_678_901].map(|ns| shown_time(Duration::from_nanos(ns)));
+        assert_eq!(times, ["0.900 µs", "12.3 µs", "1.23 ms", "12.3 s"]);
+        assert_eq!(
+            [0.0412, 1.0, 24.24, 3_000.4].map(shown_ratio),
+            ["× 0.041", "× 1.00", "× 24.2", "× 3,000"]
+        );
+    }
+
+    #[test]
+    fn stores_stand_side_by_side_and_what_one_does_not_know_is_a_dash() {
+        let mut report = Report::default();
+        let outcome = |figures: &[(&'static str, Value)]| Outcome {
+            scenario: "append".into(),
+            figures: figures.iter().map(|(name, value)| Figure::new(name, *value)).collect(),
+        };
+        let rate = |per_second| ("messages/s", Value::PerSecond(per_second));
+        let outcomes = [
+            outcome(&[rate(2_000.0), ("messages per fsync", Value::Number(8.0))]),
+            outcome(&[rate(500.0)]),
+            outcome(&[rate(4_000.0)]),
+        ];
+        let locations = ["embedded:a", "cassandra://b/c", "embedded:d"];
+        for (location, outcome) in locations.iter().zip(outcomes) {
+            let location: Location = location.parse().unwrap();
+            let label = report.label(&location);
+            report.add(&location, label, vec![outcome]);
+        }
+        let table = report.table();
+        let words: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(words[4], ["embedded", "cassandra", "ratio", "embedded", "2", "ratio"]);
+        assert_eq!(words[6], ["messages/s", "2,000", "500", "×", "0.250", "4,000", "×", "2.00"]);
+        assert_eq!(words[7], ["messages", "per", "fsync", "8.0", "–", "–", "–", "–"]);
+    }
+}
