@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 readonly SKIPPED=77
 
 # What `test` runs while a cluster runs, which is started once for all of them.
-readonly ON_CLUSTER=(tests)
+readonly ON_CLUSTER=(tests e2e-cassandra)
 
 locked=${CI:+--locked}
 failures=0
@@ -49,6 +49,11 @@ start() {
     clippy) cargo clippy $locked --workspace --all-targets -- -D warnings ;;
     build) cargo test $locked --workspace --no-run ;;
     tests) cargo test $locked --workspace --no-fail-fast ;;
+    # The same end-to-end tests on the other store, without those that are about one of the two.
+    e2e-cassandra)
+        GODWIT_TEST_STORE=cassandra cargo test $locked --package godwit-server --test it -- \
+            --skip cassandra:: --skip embedded::
+        ;;
     # Every test that needs the cluster has this in its path.
     other-tests) cargo test $locked --workspace --no-fail-fast -- --skip cassandra ;;
     wasm) scripts/wasm.sh $locked ;;

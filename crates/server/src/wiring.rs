@@ -10,10 +10,10 @@ use godwit_delivery::{Hub, HubConfig};
 use godwit_domain::accounts::AccountPolicy;
 use godwit_domain::ports::{Clock, Store, StoreError};
 use godwit_domain::{App, Parts};
+use godwit_store_cassandra::CassandraStore;
 use godwit_store_cassandra::options::{
     Consistency, ConsistencyOptions, Credentials, Replication, SerialConsistency, TlsOptions,
 };
-use godwit_store_cassandra::CassandraStore;
 use godwit_store_embedded::EmbeddedStore;
 use metrics::{describe_gauge, gauge};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -25,18 +25,18 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::auth::{ApplicationTokens, Argon2Hasher, Codec, InvalidPasswordConfig, KeyError, SigningKey};
 use crate::clock::SystemClock;
 use crate::config::{
-    CassandraConfig, ClusterUrl, Config, Copies, EmbeddedConfig, Level, Registration, SerialLevel, SocketConfig,
-    StoreLocation,
+    CassandraConfig, ClusterUrl, Config, Copies, EmbeddedConfig, Level, Registration, SerialLevel,
+    SocketConfig, StoreLocation,
 };
 use crate::observe;
 use crate::opaque::Sealer;
 use crate::rate::RateLimits;
 use crate::state::{ServerState, Shared};
 
-/// The tables of a store that has any.
-pub use godwit_store_cassandra::schema;
 /// What such a store is opened with.
 pub use godwit_store_cassandra::Options as StoreOptions;
+/// The tables of a store that has any.
+pub use godwit_store_cassandra::schema;
 
 /// How often gauges are brought up to date.
 const METRICS_INTERVAL: Duration = Duration::from_secs(5);
@@ -272,8 +272,10 @@ fn cassandra_options(url: &ClusterUrl, config: &CassandraConfig) -> StoreOptions
                 SerialLevel::LocalSerial => SerialConsistency::LocalSerial,
             },
         },
-        credentials: login
-            .map(|login| Credentials { username: login.username, password: login.password.reveal().to_owned() }),
+        credentials: login.map(|login| Credentials {
+            username: login.username,
+            password: login.password.reveal().to_owned(),
+        }),
         tls,
         migrate: config.migrate_at_start,
         connect_timeout: Duration::from_millis(config.connect_timeout_ms),

@@ -10,8 +10,8 @@ use rustls::{CertificateError, ClientConfig, RootCertStore};
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
 use scylla::errors::{
-    ConnectionError, ConnectionPoolError, ConnectionSetupRequestError, ConnectionSetupRequestErrorKind, DbError,
-    MetadataError, NewSessionError,
+    ConnectionError, ConnectionPoolError, ConnectionSetupRequestError, ConnectionSetupRequestErrorKind,
+    DbError, MetadataError, NewSessionError,
 };
 use thiserror::Error;
 
@@ -26,7 +26,9 @@ const SCHEMA_AGREEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Why there is no session, and what to do about it. One line each, for the operator.
 #[derive(Debug, Error)]
 pub enum ConnectError {
-    #[error("no Cassandra node answers at {contact_points} ({reason}): start the cluster, or correct --store")]
+    #[error(
+        "no Cassandra node answers at {contact_points} ({reason}): start the cluster, or correct --store"
+    )]
     Unreachable { contact_points: String, reason: String },
     #[error("no address is known for {hosts}: correct the name in --store")]
     UnknownHost { hosts: String },
@@ -117,7 +119,11 @@ fn explain_setup(options: &Options, error: &ConnectionSetupRequestErrorKind) -> 
         ConnectionSetupRequestErrorKind::MissingAuthentication => Some(ConnectError::NoCredentials),
         ConnectionSetupRequestErrorKind::DbError(DbError::AuthenticationError, _) => {
             let username = options.credentials.as_ref().map(|credentials| credentials.username.clone());
-            Some(username.map_or(ConnectError::NoCredentials, |username| ConnectError::WrongCredentials { username }))
+            Some(
+                username.map_or(ConnectError::NoCredentials, |username| ConnectError::WrongCredentials {
+                    username,
+                }),
+            )
         }
         _ => None,
     }
@@ -133,15 +139,15 @@ fn tls_failure(error: &ConnectionError) -> Option<&rustls::Error> {
 fn tls_config(options: &TlsOptions) -> Result<Arc<ClientConfig>, ConnectError> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(&options.ca_file)? {
-        roots.add(certificate).map_err(|error| wrong(&options.ca_file, error))?;
+        roots.add(certificate).map_err(|error| wrong(&options.ca_file, &error))?;
     }
     let config = ClientConfig::builder().with_root_certificates(roots);
     let config = match &options.client {
         None => config.with_no_client_auth(),
         Some((certificate, key)) => {
             let chain = certificates(certificate)?;
-            let key = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, error))?;
-            config.with_client_auth_cert(chain, key).map_err(|error| wrong(certificate, error))?
+            let key = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, &error))?;
+            config.with_client_auth_cert(chain, key).map_err(|error| wrong(certificate, &error))?
         }
     };
     Ok(Arc::new(config))
@@ -150,10 +156,10 @@ fn tls_config(options: &TlsOptions) -> Result<Arc<ClientConfig>, ConnectError> {
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, ConnectError> {
     let certificates: Vec<_> = CertificateDer::pem_file_iter(file)
         .and_then(Iterator::collect::<Result<_, _>>)
-        .map_err(|error| wrong(file, error))?;
-    if certificates.is_empty() { Err(wrong(file, "it has no certificate")) } else { Ok(certificates) }
+        .map_err(|error| wrong(file, &error))?;
+    if certificates.is_empty() { Err(wrong(file, &"it has no certificate")) } else { Ok(certificates) }
 }
 
-fn wrong(file: &Path, reason: impl ToString) -> ConnectError {
+fn wrong(file: &Path, reason: &dyn ToString) -> ConnectError {
     ConnectError::TlsFile { file: file.to_owned(), reason: reason.to_string() }
 }

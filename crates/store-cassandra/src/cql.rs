@@ -264,7 +264,10 @@ fn routing(options: &Options) -> Arc<dyn LoadBalancingPolicy> {
 }
 
 fn speculation(after: Duration) -> Arc<SimpleSpeculativeExecutionPolicy> {
-    Arc::new(SimpleSpeculativeExecutionPolicy { max_retry_count: SPECULATIVE_READS_MAX, retry_interval: after })
+    Arc::new(SimpleSpeculativeExecutionPolicy {
+        max_retry_count: SPECULATIVE_READS_MAX,
+        retry_interval: after,
+    })
 }
 
 fn decode<R>(operation: &'static str, result: QueryResult) -> Result<Vec<R>, StoreError>
@@ -277,7 +280,8 @@ where
 }
 
 fn outcome(operation: &'static str, result: Result<QueryResult, ExecutionError>) -> Outcome {
-    let applied = result.map_err(|error| unavailable(operation, error)).and_then(|result| applied(operation, result));
+    let applied =
+        result.map_err(|error| unavailable(operation, error)).and_then(|result| applied(operation, result));
     match applied {
         Ok(true) => Outcome::Applied,
         Ok(false) => Outcome::NotApplied,
@@ -289,7 +293,9 @@ fn outcome(operation: &'static str, result: Result<QueryResult, ExecutionError>)
 fn applied(operation: &'static str, result: QueryResult) -> Result<bool, StoreError> {
     let rows: Vec<Row> = decode(operation, result)?;
     let first = rows.first().and_then(|row| row.columns.first().cloned().flatten());
-    first.and_then(|value| value.as_boolean()).ok_or_else(|| unavailable(operation, "the answer has no [applied]"))
+    first
+        .and_then(|value| value.as_boolean())
+        .ok_or_else(|| unavailable(operation, "the answer has no [applied]"))
 }
 
 pub(crate) fn unavailable(

@@ -220,7 +220,8 @@ impl Inbox {
         after: Option<ActivityPosition>,
         limit: usize,
     ) -> Result<Vec<InboxRow>, StoreError> {
-        let ordered = sections.iter().map(|section| self.ordered(user, recent, *section, floor, after, limit));
+        let ordered =
+            sections.iter().map(|section| self.ordered(user, recent, *section, floor, after, limit));
         let mut rows: Vec<Standing> = try_join_all(ordered).await?.into_iter().flatten().collect();
         let in_range = |standing: &&Standing| {
             sections.iter().any(|section| standing.is_in(*section))
@@ -372,9 +373,12 @@ impl Inbox {
                 }
             }
             let standings = self.standings(user, old).await?;
-            let unplaced: Vec<Standing> = standings.into_iter().filter(|standing| !standing.is_placed()).collect();
+            let unplaced: Vec<Standing> =
+                standings.into_iter().filter(|standing| !standing.is_placed()).collect();
             if unplaced.is_empty() {
-                self.cql.write("clear an epoch", &self.statements.clear, (int(user.get()), int(epoch))).await?;
+                self.cql
+                    .write("clear an epoch", &self.statements.clear, (int(user.get()), int(epoch)))
+                    .await?;
                 return Ok(true);
             }
             for group in unplaced.chunks(PLACED_AT_ONCE_MAX) {

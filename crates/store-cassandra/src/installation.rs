@@ -41,10 +41,13 @@ impl Installation {
         if let Outcome::Applied = outcome {
             return Ok(offered);
         }
-        let row: Option<(Vec<u8>,)> = self.cql.serial_row(operation, &self.value_serial, (SIGNING_KEY,)).await?;
+        let row: Option<(Vec<u8>,)> =
+            self.cql.serial_row(operation, &self.value_serial, (SIGNING_KEY,)).await?;
         let (key,) = row.ok_or_else(|| match outcome {
             Outcome::Unknown(error) => error,
-            Outcome::Applied | Outcome::NotApplied => unavailable(operation, "it was not found after it was refused"),
+            Outcome::Applied | Outcome::NotApplied => {
+                unavailable(operation, "it was not found after it was refused")
+            }
         })?;
         key.try_into().map_err(|_| StoreError::Corrupt {
             table: "installation",
@@ -54,7 +57,8 @@ impl Installation {
     }
 
     async fn read(&self) -> Result<(), StoreError> {
-        let row: Option<(Vec<u8>,)> = self.cql.row("look whether it answers", &self.value, (SIGNING_KEY,)).await?;
+        let row: Option<(Vec<u8>,)> =
+            self.cql.row("look whether it answers", &self.value, (SIGNING_KEY,)).await?;
         drop(row);
         Ok(())
     }

@@ -7,7 +7,7 @@
 //! - [`installation`]: what there is one of
 //! - [`lease`], [`skew`]: the node number of this node's ids, and its clock
 //! - [`schema`]: the tables, in `migrations/`, and how they come to be
-//! - [`connect`], [`options`], [`cql`], [`merge`], [`turns`], [`values`]: the way to the cluster
+//! - [`connect`], [`options`], [`cql`], [`merge`], [`turns`], [`pause`], [`values`]: the way to the cluster
 //!
 //! Correctness rests on two things alone: compare-and-set within one partition, and writes that can be repeated and come in
 //! any order, because they carry their own version as the timestamp or always say the same. No clock is compared with
@@ -22,6 +22,7 @@ mod installation;
 mod lease;
 mod merge;
 pub mod options;
+mod pause;
 pub mod schema;
 mod skew;
 mod turns;
@@ -71,7 +72,7 @@ pub struct CassandraStore {
 pub enum OpenError {
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    #[error("the cluster does not take a statement of this build: {0}")]
+    #[error("the cluster does not take a statement of this build")]
     Prepare(#[from] PrepareError),
     #[error(transparent)]
     Clock(#[from] ClockError),
@@ -86,7 +87,9 @@ impl CassandraStore {
         let cql = Arc::new(Cql::new(session, &options));
         skew::check(&cql, &clock).await?;
         let accounts = Arc::new(Accounts::new(cql.clone()).await?);
-        let inbox = Arc::new(Inbox::new(cql.clone(), accounts.clone(), options.inbox_recent_max, options.inbox_epochs).await?);
+        let inbox = Arc::new(
+            Inbox::new(cql.clone(), accounts.clone(), options.inbox_recent_max, options.inbox_epochs).await?,
+        );
         let conversations = Conversations::new(cql.clone(), accounts.clone(), inbox.clone()).await?;
         let installation = Installation::new(cql.clone()).await?;
         let (conversations, installation) = (Arc::new(conversations), Arc::new(installation));

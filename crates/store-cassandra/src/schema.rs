@@ -12,7 +12,9 @@ use std::time::Duration;
 use rand::random;
 use scylla::client::session::Session;
 use scylla::errors::ExecutionError;
-use scylla::policies::load_balancing::{LoadBalancingPolicy, NodeIdentifier, SingleTargetLoadBalancingPolicy};
+use scylla::policies::load_balancing::{
+    LoadBalancingPolicy, NodeIdentifier, SingleTargetLoadBalancingPolicy,
+};
 use scylla::statement::unprepared::Statement;
 use scylla::statement::{Consistency, SerialConsistency};
 use scylla::value::Row;
@@ -22,6 +24,7 @@ use uuid::Uuid;
 
 use crate::connect::{ConnectError, connect};
 use crate::options::{Options, Replication};
+use crate::pause::pause;
 
 /// In order, the oldest first. What has been released is never changed.
 const MIGRATIONS: &[Migration] = &[
@@ -47,6 +50,7 @@ CREATE TABLE IF NOT EXISTS schema_lock (
 /// Longer than any single migration; a node that dies while it migrates keeps the others waiting for so long.
 const LOCK_TTL_SECONDS: i32 = 120;
 const LOCK_LOOK_INTERVAL: Duration = Duration::from_millis(500);
+const VERSION_ATTEMPTS_MAX: u32 = 16;
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(300);
 /// The name of a keyspace is limited by Cassandra.
 const KEYSPACE_CHARS_MAX: usize = 48;
@@ -73,17 +77,29 @@ pub struct Status {
 pub enum SchemaError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    #[error("{0:?} is not the name of a keyspace: a letter, then letters, digits and _, at most {KEYSPACE_CHARS_MAX}")]
+    #[error(
+        "{0:?} is not the name of a keyspace: a letter, then letters, digits and _, at most {KEYSPACE_CHARS_MAX}"
+    )]
     InvalidKeyspace(String),
-    #[error("the cluster has no keyspace {0}: make it with 'godwit schema create', or correct the name in --store")]
+    #[error(
+        "the cluster has no keyspace {0}: make it with 'godwit schema create', or correct the name in --store"
+    )]
     NoKeyspace(String),
-    #[error("keyspace {keyspace} is at version {found} and this build needs {NEWEST}: run 'godwit schema migrate'")]
+    #[error(
+        "keyspace {keyspace} is at version {found} and this build needs {NEWEST}: run 'godwit schema migrate'"
+    )]
     TooOld { keyspace: String, found: usize },
-    #[error("keyspace {keyspace} is at version {found}, from a newer Godwit; this build knows {NEWEST}: use the newer one")]
+    #[error(
+        "keyspace {keyspace} is at version {found}, from a newer Godwit; this build knows {NEWEST}: use the newer one"
+    )]
     TooNew { keyspace: String, found: usize },
-    #[error("keyspace {keyspace} has {found} copies in data centre {datacenter}, {wanted} are wanted: ALTER KEYSPACE and run a full repair, or correct store.cassandra.replication")]
+    #[error(
+        "keyspace {keyspace} has {found} copies in data centre {datacenter}, {wanted} are wanted: ALTER KEYSPACE and run a full repair, or correct store.cassandra.replication"
+    )]
     WrongReplication { keyspace: String, datacenter: String, found: u8, wanted: u8 },
-    #[error("{wanted} copies need {wanted} nodes, data centre {datacenter} has {nodes}: add nodes, or set store.cassandra.replication to {nodes}")]
+    #[error(
+        "{wanted} copies need {wanted} nodes, data centre {datacenter} has {nodes}: add nodes, or set store.cassandra.replication to {nodes}"
+    )]
     TooFewNodes { datacenter: String, nodes: usize, wanted: u8 },
     #[error("the cluster has no data centre {0}: correct store.cassandra.replication or .datacenter")]
     NoDatacenter(String),
@@ -98,12 +114,18 @@ pub fn print(options: &Options) -> String {
     let mut text = String::new();
     let replication = match &options.replication {
         Replication::PerDatacenter(copies) => replication_map(copies),
-        Replication::Each(copies) => format!("{{'class': 'NetworkTopologyStrategy', 'replication_factor': {copies}}}"),
+        Replication::Each(copies) => {
+            format!("{{'class': 'NetworkTopologyStrategy', 'replication_factor': {copies}}}")
+        }
         Replication::Default => {
             format!("{{'class': 'NetworkTopologyStrategy', 'replication_factor': {}}}", Replication::COPIES)
         }
     };
-    let _ = writeln!(text, "CREATE KEYSPACE IF NOT EXISTS {} WITH replication = {replication};", options.keyspace);
+    let _ = writeln!(
+        text,
+        "CREATE KEYSPACE IF NOT EXISTS {} WITH replication = {replication};",
+        options.keyspace
+    );
     let _ = writeln!(text, "USE {};\n\n{BOOKKEEPING}", options.keyspace);
     for (version, migration) in (1..).zip(MIGRATIONS) {
         let _ = writeln!(text, "-- Migration {version}: {}\n\n{}", migration.name, migration.cql);
@@ -189,7 +211,9 @@ impl<'a> Schema<'a> {
             let keyspace = &self.options.keyspace;
             for (datacenter, copies) in copies.iter().filter(|(_, copies)| **copies < Replication::COPIES) {
                 tracing::warn!(
-                    keyspace, datacenter, copies,
+                    keyspace,
+                    datacenter,
+                    copies,
                     "few copies: what one node loses is lost, and one node that is away stops writing"
                 );
             }
@@ -215,7 +239,10 @@ impl<'a> Schema<'a> {
         self.lock(owner).await?;
         let done = self.apply_missing().await;
         // Whoever waits sees it sooner; if this fails it ends by itself.
-        let unlock = format!("DELETE FROM {}.schema_lock WHERE name = 'migration' IF owner = {owner}", self.options.keyspace);
+        let unlock = format!(
+            "DELETE FROM {}.schema_lock WHERE name = 'migration' IF owner = {owner}",
+            self.options.keyspace
+        );
         if let Err(error) = self.conditional(&unlock).await {
             tracing::warn!(%error, "the lock of the schema was not released, it ends by itself");
         }
@@ -239,19 +266,35 @@ impl<'a> Schema<'a> {
         Ok(())
     }
 
+    /// Waits until it is this one's turn, or somebody else has done everything: then there is nothing left to apply.
     async fn lock(&self, owner: Uuid) -> Result<(), SchemaError> {
-        let cql = format!(
-            "INSERT INTO {}.schema_lock (name, owner) VALUES ('migration', {owner}) IF NOT EXISTS USING TTL {LOCK_TTL_SECONDS}",
-            self.options.keyspace
+        let keyspace = &self.options.keyspace;
+        let take = format!(
+            "INSERT INTO {keyspace}.schema_lock (name, owner) VALUES ('migration', {owner}) IF NOT EXISTS \
+             USING TTL {LOCK_TTL_SECONDS}"
         );
+        let holder = format!("SELECT owner FROM {keyspace}.schema_lock WHERE name = 'migration'");
         let waiting = async {
-            while !self.conditional(&cql).await? {
-                sleep(LOCK_LOOK_INTERVAL).await;
+            loop {
+                // When many start at once an answer can get lost, so what counts is who has it.
+                match self.conditional(&take).await {
+                    Ok(true) => return Ok(()),
+                    Ok(false) => {}
+                    Err(error) => tracing::debug!(%error, "asking again who migrates the schema"),
+                }
+                let held =
+                    self.rows::<(Option<Uuid>,)>("take the lock of the schema", &holder, Consistency::Serial);
+                if held.await.is_ok_and(|rows| rows.first() == Some(&(Some(owner),))) {
+                    return Ok(());
+                }
+                if self.version().await? == NEWEST {
+                    return Ok(());
+                }
+                sleep(LOCK_LOOK_INTERVAL.mul_f64(random::<f64>() + 0.5)).await;
             }
-            Ok(())
         };
         let waited = tokio::time::timeout(LOCK_WAIT_MAX, waiting).await;
-        waited.unwrap_or_else(|_| Err(SchemaError::Locked(self.options.keyspace.clone())))
+        waited.unwrap_or_else(|_| Err(SchemaError::Locked(keyspace.clone())))
     }
 
     /// The highest one applied.
@@ -264,11 +307,23 @@ impl<'a> Schema<'a> {
         if self.rows::<(String,)>("read the schema", &cql, Consistency::One).await?.is_empty() {
             return Ok(0);
         }
-        // Another node of the cluster may not have heard of the table yet.
-        self.agree().await?;
         let cql = format!("SELECT version FROM {keyspace}.schema_migrations");
-        let versions = self.rows::<(i32,)>("read the version", &cql, Consistency::Quorum).await?;
-        Ok(versions.into_iter().map(|(version,)| version).max().and_then(|v| usize::try_from(v).ok()).unwrap_or(0))
+        let mut attempt = 0;
+        let versions = loop {
+            attempt += 1;
+            match self.rows::<(i32,)>("read the version", &cql, Consistency::Quorum).await {
+                Ok(versions) => break versions,
+                Err(error) if attempt == VERSION_ATTEMPTS_MAX => return Err(error),
+                // Another node of the cluster may not have heard of the table yet.
+                Err(_) => pause(attempt).await,
+            }
+        };
+        Ok(versions
+            .into_iter()
+            .map(|(version,)| version)
+            .max()
+            .and_then(|v| usize::try_from(v).ok())
+            .unwrap_or(0))
     }
 
     /// Copies in each data centre; `None` when there is no such keyspace.
@@ -277,7 +332,8 @@ impl<'a> Schema<'a> {
             "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = '{}'",
             self.options.keyspace.to_ascii_lowercase()
         );
-        let found = self.rows::<(BTreeMap<String, String>,)>("read the schema", &cql, Consistency::One).await?;
+        let found =
+            self.rows::<(BTreeMap<String, String>,)>("read the schema", &cql, Consistency::One).await?;
         Ok(found.into_iter().next().map(|(map,)| {
             map.into_iter().filter_map(|(name, copies)| Some((name, copies.parse().ok()?))).collect()
         }))
@@ -289,7 +345,8 @@ impl<'a> Schema<'a> {
         };
         for (datacenter, wanted) in self.wanted_copies()? {
             // A keyspace of SimpleStrategy has no data centres.
-            let found = found.get(&datacenter).or_else(|| found.get("replication_factor")).copied().unwrap_or(0);
+            let found =
+                found.get(&datacenter).or_else(|| found.get("replication_factor")).copied().unwrap_or(0);
             let enough = self.options.replication == Replication::Default && found > wanted;
             if found != wanted && !enough {
                 let keyspace = self.options.keyspace.clone();
@@ -320,7 +377,11 @@ impl<'a> Schema<'a> {
                 return Err(SchemaError::NoDatacenter(datacenter.clone()));
             };
             if nodes < usize::from(*wanted) {
-                return Err(SchemaError::TooFewNodes { datacenter: datacenter.clone(), nodes, wanted: *wanted });
+                return Err(SchemaError::TooFewNodes {
+                    datacenter: datacenter.clone(),
+                    nodes,
+                    wanted: *wanted,
+                });
             }
         }
         Ok(wanted)
@@ -341,19 +402,29 @@ impl<'a> Schema<'a> {
 
     fn first_node(&self) -> Option<Arc<dyn LoadBalancingPolicy>> {
         let state = self.session.get_cluster_state();
-        let first = state.get_nodes_info().iter().filter(|node| node.is_connected()).min_by_key(|node| node.host_id)?;
+        let first = state
+            .get_nodes_info()
+            .iter()
+            .filter(|node| node.is_connected())
+            .min_by_key(|node| node.host_id)?;
         Some(SingleTargetLoadBalancingPolicy::new(NodeIdentifier::Node(first.clone()), None))
     }
 
     async fn conditional(&self, cql: &str) -> Result<bool, SchemaError> {
         let result = self.run("take the lock of the schema", cql, Consistency::Quorum, None).await?;
-        let refused = |reason: String| SchemaError::Refused { operation: "take the lock of the schema", reason };
+        let refused =
+            |reason: String| SchemaError::Refused { operation: "take the lock of the schema", reason };
         let rows = result.into_rows_result().map_err(|error| refused(error.to_string()))?;
         let row = rows.first_row::<Row>().map_err(|error| refused(error.to_string()))?;
         Ok(row.columns.first().cloned().flatten().and_then(|value| value.as_boolean()).unwrap_or(false))
     }
 
-    async fn rows<R>(&self, operation: &'static str, cql: &str, consistency: Consistency) -> Result<Vec<R>, SchemaError>
+    async fn rows<R>(
+        &self,
+        operation: &'static str,
+        cql: &str,
+        consistency: Consistency,
+    ) -> Result<Vec<R>, SchemaError>
     where
         R: for<'frame, 'metadata> scylla::deserialize::row::DeserializeRow<'frame, 'metadata>,
     {
@@ -391,7 +462,9 @@ fn replication_map(copies: &BTreeMap<String, u8>) -> String {
 
 /// The statements of a file, without its comments.
 fn statements(cql: &str) -> impl Iterator<Item = &str> {
-    cql.split(';').map(|part| part.find("CREATE").map_or("", |start| &part[start..])).filter(|part| !part.is_empty())
+    cql.split(';')
+        .map(|part| part.find("CREATE").map_or("", |start| &part[start..]))
+        .filter(|part| !part.is_empty())
 }
 
 #[cfg(test)]

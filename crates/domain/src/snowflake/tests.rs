@@ -72,8 +72,9 @@ fn nodes_never_make_the_same_id_although_they_push_each_other_forward() {
 fn threads_never_get_the_same_id() {
     let (_, ids) = generator(0, 0);
     let all: Vec<u64> = std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            (0..4).map(|_| scope.spawn(|| (0..5_000).map(|_| ids.next().unwrap()).collect::<Vec<_>>())).collect();
+        let threads: Vec<_> = (0..4)
+            .map(|_| scope.spawn(|| (0..5_000).map(|_| ids.next().unwrap()).collect::<Vec<_>>()))
+            .collect();
         threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
     });
     assert_eq!(all.iter().collect::<HashSet<_>>().len(), all.len());
@@ -127,7 +128,10 @@ async fn nothing_is_given_out_when_the_lease_has_ended_until_it_is_renewed() {
 async fn no_id_is_above_the_ceiling() {
     let ceiling = id_at(NOON_MS) | (7 << SEQUENCE_BITS) | 2;
     let (clock, lease, ids) = leased(Grant { ceiling, ..grant() });
-    assert_eq!([ids.next().unwrap(), ids.next().unwrap(), ids.next().unwrap()], [ceiling - 2, ceiling - 1, ceiling]);
+    assert_eq!(
+        [ids.next().unwrap(), ids.next().unwrap(), ids.next().unwrap()],
+        [ceiling - 2, ceiling - 1, ceiling]
+    );
     assert_eq!(refusal(ids.next()), IdsRefused::AboveCeiling);
     clock.0.fetch_add(1, Ordering::Relaxed);
     assert_eq!(refusal(ids.next()), IdsRefused::AboveCeiling);

@@ -55,7 +55,9 @@ fn version(status: &Status) -> String {
         _ if status.replication.is_none() => format!("none; 'godwit schema create' makes version {NEWEST}"),
         0 => format!("none, there are no tables; 'godwit schema migrate' makes version {NEWEST}"),
         found if found < NEWEST => format!("{found}; this build needs {NEWEST}: run 'godwit schema migrate'"),
-        found if found > NEWEST => format!("{found}, from a newer Godwit; this build knows {NEWEST}: use the newer one"),
+        found if found > NEWEST => {
+            format!("{found}, from a newer Godwit; this build knows {NEWEST}: use the newer one")
+        }
         found => format!("{found}, the newest"),
     }
 }
@@ -75,7 +77,9 @@ async fn drop_keyspace(options: &StoreOptions, is_sure: bool) -> anyhow::Result<
 
 fn is_confirmed(keyspace: &str) -> anyhow::Result<bool> {
     if !stdin().is_terminal() {
-        bail!("--fresh deletes keyspace {keyspace} and everything in it, and there is no terminal to ask: add --yes");
+        bail!(
+            "--fresh deletes keyspace {keyspace} and everything in it, and there is no terminal to ask: add --yes"
+        );
     }
     write!(stderr(), "This deletes keyspace {keyspace} with everything in it. Type its name to go on: ")?;
     let mut answer = String::new();

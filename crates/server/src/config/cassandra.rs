@@ -147,7 +147,9 @@ impl Copies {
         copies.retain(|copies| !(1..=Self::MAX).contains(copies));
         let is_empty = matches!(self, Self::In(copies) if copies.is_empty());
         match copies.first() {
-            Some(wrong) => Some(format!("store.cassandra.replication is {wrong}, and must be from 1 to {}", Self::MAX)),
+            Some(wrong) => {
+                Some(format!("store.cassandra.replication is {wrong}, and must be from 1 to {}", Self::MAX))
+            }
             None => is_empty.then(|| "store.cassandra.replication names no data centre".into()),
         }
     }
@@ -217,14 +219,17 @@ impl CassandraTls {
             problems.push("store.cassandra.tls: set both cert_file and key_file, or none of them".into());
         }
         if self.ca_file.is_none() && (self.cert_file.is_some() || self.key_file.is_some()) {
-            problems.push("store.cassandra.tls: without ca_file connections are not encrypted; set it".into());
+            problems
+                .push("store.cassandra.tls: without ca_file connections are not encrypted; set it".into());
         }
-        let files = [("ca_file", &self.ca_file), ("cert_file", &self.cert_file), ("key_file", &self.key_file)];
+        let files =
+            [("ca_file", &self.ca_file), ("cert_file", &self.cert_file), ("key_file", &self.key_file)];
         for (name, file) in files {
             if let Some(file) = file
                 && let Err(error) = std::fs::File::open(file)
             {
-                problems.push(format!("store.cassandra.tls.{name}: {}: cannot be read: {error}", file.display()));
+                problems
+                    .push(format!("store.cassandra.tls.{name}: {}: cannot be read: {error}", file.display()));
             }
         }
         problems
@@ -247,9 +252,12 @@ mod tests {
 
     #[test]
     fn levels_that_keep_the_promises_are_accepted() {
-        for (read, write) in
-            [("LOCAL_QUORUM", "LOCAL_QUORUM"), ("QUORUM", "QUORUM"), ("LOCAL_QUORUM", "EACH_QUORUM"), ("ALL", "ALL")]
-        {
+        for (read, write) in [
+            ("LOCAL_QUORUM", "LOCAL_QUORUM"),
+            ("QUORUM", "QUORUM"),
+            ("LOCAL_QUORUM", "EACH_QUORUM"),
+            ("ALL", "ALL"),
+        ] {
             assert_eq!(problems(&format!("consistency = {{ read = '{read}', write = '{write}' }}")), [""; 0]);
         }
         let single = "replication = 1\nconsistency = { read = 'ONE', write = 'ONE' }";

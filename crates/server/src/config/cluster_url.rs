@@ -34,9 +34,10 @@ impl ClusterUrl {
     }
 
     fn write(&self, password: impl Fn(&Secret) -> &str) -> String {
-        let login = self.login.as_ref().map(|login| {
-            format!("{}:{}@", escape(&login.username), escape(password(&login.password)))
-        });
+        let login = self
+            .login
+            .as_ref()
+            .map(|login| format!("{}:{}@", escape(&login.username), escape(password(&login.password))));
         let points: Vec<&str> = self.contact_points.iter().map(|point| without_usual_port(point)).collect();
         format!("{SCHEME}{}{}/{}", login.unwrap_or_default(), points.join(","), self.keyspace)
     }
@@ -71,7 +72,8 @@ impl fmt::Display for ClusterUrl {
 }
 
 fn parse_login(text: &str) -> Result<Login, String> {
-    let parts = text.split_once(':').and_then(|(user, password)| Some((unescape(user)?, unescape(password)?)));
+    let parts =
+        text.split_once(':').and_then(|(user, password)| Some((unescape(user)?, unescape(password)?)));
     match parts {
         Some((username, password)) if !username.is_empty() => {
             Ok(Login { username, password: Secret::new(password) })
@@ -81,7 +83,8 @@ fn parse_login(text: &str) -> Result<Login, String> {
 }
 
 fn parse_contact_point(text: &str) -> Result<String, String> {
-    let wrong = || format!("`{text}` is not a host with or without a port, such as db1, 10.0.0.1:9042 or [::1]:9042");
+    let wrong =
+        || format!("`{text}` is not a host with or without a port, such as db1, 10.0.0.1:9042 or [::1]:9042");
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, port.parse().map_err(|_| wrong())?),
         _ => (text, PORT),
@@ -157,7 +160,9 @@ mod tests {
         let url = parse("cassandra://chat:hunter2@db1/chat");
         assert_eq!(url.to_string(), "cassandra://chat:…@db1/chat");
         assert!(!format!("{url:?}").contains("hunter2"));
-        for wrong in ["cassandra://chat:hunter2@", "cassandra://chat:hunter2@db1/1", "cassandra://:hunter2@db1"] {
+        for wrong in
+            ["cassandra://chat:hunter2@", "cassandra://chat:hunter2@db1/1", "cassandra://:hunter2@db1"]
+        {
             let error = wrong.parse::<ClusterUrl>().unwrap_err();
             assert!(!error.contains("hunter2"), "{error}");
         }

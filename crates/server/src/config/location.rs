@@ -145,7 +145,10 @@ mod tests {
             let [one, other] = [one, other].map(|text| text.parse::<StoreLocation>().unwrap().absolute());
             one.is_same(&other)
         };
-        assert!(is_same("embedded:./data", &format!("embedded:{}/data", std::env::current_dir().unwrap().display())));
+        assert!(is_same(
+            "embedded:./data",
+            &format!("embedded:{}/data", std::env::current_dir().unwrap().display())
+        ));
         assert!(is_same("cassandra://a,b/chat", "cassandra://chat:secret@b:9042/chat"));
         assert!(!is_same("embedded:./data", "embedded:./other"));
         assert!(!is_same("cassandra://a/chat", "cassandra://a/other"));

@@ -138,6 +138,20 @@ async fn a_folder_has_one_server() {
 }
 
 #[tokio::test]
+async fn commands_do_not_reach_a_server_that_has_other_data() {
+    let Place { data, folder, _store } = Place::new();
+    let _server = ServerProcess::on(&data, &[]).await;
+    for other in
+        [format!("embedded:{}", folder.path().join("other").display()), "cassandra://db1/other".to_owned()]
+    {
+        let error = refused(&run(&data, &["user", "list", "--store", &other]));
+        assert!(error.contains("has its data in") && error.contains(&other), "{error}");
+    }
+    // Who names no store means the one of the server.
+    succeeded(&run(&data, &["user", "list"]));
+}
+
+#[tokio::test]
 async fn a_port_has_one_server() {
     let Place { data, folder: _folder, _store } = Place::new();
     let server = ServerProcess::on(&data, &[]).await;
@@ -157,7 +171,10 @@ fn wrong_flags_and_settings_are_refused() {
     assert!(String::from_utf8_lossy(&usage.stderr).contains("127.0.0.1:8080"));
     for (args, expected) in [
         (vec!["serve", "--set", "rates.speed=1"], "unknown setting `speed`"),
-        (vec!["serve", "--set", "store.cassandra.consistency.read=ONE"], "ONE can miss what was acknowledged"),
+        (
+            vec!["serve", "--set", "store.cassandra.consistency.read=ONE"],
+            "ONE can miss what was acknowledged",
+        ),
         (vec!["schema", "status", "--set", "store.cassandra.username=ada"], "both username and password"),
         (vec!["serve", "--redis", "redis://localhost"], "not in this build"),
         (vec!["serve", "--config", "nowhere.toml"], "nowhere.toml cannot be read"),

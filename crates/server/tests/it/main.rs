@@ -26,7 +26,7 @@ mod raw_socket;
 mod resume;
 mod senders;
 mod slow_reader;
-mod store;
 mod stopping;
+mod store;
 mod unlimited;
 mod wire;

@@ -1,16 +1,17 @@
 //! The store of this run. Every test that is not about the files of the embedded store, or about a cluster, is run on both:
 //! on the embedded store by default, and on Cassandra with `GODWIT_TEST_STORE=cassandra`.
 //!
-//! On Cassandra all tests share a keyspace, because making one takes longer than most of them, and what earlier runs left
-//! in it stays. So no test relies on an empty world: the people of each have handles that nobody else has.
+//! On Cassandra all tests share a keyspace, because making one takes longer than most of them, and what earlier runs with the
+//! same tables left in it stays. So no test relies on an empty world: the people of each have handles that nobody else has.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::OnceLock;
 
 use godwit_testkit::cluster::{Cluster, Shared};
 
 const VARIABLE: &str = "GODWIT_TEST_STORE";
-const KEYSPACE: &str = "godwit_e2e";
+const PURPOSE: &str = "e2e";
 /// What `godwit` reads when it is told of no other file.
 const DEFAULT_FILE: &str = "godwit.toml";
 
@@ -33,7 +34,7 @@ impl TestStore {
     pub(crate) fn url(&self) -> Option<String> {
         match self {
             Self::Embedded => None,
-            Self::Cassandra(cluster) => Some(url(&cluster.contact_points(), KEYSPACE)),
+            Self::Cassandra(cluster) => Some(url(&cluster.contact_points(), &keyspace(PURPOSE))),
             Self::At(url) => Some(url.clone()),
         }
     }
@@ -52,14 +53,22 @@ impl TestStore {
         static MADE: OnceLock<()> = OnceLock::new();
         let cluster = Cluster::shared().unwrap_or_else(|error| panic!("{error}"));
         // Once for all, rather than by whichever server happens to start first.
-        MADE.get_or_init(|| make_keyspace(&cluster));
+        MADE.get_or_init(|| drop(schema("create", &url(&cluster.contact_points(), &keyspace(PURPOSE)))));
         cluster
     }
 }
 
-/// How much of something is enough to show it: on Cassandra a send takes ten times as long.
-pub(crate) fn enough(embedded: usize, cassandra: usize) -> usize {
-    if is_cassandra() { cassandra } else { embedded }
+/// How much of something is enough to show it. On Cassandra everything takes ten times as long.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Enough {
+    pub(crate) embedded: usize,
+    pub(crate) cassandra: usize,
+}
+
+impl Enough {
+    pub(crate) fn here(self) -> usize {
+        if is_cassandra() { self.cassandra } else { self.embedded }
+    }
 }
 
 fn is_cassandra() -> bool {
@@ -74,9 +83,20 @@ pub(crate) fn url(contact_points: &[String], keyspace: &str) -> String {
     format!("cassandra://{}/{keyspace}", contact_points.join(","))
 }
 
-fn make_keyspace(cluster: &Shared) {
+/// Another one when the tables are others, so that who changes them need not clean up.
+pub(crate) fn keyspace(purpose: &str) -> String {
+    static TABLES: OnceLock<u64> = OnceLock::new();
+    let tables = TABLES.get_or_init(|| {
+        let mut tables = DefaultHasher::new();
+        schema("print", "cassandra://nowhere/any").hash(&mut tables);
+        tables.finish()
+    });
+    format!("godwit_{purpose}_{:08x}", *tables as u32)
+}
+
+fn schema(command: &str, store: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let args = ["schema", "create", "--store", &url(&cluster.contact_points(), KEYSPACE)];
-    let output = crate::process::run(&folder.path().join("data"), &args);
+    let output = crate::process::run(&folder.path().join("data"), &["schema", command, "--store", store]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
 }

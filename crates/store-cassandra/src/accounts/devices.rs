@@ -109,7 +109,8 @@ impl Accounts {
 
     /// Whose a device was that is no more. What is left is of no use and does no harm.
     async fn forget_owner(&self, id: DeviceId) {
-        let removed = self.cql.write("forget a device", &self.statements.remove_device_owner, (int(id.get()),));
+        let removed =
+            self.cql.write("forget a device", &self.statements.remove_device_owner, (int(id.get()),));
         if let Err(error) = removed.await {
             tracing::debug!(device = %id, %error, "the owner of a device that is gone was left");
         }

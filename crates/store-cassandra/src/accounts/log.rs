@@ -55,7 +55,11 @@ fn take(txn: &mut Txn<'_>, seq: u64) -> Result<(), Stop> {
     let key = Key::chunk(seq);
     let mut chunk: Vec<EntryBody> = txn.get(key)?.unwrap_or_default();
     chunk.retain(|entry| entry.seq != seq);
-    if chunk.is_empty() { txn.remove(key) } else { txn.put(key, &chunk) }
+    if chunk.is_empty() {
+        txn.remove(key);
+    } else {
+        txn.put(key, &chunk);
+    }
     Ok(())
 }
 
@@ -74,7 +78,11 @@ fn drop_oldest(txn: &mut Txn<'_>) -> Result<(), Stop> {
 
 impl Accounts {
     /// Writes notes of one user, all or none.
-    pub(crate) async fn note(&self, user: UserId, notes: Vec<AccountNote>) -> Result<Vec<AccountEntry>, StoreError> {
+    pub(crate) async fn note(
+        &self,
+        user: UserId,
+        notes: Vec<AccountNote>,
+    ) -> Result<Vec<AccountEntry>, StoreError> {
         let wants: Vec<Want> = notes.iter().map(wants).collect();
         let run = move |txn: &mut Txn<'_>| notes.iter().map(|note| write(txn, note)).collect();
         self.writer.write("write a note", user, wants, run).await

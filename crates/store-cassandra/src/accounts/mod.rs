@@ -16,7 +16,6 @@ mod devices;
 mod log;
 mod memberships;
 mod names;
-mod pause;
 mod people;
 mod queue;
 mod rows;
@@ -75,7 +74,8 @@ impl Accounts {
     /// All rows of a kind as they are now.
     async fn rows_of(&self, user: UserId, kind: i8) -> Result<Vec<(Key, String)>, StoreError> {
         let values = (int(user.get()), kind, i64::MIN, i32::MAX);
-        let rows: Vec<AccountRow> = self.cql.rows("read an account", &self.statements.rows_from, values).await?;
+        let rows: Vec<AccountRow> =
+            self.cql.rows("read an account", &self.statements.rows_from, values).await?;
         Ok(rows.into_iter().map(|row| (Key { kind, id: row.id }, row.body)).collect())
     }
 }

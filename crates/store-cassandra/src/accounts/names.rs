@@ -24,12 +24,12 @@ use scylla::errors::PrepareError;
 use tokio::sync::OwnedMutexGuard;
 use uuid::Uuid;
 
-use super::pause::pause;
 use super::rows::Key;
 use super::snapshot::Want;
 use super::txn::Txn;
 use super::{Accounts, users};
 use crate::cql::{Conditional, Cql, Outcome, Read, SerialRead, unavailable};
+use crate::pause::pause;
 use crate::values::int;
 
 /// How often a name is tried for while others do the same.
@@ -97,7 +97,9 @@ impl Names {
             holder: cql.prepare_read(holder).await?,
             settled_holder: cql.prepare_serial_read(holder).await?,
             reserve: cql.prepare_conditional(reserve).await?,
-            take_over: cql.prepare_conditional(&format!("UPDATE names SET user_id = ?, claim = ? {held}")).await?,
+            take_over: cql
+                .prepare_conditional(&format!("UPDATE names SET user_id = ?, claim = ? {held}"))
+                .await?,
             give_back: cql.prepare_conditional(&format!("DELETE FROM names {held}")).await?,
             attempts: Attempts::default(),
             cql,
@@ -115,7 +117,12 @@ impl Names {
     }
 
     /// Takes a name from `holder`, who may be nobody. `false` when it was not the holder.
-    pub(super) async fn take(&self, name: &Name, holder: Option<Holder>, by: UserId) -> Result<bool, StoreError> {
+    pub(super) async fn take(
+        &self,
+        name: &Name,
+        holder: Option<Holder>,
+        by: UserId,
+    ) -> Result<bool, StoreError> {
         let (id, claim) = (int(by.get()), Uuid::from_u128(rand::random()));
         let (space, text) = (name.space, &*name.text);
         let outcome = match holder {
@@ -139,7 +146,9 @@ impl Names {
     /// Frees a name that its holder does not have any more. If it fails, whoever wants the name takes it over.
     pub(super) async fn give_back(&self, name: &Name, (of, claim): Holder) {
         let values = (name.space, &*name.text, int(of.get()), claim);
-        if let Outcome::Unknown(error) = self.cql.conditional("give a name back", &self.give_back, values).await {
+        if let Outcome::Unknown(error) =
+            self.cql.conditional("give a name back", &self.give_back, values).await
+        {
             tracing::debug!(user = %of, %error, "a name may not have been given back, the next to want it takes it");
         }
     }

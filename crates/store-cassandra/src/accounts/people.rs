@@ -108,7 +108,12 @@ impl People {
     }
 
     /// The first so many users of a beginning after `after`, in order.
-    pub(super) async fn page(&self, prefix: &str, after: Option<UserId>, limit: usize) -> Result<Vec<UserId>, StoreError> {
+    pub(super) async fn page(
+        &self,
+        prefix: &str,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<UserId>, StoreError> {
         // The lowest id is 0.
         let after = after.map_or(-1, |after| int(after.get()));
         let limit_rows = i32::try_from(limit).unwrap_or(i32::MAX);
@@ -141,7 +146,11 @@ impl Accounts {
         self.people_where(indexed, after, limit, is_found).await
     }
 
-    pub(super) async fn list_users(&self, after: Option<UserId>, limit: usize) -> Result<Vec<User>, StoreError> {
+    pub(super) async fn list_users(
+        &self,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<User>, StoreError> {
         self.people_where(EVERYBODY, after, limit, |_| true).await
     }
 

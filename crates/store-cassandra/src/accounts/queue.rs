@@ -108,7 +108,11 @@ pub(super) struct Gone;
 
 impl Queues {
     /// The turn if nobody works on the account. Otherwise whoever does takes the operation up.
-    pub(super) fn join(self: &Arc<Self>, user: UserId, operation: Box<dyn Operation>) -> Result<Option<Turn>, Full> {
+    pub(super) fn join(
+        self: &Arc<Self>,
+        user: UserId,
+        operation: Box<dyn Operation>,
+    ) -> Result<Option<Turn>, Full> {
         let mut queues = self.lock();
         match queues.get_mut(&user) {
             Some(queue) if queue.len() >= WAITING_MAX => Err(Full),

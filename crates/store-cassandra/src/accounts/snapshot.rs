@@ -38,6 +38,7 @@ pub(super) struct Snapshot {
     rows: BTreeMap<Key, Option<String>>,
     /// For each kind the ids from the first to the last of these are known: what is not among the rows is not there.
     scanned: HashMap<i8, (i64, i64)>,
+    is_old: bool,
 }
 
 /// What is wanted and has not been read.
@@ -113,6 +114,7 @@ impl Snapshot {
         if by_key_of.chain(by_scan_of).any(|revision| revision != snapshot.revision) {
             return None;
         }
+        snapshot.is_old = false;
         snapshot.rows.extend(unknown.keys.into_iter().map(|key| (key, None)));
         for ((from, limit), rows) in unknown.scans.into_iter().zip(&by_scan) {
             let is_last = rows.len() < usize::try_from(limit).unwrap_or(usize::MAX);
@@ -142,7 +144,8 @@ impl Snapshot {
 
     /// The row, if it is known whether it is there.
     pub(super) fn row(&self, key: Key) -> Option<Option<&str>> {
-        let is_scanned = || self.scanned.get(&key.kind).is_some_and(|(from, to)| (*from..=*to).contains(&key.id));
+        let is_scanned =
+            || self.scanned.get(&key.kind).is_some_and(|(from, to)| (*from..=*to).contains(&key.id));
         match self.rows.get(&key) {
             Some(row) => Some(row.as_deref()),
             None => is_scanned().then_some(None),
@@ -167,6 +170,15 @@ impl Snapshot {
                 self.keys_from(key).is_some_and(|(_, to)| rows < i32::MAX || to == i64::MAX)
             }
         }
+    }
+
+    /// From now on it may not be what others have made of the account, until something more is read of it.
+    pub(super) fn into_old(self) -> Self {
+        Self { is_old: true, ..self }
+    }
+
+    pub(super) const fn is_old(&self) -> bool {
+        self.is_old
     }
 
     /// What was written: the account as it is now.
@@ -210,8 +222,7 @@ async fn read_keys(
 ) -> Result<Vec<Vec<AccountRow>>, StoreError> {
     let parts = if keys.is_empty() { vec![keys] } else { keys.chunks(KEYS_MAX).collect() };
     let read = parts.into_iter().map(|part| {
-        let keys: Vec<(i8, i64)> =
-            part.iter().chain([&Key::ANCHOR]).map(|key| (key.kind, key.id)).collect();
+        let keys: Vec<(i8, i64)> = part.iter().chain([&Key::ANCHOR]).map(|key| (key.kind, key.id)).collect();
         cql.rows("read an account", &statements.rows, (int(user.get()), keys))
     });
     try_join_all(read).await

@@ -46,9 +46,7 @@ impl Statements {
             ids_after: cql
                 .prepare_read("SELECT id FROM accounts WHERE user_id = ? AND kind = ? AND id > ? LIMIT ?")
                 .await?,
-            log_last: cql
-                .prepare_read("SELECT log_last FROM accounts WHERE user_id = ? LIMIT 1")
-                .await?,
+            log_last: cql.prepare_read("SELECT log_last FROM accounts WHERE user_id = ? LIMIT 1").await?,
             begin: cql.prepare_conditional(&format!("{set} IF revision = null")).await?,
             advance: cql.prepare_conditional(&format!("{set} IF revision = ?")).await?,
             put: cql

@@ -7,13 +7,13 @@ use godwit_domain::ports::{CreateUser, StoreError, UpdateUser, UserChange, UserS
 use godwit_protocol::UserId;
 
 use super::names::{self, Claim, Name};
-use super::pause::pause;
 use super::rows::{Key, ProfileBody};
 use super::snapshot::Want;
 use super::txn::{Stop, Txn};
 use super::{Accounts, log};
 use crate::CassandraStore;
 use crate::cql::unavailable;
+use crate::pause::pause;
 
 /// Users that are read at once.
 const READS_AT_ONCE_MAX: usize = 16;
@@ -127,7 +127,9 @@ impl Accounts {
             }
             match self.create_profile(user.clone(), naming).await? {
                 Created::Yes => return Ok(CreateUser::Created),
-                Created::Before(first) if first.subject.is_some() => return Ok(CreateUser::SubjectTaken(first)),
+                Created::Before(first) if first.subject.is_some() => {
+                    return Ok(CreateUser::SubjectTaken(first));
+                }
                 Created::Before(_) => return Ok(CreateUser::HandleTaken),
                 Created::Void => {}
             }

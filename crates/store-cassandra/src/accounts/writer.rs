@@ -12,7 +12,6 @@ use scylla::value::CqlValue;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::pause::{leave_room, pause};
 use super::people::{People, Reindexed};
 use super::queue::{Before, Gone, Operation, Queues, Turn, Waiting};
 use super::rows::{Key, Present, WriterBody};
@@ -20,20 +19,28 @@ use super::snapshot::{Snapshot, Want};
 use super::statements::Statements;
 use super::txn::{Changes, Stop, Txn, decode, encode};
 use crate::cql::{Cql, Outcome, Together, unavailable};
+use crate::pause::{leave_room, pause};
 use crate::values::{bigint, int, text};
 
 /// How often operations are tried while others change the same account.
-const ATTEMPTS_MAX: u32 = 24;
+const ATTEMPTS_MAX: u32 = 40;
 /// How often a write is tried of which nobody says what became of it.
 const UNKNOWN_ATTEMPTS_MAX: u32 = 3;
 /// Rows that are kept from one group of operations to the next.
 const KNOWN_ROWS_MAX: usize = 1_024;
 
-/// Operations that have been written, or had nothing to write.
-struct Done {
+pub(super) struct Written {
     reindexed: Reindexed,
     /// How long the attempt took that succeeded.
     took: Duration,
+}
+
+/// What came of running operations once.
+enum Attempt {
+    Written(Reindexed),
+    NothingToWrite,
+    /// The account was changed by another.
+    Beaten,
 }
 
 /// What became of a write.
@@ -114,14 +121,15 @@ impl Writer {
         let mut known = None;
         while let Some(mut operations) = turn.next() {
             match self.run(turn.user(), &mut operations, &mut known).await {
-                Ok(Done { reindexed, took }) => {
-                    operations.into_iter().for_each(|operation| operation.answer());
-                    self.people.remove(turn.user(), &reindexed).await;
-                    // Other processes have their turns too. What comes meanwhile finds the account read.
-                    leave_room(took).await;
+                Ok(written) => {
+                    operations.into_iter().for_each(Operation::answer);
+                    if let Some(Written { reindexed, took }) = written {
+                        self.people.remove(turn.user(), &reindexed).await;
+                        // Other processes have their turns too. What comes meanwhile finds the account read.
+                        leave_room(took).await;
+                    }
                 }
                 Err(error) => {
-                    known = None;
                     let error = Arc::new(error);
                     operations.into_iter().for_each(|operation| operation.fail(&error));
                 }
@@ -129,34 +137,59 @@ impl Writer {
         }
     }
 
-    async fn run(
+    /// Runs operations until nobody else changes the account meanwhile. None when they changed nothing.
+    pub(super) async fn run(
         &self,
         user: UserId,
         operations: &mut [Box<dyn Operation>],
         known: &mut Option<Snapshot>,
-    ) -> Result<Done, StoreError> {
-        let mut wants: HashSet<Want> = operations.iter().flat_map(|operation| operation.wants()).copied().collect();
+    ) -> Result<Option<Written>, StoreError> {
+        let mut wants: HashSet<Want> =
+            operations.iter().flat_map(|operation| operation.wants()).copied().collect();
+        let mut took = Duration::ZERO;
         for _ in 0..ATTEMPTS_MAX {
+            leave_room(took).await;
             let begun = Instant::now();
-            let Some((mut snapshot, changes)) = self.try_run(user, operations, known.take(), &mut wants).await? else {
-                continue;
-            };
-            if changes.rows.is_empty() && changes.head == snapshot.head {
-                *known = Some(snapshot);
-                return Ok(Done { reindexed: Reindexed::default(), took: Duration::ZERO });
+            let attempt = self.attempt(user, operations, known, &mut wants).await?;
+            took = begun.elapsed();
+            match attempt {
+                Attempt::Written(reindexed) => return Ok(Some(Written { reindexed, took })),
+                Attempt::NothingToWrite => return Ok(None),
+                Attempt::Beaten => {}
             }
-            let reindexed = Reindexed::by(user, &snapshot, &changes)?;
-            let revision = snapshot.next_revision().cast_unsigned();
-            let before = try_join_all(operations.iter().filter_map(|operation| operation.before(revision)));
-            try_join(before, self.people.add(user, &reindexed)).await?;
-            if self.commit(user, &snapshot, &changes).await? {
-                snapshot.advance(changes);
-                *known = Some(snapshot).filter(|known| known.len() <= KNOWN_ROWS_MAX);
-                return Ok(Done { reindexed, took: begun.elapsed() });
-            }
-            leave_room(begun.elapsed()).await;
         }
         Err(unavailable("change an account", "others change it all the time"))
+    }
+
+    async fn attempt(
+        &self,
+        user: UserId,
+        operations: &mut [Box<dyn Operation>],
+        known: &mut Option<Snapshot>,
+        wants: &mut HashSet<Want>,
+    ) -> Result<Attempt, StoreError> {
+        let old = known.take().map(Snapshot::into_old);
+        let Some((mut snapshot, changes)) = self.try_run(user, operations, old, wants).await? else {
+            return Ok(Attempt::Beaten);
+        };
+        if changes.rows.is_empty() && changes.head == snapshot.head {
+            // A write would show whether the account is still as it was read. Here only reading does.
+            if snapshot.is_old() {
+                return Ok(Attempt::Beaten);
+            }
+            *known = Some(snapshot);
+            return Ok(Attempt::NothingToWrite);
+        }
+        let reindexed = Reindexed::by(user, &snapshot, &changes)?;
+        let revision = snapshot.next_revision().cast_unsigned();
+        let before = try_join_all(operations.iter().filter_map(|operation| operation.before(revision)));
+        try_join(before, self.people.add(user, &reindexed)).await?;
+        if !self.commit(user, &snapshot, &changes).await? {
+            return Ok(Attempt::Beaten);
+        }
+        snapshot.advance(changes);
+        *known = Some(snapshot).filter(|known| known.len() <= KNOWN_ROWS_MAX);
+        Ok(Attempt::Written(reindexed))
     }
 
     /// Runs the operations until they have read all that they ask for. None when the account changed meanwhile.
@@ -227,8 +260,9 @@ impl Writer {
         snapshot: &Snapshot,
         changes: &Changes,
     ) -> Outcome {
-        let send =
-            || self.cql.conditional_together("change an account", self.batch(user, writer, snapshot, changes));
+        let send = || {
+            self.cql.conditional_together("change an account", self.batch(user, writer, snapshot, changes))
+        };
         #[cfg(test)]
         let send = || self.faults.strike(send);
         send().await
@@ -253,19 +287,19 @@ impl Writer {
             }
             None => batch.condition(&self.statements.begin, set),
         }
-        let made = WriterBody { revision: snapshot.next_revision(), writer: writer.into() };
-        let own = [(Key::ANCHOR, Some(encode(&Present {}))), (Key::writer(made.revision), Some(encode(&made)))];
-        // The anchor never changes.
-        let own = own.iter().skip(usize::from(snapshot.revision().is_some()));
-        for (key, body) in own.map(|(key, body)| (key, body)).chain(rows) {
+        let mut write = |key: Key, body: Option<&str>| {
             let mut row = vec![bigint(user.get()), CqlValue::TinyInt(key.kind), CqlValue::BigInt(key.id)];
-            match body {
-                Some(body) => {
-                    row.push(text(body));
-                    batch.write(&self.statements.put, row);
-                }
-                None => batch.write(&self.statements.remove, row),
-            }
+            row.extend(body.map(text));
+            let statement = if body.is_some() { &self.statements.put } else { &self.statements.remove };
+            batch.write(statement, row);
+        };
+        if snapshot.revision().is_none() {
+            write(Key::ANCHOR, Some(&encode(&Present {})));
+        }
+        let made = WriterBody { revision: snapshot.next_revision(), writer: writer.into() };
+        write(Key::writer(made.revision), Some(&encode(&made)));
+        for (key, body) in rows {
+            write(*key, body.as_deref());
         }
         batch
     }

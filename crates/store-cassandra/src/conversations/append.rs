@@ -9,10 +9,11 @@ use scylla::value::CqlValue;
 use super::buckets::{self, APPEND_ENTRIES_MAX, BucketStart};
 use super::records::{Class, body_of, last_message_from_text, last_message_to_text};
 use crate::cql::{Conditional, Cql, Outcome, SerialRead, Together, Write};
+use crate::pause::pause;
 use crate::values::{bigint, int, text};
 
-/// How often an append is tried that nobody answers.
-const UNANSWERED_ATTEMPTS_MAX: usize = 3;
+/// How often an append is tried that is not answered: among many who append to one log it happens that none gets through.
+const UNANSWERED_ATTEMPTS_MAX: u32 = 8;
 
 #[derive(Debug)]
 pub(super) struct Statements {
@@ -31,7 +32,8 @@ pub(super) struct Statements {
 impl Statements {
     pub(super) async fn prepare(cql: &Cql) -> Result<Self, PrepareError> {
         let of_bucket = "WHERE conversation_id = ? AND bucket = ?";
-        let set_head = format!("UPDATE log SET head_seq = ?, head_id = ?, head_ordinal = ? {of_bucket} IF head_seq =");
+        let set_head =
+            format!("UPDATE log SET head_seq = ?, head_id = ?, head_ordinal = ? {of_bucket} IF head_seq =");
         Ok(Self {
             move_head: cql.prepare_conditional(&format!("{set_head} ?")).await?,
             first_head: cql.prepare_conditional(&format!("{set_head} null")).await?,
@@ -120,7 +122,8 @@ impl Log<'_> {
             return Ok(Appended::Yes);
         }
         // The head may be of an append that began in the bucket before and reached into the numbers of this one.
-        let is_empty = buckets::first_with(head) < bucket && self.head_of_bucket(new.conversation, bucket).await?.is_none();
+        let is_empty = buckets::first_with(head) < bucket
+            && self.head_of_bucket(new.conversation, bucket).await?.is_none();
         if is_empty { self.append_if(new, Bucket::IsEmpty).await } else { Ok(Appended::No) }
     }
 
@@ -131,9 +134,9 @@ impl Log<'_> {
             Bucket::EndsAtHead => Appended::Yes,
             Bucket::IsEmpty => Appended::AsFirstOf(BucketStart::new(bucket, first)),
         };
-        let mut attempts_left = UNANSWERED_ATTEMPTS_MAX;
+        let mut attempt = 0;
         loop {
-            attempts_left -= 1;
+            attempt += 1;
             let together = self.together(new, condition);
             match self.cql.conditional_together("append to a log", together).await {
                 Outcome::Applied => return Ok(appended),
@@ -143,9 +146,10 @@ impl Log<'_> {
                     if self.is_appended(new.conversation, bucket, first).await? {
                         return Ok(appended);
                     }
-                    if attempts_left == 0 {
+                    if attempt == UNANSWERED_ATTEMPTS_MAX {
                         return Err(error);
                     }
+                    pause(attempt).await;
                 }
             }
         }
@@ -175,7 +179,8 @@ impl Log<'_> {
         if !list_for.is_empty() {
             let users = list_for.iter().map(|user| bigint(user.get())).collect();
             let [id, bucket] = partition();
-            let (class, seq) = (CqlValue::TinyInt(Class::of(&entries[0]).number()), bigint(entries[0].seq.get()));
+            let (class, seq) =
+                (CqlValue::TinyInt(Class::of(&entries[0]).number()), bigint(entries[0].seq.get()));
             together.write(&self.statements.list_for, [CqlValue::List(users), id, bucket, class, seq]);
         }
         together
@@ -203,13 +208,18 @@ impl Log<'_> {
         entry: &Entry,
     ) -> Result<bool, StoreError> {
         let values = (int(conversation.get()), int(bucket), Class::of(entry).number(), int(entry.seq.get()));
-        let found: Option<(i64,)> = self.cql.serial_row("read back an append", &self.statements.read_id, values).await?;
+        let found: Option<(i64,)> =
+            self.cql.serial_row("read back an append", &self.statements.read_id, values).await?;
         Ok(found == Some((int(entry.id),)))
     }
 
     /// Where the log ends, after every append that was begun before; and in which bucket. `bucket` is the last one that
     /// is known of. `None` when there is no log.
-    pub(super) async fn head(self, id: ConversationId, bucket: u64) -> Result<Option<(Head, u64)>, StoreError> {
+    pub(super) async fn head(
+        self,
+        id: ConversationId,
+        bucket: u64,
+    ) -> Result<Option<(Head, u64)>, StoreError> {
         let mut newest = None;
         let mut bucket = bucket;
         while let Some(head) = self.head_of_bucket(id, bucket).await? {
@@ -226,7 +236,8 @@ impl Log<'_> {
     async fn head_of_bucket(self, id: ConversationId, bucket: u64) -> Result<Option<Head>, StoreError> {
         type Row = (Option<i64>, Option<i64>, Option<i64>, Option<String>);
         let values = (int(id.get()), int(bucket));
-        let row: Option<Row> = self.cql.serial_row("read the head of a log", &self.statements.read_head, values).await?;
+        let row: Option<Row> =
+            self.cql.serial_row("read the head of a log", &self.statements.read_head, values).await?;
         let Some((Some(seq), Some(head_id), Some(ordinal), last)) = row else { return Ok(None) };
         Ok(Some(Head {
             seq: Seq::new(seq.cast_unsigned()),

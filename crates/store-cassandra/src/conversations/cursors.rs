@@ -106,7 +106,9 @@ pub(super) async fn advance(
     moves: &[CursorMove],
 ) -> Result<Vec<CursorMove>, StoreError> {
     let advances = moves.iter().copied().map(|by| async move {
-        let Some(before) = cursor(cql, statements, by.conversation, by.user_id).await? else { return Ok(None) };
+        let Some(before) = cursor(cql, statements, by.conversation, by.user_id).await? else {
+            return Ok(None);
+        };
         let Some(passed) = Passed::between(before, before.advanced_by(by.cursor)) else { return Ok(None) };
         write(cql, statements, by, passed).await?;
         Ok(passed.read.map(|_| by))
@@ -138,7 +140,14 @@ pub(super) async fn write(
     let same_bucket = records.windows(2).all(|pair| moves_bucket(pair[0].1) == moves_bucket(pair[1].1));
     let recorded = records.iter().map(|(mark, seq)| {
         let [id, user] = member();
-        [id, user, bigint(moves_bucket(*seq)), CqlValue::TinyInt(*mark as i8), bigint(seq.get()), timestamp(by.at)]
+        [
+            id,
+            user,
+            bigint(moves_bucket(*seq)),
+            CqlValue::TinyInt(*mark as i8),
+            bigint(seq.get()),
+            timestamp(by.at),
+        ]
     });
     if same_bucket {
         let mut together = Together::new();

@@ -64,7 +64,11 @@ impl Statements {
 type PairRow = (i64, i64, CqlTimestamp, i64);
 
 impl Conversations {
-    pub(super) async fn open_direct(&self, pair: UserPair, new: NewDirect) -> Result<OpenedDirect, StoreError> {
+    pub(super) async fn open_direct(
+        &self,
+        pair: UserPair,
+        new: NewDirect,
+    ) -> Result<OpenedDirect, StoreError> {
         let _turn = self.openings.take(pair).await;
         if let Some(id) = self.direct_of(pair).await? {
             return Ok(OpenedDirect { id, made: None });
@@ -82,9 +86,10 @@ impl Conversations {
         let Some(found) = found else {
             return match claimed {
                 Outcome::Unknown(error) => Err(error),
-                Outcome::Applied | Outcome::NotApplied => {
-                    Err(crate::cql::unavailable("open a conversation", "the pair was not found after it was made"))
-                }
+                Outcome::Applied | Outcome::NotApplied => Err(crate::cql::unavailable(
+                    "open a conversation",
+                    "the pair was not found after it was made",
+                )),
             };
         };
         let new = new_direct(pair, found);

@@ -102,7 +102,11 @@ impl History<'_> {
             let read: BTreeMap<i64, LogRow> =
                 messages.into_iter().chain(others).map(|row| (row.seq, row)).collect();
             let (found, next) = (read.len(), last.get() + 1);
-            rows.extend(read.into_values().zip(next..).map_while(|(row, seq)| (row.seq().get() == seq).then_some(row)));
+            rows.extend(
+                read.into_values()
+                    .zip(next..)
+                    .map_while(|(row, seq)| (row.seq().get() == seq).then_some(row)),
+            );
             let taken = rows.last().map_or(after, LogRow::seq).get() - last.get();
             if taken < found as u64 && torn < TORN_READS_MAX {
                 torn += 1;
@@ -144,7 +148,9 @@ impl History<'_> {
         limit: usize,
     ) -> Result<Vec<Entry>, StoreError> {
         let mut rows = Vec::with_capacity(limit);
-        let Some(mut bucket) = self.first_bucket(id, range, order, limit).await? else { return Ok(Vec::new()) };
+        let Some(mut bucket) = self.first_bucket(id, range, order, limit).await? else {
+            return Ok(Vec::new());
+        };
         loop {
             let left = limit - rows.len();
             rows.extend(self.page(id, bucket, Class::Message, range, order, left).await?);
@@ -213,8 +219,14 @@ impl History<'_> {
             MessageOrder::NewestFirst => &self.statements.backward,
         };
         let limit = i32::try_from(limit).unwrap_or(i32::MAX);
-        let values =
-            (int(id.get()), int(bucket), class.number(), int(range.after.get()), int(range.before.get()), limit);
+        let values = (
+            int(id.get()),
+            int(bucket),
+            class.number(),
+            int(range.after.get()),
+            int(range.before.get()),
+            limit,
+        );
         self.cql.rows("read the log", statement, values).await
     }
 
@@ -253,7 +265,8 @@ impl History<'_> {
         client_id: &ClientId,
     ) -> Result<Option<Seq>, StoreError> {
         let values = (int(id.get()), int(sender.get()), client_id.as_str());
-        let row: Option<(i64,)> = self.cql.row("look for a client id", &self.statements.client_id, values).await?;
+        let row: Option<(i64,)> =
+            self.cql.row("look for a client id", &self.statements.client_id, values).await?;
         Ok(row.map(|(seq,)| Seq::new(seq.cast_unsigned())))
     }
 
@@ -290,7 +303,8 @@ impl History<'_> {
         below: u64,
     ) -> Result<Option<u64>, StoreError> {
         let values = (int(id.get()), int(bucket), seqs);
-        let rows: Vec<(i64, i64)> = self.cql.rows("find a time in a log", &self.statements.ids_of, values).await?;
+        let rows: Vec<(i64, i64)> =
+            self.cql.rows("find a time in a log", &self.statements.ids_of, values).await?;
         let older = rows.into_iter().filter(|(_, id)| id.cast_unsigned() < below);
         Ok(older.map(|(seq, _)| seq.cast_unsigned()).max())
     }

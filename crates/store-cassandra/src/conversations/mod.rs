@@ -27,8 +27,8 @@ use godwit_domain::model::{
     Member, UserPair,
 };
 use godwit_domain::ports::{
-    Append, AppendOutcome, ConversationStore, CursorMove, MessageOrder, NewDirect, OpenedDirect, ReceiptTimes,
-    SeqRange, StoreError,
+    Append, AppendOutcome, ConversationStore, CursorMove, MessageOrder, NewDirect, OpenedDirect,
+    ReceiptTimes, SeqRange, StoreError,
 };
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 use scylla::DeserializeRow;
@@ -92,7 +92,9 @@ impl Statements {
                 )
                 .await?,
             cursors: cql
-                .prepare_read("SELECT user_id, delivered, read, read_ordinal FROM cursors WHERE conversation_id = ?")
+                .prepare_read(
+                    "SELECT user_id, delivered, read, read_ordinal FROM cursors WHERE conversation_id = ?",
+                )
                 .await?,
             watermark: cql
                 .prepare_read("SELECT bucket, projected FROM log_buckets WHERE conversation_id = ? LIMIT 1")
@@ -203,7 +205,12 @@ impl Conversations {
         Ok(Some(state))
     }
 
-    async fn find_begun_buckets(&self, id: ConversationId, known: u64, newest: u64) -> Result<(), StoreError> {
+    async fn find_begun_buckets(
+        &self,
+        id: ConversationId,
+        known: u64,
+        newest: u64,
+    ) -> Result<(), StoreError> {
         for bucket in known + 1..=newest {
             if let Some((seq, entry_id)) = self.history().first_of_bucket(id, bucket).await? {
                 self.projector().begin_bucket(id, BucketStart { bucket, seq, id: entry_id }).await?;
@@ -219,7 +226,11 @@ impl Conversations {
         while after < state.head.seq {
             let rows = self.history().rows(conversation, after, PROJECTED_AT_ONCE_MAX).await?;
             let Some(last) = rows.last().map(LogRow::seq) else {
-                return Err(corrupt("log", format!("{conversation}/{after}"), "the entry after it is missing"));
+                return Err(corrupt(
+                    "log",
+                    format!("{conversation}/{after}"),
+                    "the entry after it is missing",
+                ));
             };
             let list_for = rows.iter().flat_map(LogRow::listed_for).collect();
             let entries: Vec<Entry> =
@@ -308,7 +319,9 @@ fn conversation_of(
     id: ConversationId,
     rows: Vec<MemberRow>,
 ) -> Result<Option<(Conversation, Vec<Member>)>, StoreError> {
-    let Some(MemberRow { kind, created_by: Some(created_by), created_at: Some(created_at), .. }) = rows.first() else {
+    let Some(MemberRow { kind, created_by: Some(created_by), created_at: Some(created_at), .. }) =
+        rows.first()
+    else {
         return Ok(None);
     };
     let user = |id: i64| UserId::new(id.cast_unsigned());
@@ -330,7 +343,8 @@ fn conversation_of(
         (Some("direct"), [a, b]) => UserPair::new(a.user_id, b.user_id),
         _ => None,
     };
-    let pair = pair.ok_or_else(|| corrupt("conversations", id.to_string(), "no direct conversation of two"))?;
+    let pair =
+        pair.ok_or_else(|| corrupt("conversations", id.to_string(), "no direct conversation of two"))?;
     Ok(Some((Conversation { id, kind: Kind::Direct(pair), created_by, created_at }, members)))
 }
 
@@ -355,7 +369,10 @@ impl ConversationStore for CassandraStore {
 
     async fn entries(&self, id: ConversationId, after: Seq, limit: usize) -> Result<Vec<Entry>, StoreError> {
         let conversations = &self.conversations;
-        conversations.logs.read((id, after, limit), || conversations.history().entries(id, after, limit)).await
+        conversations
+            .logs
+            .read((id, after, limit), || conversations.history().entries(id, after, limit))
+            .await
     }
 
     async fn entry(&self, id: ConversationId, seq: Seq) -> Result<Option<Entry>, StoreError> {

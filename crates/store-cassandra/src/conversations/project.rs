@@ -117,14 +117,17 @@ impl Projector<'_> {
             if let Change::Message(message) = &entry.change {
                 let (id, seq) = (int(conversation.get()), int(entry.seq.get()));
                 let client_id = (id, int(message.sender_id.get()), message.client_id.as_str(), seq);
-                writes.push(self.cql.write("index a client id", &self.statements.client_id, client_id).boxed());
+                writes
+                    .push(self.cql.write("index a client id", &self.statements.client_id, client_id).boxed());
                 let message_id = (int(message.id.get()), id, seq);
-                writes.push(self.cql.write("index a message", &self.statements.message_id, message_id).boxed());
+                writes
+                    .push(self.cql.write("index a message", &self.statements.message_id, message_id).boxed());
             }
         }
         writes.extend(projection.begun.map(|start| self.begin_bucket(*conversation, start).boxed()));
         for by in cursors {
-            writes.push(cursors::write(self.cql, self.cursors, *by, cursors::Passed::both(by.cursor)).boxed());
+            writes
+                .push(cursors::write(self.cql, self.cursors, *by, cursors::Passed::both(by.cursor)).boxed());
         }
         let says_something = entries.iter().any(|entry| entry.message().is_some());
         for user in members.iter().filter(|_| says_something) {
@@ -137,7 +140,11 @@ impl Projector<'_> {
             let listed = self.inbox.list(user, *conversation, *activity_at, at).await?;
             Ok(listed.map(|entry| (user, entry)))
         });
-        stream::iter(lists).buffered(WRITES_AT_ONCE_MAX).try_filter_map(|listed| async move { Ok(listed) }).try_collect().await
+        stream::iter(lists)
+            .buffered(WRITES_AT_ONCE_MAX)
+            .try_filter_map(|listed| async move { Ok(listed) })
+            .try_collect()
+            .await
     }
 }
 

@@ -1,8 +1,6 @@
 //! How entries are written: what is asked for by itself in columns, the rest as JSON.
 
-use godwit_domain::model::{
-    Change, ClientId, Entry, Forwarded, LastMessage, Media, Message, MessageBody,
-};
+use godwit_domain::model::{Change, ClientId, Entry, Forwarded, LastMessage, Media, Message, MessageBody};
 use godwit_domain::ports::StoreError;
 use godwit_protocol::conversations::{ConversationKind, Role};
 use godwit_protocol::messages::MessageKind;

@@ -95,7 +95,8 @@ impl Epochs {
         let row: Option<(i64,)> = self.cql.row("read an epoch", &self.read, (int(user.get()),)).await?;
         let epoch = row.map_or(0, |(epoch,)| epoch.cast_unsigned());
         let before = self.known.get(&user).filter(|known| known.epoch == epoch);
-        let known = Known { epoch, read_at, first_seen_at: before.map_or(read_at, |known| known.first_seen_at) };
+        let known =
+            Known { epoch, read_at, first_seen_at: before.map_or(read_at, |known| known.first_seen_at) };
         self.known.insert(user, known);
         Ok(known)
     }
@@ -105,10 +106,11 @@ impl Epochs {
     where
         F: Future<Output = Result<(), StoreError>>,
     {
-        let mut known = match self.known.get(&user).filter(|known| known.read_at.elapsed() <= self.terms.valid) {
-            Some(known) => known,
-            None => self.current(user).await?,
-        };
+        let mut known =
+            match self.known.get(&user).filter(|known| known.read_at.elapsed() <= self.terms.valid) {
+                Some(known) => known,
+                None => self.current(user).await?,
+            };
         loop {
             let epoch = known.epoch;
             write(epoch).await?;

@@ -124,7 +124,11 @@ async fn a_lease_that_is_not_renewed_ends_and_the_node_falls_silent_before() {
     }
     assert_eq!(refusal(ids.next()), IdsRefused::Ended);
     assert!(lease.health().is_err());
-    assert_eq!(node.row(&lease).await.owner, lease.owner(), "the number was free before the node fell silent");
+    assert_eq!(
+        node.row(&lease).await.owner,
+        lease.owner(),
+        "the number was free before the node fell silent"
+    );
     while node.row(&lease).await.owner.is_some() {
         sleep(Duration::from_millis(200)).await;
     }

@@ -74,12 +74,15 @@ pub enum LeaseError {
     NoneFree { in_use: usize, resting: usize },
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("the cluster does not take a statement of this build: {0}")]
+    #[error("the cluster does not take a statement of this build")]
     Prepare(#[from] PrepareError),
 }
 
 impl NodeLease {
-    pub(crate) async fn take(cql: Arc<Cql>, clock: Arc<dyn Clock>) -> Result<(Self, IdGenerator), LeaseError> {
+    pub(crate) async fn take(
+        cql: Arc<Cql>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<(Self, IdGenerator), LeaseError> {
         let terms = Terms::default();
         let first = rand::random_range(terms.numbers.clone());
         Self::take_from(first, cql, clock, terms).await
@@ -332,15 +335,20 @@ struct Rows {
 impl Rows {
     async fn prepare(cql: Arc<Cql>, terms: &Terms) -> Result<Self, PrepareError> {
         // Only the owner ends by itself.
-        let own = format!("UPDATE node_leases USING TTL {} SET owner = ? WHERE node = ?", terms.ttl.as_secs());
+        let own =
+            format!("UPDATE node_leases USING TTL {} SET owner = ? WHERE node = ?", terms.ttl.as_secs());
         Ok(Self {
             look: cql.prepare_read(LOOK).await?,
             look_settled: cql.prepare_serial_read(LOOK).await?,
-            take_unused: cql.prepare_conditional(&format!("{own} IF owner = null AND ceiling = null")).await?,
+            take_unused: cql
+                .prepare_conditional(&format!("{own} IF owner = null AND ceiling = null"))
+                .await?,
             take_used: cql.prepare_conditional(&format!("{own} IF owner = null AND ceiling = ?")).await?,
             renew: cql.prepare_conditional(&format!("{own} IF owner = ?")).await?,
             release: cql
-                .prepare_conditional("UPDATE node_leases SET owner = null, ceiling = ? WHERE node = ? IF owner = ?")
+                .prepare_conditional(
+                    "UPDATE node_leases SET owner = null, ceiling = ? WHERE node = ? IF owner = ?",
+                )
                 .await?,
             set_ceiling: cql.prepare_write("UPDATE node_leases SET ceiling = ? WHERE node = ?").await?,
             cql,
@@ -356,7 +364,10 @@ impl Rows {
     /// After a write of which nobody said what became of it.
     async fn settled(&self, node: u16) -> Result<LeaseRow, StoreError> {
         let values = (i32::from(node),);
-        LeaseRow::read(node, self.cql.serial_row("read back a node number", &self.look_settled, values).await?)
+        LeaseRow::read(
+            node,
+            self.cql.serial_row("read back a node number", &self.look_settled, values).await?,
+        )
     }
 
     /// If nobody has it, and nobody had it since `found` was its ceiling.

@@ -87,9 +87,9 @@ slow_query_log_timeout: 5s
 phi_convict_threshold: 5
 
 commitlog_segment_size: 8MiB
-commitlog_total_space: 128MiB
-memtable_heap_space: 64MiB
-memtable_offheap_space: 64MiB
+commitlog_total_space: 512MiB
+memtable_heap_space: 128MiB
+memtable_offheap_space: 128MiB
 memtable_flush_writers: 1
 concurrent_reads: 8
 concurrent_writes: 16
@@ -125,7 +125,7 @@ counter_cache_size: 0MiB
     pub(super) fn arguments(&self, jars: &Path, purpose: Purpose) -> Vec<String> {
         let file = |name: &str| format!("file://{}", self.folder.join(name).display());
         let path = |name: &str| self.folder.join(name).display().to_string();
-        let mut arguments = vec!["-Xms128m".to_owned(), "-Xmx512m".to_owned()];
+        let mut arguments = vec!["-Xms128m".to_owned(), "-Xmx1g".to_owned()];
         arguments.extend(OPTIONS.iter().map(|&option| option.to_owned()));
         if purpose == Purpose::Test {
             arguments.extend(QUICK_START.iter().map(|&option| option.to_owned()));
@@ -198,7 +198,7 @@ const OPTIONS: &[&str] = &[
     // There is nobody to wait for: all nodes start at the same time, and none has data yet.
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
     "-Dcassandra.ring_delay_ms=3000",
-    "-Dcassandra.superuser_setup_delay_ms=0",
+    "-Dcassandra.superuser_setup_delay_ms=500",
     // The failure detector takes the mean time between heartbeats for this, instead of measuring it. With a threshold
     // of 5 a node counts as down when nothing was heard from it for 5 × 0.6 s × ln 10 = 6.9 s. (With 5.2 s a node on a
     // machine with far too much to do was taken for dead once or twice in an hour.)

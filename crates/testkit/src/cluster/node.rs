@@ -14,7 +14,7 @@ use super::process::Process;
 
 /// Program and arguments, one a line: whoever starts the node again starts the same.
 const COMMAND: &str = "command";
-const START_WAIT_MAX: Duration = Duration::from_secs(240);
+const START_WAIT_MAX: Duration = Duration::from_secs(400);
 const NOTICE_WAIT_MAX: Duration = Duration::from_secs(120);
 
 #[derive(Debug, Clone)]

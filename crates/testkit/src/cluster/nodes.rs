@@ -77,19 +77,22 @@ impl Nodes {
         fs::create_dir_all(folder).doing(|| format!("create {}", folder.display()))?;
         let folder = folder.canonicalize().doing(|| format!("find {}", folder.display()))?;
         let _lock = LoneLock::acquire(&folder)?;
-        let nodes = match Self::open(&folder) {
-            Ok(nodes) => nodes,
-            Err(_) => {
-                let software = Software::get()?;
-                let plan = Plan { size: NODES, purpose: Purpose::Development, security: None, software };
-                Self::prepare(&folder, Reservation::familiar_or_any()?.net, &plan)?
-            }
-        };
-        if let Err(error) = nodes.start_all() {
-            nodes.stop_all()?;
+        if let Ok(nodes) = Self::open(&folder) {
+            return nodes.all_started();
+        }
+        let software = Software::get()?;
+        let reservation = Reservation::familiar_or_any()?;
+        let plan = Plan { size: NODES, purpose: Purpose::Development, security: None, software };
+        Self::prepare(&folder, reservation.net, &plan)?.all_started()
+    }
+
+    /// None is left if one does not start.
+    fn all_started(self) -> Result<Self, ClusterError> {
+        if let Err(error) = self.start_all() {
+            self.stop_all()?;
             return Err(error);
         }
-        Ok(nodes)
+        Ok(self)
     }
 
     fn at(folder: &Path, net: Net, size: u8) -> Self {

@@ -2,10 +2,11 @@ use serde_json::json;
 
 use crate::people::Person;
 use crate::raw_socket::RawSocket;
+use crate::store::Enough;
 use crate::unlimited::unlimited;
 
 /// How often the race is run. Each time it can go either way.
-const ROUNDS: usize = 40;
+const ROUNDS: Enough = Enough { embedded: 40, cassandra: 10 };
 
 /// Whoever begins to watch while being blocked is told now or never, and nothing that happens afterwards.
 #[tokio::test]
@@ -13,7 +14,7 @@ async fn a_block_misses_nobody_who_is_just_beginning_to_watch() {
     let server = unlimited().await;
     let ada = Person::register(&server.url(), "ada").await;
     let token = ada.http.access_token();
-    for round in 0..ROUNDS {
+    for round in 0..ROUNDS.here() {
         let watcher = Person::register(&server.url(), &format!("watcher{round}")).await;
         let mut socket = RawSocket::open(server.address(), watcher.http.access_token().as_deref()).await;
         let id = socket.post("watch_presence", json!({ "user_ids": [ada.id] })).await;

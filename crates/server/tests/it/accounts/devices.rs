@@ -10,10 +10,11 @@ use crate::logs::{read_log, texts};
 use crate::people::Person;
 use crate::process::ServerProcess;
 use crate::raw_socket::{Ended, RawSocket};
+use crate::store::Enough;
 use crate::unlimited::unlimited;
 
 /// How often a race is run. Each time it can go either way.
-const ROUNDS: usize = 30;
+const ROUNDS: Enough = Enough { embedded: 30, cassandra: 6 };
 
 async fn ada_and_bob(server: &ServerProcess) -> (Person, Person, ConversationId) {
     let ada = Person::register(&server.url(), "ada").await;
@@ -33,7 +34,7 @@ async fn revoking_closes_the_sockets_of_that_device_at_once() {
     let (ada, bob, direct) = ada_and_bob(&server).await;
     let (kept, kept_http) = ada.sign_in("kept").await;
     let mut kept_socket = RawSocket::open(server.address(), kept_http.access_token().as_deref()).await;
-    for round in 0..ROUNDS {
+    for round in 0..ROUNDS.here() {
         let (phone, http) = ada.sign_in("phone").await;
         let token = http.access_token().unwrap();
         let mut sockets = Vec::new();
@@ -64,7 +65,7 @@ async fn revoking_closes_the_sockets_of_that_device_at_once() {
 async fn a_revocation_misses_no_socket_that_is_just_signing_in() {
     let server = unlimited().await;
     let (ada, bob, direct) = ada_and_bob(&server).await;
-    for round in 0..ROUNDS {
+    for round in 0..ROUNDS.here() {
         let (phone, http) = ada.sign_in("phone").await;
         let token = http.access_token().unwrap();
         let address = server.address();

@@ -7,9 +7,10 @@ use super::{assert_refused, credentials};
 use crate::people::{PASSWORD, Person};
 use crate::process::{ServerProcess, run};
 use crate::raw_socket::{Ended, RawSocket};
+use crate::store::Enough;
 use crate::unlimited::unlimited;
 
-const ROUNDS: usize = 10;
+const ROUNDS: Enough = Enough { embedded: 10, cassandra: 3 };
 
 /// As the operator does it, while the server runs.
 async fn disable(server: &ServerProcess, handle: &str) {
@@ -53,7 +54,7 @@ async fn a_sign_in_with_the_old_password_does_not_outlive_it() {
     let server = unlimited().await;
     let ada = Person::register(&server.url(), "ada").await;
     let mut current = PASSWORD.to_owned();
-    for round in 0..ROUNDS {
+    for round in 0..ROUNDS.here() {
         let new = format!("password number {round}");
         let attempts: Vec<_> = (0..6)
             .map(|_| {
@@ -99,7 +100,10 @@ async fn a_disabled_user_is_out_at_once() {
     }
     let fresh = Http::new(&server.url()).unwrap();
     assert_refused(fresh.sign_in(&credentials(&ada.handle, PASSWORD)).await, ErrorCode::AccountDisabled);
-    assert_refused(fresh.sign_in(&credentials(&ada.handle, "wrong password")).await, ErrorCode::WrongCredentials);
+    assert_refused(
+        fresh.sign_in(&credentials(&ada.handle, "wrong password")).await,
+        ErrorCode::WrongCredentials,
+    );
     // For the others Ada is gone; what was said stays.
     assert_refused(bob.http.user(ada.id).await, ErrorCode::NotFound);
     assert_eq!(bob.http.search_users(&ada.handle, None, None).await.unwrap().users, []);
@@ -109,7 +113,7 @@ async fn a_disabled_user_is_out_at_once() {
 #[tokio::test]
 async fn a_sign_in_does_not_outlive_the_account() {
     let server = unlimited().await;
-    for round in 0..ROUNDS {
+    for round in 0..ROUNDS.here() {
         let handle = Person::register(&server.url(), &format!("user{round}")).await.handle;
         let attempts: Vec<_> = (0..6)
             .map(|_| {

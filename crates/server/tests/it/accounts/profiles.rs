@@ -82,11 +82,7 @@ async fn a_handle_belongs_to_one_user_however_many_ask_for_it_at_once() {
     // The others have kept theirs. The winner is found too, by the display name.
     let handles: HashSet<String> = found_handles(&people[0].http, &name).await;
     assert_eq!(handles.len(), AT_ONCE);
-    assert_eq!(
-        handles.iter().filter(|handle| handle.starts_with(&name)).count(),
-        AT_ONCE - 1,
-        "{handles:?}"
-    );
+    assert_eq!(handles.iter().filter(|handle| handle.starts_with(&name)).count(), AT_ONCE - 1, "{handles:?}");
 }
 
 async fn found_handles(http: &Http, query: &str) -> HashSet<String> {
@@ -100,8 +96,12 @@ async fn people_are_found_by_the_beginnings_of_their_names() {
     let ada = Person::register(&server.url(), "ada").await;
     let bob = Person::register(&server.url(), "bob").await;
     // Words that nobody else's name has; these are their beginnings.
-    let (handle, nandu, lovelace, byron) = (&ada.handle, unique("ñandú"), unique("lovelace"), unique("byron"));
-    let named = UpdateMe { display_name: Some(format!("Ñ{} {lovelace} de {byron}", &nandu[2..])), ..UpdateMe::default() };
+    let (handle, nandu, lovelace, byron) =
+        (&ada.handle, unique("ñandú"), unique("lovelace"), unique("byron"));
+    let named = UpdateMe {
+        display_name: Some(format!("Ñ{} {lovelace} de {byron}", &nandu[2..])),
+        ..UpdateMe::default()
+    };
     ada.http.update_me(&named).await.unwrap();
     let part = |word: &str| word[..word.len() - 2].to_owned();
     for query in [

@@ -84,7 +84,8 @@ async fn a_user_is_made_once_however_many_requests_come_first() {
 async fn names_of_the_application_need_not_be_unique() {
     let server = unlimited_with(HMAC_CONFIG).await;
     let (ada, one) = (unique("ada"), unique("1"));
-    let named = |subject: &str, handle: &str| signed_in(&server, &hs256(&Claims::of(subject).with("handle", handle)));
+    let named =
+        |subject: &str, handle: &str| signed_in(&server, &hs256(&Claims::of(subject).with("handle", handle)));
     let first = named(&one, &ada).me().await.unwrap();
     let second = named(&unique("2"), &ada).me().await.unwrap();
     assert_eq!(first.handle, ada);

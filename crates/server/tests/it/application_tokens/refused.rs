@@ -28,7 +28,8 @@ async fn assert_refused(server: &ServerProcess, token: &str, code: ErrorCode, wh
 async fn assert_is_first(server: &ServerProcess, good: &str) {
     let before = Person::stranger(&server.url()).await.id;
     let raw = RawHttp::new(&server.url());
-    let me: UserId = serde_json::from_value(raw.ask("GET", "/v1/me").token(good).send().await.ok()["id"].take()).unwrap();
+    let me: UserId =
+        serde_json::from_value(raw.ask("GET", "/v1/me").token(good).send().await.ok()["id"].take()).unwrap();
     assert!(me > before, "{me} was made before {before}");
 }
 

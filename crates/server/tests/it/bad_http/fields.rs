@@ -253,6 +253,10 @@ async fn nobody_can_be_their_own_partner() {
     let body = json!({ "handle": stage.bob.handle.to_uppercase(), "password": "correct horse" });
     let problem = stage.ask("POST", "/v1/accounts").json(&body).refused(409, ErrorCode::HandleTaken).await;
     assert_eq!(problem.field.as_deref(), Some("handle"));
-    stage.ask("PATCH", "/v1/me").json(&json!({ "handle": stage.bob.handle.replace("bob", "Bob") })).refused(409, ErrorCode::HandleTaken).await;
+    stage
+        .ask("PATCH", "/v1/me")
+        .json(&json!({ "handle": stage.bob.handle.replace("bob", "Bob") }))
+        .refused(409, ErrorCode::HandleTaken)
+        .await;
     stage.assert_unharmed(&before).await;
 }

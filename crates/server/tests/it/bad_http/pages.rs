@@ -51,7 +51,8 @@ async fn cursors(stage: &Stage, person: &Person, people: &str) -> Vec<String> {
 async fn a_cursor_is_good_for_its_list_and_its_user_as_it_was_given() {
     let stage = Stage::start().await;
     let people = fill(&stage).await;
-    let (own, bobs) = (cursors(&stage, &stage.ada, &people).await, cursors(&stage, &stage.bob, &people).await);
+    let (own, bobs) =
+        (cursors(&stage, &stage.ada, &people).await, cursors(&stage, &stage.bob, &people).await);
     let before = stage.everything().await;
     for (position, (list, parameter)) in lists(&people).iter().enumerate() {
         let path = |cursor: &str| format!("{list}{parameter}={cursor}");

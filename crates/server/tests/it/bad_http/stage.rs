@@ -140,7 +140,9 @@ impl Stage {
                 "handle": self.mallory, "password": "correct horse", "display_name": "Mallory",
                 "phone": "+34600111222", "device_name": "phone",
             }),
-            "sign_in" => json!({ "handle": self.ada.handle, "password": "a wrong password", "device_name": "phone" }),
+            "sign_in" => {
+                json!({ "handle": self.ada.handle, "password": "a wrong password", "device_name": "phone" })
+            }
             "refresh_session" => json!({ "refresh_token": "none" }),
             "update_me" => json!({
                 "handle": self.mallory, "display_name": "Ada II", "avatar": "https://a.example/a.png",

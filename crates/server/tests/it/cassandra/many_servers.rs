@@ -30,19 +30,24 @@ async fn they_append_to_one_log_without_gaps_or_duplicates() {
     let clients: Vec<Http> = servers
         .iter()
         .enumerate()
-        .map(|(number, server)| same_session(if number % 2 == 0 { &ada.http } else { &bob.http }, &server.url()))
+        .map(|(number, server)| {
+            same_session(if number % 2 == 0 { &ada.http } else { &bob.http }, &server.url())
+        })
         .collect();
     join_all(clients.iter().enumerate().map(|(number, http)| async move {
         for count in 0..MESSAGES_EACH {
-            let message = Draft::text(format!("{count} of server {number}")).client_id(format!("{number}-{count}"));
+            let message =
+                Draft::text(format!("{count} of server {number}")).client_id(format!("{number}-{count}"));
             send_until_stored(http, chat, message.into()).await;
         }
     }))
     .await;
-    let ada_everywhere: Vec<Http> = servers.iter().map(|server| same_session(&ada.http, &server.url())).collect();
+    let ada_everywhere: Vec<Http> =
+        servers.iter().map(|server| same_session(&ada.http, &server.url())).collect();
     for count in 0..SENT_EVERYWHERE {
         let message: SendMessage = Draft::text("the same").client_id(format!("everywhere-{count}")).into();
-        let ids = join_all(ada_everywhere.iter().map(|http| send_until_stored(http, chat, message.clone()))).await;
+        let ids =
+            join_all(ada_everywhere.iter().map(|http| send_until_stored(http, chat, message.clone()))).await;
         assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 1, "all servers answer with the one message");
     }
 

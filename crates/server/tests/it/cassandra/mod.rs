@@ -4,16 +4,18 @@
 mod many_servers;
 mod nodes_lost;
 mod quorum_lost;
+mod refusals;
+mod secured;
 mod talk;
 
 use godwit_testkit::cluster::{Alone, Cluster};
 
 use crate::process::ServerProcess;
-use crate::store::{TestStore, url};
+use crate::store::{TestStore, keyspace, url};
 use crate::unlimited::unlimited_on;
 
-/// Shared by these tests; their people are their own.
-const KEYSPACE: &str = "godwit_e2e_faults";
+/// The keyspace is shared by these tests; their people are their own.
+const PURPOSE: &str = "faults";
 
 /// The cluster for one test only. Waits, on a thread of its own, until nobody else uses it.
 async fn alone() -> Alone {
@@ -23,11 +25,14 @@ async fn alone() -> Alone {
 
 /// A server on these nodes, without rate limits.
 async fn server_on(contact_points: &[String]) -> ServerProcess {
-    unlimited_on(TestStore::At(url(contact_points, KEYSPACE))).await
+    unlimited_on(TestStore::At(url(contact_points, &keyspace(PURPOSE)))).await
 }
 
 /// What blocks is done beside what runs.
-async fn blocking<T: Send + 'static>(cluster: Alone, work: impl FnOnce(&Alone) -> T + Send + 'static) -> (Alone, T) {
+async fn blocking<T: Send + 'static>(
+    cluster: Alone,
+    work: impl FnOnce(&Alone) -> T + Send + 'static,
+) -> (Alone, T) {
     let done = tokio::task::spawn_blocking(move || {
         let answer = work(&cluster);
         (cluster, answer)

@@ -1,14 +1,20 @@
 //! Two of three nodes are away: nothing can be agreed on. Clients are told to try later, and what was begun is there once
 //! or not at all.
 
+use std::time::Duration;
+
 use godwit_client::Draft;
+use godwit_client::protocol::ErrorCode;
 use godwit_client::protocol::messages::SendMessage;
+use tokio::time::sleep;
 
 use super::{alone, server_on};
 use crate::logs::{messages, read_log};
-use crate::people::Person;
+use crate::people::{Person, soon};
+use crate::raw_http::RawHttp;
 
 const SENT_IN_VAIN: usize = 4;
+const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sends_are_refused_for_now_and_leave_nothing_half_done() {
@@ -29,8 +35,25 @@ async fn sends_are_refused_for_now_and_leave_nothing_half_done() {
         assert!(problem.temporary && problem.retry_after.is_some(), "{problem:?}");
         in_vain.push(message);
     }
+    // Whoever watches the server is told why, and the server waits.
+    let raw = RawHttp::new(&url);
+    let readiness = async || raw.ask("GET", "/readyz").send().await;
+    soon("the server to notice", async {
+        while readiness().await.status == 200 {
+            sleep(LOOK_INTERVAL).await;
+        }
+    })
+    .await;
+    let problem = readiness().await.assert_problem(503, ErrorCode::Unavailable);
+    assert!(problem.detail.is_some(), "{problem:?}");
     cluster.resume(2).unwrap();
     cluster.resume(3).unwrap();
+    soon("the server to be ready again", async {
+        while readiness().await.status != 200 {
+            sleep(LOOK_INTERVAL).await;
+        }
+    })
+    .await;
 
     // Again, as a client does: what had got through comes back, the rest is new, and none is there twice.
     for message in &in_vain {

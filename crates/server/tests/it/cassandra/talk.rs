@@ -39,7 +39,8 @@ impl Talk {
             stopped: Arc::default(),
             senders: Vec::new(),
         };
-        talk.senders = talk.people.iter().map(|person| tokio::spawn(talk.send_on(person.http.clone()))).collect();
+        talk.senders =
+            talk.people.iter().map(|person| tokio::spawn(talk.send_on(person.http.clone()))).collect();
         talk
     }
 
@@ -58,7 +59,10 @@ impl Talk {
                             break;
                         }
                         Err(error) => {
-                            assert!(error.is_temporary(), "a send that cannot be made now is refused for now: {error:?}");
+                            assert!(
+                                error.is_temporary(),
+                                "a send that cannot be made now is refused for now: {error:?}"
+                            );
                             failed.fetch_add(1, Ordering::Relaxed);
                             sleep(AGAIN_AFTER).await;
                         }

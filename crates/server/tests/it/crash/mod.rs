@@ -16,10 +16,11 @@ use rand::{RngExt, SeedableRng};
 use self::check::Pair;
 use self::newcomers::Newcomers;
 use crate::people::Person;
+use crate::store::Enough;
 use crate::unlimited::unlimited;
 use crate::wire::Wire;
 
-const KILLS: usize = 12;
+const KILLS: Enough = Enough { embedded: 12, cassandra: 4 };
 /// Conversations under load.
 const PAIRS: usize = 3;
 /// How often a server is killed again when it has just come back.
@@ -46,7 +47,7 @@ async fn nothing_acknowledged_is_lost_however_often_the_server_is_killed() {
     }
     let mut newcomers = strangers(&people);
 
-    for round in 0..KILLS {
+    for round in 0..KILLS.here() {
         let opening = newcomers.next().map(|(a, b)| tokio::spawn(Newcomers::meet(a, b)));
         let loads: Vec<_> = pairs.iter().map(|pair| pair.start_load(round)).collect();
         tokio::time::sleep(Duration::from_millis(random.random_range(0..LOAD_MS_MAX))).await;
@@ -72,7 +73,8 @@ async fn nothing_acknowledged_is_lost_however_often_the_server_is_killed() {
     let (acknowledged, in_flight) = (total(Pair::acknowledged), total(|pair| pair.in_flight_at_kills));
     let stored = total(|pair| pair.stored_unanswered);
     println!(
-        "{acknowledged} messages; {in_flight} in flight at {KILLS} kills, of which {stored} were stored"
+        "{acknowledged} messages; {in_flight} in flight at {} kills, of which {stored} were stored",
+        KILLS.here()
     );
     assert!(in_flight > 0, "the kills came under load");
 }

@@ -190,7 +190,9 @@ async fn searches_are_limited_for_each_user_and_for_each_address() {
         for _ in 0..BURST {
             raw.get(&ada.http, &format!("/v1/users?query={}", bob.handle)).await;
         }
-        assert_limited(&raw.ask("GET", &format!("/v1/users?query={}", bob.handle)).by(&ada.http).send().await);
+        assert_limited(
+            &raw.ask("GET", &format!("/v1/users?query={}", bob.handle)).by(&ada.http).send().await,
+        );
         let others = raw.ask("GET", &format!("/v1/users?query={}", bob.handle)).by(&bob.http).send().await;
         if other_is_limited {
             assert_limited(&others);

@@ -36,7 +36,10 @@ impl Faults {
         self.struck.load(Ordering::Acquire) > 0
     }
 
-    pub(in crate::accounts) async fn strike<F: Future<Output = Outcome>>(&self, send: impl Fn() -> F) -> Outcome {
+    pub(in crate::accounts) async fn strike<F: Future<Output = Outcome>>(
+        &self,
+        send: impl Fn() -> F,
+    ) -> Outcome {
         let fault = self.expected.lock().unwrap().pop_front();
         match &fault {
             None => return send().await,

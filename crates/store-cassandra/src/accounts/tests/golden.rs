@@ -61,8 +61,7 @@ fn devices() {
         last_active_at: NOON.plus_millis(5),
         session,
     };
-    let begin =
-        r#"{"name":"laptop","created":"2027-01-15T08:00:00.000Z","active":"2027-01-15T08:00:00.005Z","session":"#;
+    let begin = r#"{"name":"laptop","created":"2027-01-15T08:00:00.000Z","active":"2027-01-15T08:00:00.005Z","session":"#;
     for (session, of_session) in [
         (
             Session::Own { generation: 4, refresh_expires_at: NOON },
@@ -85,7 +84,12 @@ fn memberships() {
     let place = Some(Place { section: Section::of(settings), at: NOON, version: 8 });
     let membership = Membership { listed: true, settings, place, revision: 9 };
     let body = r#"{"revision":9,"listed":true,"pinned":true,"archived":true,"muted":"2027-01-15T08:00:00.000Z","place":{"section":3,"at":1800000000000,"version":8}}"#;
-    check(&membership, &encode(&MembershipBody::from(&membership)), body, &read::<MembershipBody>(body).into());
+    check(
+        &membership,
+        &encode(&MembershipBody::from(&membership)),
+        body,
+        &read::<MembershipBody>(body).into(),
+    );
 }
 
 #[test]

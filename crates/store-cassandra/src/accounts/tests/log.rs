@@ -1,5 +1,7 @@
 //! The account log against a simple one.
 
+use std::collections::{BTreeMap, HashMap};
+
 use godwit_domain::model::{AccountChange, AccountEntry, AccountNote};
 use godwit_protocol::limits::ACCOUNT_LOG_ENTRIES_MAX;
 use godwit_protocol::{ConversationId, Timestamp, UserId};
@@ -25,7 +27,8 @@ fn stored(account: &MemoryAccount) -> Vec<AccountEntry> {
 #[test]
 fn it_keeps_the_newest_entry_about_each_thing_and_the_newest_of_all() {
     let mut account = MemoryAccount::default();
-    let mut expected: Vec<AccountEntry> = Vec::new();
+    let mut expected = BTreeMap::<u64, AccountEntry>::new();
+    let mut newest = HashMap::new();
     let mut floor = 0;
     for number in 3..ACCOUNT_LOG_ENTRIES_MAX as u64 * 3 / 2 {
         let change = match number % 8 {
@@ -35,14 +38,16 @@ fn it_keeps_the_newest_entry_about_each_thing_and_the_newest_of_all() {
             _ => AccountChange::UserBlocked(UserId::new(number)),
         };
         let entry = write(&mut account, change);
-        expected.retain(|older| older.change.subject() != change.subject());
-        expected.push(entry);
+        if let Some(replaced) = newest.insert(change.subject(), entry.seq) {
+            expected.remove(&replaced);
+        }
+        expected.insert(entry.seq, entry);
         if expected.len() > ACCOUNT_LOG_ENTRIES_MAX {
-            floor = expected.remove(0).seq;
+            floor = expected.pop_first().map_or(0, |(seq, _)| seq);
         }
     }
     assert!(floor > 0, "the test is about a log that is full");
-    assert!(stored(&account) == expected);
+    assert!(stored(&account).into_iter().eq(expected.into_values()));
     assert_eq!((account.head.log_count, account.head.log_floor), (ACCOUNT_LOG_ENTRIES_MAX as u64, floor));
     let pointers = account.rows.keys().filter(|key| key.kind > CHUNK).count();
     assert_eq!(pointers, ACCOUNT_LOG_ENTRIES_MAX, "nothing is left of what was dropped");

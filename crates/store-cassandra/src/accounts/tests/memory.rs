@@ -21,7 +21,10 @@ pub(super) struct MemoryAccount {
 }
 
 impl MemoryAccount {
-    pub(super) fn write<T>(&mut self, run: impl Fn(&mut Txn<'_>) -> Result<T, Stop>) -> Result<T, StoreError> {
+    pub(super) fn write<T>(
+        &mut self,
+        run: impl Fn(&mut Txn<'_>) -> Result<T, Stop>,
+    ) -> Result<T, StoreError> {
         let (mut known, mut wants) = (None, HashSet::new());
         self.reads = 0;
         loop {
@@ -52,7 +55,10 @@ impl MemoryAccount {
     pub(super) fn read(&mut self, known: Option<Snapshot>, wants: &HashSet<Want>) -> Snapshot {
         self.reads += 1;
         let unknown = Unknown::among(wants, known.as_ref());
-        assert!(known.is_none() || unknown.keys.len() + unknown.scans.len() > 0, "asked for what has been read");
+        assert!(
+            known.is_none() || unknown.keys.len() + unknown.scans.len() > 0,
+            "asked for what has been read"
+        );
         let (by_key, by_scan) = self.answer(&unknown);
         Snapshot::with(known, unknown, by_key, by_scan).expect("nobody else writes")
     }

@@ -2,20 +2,27 @@
 
 use std::sync::Arc;
 
+use godwit_domain::ports::StoreError;
 use tokio::sync::oneshot;
 
-use super::super::queue::{Full, Queues, Waiting};
+use super::super::queue::{Full, Operation, Queues, Waiting};
 use super::super::txn::{Stop, Txn};
 use super::memory::USER;
-use godwit_domain::ports::StoreError;
 
 type Answer = oneshot::Receiver<Result<(), StoreError>>;
 
-fn operation() -> (Box<Waiting<(), impl FnMut(&mut Txn<'_>) -> Result<(), Stop>>>, Answer) {
+fn operation() -> (Box<dyn Operation>, Answer) {
     let (caller, answer) = oneshot::channel();
-    let run = |_: &mut Txn<'_>| Ok(());
-    let waiting =
-        Waiting { operation: "test", wants: Vec::new(), run, before: None, result: None, changes: false, caller };
+    let run = |_: &mut Txn<'_>| Ok::<_, Stop>(());
+    let waiting = Waiting {
+        operation: "test",
+        wants: Vec::new(),
+        run,
+        before: None,
+        result: None,
+        changes: false,
+        caller,
+    };
     (Box::new(waiting), answer)
 }
 

@@ -106,7 +106,10 @@ async fn a_name_is_not_given_back_once_its_holder_wants_it_again() {
     let user = node.user().await;
     let name = Name::from(&user.handle);
     let held = node.accounts.names.holder(&name).await.unwrap().unwrap();
-    assert!(matches!(change_handle(&node, &user, &Handle::from_stored(word())).await, UpdateUser::Updated(..)));
+    assert!(matches!(
+        change_handle(&node, &user, &Handle::from_stored(word())).await,
+        UpdateUser::Updated(..)
+    ));
     assert!(matches!(change_handle(&node, &user, &user.handle).await, UpdateUser::Updated(..)));
     node.accounts.names.give_back(&name, held).await;
     assert_eq!(owner(&node, &user.handle).await, Some(user.id));
@@ -118,7 +121,9 @@ async fn a_name_is_not_given_back_once_its_holder_wants_it_again() {
 async fn many_processes_make_the_same_user_once() {
     let nodes = [Node::new().await, Node::new().await, Node::new().await];
     let user = User { subject: Some(Subject::from_stored(word())), ..new_user() };
-    let make = |accounts: Arc<Accounts>, user: User| async move { (user.id, accounts.create_user(user).await.unwrap()) };
+    let make = |accounts: Arc<Accounts>, user: User| async move {
+        (user.id, accounts.create_user(user).await.unwrap())
+    };
     let users = (0..12).map(|number| (&nodes[number % 3].accounts, User { id: new_id(), ..user.clone() }));
     let making: Vec<_> = users.map(|(accounts, user)| tokio::spawn(make(accounts.clone(), user))).collect();
     let (mut made, mut told) = (Vec::new(), Vec::new());

@@ -4,9 +4,37 @@ use godwit_domain::model::AccountEntry;
 use godwit_domain::ports::StoreError;
 use tokio::sync::oneshot;
 
+use super::super::super::log;
+use super::super::super::queue::{Operation, Waiting};
 use super::super::super::rows::WRITERS_KNOWN;
+use super::super::super::snapshot::Snapshot;
+use super::super::super::txn::{Stop, Txn};
 use super::super::faults::Fault;
 use super::*;
+
+impl Node {
+    /// Runs one operation, with what is remembered of the account.
+    async fn run<T, F>(&self, user: UserId, known: &mut Option<Snapshot>, run: F) -> T
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Txn<'_>) -> Result<T, Stop> + Send + 'static,
+    {
+        let (caller, answer) = oneshot::channel();
+        let waiting = Waiting {
+            operation: "test",
+            wants: Vec::new(),
+            run,
+            before: None,
+            result: None,
+            changes: false,
+            caller,
+        };
+        let mut operations: [Box<dyn Operation>; 1] = [Box::new(waiting)];
+        self.accounts.writer.run(user, &mut operations, known).await.unwrap();
+        operations.into_iter().for_each(Operation::answer);
+        answer.await.unwrap().unwrap()
+    }
+}
 
 #[tokio::test]
 async fn what_waits_together_is_written_together() {
@@ -42,8 +70,9 @@ async fn what_was_begun_is_done_when_the_caller_goes_away() {
 }
 
 #[tokio::test]
-async fn processes_that_write_at_once_lose_nothing() {
-    const EACH: usize = 40;
+async fn processes_that_write_at_once_lose_nothing_and_none_is_kept_waiting() {
+    const CALLERS: usize = 24;
+    const EACH: usize = 15;
     let nodes = [Node::new().await, Node::new().await, Node::new().await];
     let user = new_id();
     let write = |accounts: Arc<Accounts>| async move {
@@ -53,14 +82,29 @@ async fn processes_that_write_at_once_lose_nothing() {
         }
         Ok::<_, StoreError>(written)
     };
-    let writing: Vec<_> = nodes.iter().map(|node| tokio::spawn(write(node.accounts.clone()))).collect();
+    let accounts = nodes.iter().map(|node| node.accounts.clone()).cycle().take(CALLERS);
+    let writing: Vec<_> = accounts.map(|accounts| tokio::spawn(write(accounts))).collect();
     let mut written: Vec<AccountEntry> = Vec::new();
     for writing in writing {
         written.extend(writing.await.unwrap().unwrap());
     }
     written.sort_unstable_by_key(|entry| entry.seq);
-    assert!(written.iter().map(|entry| entry.seq).eq(1..=(nodes.len() * EACH) as u64));
+    assert!(written.iter().map(|entry| entry.seq).eq(1..=(CALLERS * EACH) as u64));
     assert_eq!(nodes[0].accounts.account_log(user, 0, 1_000).await.unwrap(), Some(written));
+}
+
+#[tokio::test]
+async fn what_is_remembered_of_an_account_is_not_taken_for_the_account() {
+    let (node, other) = (Node::new().await, Node::new().await);
+    let (user, mut known) = (new_id(), None);
+    let head = |txn: &mut Txn<'_>| Ok(txn.head().log_last);
+    let write = |txn: &mut Txn<'_>| log::write(txn, &some_note(txn.user()));
+    node.run(user, &mut known, write).await;
+    assert!(known.is_some(), "the next one need not read it again");
+    other.accounts.note(user, vec![some_note(user)]).await.unwrap();
+    assert_eq!(node.run(user, &mut known, head).await, 2);
+    other.accounts.note(user, vec![some_note(user)]).await.unwrap();
+    assert_eq!(node.run(user, &mut known, write).await.seq, 4);
 }
 
 /// The same, whatever was lost on the way: it is written, and once.
@@ -142,26 +186,4 @@ async fn what_cannot_be_told_is_not_guessed() {
         assert!((others..=others + 1).contains(&log.len()), "{}", log.len());
         is_written_once(user, vec![]).await;
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn zz_measure() {
-    let nodes = [Node::new().await, Node::new().await];
-    let user = new_id();
-    let started = std::time::Instant::now();
-    let each = 100;
-    let tasks: Vec<_> = (0..32).map(|i| {
-        let accounts = nodes[i % std::env::var("N").unwrap().parse::<usize>().unwrap()].accounts.clone();
-        tokio::spawn(async move {
-            for n in 0..each {
-                let t = std::time::Instant::now();
-                if let Err(e) = accounts.note(user, vec![some_note(user)]).await {
-                    panic!("caller {i} note {n} after {:?}: {e:?}", t.elapsed());
-                }
-            }
-            (i, started.elapsed())
-        })
-    }).collect();
-    for t in tasks { match t.await { Ok((i, e)) => eprintln!("{i} {e:?}"), Err(e) => eprintln!("{e}") } }
-    eprintln!("all {:?}, revision {}", started.elapsed(), nodes[0].revision(user).await);
 }

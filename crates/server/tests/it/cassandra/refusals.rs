@@ -1,0 +1,122 @@
+//! Clusters that are not there, and keyspaces that are not as they should be: one line that says what to do.
+
+use std::path::Path;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use godwit_testkit::cluster::{Cluster, Shared};
+use tempfile::TempDir;
+
+use crate::cli::{refused, succeeded};
+use crate::people::unique;
+use crate::process::run;
+use crate::store::url;
+
+/// How long a start may take to find out that nobody answers.
+const GIVES_UP_WITHIN: Duration = Duration::from_secs(60);
+
+struct Place {
+    cluster: Shared,
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let cluster = Cluster::shared().unwrap_or_else(|error| panic!("{error}"));
+        Self { cluster, folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn url(&self, keyspace: &str) -> String {
+        url(&self.cluster.contact_points(), keyspace)
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        run(&self.folder.path().join("data"), args)
+    }
+
+    /// What a server says that does not start.
+    fn serve(&self, store: &str, settings: &[&str]) -> String {
+        serve(self.folder.path(), store, settings)
+    }
+}
+
+/// What a server says that does not start.
+pub(super) fn serve(folder: &Path, store: &str, settings: &[&str]) -> String {
+    let mut args = vec!["serve", "--listen", "127.0.0.1:0", "--store", store];
+    args.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    refused(&run(&folder.join("data"), &args))
+}
+
+fn assert_says(said: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(said.contains(part), "`{part}` is not in: {said}");
+    }
+}
+
+#[test]
+fn a_cluster_that_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let began = Instant::now();
+    // Nobody listens there.
+    let said = serve(folder.path(), "cassandra://127.0.0.1:1/chat", &[]);
+    assert_says(&said, &["no Cassandra node answers at 127.0.0.1:1", "correct --store"]);
+    let said = serve(folder.path(), "cassandra://no-such-host.invalid/chat", &[]);
+    assert_says(&said, &["no-such-host.invalid", "correct the name in --store"]);
+    assert!(began.elapsed() < GIVES_UP_WITHIN, "it took {:?}", began.elapsed());
+}
+
+#[test]
+fn a_keyspace_that_is_not_there_is_made_only_by_those_who_may() {
+    let place = Place::new();
+    let missing = unique("missing");
+    let store = place.url(&missing);
+    let looking = refused(&place.run(&["user", "list", "--store", &store]));
+    let migrating = refused(&place.run(&["schema", "migrate", "--store", &store]));
+    let serving = place.serve(&store, &["store.cassandra.migrate_at_start=false"]);
+    for said in [looking, migrating, serving] {
+        assert_says(&said, &[&format!("no keyspace {missing}"), "godwit schema create"]);
+    }
+    let status = succeeded(&place.run(&["schema", "status", "--store", &store]));
+    assert_says(&status, &["there is no such keyspace", "godwit schema create"]);
+}
+
+#[test]
+fn copies_that_cannot_be() {
+    let place = Place::new();
+    let store = place.url(&unique("copies"));
+    let said = place.serve(&store, &["store.cassandra.replication=5"]);
+    assert_says(&said, &["5 copies need 5 nodes", "has 3", "store.cassandra.replication"]);
+    for setting in ["store.cassandra.replication.elsewhere=3", "store.cassandra.datacenter=elsewhere"] {
+        assert_says(&place.serve(&store, &[setting]), &["no data centre elsewhere"]);
+    }
+}
+
+#[test]
+fn encryption_that_the_cluster_does_not_speak() {
+    let place = Place::new();
+    let store = place.url("chat");
+    let file = place.folder.path().join("ca.pem");
+    let setting = format!("store.cassandra.tls.ca_file={}", file.display());
+    assert_says(&place.serve(&store, &[&setting]), &["ca.pem", "cannot be read"]);
+    std::fs::write(&file, "not a certificate").unwrap();
+    assert_says(&place.serve(&store, &[&setting]), &["ca.pem", "it has no certificate"]);
+}
+
+#[test]
+fn a_keyspace_is_deleted_only_on_request_and_not_used_with_other_copies() {
+    let place = Place::new();
+    let store = place.url(&unique("fresh"));
+    let schema = |args: &[&str]| place.run(&[&["schema", "create", "--store", &store], args].concat());
+    // There is nothing to delete yet, so nobody has to agree.
+    assert!(schema(&["--fresh"]).status.success());
+    succeeded(&place.run(&["user", "add", "ada", "--store", &store]));
+    assert_says(&refused(&schema(&["--fresh"])), &["everything in it", "--yes"]);
+    assert_says(&succeeded(&place.run(&["user", "list", "--store", &store])), &["ada"]);
+    let said = place.serve(&store, &["store.cassandra.replication=2"]);
+    assert_says(&said, &["3 copies", "2 are wanted", "ALTER KEYSPACE"]);
+
+    let done = schema(&["--fresh", "--yes"]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert_says(&String::from_utf8_lossy(&done.stdout), &["3 copies", "the newest"]);
+    assert_eq!(succeeded(&place.run(&["user", "list", "--store", &store])), "");
+}

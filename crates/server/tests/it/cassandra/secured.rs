@@ -1,0 +1,72 @@
+//! A cluster that wants a password and TLS.
+
+use godwit_testkit::cluster::{Cluster, Secured};
+use tempfile::TempDir;
+
+use super::refusals::serve;
+use crate::cli::succeeded;
+use crate::process::godwit;
+use crate::store::url;
+
+fn secured() -> &'static Secured {
+    Cluster::secured().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A folder with everything but a password in its `godwit.toml`.
+fn configured(cluster: &Secured) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let toml = format!(
+        "[store.cassandra]\nusername = {:?}\n[store.cassandra.tls]\nca_file = {:?}\n",
+        cluster.user(),
+        cluster.ca_certificate()
+    );
+    std::fs::write(folder.path().join("godwit.toml"), toml).unwrap();
+    folder
+}
+
+fn store(cluster: &Secured) -> String {
+    url(&[cluster.contact_point()], "secured")
+}
+
+#[test]
+fn who_has_the_password_and_trusts_the_certificate_is_let_in() {
+    let cluster = secured();
+    let folder = configured(cluster);
+    let data = folder.path().join("data");
+    let command = |args: &[&str]| {
+        let mut command = godwit(&data);
+        command.env("GODWIT_STORE__CASSANDRA__PASSWORD", cluster.password()).args(args).output().unwrap()
+    };
+    // One node, so one copy: a word about that, and it works.
+    let made = command(&["schema", "create", "--store", &store(cluster)]);
+    let said = String::from_utf8_lossy(&made.stderr);
+    assert!(made.status.success() && said.contains("few copies"), "{said}");
+    assert!(String::from_utf8_lossy(&made.stdout).contains("1 copy in "));
+    succeeded(&command(&["user", "add", "ada", "--store", &store(cluster)]));
+    assert!(succeeded(&command(&["user", "list", "--store", &store(cluster)])).starts_with("ada "));
+    let printed = succeeded(&command(&["config", "print"]));
+    assert!(printed.contains("password = \"…\""), "{printed}");
+}
+
+#[test]
+fn others_are_told_what_is_missing() {
+    let cluster = secured();
+    let folder = configured(cluster);
+    let store = store(cluster);
+    let password = |password: &str| format!("store.cassandra.password={password}");
+    let said = serve(folder.path(), &store, &[&password("wrong")]);
+    assert!(said.contains("refuses user cassandra") && !said.contains("wrong"), "{said}");
+
+    let bare = tempfile::tempdir().unwrap();
+    let said = serve(bare.path(), &store, &[]);
+    assert!(said.contains("if the cluster uses TLS, set store.cassandra.tls.ca_file"), "{said}");
+    let ca = format!("store.cassandra.tls.ca_file={}", cluster.ca_certificate().display());
+    let said = serve(bare.path(), &store, &[&ca]);
+    assert!(said.contains("wants a user name and a password"), "{said}");
+    let other = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/keys/other-ca.pem");
+    let said = serve(bare.path(), &store, &[&format!("store.cassandra.tls.ca_file={other}")]);
+    assert!(
+        said.contains("store.cassandra.tls.ca_file") && said.contains("who signed for the nodes"),
+        "{said}"
+    );
+}
