@@ -178,6 +178,7 @@ pub(crate) async fn prepare(options: &Options) -> Result<Session, SchemaError> {
         schema.create().await?;
     }
     schema.check_replication().await?;
+    schema.warn_of_local_agreement().await?;
     let used = schema.session.use_keyspace(&options.keyspace, false).await;
     used.map_err(|error| SchemaError::Refused { operation: "use the keyspace", reason: error.to_string() })?;
     Ok(schema.session)
@@ -356,6 +357,19 @@ impl<'a> Schema<'a> {
         Ok(())
     }
 
+    /// Agreement within one data centre binds the servers there, and nobody else.
+    async fn warn_of_local_agreement(&self) -> Result<(), SchemaError> {
+        let datacenters = self.replication().await?.map_or(0, |copies| copies.len());
+        if datacenters > 1 && self.options.consistency.serial == SerialConsistency::LocalSerial {
+            tracing::warn!(
+                datacenters,
+                "compare-and-set is LOCAL_SERIAL: all servers must use the same data centre, or set \
+                 store.cassandra.consistency.serial to SERIAL"
+            );
+        }
+        Ok(())
+    }
+
     fn wanted_copies(&self) -> Result<BTreeMap<String, u8>, SchemaError> {
         let mut nodes = BTreeMap::<String, usize>::new();
         for node in self.session.get_cluster_state().get_nodes_info() {
@@ -466,6 +480,9 @@ fn statements(cql: &str) -> impl Iterator<Item = &str> {
         .map(|part| part.find("CREATE").map_or("", |start| &part[start..]))
         .filter(|part| !part.is_empty())
 }
+
+#[cfg(test)]
+mod cassandra;
 
 #[cfg(test)]
 mod tests {

@@ -21,8 +21,9 @@ const VARIABLE_SEPARATOR: &str = "__";
 /// The command line reads these by itself, as defaults of its flags.
 const VARIABLES_OF_FLAGS: &[&str] =
     &["GODWIT_CONFIG", "GODWIT_LISTEN", "GODWIT_DATA", "GODWIT_STORE", "GODWIT_REDIS"];
-/// Kubernetes sets such variables when there is a service with the name `godwit`; they are not meant for us.
-const VARIABLES_OF_KUBERNETES: &[&str] = &["GODWIT_SERVICE_", "GODWIT_PORT"];
+/// Not meant for us: Kubernetes sets the first two when there is a service with the name `godwit`, and who runs the tests
+/// sets the last.
+const VARIABLES_OF_OTHERS: &[&str] = &["GODWIT_SERVICE_", "GODWIT_PORT", "GODWIT_TEST_"];
 
 /// Where settings come from.
 #[derive(Debug, Clone, Default)]
@@ -117,7 +118,7 @@ impl Layers {
     }
 
     fn add_variable(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
-        let is_of_others = VARIABLES_OF_KUBERNETES.iter().any(|prefix| name.starts_with(prefix));
+        let is_of_others = VARIABLES_OF_OTHERS.iter().any(|prefix| name.starts_with(prefix));
         if VARIABLES_OF_FLAGS.contains(&name) || is_of_others {
             return Ok(());
         }
@@ -268,6 +269,7 @@ mod tests {
         let environment = [
             ("GODWIT_PORT_80_TCP", "tcp://10.0.0.1:80"),
             ("GODWIT_SERVICE_HOST", "10.0.0.1"),
+            ("GODWIT_TEST_CLUSTER", "/tmp/cluster"),
             ("PATH", "/bin"),
         ];
         assert_eq!(load("", &environment, &[]), Config::default());

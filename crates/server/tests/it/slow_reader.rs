@@ -1,6 +1,7 @@
 //! Readers that do not read: they are disconnected, they cost little memory, the others notice nothing, and when they
 //! are back they get everything.
 
+use std::iter;
 use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
@@ -15,6 +16,7 @@ use crate::follower::Follower;
 use crate::logs::read_log;
 use crate::people::{Person, open_socket, socket_config, soon};
 use crate::process::ServerProcess;
+use crate::store::Enough;
 use crate::unlimited::unlimited;
 use crate::wire::Wire;
 
@@ -28,6 +30,9 @@ const STUCK: usize = 16;
 const ASKED_AT_ONCE: usize = 64;
 /// Messages that are sent at once: a little more than may wait for a socket.
 const BURST: usize = 72;
+/// Messages that each device has on their way while the server is losing patience. One after the other they would take
+/// minutes on a cluster.
+const IN_FLIGHT: Enough = Enough { embedded: 1, cassandra: 8 };
 /// What the server may need for all of them, and whatever else it does meanwhile. If it kept all that they ask for, it
 /// would be several times as much.
 const GROWTH_BYTES_MAX: u64 = 48 * 1024 * 1024;
@@ -86,7 +91,8 @@ async fn a_reader_that_stops_is_disconnected_and_resumes_whole_while_the_others_
     // Full traffic, until the server has lost patience and some more.
     soon("the server to lose patience", async {
         while metric(&ada.http, SLOW_READERS).await == 0 {
-            try_join_all(others.iter().map(|follower| follower.live.send(chat, large()))).await.unwrap();
+            let senders = others.iter().flat_map(|follower| iter::repeat_n(follower, IN_FLIGHT.here()));
+            try_join_all(senders.map(|follower| follower.live.send(chat, large()))).await.unwrap();
         }
     })
     .await;

@@ -13,15 +13,13 @@
 //!
 //! What an attempt has reserved for nothing stays until somebody wants it.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use godwit_domain::model::{Handle, Subject, User};
 use godwit_domain::ports::StoreError;
 use godwit_protocol::UserId;
 use scylla::errors::PrepareError;
-use tokio::sync::OwnedMutexGuard;
 use uuid::Uuid;
 
 use super::rows::Key;
@@ -30,6 +28,7 @@ use super::txn::Txn;
 use super::{Accounts, users};
 use crate::cql::{Conditional, Cql, Outcome, Read, SerialRead, unavailable};
 use crate::pause::pause;
+use crate::turns::{Turn, Turns};
 use crate::values::int;
 
 /// How often a name is tried for while others do the same.
@@ -46,7 +45,7 @@ pub(super) struct Names {
     reserve: Conditional,
     take_over: Conditional,
     give_back: Conditional,
-    attempts: Attempts,
+    attempts: Turns<Name>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -101,14 +100,14 @@ impl Names {
                 .prepare_conditional(&format!("UPDATE names SET user_id = ?, claim = ? {held}"))
                 .await?,
             give_back: cql.prepare_conditional(&format!("DELETE FROM names {held}")).await?,
-            attempts: Attempts::default(),
+            attempts: Turns::default(),
             cql,
         })
     }
 
-    /// One attempt at a name at a time in this process: the cluster is slow at telling many apart.
-    pub(super) async fn attempt(&self, name: &Name) -> Attempt {
-        self.attempts.begin(name).await
+    /// One attempt at a name at a time in this process.
+    pub(super) async fn attempt(&self, name: &Name) -> Turn<'_, Name> {
+        self.attempts.take(name.clone()).await
     }
 
     pub(super) async fn holder(&self, name: &Name) -> Result<Option<Holder>, StoreError> {
@@ -197,28 +196,5 @@ impl Accounts {
             Ok(owner)
         };
         self.writer.write("take over a name", user, [Want::Row(Key::PROFILE)], run).await
-    }
-}
-
-#[derive(Debug, Default)]
-struct Attempts {
-    turns: Mutex<HashMap<Name, Arc<tokio::sync::Mutex<()>>>>,
-}
-
-/// The right to try for a name, until it is dropped.
-#[derive(Debug)]
-pub(super) struct Attempt {
-    _turn: OwnedMutexGuard<()>,
-}
-
-impl Attempts {
-    async fn begin(&self, name: &Name) -> Attempt {
-        let turn = {
-            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-            // Those that nobody else holds are of attempts that have ended.
-            turns.retain(|_, turn| Arc::strong_count(turn) > 1);
-            turns.entry(name.clone()).or_default().clone()
-        };
-        Attempt { _turn: turn.lock_owned().await }
     }
 }

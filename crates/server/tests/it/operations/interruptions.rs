@@ -4,18 +4,19 @@ use rustix::process::Signal;
 use crate::people::soon;
 use crate::raw_socket::{Ended, RawSocket};
 use crate::senders::{Load, assert_all_there};
+use crate::store::Enough;
 use crate::unlimited::unlimited;
 
 /// Messages that are acknowledged before the stop.
-const ENOUGH: usize = 200;
+const ACKNOWLEDGED: Enough = Enough { embedded: 200, cassandra: 40 };
 
 #[tokio::test]
 async fn a_stop_finishes_what_is_under_way_and_tells_sockets_to_come_back() {
     let mut server = unlimited().await;
     let load = Load::start(&server).await;
     let mut listening = RawSocket::open(server.address(), load.ada.http.access_token().as_deref()).await;
+    load.until_acknowledged(ACKNOWLEDGED.here()).await;
     let mut anonymous = RawSocket::open(server.address(), None).await;
-    load.until_acknowledged(ENOUGH).await;
     let closes = tokio::spawn(async move { (listening.until_end().await, anonymous.until_end().await) });
     server.signal(Signal::TERM);
     let status = server.wait().await;

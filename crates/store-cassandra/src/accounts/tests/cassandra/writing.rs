@@ -98,13 +98,13 @@ async fn what_is_remembered_of_an_account_is_not_taken_for_the_account() {
     let (node, other) = (Node::new().await, Node::new().await);
     let (user, mut known) = (new_id(), None);
     let head = |txn: &mut Txn<'_>| Ok(txn.head().log_last);
-    let write = |txn: &mut Txn<'_>| log::write(txn, &some_note(txn.user()));
-    node.run(user, &mut known, write).await;
+    let (first, last) = (some_note(user), some_note(user));
+    node.run(user, &mut known, move |txn| log::write(txn, &first)).await;
     assert!(known.is_some(), "the next one need not read it again");
     other.accounts.note(user, vec![some_note(user)]).await.unwrap();
     assert_eq!(node.run(user, &mut known, head).await, 2);
     other.accounts.note(user, vec![some_note(user)]).await.unwrap();
-    assert_eq!(node.run(user, &mut known, write).await.seq, 4);
+    assert_eq!(node.run(user, &mut known, move |txn| log::write(txn, &last)).await.seq, 4);
 }
 
 /// The same, whatever was lost on the way: it is written, and once.
