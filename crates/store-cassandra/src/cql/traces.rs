@@ -2,10 +2,16 @@
 
 use std::collections::HashMap;
 use std::ops::AddAssign;
+use std::time::Duration;
 
 use scylla::serialize::row::SerializeRow;
+use tokio::time::sleep;
+use uuid::Uuid;
 
 use super::{Cql, Read};
+
+const TRACE_LOOKS_MAX: usize = 100;
+const TRACE_LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What a query read on one of the nodes that answered it; on the one that read most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,14 +33,25 @@ impl Cql {
         traced.set_tracing(true);
         let result = self.session.execute_unpaged(&traced, values).await.expect("the query is answered");
         let trace = result.tracing_id().expect("it was traced");
-        let trace = self.session.get_tracing_info(&trace).await.expect("the trace can be read");
+        // Nodes write down what they did a moment later.
+        for _ in 0..TRACE_LOOKS_MAX {
+            if let Some(cost) = self.traced_cost(&trace).await {
+                return cost;
+            }
+            sleep(TRACE_LOOK_INTERVAL).await;
+        }
+        panic!("nobody says what was read");
+    }
+
+    async fn traced_cost(&self, trace: &Uuid) -> Option<ReadCost> {
+        let trace = self.session.get_tracing_info(trace).await.ok()?;
         let mut costs = HashMap::<_, ReadCost>::new();
         for event in trace.events {
             if let Some(cost) = event.activity.as_deref().and_then(read_cost) {
                 *costs.entry(event.source).or_default() += cost;
             }
         }
-        costs.into_values().max().expect("somebody says what it read")
+        costs.into_values().max()
     }
 }
 
