@@ -56,7 +56,7 @@ async fn append(
     loop {
         let append = chat.next(store.ids(), batch)?;
         let (head, began) = (append.head.clone(), Instant::now());
-        if began >= window.end {
+        if window.is_over(began, &latencies) {
             return Ok((chat, latencies));
         }
         let outcome = store.append(append).await?;

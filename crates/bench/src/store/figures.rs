@@ -73,9 +73,33 @@ impl Latencies {
         self.0.len()
     }
 
+    /// Only what can be told from so many calls: the slowest of a thousand is not known from a hundred.
     pub(super) fn figures(&self) -> impl Iterator<Item = Figure> + '_ {
-        [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)].into_iter().map(|(name, quantile)| {
-            Figure::new(name, Value::Time(Duration::from_nanos(self.0.value_at_quantile(quantile))))
-        })
+        [("p50", 0.5, 1), ("p99", 0.99, 100), ("p99.9", 0.999, 1_000), ("max", 1.0, 1)]
+            .into_iter()
+            .filter(|(_, _, calls_min)| self.count() >= *calls_min)
+            .map(|(name, quantile, _)| {
+                Figure::new(name, Value::Time(Duration::from_nanos(self.0.value_at_quantile(quantile))))
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_told_when_there_are_enough_calls() {
+        let mut latencies = Latencies::new();
+        let names = |latencies: &Latencies| latencies.figures().map(|figure| figure.name).collect::<Vec<_>>();
+        assert!(names(&latencies).is_empty());
+        for (ms, told) in [(1..=99, vec!["p50", "max"]), (100..=100, vec!["p50", "p99", "max"])] {
+            ms.for_each(|ms| latencies.record(Duration::from_millis(ms)));
+            assert_eq!(names(&latencies), told);
+        }
+        for (figure, ms) in latencies.figures().zip([50.0, 99.0, 100.0]) {
+            // To three digits.
+            assert!((figure.value.number() / 1e3 - ms).abs() <= ms / 1e3, "{figure:?}");
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::figures::Latencies;
+
 /// The sizes of everything.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
@@ -33,7 +35,7 @@ impl Plan {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
     pub(super) start: Instant,
-    pub(super) end: Instant,
+    end: Instant,
 }
 
 impl Window {
@@ -46,5 +48,10 @@ impl Window {
     pub(super) fn at_once(time: Duration) -> Self {
         let start = Instant::now();
         Self { start, end: start + time }
+    }
+
+    /// Not before something was measured, however long that takes.
+    pub(super) fn is_over(self, now: Instant, measured: &Latencies) -> bool {
+        now >= self.end && measured.count() > 0
     }
 }

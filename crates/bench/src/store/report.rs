@@ -158,7 +158,11 @@ fn shown_time(time: Duration) -> String {
 }
 
 fn shown_ratio(ratio: f64) -> String {
-    format!("× {}", three_digits(ratio))
+    if ratio < 1.0 {
+        format!("÷ {}", three_digits(1.0 / ratio))
+    } else {
+        format!("× {}", three_digits(ratio))
+    }
 }
 
 fn three_digits(number: f64) -> String {
@@ -182,10 +186,7 @@ mod tests {
         assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
         let times = [900, 12_345, 1_234_567, 12_345_678_901].map(|ns| shown_time(Duration::from_nanos(ns)));
         assert_eq!(times, ["0.900 µs", "12.3 µs", "1.23 ms", "12.3 s"]);
-        assert_eq!(
-            [0.0412, 1.0, 24.24, 3_000.4].map(shown_ratio),
-            ["× 0.041", "× 1.00", "× 24.2", "× 3,000"]
-        );
+        assert_eq!([0.0412, 1.0, 24.24, 3_000.4].map(shown_ratio), ["÷ 24.3", "× 1.00", "× 24.2", "× 3,000"]);
     }
 
     #[test]
@@ -210,7 +211,7 @@ mod tests {
         let table = report.table();
         let words: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(words[4], ["embedded", "cassandra", "ratio", "embedded", "2", "ratio"]);
-        assert_eq!(words[6], ["messages/s", "2,000", "500", "×", "0.250", "4,000", "×", "2.00"]);
+        assert_eq!(words[6], ["messages/s", "2,000", "500", "÷", "4.00", "4,000", "×", "2.00"]);
         assert_eq!(words[7], ["messages", "per", "fsync", "8.0", "–", "–", "–", "–"]);
     }
 }
