@@ -138,8 +138,9 @@ async fn a_page_of_a_long_list_reads_as_much_as_one_of_a_short_list() {
     stage.make_conversations(conversations - 10).await;
     stage.settle().await;
     let cost = stage.report(&format!("{conversations} conversations")).await;
-    // Three epochs are read; what is begun while one is full comes on top.
-    assert!(cost.live_rows <= 4 * recent_max + PAGE, "{cost:?}");
+    // Three epochs are read. Each goes on growing for a moment after it is full: until that is seen, and until it is old
+    // enough to be followed by another.
+    assert!(cost.live_rows <= 2 * 3 * recent_max + PAGE, "{cost:?}");
     assert!(cost.tombstones <= 3, "one for each epoch at most: {cost:?}");
     assert_eq!(stage.count_all().await, conversations, "and none is missing");
 }
