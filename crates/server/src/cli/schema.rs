@@ -16,8 +16,11 @@ const NONE_NEEDED: &str = "the embedded store needs no schema: it makes its file
 pub(super) async fn run(config: &Config, command: SchemaCommand) -> anyhow::Result<()> {
     refuse_problems(config)?;
     observe::start_log(&config.log);
-    let Some(options) = schema_options(config) else {
-        return Ok(writeln!(stdout(), "{NONE_NEEDED}")?);
+    let options = match (schema_options(config), &command) {
+        (Some(options), _) => options,
+        // Somebody may want to read the tables before there is a cluster.
+        (None, SchemaCommand::Print) => StoreOptions::new(Vec::new(), StoreOptions::KEYSPACE),
+        (None, _) => return Ok(writeln!(stdout(), "{NONE_NEEDED}")?),
     };
     match command {
         SchemaCommand::Print => Ok(write!(stdout(), "{}", schema::print(&options))?),
