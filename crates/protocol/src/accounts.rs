@@ -76,6 +76,8 @@ pub struct Me {
     pub phone: Option<String>,
     /// Whether others see when the user is online and was last seen.
     pub presence_visible: bool,
+    /// Whether the user tells others what they have read in direct conversations, and is told.
+    pub read_receipts: bool,
     pub created_at: Timestamp,
 }
 
@@ -96,6 +98,8 @@ pub struct UpdateMe {
     pub phone: Option<Option<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence_visible: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_receipts: Option<bool>,
 }
 
 /// `PUT /v1/me/password`. Ends every other session of the user.

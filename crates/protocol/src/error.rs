@@ -81,6 +81,40 @@ error_codes! {
     ForwardNotFound = "forward_not_found",
     /// The position is after the end of the conversation's log.
     SeqAheadOfLog = "seq_ahead_of_log",
+    /// You are a member, and your role or the permissions of the conversation do not allow it.
+    Forbidden = "forbidden",
+    /// Conversations of this kind do not have that.
+    WrongKind = "wrong_kind",
+    /// The message has been deleted, or has disappeared.
+    MessageGone = "message_gone",
+    /// The message is too old to be edited.
+    EditWindowOver = "edit_window_over",
+    /// Messages of this kind cannot be changed like that.
+    NotEditable = "not_editable",
+    /// The message has been edited too often.
+    TooManyEdits = "too_many_edits",
+    /// The message has too many different reactions.
+    TooManyReactions = "too_many_reactions",
+    /// A conversation needs an owner: hand over first, or delete it.
+    LastOwner = "last_owner",
+    /// The user is a member already.
+    AlreadyMember = "already_member",
+    /// The conversation has as many members as it can have.
+    TooManyMembers = "too_many_members",
+    /// The conversation has as many owners and admins as it can have.
+    TooManyStaff = "too_many_staff",
+    /// The user is in as many large conversations as anybody can be.
+    TooManyConversations = "too_many_conversations",
+    /// The conversation has as many pinned messages as it can have.
+    TooManyPins = "too_many_pins",
+    /// The conversation has as many invite links as it can have: revoke one.
+    TooManyInvites = "too_many_invites",
+    /// The invite link does not exist, has expired, was revoked or was used as often as it may be.
+    InviteInvalid = "invite_invalid",
+    /// You have as many pinned conversations, starred, deleted or scheduled messages as anybody can have.
+    ListFull = "list_full",
+    /// The scheduled message is being sent, or has been.
+    TooLate = "too_late",
 
     // The socket
     /// The first command must be `sign_in`.

@@ -128,6 +128,14 @@ typed_id!(
     /// A message. In one conversation ids rise with [`Seq`].
     MessageId
 );
+typed_id!(
+    /// A link by which people join a conversation. The link itself has a secret token too.
+    InviteId
+);
+typed_id!(
+    /// A message that is to be sent later.
+    ScheduledId
+);
 
 /// The position of an entry in the log of its conversation: 1 for the first, then one more for each. 0 is before all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]

@@ -7,7 +7,8 @@
 //! - [`limits`]: every bound of the API, with its name and its unit
 //! - [`error`]: the stable error codes and the problem document
 //! - [`object`]: reads objects where serde would take arrays too
-//! - [`accounts`], [`people`], [`conversations`], [`messages`], [`sync`]: bodies of HTTP requests and responses
+//! - [`accounts`], [`people`], [`conversations`], [`groups`], [`messages`], [`personal`], [`sync`]: bodies of HTTP requests
+//!   and responses
 //! - [`socket`]: commands, replies and events of the WebSocket, and its close codes
 //!
 //! This crate knows no rules (they live in `godwit-domain`) and no transport. It depends on serde alone, so that
@@ -16,15 +17,17 @@
 pub mod accounts;
 pub mod conversations;
 pub mod error;
+pub mod groups;
 pub mod ids;
 pub mod limits;
 pub mod messages;
 pub mod object;
 pub mod people;
+pub mod personal;
 pub mod socket;
 pub mod sync;
 pub mod time;
 
 pub use error::{ErrorCode, Problem};
-pub use ids::{ConversationId, DeviceId, MessageId, Seq, UserId};
+pub use ids::{ConversationId, DeviceId, InviteId, MessageId, ScheduledId, Seq, UserId};
 pub use time::Timestamp;

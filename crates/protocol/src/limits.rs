@@ -22,6 +22,53 @@ pub const CONTENT_TYPE_BYTES_MAX: usize = 127;
 /// Name of the event of a system message, in bytes.
 pub const SYSTEM_EVENT_BYTES_MAX: usize = 64;
 
+/// Edits of one message.
+pub const EDITS_PER_MESSAGE_MAX: usize = 50;
+/// People that one message mentions.
+pub const MENTIONS_PER_MESSAGE_MAX: usize = 50;
+/// Unread mentions of one member that are counted; more show as this many.
+pub const MENTIONS_COUNTED_MAX: usize = 100;
+/// A reaction, in bytes of UTF-8: one emoji with all its modifiers, or a short word.
+pub const REACTION_BYTES_MAX: usize = 40;
+/// Different reactions to one message.
+pub const REACTIONS_DISTINCT_MAX: usize = 20;
+
+// Conversations
+
+pub const CONVERSATION_NAME_CHARS_MAX: usize = 100;
+pub const DESCRIPTION_CHARS_MAX: usize = 2_000;
+pub const CONVERSATION_IMAGE_BYTES_MAX: usize = 2_048;
+/// Members of a group or a channel.
+pub const MEMBERS_MAX: usize = 200_000;
+/// Owners and admins of a conversation.
+pub const STAFF_MAX: usize = 100;
+/// Users that are added with one request.
+pub const MEMBERS_ADDED_AT_ONCE_MAX: usize = 1_000;
+/// Pinned messages of a conversation.
+pub const PINS_PER_CONVERSATION_MAX: usize = 50;
+/// Invite links of a conversation that can still be used.
+pub const INVITES_PER_CONVERSATION_MAX: usize = 50;
+/// How often an invite link can be used at most, where it has a limit.
+pub const INVITE_USES_MAX: u32 = 100_000;
+/// The shortest and the longest time after which messages disappear, in seconds.
+pub const MESSAGE_TTL_SECS_MIN: u32 = 5;
+pub const MESSAGE_TTL_SECS_MAX: u32 = 366 * 24 * 60 * 60;
+
+// What a user has
+
+/// Conversations that a user has pinned.
+pub const PINNED_CONVERSATIONS_MAX: usize = 100;
+/// Conversations of a user whose members are too many for their lists to be written with every message.
+pub const LARGE_CONVERSATIONS_PER_USER_MAX: usize = 500;
+pub const STARS_PER_USER_MAX: usize = 10_000;
+/// Messages of one conversation that a user has deleted for themselves.
+pub const HIDDEN_PER_CONVERSATION_MAX: usize = 10_000;
+pub const SCHEDULED_PER_USER_MAX: usize = 100;
+/// How far ahead a message can be scheduled, in days.
+pub const SCHEDULED_DAYS_MAX: u32 = 366;
+/// An unsent text, in bytes of UTF-8.
+pub const DRAFT_BYTES_MAX: usize = 16 * 1024;
+
 // Accounts
 
 pub const HANDLE_CHARS_MIN: usize = 3;

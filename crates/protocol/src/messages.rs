@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::conversations::ConversationKind;
+use crate::conversations::{
+    ConversationKind, DeleteFor, EditsVisibleTo, HistoryVisibility, Permissions, Role,
+};
 use crate::object::optional;
-use crate::{ConversationId, MessageId, Seq, Timestamp, UserId};
+use crate::{ConversationId, InviteId, MessageId, Seq, Timestamp, UserId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -73,6 +75,8 @@ pub struct Media {
     pub duration_ms: Option<u32>,
 }
 
+/// A message as it is now. In a message of the server, kind `system` with a `notice`, something happened in the
+/// conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Message {
@@ -80,6 +84,8 @@ pub struct Message {
     pub conversation_id: ConversationId,
     pub seq: Seq,
     pub sender_id: UserId,
+    /// Empty in messages of the server.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub client_id: String,
     pub kind: MessageKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,12 +94,181 @@ pub struct Message {
     pub media: Option<Media>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
+    /// In a message of the server, what happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(no_recursion))]
+    pub notice: Option<Box<Change>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
+    /// What is shown of the message that is replied to, as it is now; absent where the user cannot see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quote: Option<Quote>,
+    /// The message that began the thread, in a reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<MessageId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forwarded_from: Option<Forwarded>,
+    #[serde(default, skip_serializing_if = "Mentions::is_empty")]
+    pub mentions: Mentions,
     pub created_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_at: Option<Timestamp>,
+    /// It was deleted, or has disappeared: there is no content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<Timestamp>,
+    /// When it disappears.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reactions: Vec<ReactionCount>,
+    /// The own reaction of the user who asks. Events do not have it: they are the same for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub my_reaction: Option<String>,
+    /// Replies in the thread that this message began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub replies: u32,
     pub status: MessageStatus,
+}
+
+/// What a reply shows of the message that it replies to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Quote {
+    pub message_id: MessageId,
+    pub seq: Seq,
+    pub sender_id: UserId,
+    pub kind: MessageKind,
+    /// The beginning of the text, on one line; empty where there is none, or no longer.
+    pub preview: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
+}
+
+/// Whom a message calls by `@handle` or `@all`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Mentions {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub user_ids: Vec<UserId>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
+}
+
+impl Mentions {
+    pub const fn is_empty(&self) -> bool {
+        self.user_ids.is_empty() && !self.all
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ReactionCount {
+    pub reaction: String,
+    pub count: u32,
+}
+
+/// `PATCH /v1/messages/{id}` and the `edit` command of the socket: the new text, or the new caption.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct EditMessage {
+    /// Needed on the socket; over HTTP the path says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<MessageId>,
+    pub text: String,
+}
+
+/// The `delete` command of the socket.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct DeleteMessage {
+    pub message_id: MessageId,
+    pub r#for: DeleteFor,
+}
+
+/// A message, for commands of the socket that say nothing else: `unreact`, `pin`, `unpin`, `star`, `unstar`.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct OfMessage {
+    pub message_id: MessageId,
+}
+
+/// `PUT /v1/messages/{id}/reaction` and the `react` command of the socket. It takes the place of an earlier one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct React {
+    /// Needed on the socket; over HTTP the path says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<MessageId>,
+    /// An emoji, or a short word.
+    pub reaction: String,
+}
+
+/// `GET /v1/messages/{id}/reactions`
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ReactionPage {
+    pub reactions: Vec<Reaction>,
+    /// Goes into `after` for the next page; absent on the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Reaction {
+    pub user_id: UserId,
+    pub reaction: String,
+    pub at: Timestamp,
+}
+
+/// `GET /v1/messages/{id}/edits`: the versions of a message, the first one first, the current one last.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct EditList {
+    pub versions: Vec<Version>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Version {
+    pub at: Timestamp,
+    pub by: UserId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// `GET /v1/messages/{id}/thread`: the message that began it, and a page of replies, the oldest first.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ThreadPage {
+    pub root: Message,
+    pub replies: Vec<Message>,
+    /// Goes into `after` for the next page; absent on the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// `GET /v1/conversations/{id}/pins`: the latest pinned first.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PinList {
+    pub pins: Vec<Pin>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Pin {
+    pub by: UserId,
+    pub at: Timestamp,
+    pub message: Message,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Where a forwarded message came from.
@@ -104,17 +279,21 @@ pub struct Forwarded {
     pub sender_id: UserId,
 }
 
-/// How far a message has come.
+/// How far a message has come. `UNSPECIFIED`, `SENDING` and `ERROR` never come from the server: clients keep them for
+/// messages that are on their way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum MessageStatus {
+    Unspecified = 0,
+    Sending = 1,
     /// It is durable.
-    Sent,
+    Sent = 2,
     /// Every other member has received it.
-    Delivered,
+    Delivered = 3,
     /// Every other member has read it.
-    Read,
+    Read = 4,
+    Error = 5,
 }
 
 /// `GET /v1/conversations/{id}/messages`, oldest first whichever way was asked.
@@ -128,7 +307,8 @@ pub struct MessagePage {
     pub more_after: bool,
 }
 
-/// `GET /v1/messages/{id}/receipts`
+/// `GET /v1/messages/{id}/receipts`. `…_to_all` and `…_by_all` are about the members of the page; in large
+/// conversations there are several pages.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReceiptList {
@@ -136,12 +316,17 @@ pub struct ReceiptList {
     pub receipts: Vec<Receipt>,
     pub delivered_to_all: bool,
     pub read_by_all: bool,
+    /// Goes into `after` for the next page; absent on the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Receipt {
     pub user_id: UserId,
+    /// `SENT`, `DELIVERED` or `READ`.
+    pub status: MessageStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -158,17 +343,140 @@ pub struct LogEntry {
     pub change: Change,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Change {
     /// The conversation was made; always the first entry.
-    Created { by: UserId, kind: ConversationKind, member_ids: Vec<UserId> },
-    /// A message was sent. It also moves the sender's cursors to this entry.
-    Message { message: Box<Message> },
+    Created {
+        by: UserId,
+        kind: ConversationKind,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        member_ids: Vec<UserId>,
+    },
+    /// A message was sent; here it is as it is now. It also moves the sender's cursors to this entry.
+    Message {
+        #[cfg_attr(feature = "openapi", schema(no_recursion))]
+        message: Box<Message>,
+    },
+    /// A message has a new text; none when it was deleted meanwhile.
+    Edited {
+        by: UserId,
+        message_id: MessageId,
+        message_seq: Seq,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+        #[serde(default, skip_serializing_if = "Mentions::is_empty")]
+        mentions: Mentions,
+    },
+    /// A message was deleted for all.
+    Deleted {
+        by: UserId,
+        message_id: MessageId,
+        message_seq: Seq,
+    },
+    /// The time of these messages is over.
+    Expired {
+        message_ids: Vec<MessageId>,
+    },
+    /// Reactions to a message changed.
+    Reacted {
+        message_id: MessageId,
+        message_seq: Seq,
+        /// Whose; in large conversations it is not said.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changes: Vec<ReactionChange>,
+        /// How many there are now of each.
+        reactions: Vec<ReactionCount>,
+    },
+    /// Somebody made others members.
+    MembersAdded {
+        by: UserId,
+        user_ids: Vec<UserId>,
+    },
+    /// Somebody became a member by themselves.
+    MemberJoined {
+        user_id: UserId,
+    },
+    MemberLeft {
+        user_id: UserId,
+    },
+    MemberRemoved {
+        by: UserId,
+        user_id: UserId,
+    },
+    RoleChanged {
+        by: UserId,
+        user_id: UserId,
+        role: Role,
+    },
+    /// The one who did it is an admin now, the other one an owner.
+    OwnershipTransferred {
+        by: UserId,
+        user_id: UserId,
+    },
+    /// Name, description, image, permissions or settings; what is absent did not change.
+    DetailsChanged {
+        by: UserId,
+        #[serde(flatten)]
+        details: Box<ChangedDetails>,
+    },
+    Pinned {
+        by: UserId,
+        message_id: MessageId,
+        message_seq: Seq,
+    },
+    Unpinned {
+        by: UserId,
+        message_id: MessageId,
+        message_seq: Seq,
+    },
+    /// An invite link was made.
+    InviteCreated {
+        by: UserId,
+        invite_id: InviteId,
+    },
+    InviteRevoked {
+        by: UserId,
+        invite_id: InviteId,
+    },
+    /// The conversation was deleted for all; always the last entry.
+    ConversationDeleted {
+        by: UserId,
+    },
     /// A kind of change that this version of the library does not know.
     #[serde(other)]
     Unknown,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ReactionChange {
+    pub user_id: UserId,
+    /// Absent where it was taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reaction: Option<String>,
+}
+
+/// An empty text, or zero seconds, stands for nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ChangedDetails {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Permissions>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<HistoryVisibility>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edits_visible_to: Option<EditsVisibleTo>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_ttl_secs: Option<u32>,
 }
 
 /// `GET /v1/conversations/{id}/log?after=` and the `log` command of the socket: every change since, in order.
@@ -177,6 +485,8 @@ pub enum Change {
 pub struct LogPage {
     pub conversation_id: ConversationId,
     pub entries: Vec<LogEntry>,
+    /// Where the log begins for this user: they see nothing before it. A client that has less goes on from there.
+    pub begins: Seq,
     /// The newest entry of the log when the page was read.
     pub head: Seq,
     /// Whether more follow the last of the page.

@@ -40,6 +40,15 @@ where
     Ok(Option::<Object<T>>::deserialize(deserializer)?.map(|Object(value)| value))
 }
 
+/// For a field that is an object, `null` (`Some(None)`) or absent (`None`).
+pub(crate) fn present_object<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    optional(deserializer).map(Some)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,11 +9,16 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::accounts::Device;
-use crate::conversations::{MemberCursor, MoveCursor};
+use crate::conversations::{
+    CreateConversation, DeleteConversation, MemberCursor, MoveCursor, OfConversation, OrderPinned,
+    UpdateConversation, UpdateMembership,
+};
 use crate::error::Problem;
-use crate::messages::{LogEntry, SendMessage};
+use crate::groups::{AddMembers, CreateInvite, JoinByInvite, OfMember, RevokeInvite, SetRole};
+use crate::messages::{DeleteMessage, EditMessage, LogEntry, OfMessage, React, SendMessage};
 use crate::object::Object;
 use crate::people::Presence;
+use crate::personal::{OfScheduled, ScheduleMessage, UpdateScheduled};
 use crate::sync::AccountEntry;
 use crate::{ConversationId, Seq, Timestamp, UserId};
 
@@ -57,6 +62,56 @@ commands! {
     SignIn(SignInSocket) = "sign_in",
     /// Answered by the [`Message`](crate::messages::Message), also when it was sent before.
     Send(SendMessage) = "send",
+    /// Answered by the [`Message`](crate::messages::Message) as it is now.
+    Edit(EditMessage) = "edit",
+    /// Answered by an empty object.
+    Delete(DeleteMessage) = "delete",
+    /// Answered by the [`Message`](crate::messages::Message) as it is now.
+    React(React) = "react",
+    /// Answered by the [`Message`](crate::messages::Message) as it is now.
+    Unreact(OfMessage) = "unreact",
+    /// Answered by an empty object.
+    Pin(OfMessage) = "pin",
+    /// Answered by an empty object.
+    Unpin(OfMessage) = "unpin",
+    /// Answered by an empty object.
+    Star(OfMessage) = "star",
+    /// Answered by an empty object.
+    Unstar(OfMessage) = "unstar",
+    /// Answered by [`Scheduled`](crate::personal::Scheduled).
+    Schedule(ScheduleMessage) = "schedule",
+    /// Answered by [`Scheduled`](crate::personal::Scheduled).
+    UpdateScheduled(UpdateScheduled) = "update_scheduled",
+    /// Answered by an empty object.
+    CancelScheduled(OfScheduled) = "cancel_scheduled",
+    /// Answered by [`CreatedConversation`](crate::conversations::CreatedConversation), also when it was there before.
+    OpenConversation(CreateConversation) = "open_conversation",
+    /// Answered by the [`Conversation`](crate::conversations::Conversation) as it is now.
+    UpdateConversation(UpdateConversation) = "update_conversation",
+    /// Answered by an empty object.
+    DeleteConversation(DeleteConversation) = "delete_conversation",
+    /// Answered by [`AddedMembers`](crate::groups::AddedMembers).
+    AddMembers(AddMembers) = "add_members",
+    /// Answered by an empty object.
+    RemoveMember(OfMember) = "remove_member",
+    /// Answered by an empty object.
+    SetRole(SetRole) = "set_role",
+    /// Answered by an empty object.
+    TransferOwnership(OfMember) = "transfer_ownership",
+    /// Answered by the [`Conversation`](crate::conversations::Conversation).
+    Join(OfConversation) = "join",
+    /// Answered by the [`Conversation`](crate::conversations::Conversation).
+    JoinByInvite(JoinByInvite) = "join_by_invite",
+    /// Answered by an empty object.
+    Leave(OfConversation) = "leave",
+    /// Answered by the [`Invite`](crate::groups::Invite).
+    CreateInvite(CreateInvite) = "create_invite",
+    /// Answered by an empty object.
+    RevokeInvite(RevokeInvite) = "revoke_invite",
+    /// Answered by the [`Membership`](crate::conversations::Membership) as it is now.
+    UpdateMembership(UpdateMembership) = "update_membership",
+    /// Answered by an empty object.
+    OrderPinned(OrderPinned) = "order_pinned",
     /// Answered by the own [`MemberCursor`] as it is now.
     Cursor(MoveCursor) = "cursor",
     /// Answered by an empty object.

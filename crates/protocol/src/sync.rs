@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::conversations::{Conversation, Membership};
-use crate::{ConversationId, DeviceId, Seq, Timestamp, UserId};
+use crate::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
 /// `GET /v1/sync?since=` and the `sync` command of the socket.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,15 @@ pub struct SyncPage {
     pub token: String,
     pub more: bool,
     /// The answer cannot be complete: the client must load everything anew. `token` is good for going on from there.
+    pub truncated: bool,
+}
+
+/// `GET /v1/conversations/gone?since=`: in the order in which they went away.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct GoneList {
+    pub gone: Vec<Gone>,
+    /// There may have been more: the server does not remember as far back.
     pub truncated: bool,
 }
 
@@ -65,7 +74,7 @@ pub enum AccountChange {
         conversation_id: ConversationId,
         reason: GoneReason,
     },
-    /// Pinned, muted or archived, or the opposite.
+    /// Pinned, muted, archived or marked as unread, or the opposite; or the draft changed.
     MembershipUpdated {
         conversation_id: ConversationId,
         membership: Membership,
@@ -75,6 +84,24 @@ pub enum AccountChange {
         conversation_id: ConversationId,
         read: Seq,
         unread: u64,
+    },
+    /// The user has deleted a message for themselves.
+    MessageHidden {
+        message_id: MessageId,
+    },
+    MessageStarred {
+        message_id: MessageId,
+    },
+    MessageUnstarred {
+        message_id: MessageId,
+    },
+    /// A message was scheduled or changed.
+    ScheduledUpdated {
+        scheduled_id: ScheduledId,
+    },
+    /// A scheduled message was sent or cancelled.
+    ScheduledGone {
+        scheduled_id: ScheduledId,
     },
     UserBlocked {
         user_id: UserId,

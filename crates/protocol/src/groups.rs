@@ -1,0 +1,160 @@
+//! Members and invite links of groups and channels: `/v1/conversations/{id}/members`, `…/invites`, `/v1/invites`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::conversations::{ConversationKind, MemberCursor, Role};
+use crate::error::ErrorCode;
+use crate::people::User;
+use crate::{ConversationId, InviteId, Timestamp, UserId};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Member {
+    #[serde(flatten)]
+    pub user: User,
+    pub role: Role,
+    pub joined_at: Timestamp,
+    /// Absent in large conversations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<MemberCursor>,
+}
+
+/// `GET /v1/conversations/{id}/members`. A page can have fewer than asked for, or none, and still be followed by another:
+/// it is the last when `next` is absent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct MemberPage {
+    pub members: Vec<Member>,
+    /// Goes into `after` for the next page; absent on the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// `POST /v1/conversations/{id}/members` and the `add_members` command of the socket.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct AddMembers {
+    /// Needed on the socket; over HTTP the path says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<ConversationId>,
+    /// 1 to 1,000 users.
+    pub user_ids: Vec<UserId>,
+}
+
+/// What became of each of them, in the order asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AddedMembers {
+    pub results: Vec<AddedMember>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AddedMember {
+    pub user_id: UserId,
+    pub added: bool,
+    /// Why not: `not_found`, `blocked`, `already_member`, `too_many_members`, `too_many_conversations`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorCode>,
+}
+
+/// `PATCH /v1/conversations/{id}/members/{user_id}` and the `set_role` command of the socket.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SetRole {
+    /// Needed on the socket; over HTTP the path says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<ConversationId>,
+    /// Needed on the socket; over HTTP the path says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<UserId>,
+    pub role: Role,
+}
+
+/// A member of a conversation: `DELETE /v1/conversations/{id}/members/{user_id}` and `PUT …/owner` name one; the commands
+/// `remove_member` and `transfer_ownership` of the socket too.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct OfMember {
+    /// Needed on the socket; over HTTP the path says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<ConversationId>,
+    pub user_id: UserId,
+}
+
+/// `POST /v1/conversations/{id}/invites` and the `create_invite` command of the socket.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CreateInvite {
+    /// Needed on the socket; over HTTP the path says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<ConversationId>,
+    /// It can be used for ever where this is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// It can be used any number of times where this is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uses_max: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Invite {
+    pub id: InviteId,
+    pub conversation_id: ConversationId,
+    /// Who has it may join: `POST /v1/invites/{token}/join`.
+    pub token: String,
+    pub created_by: UserId,
+    pub created_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uses_max: Option<u32>,
+    pub uses: u32,
+}
+
+/// `GET /v1/conversations/{id}/invites`: those that can still be used; admins see all, members their own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct InviteList {
+    pub invites: Vec<Invite>,
+}
+
+/// The `revoke_invite` command of the socket.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RevokeInvite {
+    pub conversation_id: ConversationId,
+    pub invite_id: InviteId,
+}
+
+/// The `join_by_invite` command of the socket.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct JoinByInvite {
+    pub token: String,
+}
+
+/// `GET /v1/invites/{token}`: what somebody sees who has a link and is not a member yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct InvitePreview {
+    pub conversation_id: ConversationId,
+    pub kind: ConversationKind,
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    pub member_count: u32,
+    /// Whether the one who asks is a member already.
+    pub member: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+}
