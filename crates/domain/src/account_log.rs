@@ -46,16 +46,20 @@ impl AccountLog {
             AccountChange::SettingsChanged(conversation_id) => {
                 let settings = self.store.settings(user, conversation_id).await?;
                 let Some(live) = self.conversations.get(conversation_id).await? else { return Ok(None) };
-                let Some(member) = live.read(|state| state.member(user).copied()) else { return Ok(None) };
-                Wire::MembershipUpdated { conversation_id, membership: member.to_wire(settings) }
+                let Some(member) = self.conversations.member(&live, user).await? else { return Ok(None) };
+                Wire::MembershipUpdated { conversation_id, membership: member.to_wire(&settings) }
             }
             AccountChange::ReadMoved(conversation_id) => {
                 let Some(live) = self.conversations.get(conversation_id).await? else { return Ok(None) };
-                let position =
-                    live.read(|s| s.member(user).map(|member| (member.cursor.read, s.unread(user))));
-                let Some((read, unread)) = position else { return Ok(None) };
-                Wire::ReadMoved { conversation_id, read, unread }
+                let Some(member) = self.conversations.member(&live, user).await? else { return Ok(None) };
+                let unread = live.read(|state| state.unread(&member));
+                Wire::ReadMoved { conversation_id, read: member.cursor.read, unread }
             }
+            AccountChange::MessageHidden(message_id) => Wire::MessageHidden { message_id },
+            AccountChange::MessageStarred(message_id) => Wire::MessageStarred { message_id },
+            AccountChange::MessageUnstarred(message_id) => Wire::MessageUnstarred { message_id },
+            AccountChange::ScheduledUpdated(scheduled_id) => Wire::ScheduledUpdated { scheduled_id },
+            AccountChange::ScheduledGone(scheduled_id) => Wire::ScheduledGone { scheduled_id },
             AccountChange::UserBlocked(user_id) => Wire::UserBlocked { user_id },
             AccountChange::UserUnblocked(user_id) => Wire::UserUnblocked { user_id },
             AccountChange::ProfileUpdated => Wire::ProfileUpdated,

@@ -128,6 +128,7 @@ impl Accounts {
             avatar: parse_removable(request.avatar, Avatar::parse)?,
             phone: parse_removable(request.phone, Phone::parse)?,
             presence_visible: request.presence_visible,
+            read_receipts: request.read_receipts,
             ..UserChange::default()
         };
         let visibility_asked = change.presence_visible.is_some();

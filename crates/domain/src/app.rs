@@ -4,14 +4,18 @@ use std::sync::{Arc, Mutex};
 
 use crate::account_log::AccountLog;
 use crate::accounts::{AccountPolicy, Accounts};
+use crate::actions::{Appending, MessagePolicy};
 use crate::conversations::Conversations;
 use crate::cursors::Cursors;
+use crate::groups::Groups;
 use crate::inbox::Inbox;
-use crate::messages::{Reading, Sending};
+use crate::messages::{Reading, Writing};
 use crate::people::People;
+use crate::personal::Personal;
 use crate::ports::{Clock, Delivery, PasswordHasher, Store, TokenCodec};
 use crate::presence::Presence;
 use crate::sessions::{Lifetimes, Sessions};
+use crate::sweeper::Sweeper;
 use crate::sync::Sync;
 
 /// What the use cases run on.
@@ -24,6 +28,7 @@ pub struct Parts {
     pub hasher: Arc<dyn PasswordHasher>,
     pub lifetimes: Lifetimes,
     pub policy: AccountPolicy,
+    pub messages: MessagePolicy,
 }
 
 /// One handle for each group of use cases. Transports hold this and nothing else of the domain.
@@ -33,16 +38,19 @@ pub struct App {
     pub sessions: Arc<Sessions>,
     pub people: Arc<People>,
     pub inbox: Arc<Inbox>,
-    pub sending: Arc<Sending>,
+    pub groups: Arc<Groups>,
+    pub writing: Arc<Writing>,
     pub reading: Arc<Reading>,
+    pub personal: Arc<Personal>,
     pub cursors: Arc<Cursors>,
     pub sync: Arc<Sync>,
     pub presence: Arc<Presence>,
+    pub sweeper: Arc<Sweeper>,
 }
 
 impl App {
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, delivery, clock, tokens, hasher, lifetimes, policy } = parts;
+        let Parts { store, delivery, clock, tokens, hasher, lifetimes, policy, messages } = parts;
         let conversations = Arc::new(Conversations::new(store.clone()));
         let account_log = Arc::new(AccountLog {
             store: store.clone(),
@@ -87,23 +95,73 @@ impl App {
             account_log: account_log.clone(),
             clock: clock.clone(),
         });
-        let sending = Arc::new(Sending {
+        let appending = Arc::new(Appending {
             store: store.clone(),
             conversations: conversations.clone(),
             account_log: account_log.clone(),
             delivery: delivery.clone(),
             clock: clock.clone(),
+            policy: messages,
+        });
+        let groups = Arc::new(Groups {
+            store: store.clone(),
+            conversations: conversations.clone(),
+            inbox: inbox.clone(),
+            appending: appending.clone(),
+            account_log: account_log.clone(),
+            delivery: delivery.clone(),
+            clock: clock.clone(),
+            policy: messages,
         });
         let cursors = Arc::new(Cursors {
             store: store.clone(),
             conversations: conversations.clone(),
+            inbox: inbox.clone(),
             account_log: account_log.clone(),
             delivery,
             clock: clock.clone(),
             untold: Mutex::default(),
         });
-        let sync = Arc::new(Sync { store: store.clone(), inbox: inbox.clone(), account_log, clock });
-        let reading = Arc::new(Reading { store, conversations });
-        Self { accounts, sessions, people, inbox, sending, reading, cursors, sync, presence }
+        let reading = Arc::new(Reading {
+            store: store.clone(),
+            conversations: conversations.clone(),
+            clock: clock.clone(),
+        });
+        let writing = Arc::new(Writing {
+            store: store.clone(),
+            appending: appending.clone(),
+            reading: reading.clone(),
+            account_log: account_log.clone(),
+            clock: clock.clone(),
+        });
+        let personal = Arc::new(Personal {
+            store: store.clone(),
+            conversations,
+            reading: reading.clone(),
+            writing: writing.clone(),
+            account_log: account_log.clone(),
+            clock: clock.clone(),
+        });
+        let sweeper = Arc::new(Sweeper {
+            store: store.clone(),
+            appending,
+            personal: personal.clone(),
+            clock: clock.clone(),
+        });
+        let sync = Arc::new(Sync { store, inbox: inbox.clone(), account_log, clock });
+        Self {
+            accounts,
+            sessions,
+            people,
+            inbox,
+            groups,
+            writing,
+            reading,
+            personal,
+            cursors,
+            sync,
+            presence,
+            sweeper,
+        }
     }
 }

@@ -14,7 +14,8 @@ use thiserror::Error;
 
 use crate::account_log::AccountLog;
 use crate::conversations::{AccessError, Conversations, Live};
-use crate::model::{Cursor, Kind};
+use crate::inbox::{Inbox, unread_cursor};
+use crate::model::{Cursor, Member};
 use crate::ports::{Clock, CursorMove, Delivery, Store, StoreError};
 
 /// How long moves are gathered before the others are told.
@@ -28,6 +29,7 @@ pub const CURSORS_UNSAVED_MAX: usize = 100_000;
 pub struct Cursors {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) conversations: Arc<Conversations>,
+    pub(crate) inbox: Arc<Inbox>,
     pub(crate) account_log: Arc<AccountLog>,
     pub(crate) delivery: Arc<dyn Delivery>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -63,7 +65,7 @@ impl Cursors {
         delivered: Option<Seq>,
         read: Option<Seq>,
     ) -> Result<MemberCursor, CursorError> {
-        let live = self.conversations.of_member(by, conversation).await?;
+        let (live, member) = self.conversations.of_member(by, conversation).await?;
         let furthest = delivered.max(read).unwrap_or_default();
         let head = self.conversations.head_at_least(&live, furthest).await?;
         if furthest > head {
@@ -74,18 +76,23 @@ impl Cursors {
             read: read.unwrap_or_default(),
             read_ordinal: self.ordinal_at(&live, read.unwrap_or_default()).await?,
         };
-        let (moved, cursor) = live
+        // Where members are very many they are not in memory: then the moves that wait to be written are what is newest.
+        let (before, after) = live
             .write(|state| {
                 let member = state.member_mut(by)?;
                 let before = member.cursor;
                 member.cursor = before.advanced_by(target);
-                Some((member.cursor != before, *member))
+                Some((before, member.cursor))
             })
-            .ok_or(CursorError::NotFound)?;
-        if moved {
-            self.remember(conversation, cursor.wire_cursor(), cursor.cursor).await?;
+            .unwrap_or_else(|| (member.cursor, member.cursor.advanced_by(target)));
+        let member = Member { cursor: after, ..member };
+        if after != before {
+            self.remember(conversation, member.wire_cursor(), after).await?;
         }
-        Ok(cursor.wire_cursor())
+        if read.is_some() {
+            self.inbox.unmark(by, conversation).await?;
+        }
+        Ok(member.wire_cursor())
     }
 
     /// Tells and writes moves, until the future is dropped. One for the whole server.
@@ -117,7 +124,10 @@ impl Cursors {
         match at_head {
             Some(ordinal) => Ok(ordinal),
             None if seq == Seq::ZERO => Ok(0),
-            None => Ok(self.store.entry(live.id(), seq).await?.map_or(0, |entry| entry.ordinal)),
+            None => {
+                let items = self.store.items(live.id(), &[seq]).await?;
+                Ok(items.into_iter().flatten().next().map_or(0, |item| item.entry.ordinal))
+            }
         }
     }
 
@@ -136,23 +146,40 @@ impl Cursors {
     async fn tell(&self) {
         let untold = std::mem::take(&mut *self.untold.lock().unwrap_or_else(PoisonError::into_inner));
         for ((conversation_id, user), cursor) in untold {
-            match self.audience(conversation_id, user).await {
-                Ok(audience) => {
-                    self.delivery.deliver(&audience, &Event::Cursor(CursorEvent { conversation_id, cursor }));
-                }
-                Err(error) => tracing::warn!(%conversation_id, %error, "a cursor could not be told"),
+            if let Err(error) = self.tell_one(conversation_id, user, cursor).await {
+                tracing::warn!(%conversation_id, %error, "a cursor could not be told");
             }
         }
     }
 
-    /// Who may know of a move: all members, but only the user's own devices where one has blocked the other.
-    async fn audience(&self, conversation: ConversationId, user: UserId) -> Result<Vec<UserId>, StoreError> {
-        let Some(live) = self.conversations.get(conversation).await? else { return Ok(Vec::new()) };
-        let (kind, members) = live.read(|state| (state.conversation.kind, state.member_ids()));
-        match kind {
-            Kind::Direct(pair) if self.store.is_blocked(pair.low(), pair.high()).await? => Ok(vec![user]),
-            Kind::Direct(_) => Ok(members),
+    /// The user's own devices know of every move. Others do where they are not too many, where neither of two has blocked
+    /// the other, and of what was read where both want to know.
+    async fn tell_one(
+        &self,
+        conversation_id: ConversationId,
+        user: UserId,
+        cursor: MemberCursor,
+    ) -> Result<(), StoreError> {
+        let Some(live) = self.conversations.get(conversation_id).await? else { return Ok(()) };
+        let event = |cursor| Event::Cursor(CursorEvent { conversation_id, cursor });
+        let (kind, mut members) = live.read(|state| (state.conversation.kind, state.member_ids()));
+        let Some(pair) = kind.pair() else {
+            if members.is_empty() {
+                members.push(user);
+            }
+            self.delivery.deliver(&members, &event(cursor));
+            return Ok(());
+        };
+        self.delivery.deliver(&[user], &event(cursor));
+        let asked = [pair.low(), pair.high()];
+        let (blocked, users) =
+            tokio::try_join!(self.store.is_blocked(pair.low(), pair.high()), self.store.users(&asked))?;
+        if !blocked {
+            let hides_reading = users.iter().any(|user| !user.read_receipts);
+            let shown = if hides_reading { unread_cursor(cursor) } else { cursor };
+            self.delivery.deliver(&[pair.other(user)], &event(shown));
         }
+        Ok(())
     }
 
     async fn save(&self) -> Result<(), StoreError> {

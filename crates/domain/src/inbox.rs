@@ -1,22 +1,30 @@
 //! The inbox: opening, listing and setting conversations.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use godwit_protocol::conversations::{
-    Conversation as WireConversation, ConversationKind, LastMessage as WireLastMessage, Membership,
+    Conversation as WireConversation, LastMessage as WireLastMessage, MemberCursor, Membership, NewDraft,
     UpdateMembership,
 };
-use godwit_protocol::{ConversationId, Seq, UserId};
+use godwit_protocol::limits::{ACCOUNT_LOG_ENTRIES_MAX, DRAFT_BYTES_MAX, PINNED_CONVERSATIONS_MAX};
+use godwit_protocol::sync::{Gone, GoneList, GoneReason};
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use thiserror::Error;
 
 use crate::account_log::AccountLog;
 use crate::conversations::{AccessError, Conversations, Live};
 use crate::model::{
-    AccountChange, AccountNote, Change, Conversation, Entry, InvalidField, Kind, Settings, SettingsChange,
-    User, UserPair, field,
+    AccountChange, AccountNote, ConversationState, Created, InvalidField, Kind, Member, SavedDraft, Settings,
+    SettingsChange, User, UserPair, field,
 };
-use crate::ports::{Clock, InboxPosition, InboxRow, NewDirect, Store, StoreError};
+use crate::ports::{ActivityPosition, Clock, InboxRow, Store, StoreError, UnorderedRow};
+use crate::projection::beginning;
+use crate::show::shown_status;
+
+/// Entries of the account log that are looked through at once for conversations that went away.
+const GONE_PAGE: usize = 500;
 
 #[derive(Debug)]
 pub struct Inbox {
@@ -36,6 +44,8 @@ pub enum InboxError {
     NotWithSelf,
     #[error("one of you has blocked the other")]
     Blocked,
+    #[error("no more conversations can be pinned")]
+    TooManyPinned,
     #[error(transparent)]
     Invalid(#[from] InvalidField),
     #[error(transparent)]
@@ -71,46 +81,203 @@ impl Inbox {
     }
 
     pub async fn conversation(&self, by: UserId, id: ConversationId) -> Result<WireConversation, InboxError> {
-        let live = self.conversations.of_member(by, id).await?;
+        let (live, member) = self.conversations.of_member(by, id).await?;
         let settings = self.store.settings(by, id).await?;
-        let rows = self.complete(by, vec![(live, settings)]).await?;
-        rows.into_iter().next().ok_or(InboxError::NotFound)
+        let shown = self.complete(by, vec![Listed { live, member, settings }]).await?;
+        shown.into_iter().next().ok_or(InboxError::NotFound)
     }
 
-    /// One page, and where the next one begins.
+    /// One page, and where the next one begins. The pinned ones are all on the first.
     pub async fn page(
         &self,
         by: UserId,
         archived: bool,
-        after: Option<InboxPosition>,
+        after: Option<ActivityPosition>,
         limit: usize,
-    ) -> Result<(Vec<WireConversation>, Option<InboxPosition>), InboxError> {
-        let rows = self.store.inbox(by, archived, after, limit).await?;
-        let next = if rows.len() == limit { rows.last().map(InboxRow::position) } else { None };
-        Ok((self.show(by, &rows).await?, next))
+    ) -> Result<(Vec<WireConversation>, Option<ActivityPosition>), InboxError> {
+        let (ordered, large) =
+            tokio::try_join!(self.store.inbox(by, archived, after, limit), self.large_rows(by))?;
+        let mut rows = ordered;
+        let is_asked = |row: &&InboxRow| {
+            row.settings.archived == archived
+                && row.settings.pin.is_none()
+                && after.is_none_or(|after| row.activity() < after)
+        };
+        rows.extend(large.iter().filter(is_asked).cloned());
+        let rows = in_order(rows, limit);
+        let next = if rows.len() == limit { rows.last().map(InboxRow::activity) } else { None };
+        let mut shown = Vec::new();
+        if after.is_none() && !archived {
+            let mut pinned = self.store.pinned(by).await?;
+            pinned.extend(large.into_iter().filter(|row| row.settings.pin.is_some()));
+            pinned.retain(|row| !row.settings.archived);
+            pinned.sort_by_key(|row| (row.settings.pin, Reverse(row.activity())));
+            pinned.dedup_by_key(|row| row.conversation);
+            shown = pinned;
+        }
+        shown.extend(rows);
+        Ok((self.show(by, &shown).await?, next))
     }
 
-    /// Pins, mutes, archives.
+    /// Conversations with activity at or after a time, the latest first; those after `after`.
+    pub(crate) async fn active_since(
+        &self,
+        by: UserId,
+        floor: Timestamp,
+        after: Option<ActivityPosition>,
+        limit: usize,
+    ) -> Result<Vec<InboxRow>, StoreError> {
+        let (mut rows, large) =
+            tokio::try_join!(self.store.active_since(by, floor, after, limit), self.large_rows(by))?;
+        let is_asked =
+            |row: &InboxRow| row.activity_at >= floor && after.is_none_or(|after| row.activity() < after);
+        rows.extend(large.into_iter().filter(is_asked));
+        Ok(in_order(rows, limit))
+    }
+
+    /// The large conversations of a user that are in their inbox, with the activity that they have now.
+    async fn large_rows(&self, by: UserId) -> Result<Vec<InboxRow>, StoreError> {
+        let found = self.conversations.large_of(by).await?;
+        let row = |(row, live): (UnorderedRow, Arc<Live>)| {
+            let UnorderedRow { conversation, settings } = row;
+            let activity_at = live.read(|state| {
+                let last = state.head.last_message.as_ref().map(|last| last.seq);
+                let is_listed =
+                    settings.cleared == Seq::ZERO || last.is_some_and(|last| last > settings.cleared);
+                let is_there = state.details.deleted_at.is_none() && !state.is_whole();
+                (is_listed && is_there).then(|| state.last_activity_at())
+            });
+            activity_at.map(|activity_at| InboxRow { conversation, settings, activity_at })
+        };
+        Ok(found.into_iter().filter_map(row).collect())
+    }
+
+    /// Pins, mutes, archives, marks as unread, keeps a draft.
     pub async fn update_membership(
         &self,
         by: UserId,
         id: ConversationId,
         update: UpdateMembership,
     ) -> Result<Membership, InboxError> {
-        let live = self.conversations.of_member(by, id).await?;
+        let (_, member) = self.conversations.of_member(by, id).await?;
         let now = self.clock.now();
         if let Some(Some(until)) = update.muted_until {
             field::future("muted_until", until, now)?;
         }
-        let change = SettingsChange {
-            pinned: update.pinned,
-            archived: update.archived,
-            muted_until: update.muted_until,
+        if update.pinned == Some(true) && update.archived == Some(true) {
+            return Err(InvalidField::new("archived", "is not for a pinned conversation").into());
+        }
+        let draft = update.draft.map(|draft| draft.as_ref().map(|draft| parse_draft(draft, now)).transpose());
+        let pin = match update.pinned {
+            Some(true) => Some(self.place_of_new_pin(by, id).await?),
+            Some(false) => Some(None),
+            // What is archived is not pinned.
+            None => (update.archived == Some(true)).then_some(None),
         };
-        let note = AccountNote { user_id: by, at: now, change: AccountChange::SettingsChanged(id) };
-        let (settings, entry) = self.store.change_settings(by, id, change, note).await?;
+        let change = SettingsChange {
+            pin,
+            archived: if update.pinned == Some(true) { Some(false) } else { update.archived },
+            muted_until: update.muted_until,
+            marked_unread: update.marked_unread,
+            draft: draft.transpose()?,
+        };
+        let settings = self.change_settings(by, id, change).await?;
+        Ok(member.to_wire(&settings))
+    }
+
+    /// Puts the pinned conversations into this order. Those that are not named keep their order after them.
+    pub async fn order_pinned(&self, by: UserId, order: &[ConversationId]) -> Result<(), InboxError> {
+        let mut pinned = self.pinned_places(by).await?;
+        for id in order {
+            if !pinned.iter().any(|(_, pinned)| pinned == id) {
+                return Err(InvalidField::new("conversation_ids", format!("{id} is not pinned")).into());
+            }
+        }
+        let place = |id: &ConversationId| order.iter().position(|named| named == id).unwrap_or(usize::MAX);
+        pinned.sort_by_key(|(pin, id)| (place(id), *pin));
+        for (number, (pin, id)) in pinned.into_iter().enumerate() {
+            let number = i64::try_from(number).unwrap_or(i64::MAX);
+            if pin != number {
+                let change = SettingsChange { pin: Some(Some(number)), ..SettingsChange::default() };
+                self.change_settings(by, id, change).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The member has read: the mark that they put on it is gone.
+    pub(crate) async fn unmark(&self, by: UserId, id: ConversationId) -> Result<(), StoreError> {
+        if self.store.settings(by, id).await?.marked_unread {
+            let change = SettingsChange { marked_unread: Some(false), ..SettingsChange::default() };
+            self.change_settings(by, id, change).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes a conversation for one member: what was said is out of their sight, and it comes back with the next
+    /// message.
+    pub async fn delete_for_me(&self, by: UserId, id: ConversationId) -> Result<(), InboxError> {
+        let (live, _) = self.conversations.of_member(by, id).await?;
+        self.conversations.reload(&live).await?;
+        let head = live.read(|state| state.head.seq);
+        let change = AccountChange::ConversationGone(id, GoneReason::Deleted);
+        let note = AccountNote { user_id: by, at: self.clock.now(), change };
+        let entry = self.store.clear(by, id, head, note).await?;
+        live.write(|state| {
+            let is_new = state.head.last_message.as_ref().is_some_and(|last| last.seq > head);
+            if let Some(member) = state.member_mut(by) {
+                member.unlisted = !is_new;
+            }
+        });
         self.account_log.announce(&[(by, entry)]).await;
-        live.read(|state| state.member(by).map(|member| member.to_wire(settings))).ok_or(InboxError::NotFound)
+        Ok(())
+    }
+
+    /// Conversations that went away since a time, and whether there may have been more.
+    pub async fn gone_since(&self, by: UserId, since: Timestamp) -> Result<GoneList, StoreError> {
+        let (mut gone, mut after) = (Vec::new(), 0);
+        // The log is compacted: each conversation went away once at most.
+        let mut truncated = false;
+        loop {
+            let Some(entries) = self.store.account_log(by, after, GONE_PAGE).await? else {
+                // Older entries were dropped. The end of the log is always there to go on from.
+                truncated = true;
+                after = self.store.account_head(by).await?.saturating_sub(ACCOUNT_LOG_ENTRIES_MAX as u64 / 2);
+                if self.store.account_log(by, after, 1).await?.is_none() {
+                    break;
+                }
+                continue;
+            };
+            for entry in &entries {
+                if let AccountChange::ConversationGone(conversation_id, reason) = entry.change
+                    && entry.at >= since
+                {
+                    gone.push(Gone { conversation_id, reason, at: entry.at });
+                }
+            }
+            match entries.last() {
+                Some(last) if entries.len() == GONE_PAGE => after = last.seq,
+                _ => break,
+            }
+        }
+        self.add_deleted_large(by, since, &mut gone).await?;
+        gone.sort_by_key(|gone| gone.at);
+        Ok(GoneList { gone, truncated })
+    }
+
+    /// Large conversations that were deleted for all: their members are too many for a note in each account.
+    pub(crate) async fn add_deleted_large(
+        &self,
+        by: UserId,
+        since: Timestamp,
+        gone: &mut Vec<Gone>,
+    ) -> Result<(), StoreError> {
+        for (row, live) in self.conversations.large_of(by).await? {
+            if let Some(at) = live.read(|state| state.details.deleted_at).filter(|at| *at >= since) {
+                gone.push(Gone { conversation_id: row.conversation, reason: GoneReason::Deleted, at });
+            }
+        }
+        Ok(())
     }
 
     /// Rows of the store as their owner sees them.
@@ -119,16 +286,51 @@ impl Inbox {
         by: UserId,
         rows: &[InboxRow],
     ) -> Result<Vec<WireConversation>, StoreError> {
-        let mut live = Vec::with_capacity(rows.len());
-        for row in rows {
-            match self.conversations.get(row.conversation).await? {
-                Some(conversation) => live.push((conversation, row.settings)),
-                None => {
-                    tracing::error!(conversation = %row.conversation, "an inbox row without its conversation");
-                }
+        let mut listed = Vec::with_capacity(rows.len());
+        let found = self.conversations.get_all(rows.iter().map(|row| row.conversation).collect()).await?;
+        for (row, live) in rows.iter().zip(found) {
+            let Some(live) = live else {
+                tracing::error!(conversation = %row.conversation, "an inbox row without its conversation");
+                continue;
+            };
+            // Who was removed a moment ago has no row a moment later.
+            if let Some(member) = self.conversations.member(&live, by).await? {
+                listed.push(Listed { live, member, settings: row.settings.clone() });
             }
         }
-        self.complete(by, live).await
+        self.complete(by, listed).await
+    }
+
+    pub(crate) async fn change_settings(
+        &self,
+        by: UserId,
+        id: ConversationId,
+        change: SettingsChange,
+    ) -> Result<Settings, StoreError> {
+        let note =
+            AccountNote { user_id: by, at: self.clock.now(), change: AccountChange::SettingsChanged(id) };
+        let (settings, entry) = self.store.change_settings(by, id, change, note).await?;
+        self.account_log.announce(&[(by, entry)]).await;
+        Ok(settings)
+    }
+
+    /// Before all others; where it is if it is pinned already.
+    async fn place_of_new_pin(&self, by: UserId, id: ConversationId) -> Result<Option<i64>, InboxError> {
+        let pinned = self.pinned_places(by).await?;
+        if let Some((pin, _)) = pinned.iter().find(|(_, pinned)| *pinned == id) {
+            return Ok(Some(*pin));
+        }
+        if pinned.len() >= PINNED_CONVERSATIONS_MAX {
+            return Err(InboxError::TooManyPinned);
+        }
+        Ok(Some(pinned.iter().map(|(pin, _)| pin - 1).min().unwrap_or(0)))
+    }
+
+    async fn pinned_places(&self, by: UserId) -> Result<Vec<(i64, ConversationId)>, StoreError> {
+        let (rows, large) = tokio::try_join!(self.store.pinned(by), self.store.fanned_out_on_read(by))?;
+        let rows = rows.into_iter().map(|row| (row.settings.pin, row.conversation));
+        let large = large.into_iter().map(|row| (row.settings.pin, row.conversation));
+        Ok(rows.chain(large).filter_map(|(pin, id)| Some((pin?, id))).collect())
     }
 
     async fn make_direct(
@@ -144,74 +346,131 @@ impl Inbox {
         if self.store.is_blocked(by, other).await? {
             return Err(InboxError::Blocked);
         }
-        let id = ConversationId::new(self.store.ids().next()?);
-        let created = Entry {
-            seq: Seq::ZERO.next(),
-            id: self.store.ids().next()?,
-            ordinal: 0,
-            change: Change::Created {
-                by,
-                kind: ConversationKind::Direct,
-                member_ids: vec![pair.low(), pair.high()],
-            },
-        };
-        let conversation =
-            Conversation { id, kind: Kind::Direct(pair), created_by: by, created_at: created.at() };
-        let opened = self.store.open_direct(pair, NewDirect { conversation, created }).await?;
+        let new = beginning(self.store.ids(), Kind::Direct(pair), Created::direct(by, pair))?;
+        let opened = self.store.open_direct(pair, new).await?;
         if let Some(notes) = &opened.made {
             self.account_log.announce(notes).await;
         }
         Ok((opened.id, opened.made.is_some()))
     }
 
-    async fn complete(
-        &self,
-        by: UserId,
-        conversations: Vec<(Arc<Live>, Settings)>,
-    ) -> Result<Vec<WireConversation>, StoreError> {
-        let peers: Vec<UserId> = conversations
+    async fn complete(&self, by: UserId, listed: Vec<Listed>) -> Result<Vec<WireConversation>, StoreError> {
+        let peers: Vec<Option<UserId>> = listed
             .iter()
-            .map(|(live, _)| match live.read(|state| state.conversation.kind) {
-                Kind::Direct(pair) => pair.other(by),
-            })
+            .map(|row| row.live.read(|state| Some(state.conversation.kind.pair()?.other(by))))
             .collect();
+        // The own settings decide on receipts too.
+        let asked: Vec<UserId> = peers.iter().flatten().copied().chain([by]).collect();
         let users: HashMap<UserId, User> =
-            self.store.users(&peers).await?.into_iter().map(|user| (user.id, user)).collect();
-        Ok(conversations
+            self.store.users(&asked).await?.into_iter().map(|user| (user.id, user)).collect();
+        let tells = |user: UserId| users.get(&user).is_none_or(|user| user.read_receipts);
+        let now = self.clock.now();
+        Ok(listed
             .iter()
             .zip(peers)
-            .filter_map(|((live, settings), peer)| describe(live, by, *settings, users.get(&peer)))
+            .map(|(row, peer)| {
+                let hides_reading = peer.is_some_and(|peer| !tells(peer) || !tells(by));
+                describe(row, peer.and_then(|peer| users.get(&peer)), hides_reading, now)
+            })
             .collect())
     }
 }
 
-/// A conversation as one of its members sees it; none for others.
-fn describe(live: &Live, by: UserId, settings: Settings, peer: Option<&User>) -> Option<WireConversation> {
+/// A conversation in somebody's inbox.
+struct Listed {
+    live: Arc<Live>,
+    member: Member,
+    settings: Settings,
+}
+
+/// The latest activity first, each conversation once, at most `limit`. One that is just becoming a large one can be found
+/// twice.
+fn in_order(mut rows: Vec<InboxRow>, limit: usize) -> Vec<InboxRow> {
+    rows.sort_unstable_by_key(|row| Reverse(row.activity()));
+    let mut seen = HashSet::with_capacity(rows.len());
+    rows.retain(|row| seen.insert(row.conversation));
+    rows.truncate(limit);
+    rows
+}
+
+fn parse_draft(draft: &NewDraft, now: Timestamp) -> Result<Box<SavedDraft>, InvalidField> {
+    let text = field::bounded("draft.text", &draft.text, DRAFT_BYTES_MAX)?;
+    Ok(Box::new(SavedDraft { text, reply_to: draft.reply_to, updated_at: now }))
+}
+
+/// A conversation as one of its members sees it.
+fn describe(row: &Listed, peer: Option<&User>, hides_reading: bool, now: Timestamp) -> WireConversation {
+    let Listed { live, member, settings } = row;
     live.read(|state| {
-        let member = state.member(by)?;
-        let last_message = state.head.last_message.as_ref().map(|last| WireLastMessage {
-            id: last.id,
-            seq: last.seq,
-            sender_id: last.sender_id,
-            kind: last.kind,
-            preview: last.preview.to_string(),
-            created_at: last.id.timestamp(),
-            status: state.status(last.seq, last.sender_id),
+        let from = member.history_from(settings);
+        let last = state.head.last_message.as_ref().filter(|last| last.seq >= from);
+        let last_message = last.map(|last| {
+            let is_gone = last.gone || last.expires_at.is_some_and(|at| at <= now);
+            WireLastMessage {
+                id: last.id,
+                seq: last.seq,
+                sender_id: last.sender_id,
+                kind: last.kind,
+                event: last.event.as_deref().map(str::to_owned),
+                preview: if is_gone { String::new() } else { last.preview.to_string() },
+                created_at: last.id.timestamp(),
+                deleted: is_gone,
+                status: shown_status(state.status(last.seq, last.sender_id), hides_reading),
+            }
         });
+        let details = &state.details;
+        let is_direct = state.conversation.kind.is_direct();
         let peer = peer.map(User::to_public);
-        Some(WireConversation {
+        let (name, image) = match &peer {
+            Some(peer) => (peer.display_name.clone(), peer.avatar.clone()),
+            None => (details.name.to_string(), details.image.as_deref().map(str::to_owned)),
+        };
+        WireConversation {
             id: state.conversation.id,
             kind: state.conversation.wire_kind(),
-            name: peer.as_ref().map(|p| p.display_name.clone()).unwrap_or_default(),
-            image: peer.as_ref().and_then(|p| p.avatar.clone()),
+            name,
+            description: details.description.as_deref().map(str::to_owned),
+            image,
             peer,
+            permissions: (!is_direct).then_some(details.permissions),
+            history: details.history,
+            edits_visible_to: details.edits_visible_to,
+            message_ttl_secs: details.message_ttl_secs,
+            member_count: details.member_count,
+            large: !state.is_whole(),
+            pinned_message_ids: details
+                .pins
+                .iter()
+                .filter(|pin| pin.seq >= from)
+                .map(|pin| pin.message_id)
+                .collect(),
+            created_by: state.conversation.created_by,
             created_at: state.conversation.created_at,
+            updated_at: details.updated_at,
             last_activity_at: state.last_activity_at(),
             head: state.head.seq,
             last_message,
-            unread: state.unread(by),
+            unread: state.unread(member),
+            unread_mentions: state.unread_mentions(member),
             me: member.to_wire(settings),
-            cursors: state.wire_cursors(),
-        })
+            cursors: shown_cursors(state, member, hides_reading),
+        }
     })
+}
+
+/// The cursors that a member may know of.
+fn shown_cursors(state: &ConversationState, member: &Member, hides_reading: bool) -> Vec<MemberCursor> {
+    if !state.is_whole() {
+        return vec![member.wire_cursor()];
+    }
+    let shown = state.members.iter().map(|other| {
+        let cursor = other.wire_cursor();
+        if hides_reading && other.user_id != member.user_id { unread_cursor(cursor) } else { cursor }
+    });
+    shown.collect()
+}
+
+/// A cursor of somebody who does not tell what they have read.
+pub(crate) const fn unread_cursor(cursor: MemberCursor) -> MemberCursor {
+    MemberCursor { read: Seq::ZERO, ..cursor }
 }

@@ -6,10 +6,11 @@ use godwit_protocol::limits::TYPING_TTL_MS;
 use godwit_protocol::people::Presence as WirePresence;
 use godwit_protocol::socket::{Event, PresenceEvent, TypingEvent};
 use godwit_protocol::{ConversationId, UserId};
-use thiserror::Error;
 
-use crate::conversations::{AccessError, Conversations};
-use crate::model::{Kind, User};
+use crate::actions::rules::{self, Actor};
+use crate::actions::{Deed, Refusal};
+use crate::conversations::Conversations;
+use crate::model::User;
 use crate::ports::{Clock, Delivery, Store, StoreError, UpdateUser, UserChange};
 
 #[derive(Debug)]
@@ -20,28 +21,12 @@ pub struct Presence {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-#[derive(Debug, Error)]
-pub enum TypingError {
-    #[error("no such conversation")]
-    NotFound,
-    #[error("one of you has blocked the other")]
-    Blocked,
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl From<AccessError> for TypingError {
-    fn from(error: AccessError) -> Self {
-        match error {
-            AccessError::NotFound => Self::NotFound,
-            AccessError::Store(error) => Self::Store(error),
-        }
-    }
-}
-
 impl Presence {
     /// A socket of the user has opened.
     pub async fn came_online(&self, user: UserId) -> Result<(), StoreError> {
+        for row in self.store.fanned_out_on_read(user).await? {
+            self.delivery.follow(user, row.conversation);
+        }
         if let Some(user) = self.store.user(user).await? {
             self.tell(&user);
         }
@@ -89,21 +74,22 @@ impl Presence {
         }
     }
 
-    /// Tells the other members. It is not stored.
+    /// Tells the other members, where they are not too many. It is not stored.
     pub async fn typing(
         &self,
         by: UserId,
         conversation: ConversationId,
         typing: bool,
-    ) -> Result<(), TypingError> {
-        let live = self.conversations.of_member(by, conversation).await?;
-        let (kind, members) = live.read(|state| (state.conversation.kind, state.member_ids()));
-        match kind {
-            Kind::Direct(pair) if self.store.is_blocked(pair.low(), pair.high()).await? => {
-                return Err(TypingError::Blocked);
-            }
-            Kind::Direct(_) => {}
-        }
+    ) -> Result<(), Refusal> {
+        let (live, member) = self.conversations.of_member(by, conversation).await?;
+        let (kind, permissions, members) =
+            live.read(|state| (state.conversation.kind, state.details.permissions, state.member_ids()));
+        let blocked = match kind.pair() {
+            Some(pair) => self.store.is_blocked(pair.low(), pair.high()).await?,
+            None => false,
+        };
+        let actor = Actor { role: Some(member.role), blocked };
+        rules::check(kind, permissions, actor, Deed::Type)?;
         let others: Vec<UserId> = members.into_iter().filter(|member| *member != by).collect();
         let event = TypingEvent { conversation_id: conversation, user_id: by, typing, ttl_ms: TYPING_TTL_MS };
         self.delivery.deliver(&others, &Event::Typing(event));

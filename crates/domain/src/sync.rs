@@ -69,7 +69,7 @@ impl Sync {
             Some((began_at, after)) => (began_at, Some(after)),
             None => (now, None),
         };
-        let mut rows = self.store.active_since(by, token.floor, after, limit).await?;
+        let mut rows = self.inbox.active_since(by, token.floor, after, limit).await?;
         let mut more_rows = rows.len() == limit;
         let mut conversations = self.inbox.show(by, &rows).await?;
         let fitting = count_within(SYNC_PAGE_BYTES_MAX, &conversations, size_bytes);
@@ -89,6 +89,9 @@ impl Sync {
                 page.account.push(entry);
             }
         }
+        if token.under_way.is_none() && token.floor > Timestamp::from_millis(0) {
+            self.inbox.add_deleted_large(by, token.floor, &mut page.gone).await?;
+        }
         let next = SyncToken {
             account_seq: entries.last().map_or(token.account_seq, |entry| entry.seq),
             // What was on its way then must not be missed the next time.
@@ -101,12 +104,14 @@ impl Sync {
 
 /// What others chose of a conversation, in bytes.
 fn size_bytes(conversation: &Conversation) -> usize {
-    let Conversation { name, image, peer, last_message, .. } = conversation;
+    let Conversation { name, description, image, peer, last_message, me, .. } = conversation;
     let peer = peer.as_ref().map_or(0, |peer| {
         peer.handle.len() + peer.display_name.len() + peer.avatar.as_ref().map_or(0, String::len)
     });
     let preview = last_message.as_ref().map_or(0, |last| last.preview.len());
-    name.len() + image.as_ref().map_or(0, String::len) + peer + preview
+    let draft = me.draft.as_ref().map_or(0, |draft| draft.text.len());
+    let texts = [description, image].into_iter().flatten().map(String::len).sum::<usize>();
+    name.len() + texts + peer + preview + draft
 }
 
 fn empty_page() -> SyncPage {

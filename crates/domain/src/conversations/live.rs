@@ -4,10 +4,10 @@ use std::sync::{PoisonError, RwLock};
 
 use godwit_protocol::ConversationId;
 
-use crate::messages::Outbox;
+use crate::actions::Outbox;
 use crate::model::ConversationState;
 
-/// The newest known state of a conversation, and the sends that wait for it. Locks are held for moments, never over an
+/// The newest known state of a conversation, and the actions that wait for it. Locks are held for moments, never over an
 /// await.
 #[derive(Debug)]
 pub struct Live {

@@ -8,6 +8,7 @@ mod unsaved;
 
 use std::sync::Arc;
 
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use godwit_protocol::{ConversationId, Seq, UserId};
 use quick_cache::{DefaultHashBuilder, Lifecycle, UnitWeighter};
 use thiserror::Error;
@@ -15,10 +16,13 @@ use thiserror::Error;
 pub use live::Live;
 pub(crate) use unsaved::UnsavedCursors;
 
-use crate::ports::{Store, StoreError};
+use crate::model::Member;
+use crate::ports::{Store, StoreError, UnorderedRow};
 
 /// Conversations kept in memory.
 pub const CONVERSATIONS_CACHED_MAX: usize = 50_000;
+/// Conversations that are loaded at once for one user.
+const LOADED_AT_ONCE_MAX: usize = 16;
 
 #[derive(Debug)]
 pub struct Conversations {
@@ -49,10 +53,40 @@ impl Conversations {
         Self { store, cache, unsaved: UnsavedCursors::default() }
     }
 
-    /// The conversation, if the user is a member of it.
-    pub async fn of_member(&self, user: UserId, id: ConversationId) -> Result<Arc<Live>, AccessError> {
+    /// The conversation, if the user is a member of it, and the member.
+    pub async fn of_member(
+        &self,
+        user: UserId,
+        id: ConversationId,
+    ) -> Result<(Arc<Live>, Member), AccessError> {
         let live = self.get(id).await?.ok_or(AccessError::NotFound)?;
-        if live.read(|state| state.member(user).is_some()) { Ok(live) } else { Err(AccessError::NotFound) }
+        let member = self.member(&live, user).await?.ok_or(AccessError::NotFound)?;
+        Ok((live, member))
+    }
+
+    /// A member of a conversation that is not deleted.
+    pub(crate) async fn member(&self, live: &Live, user: UserId) -> Result<Option<Member>, StoreError> {
+        let known = live.read(|state| {
+            let is_there = state.details.deleted_at.is_none();
+            (!is_there || state.is_whole()).then(|| state.member(user).filter(|_| is_there).cloned())
+        });
+        match known {
+            Some(member) => Ok(member),
+            None => self.stored_member(live.id(), user).await,
+        }
+    }
+
+    /// A member as the store has them, with what it does not know yet.
+    pub(crate) async fn stored_member(
+        &self,
+        id: ConversationId,
+        user: UserId,
+    ) -> Result<Option<Member>, StoreError> {
+        let mut member = self.store.member(id, user).await?;
+        if let (Some(member), Some(moved)) = (&mut member, self.unsaved.of(id, user)) {
+            member.cursor = member.cursor.advanced_by(moved.cursor);
+        }
+        Ok(member)
     }
 
     /// The conversation, from memory or from the store. Those who ask for the same one at once cause one read.
@@ -68,6 +102,21 @@ impl Conversations {
                 Ok(Some(live))
             }
         }
+    }
+
+    /// The same for several, in the order asked.
+    pub(crate) async fn get_all(
+        &self,
+        ids: Vec<ConversationId>,
+    ) -> Result<Vec<Option<Arc<Live>>>, StoreError> {
+        stream::iter(ids.into_iter().map(|id| self.get(id))).buffered(LOADED_AT_ONCE_MAX).try_collect().await
+    }
+
+    /// The conversations of a user that are fanned out on read, also those that were deleted for all.
+    pub(crate) async fn large_of(&self, user: UserId) -> Result<Vec<(UnorderedRow, Arc<Live>)>, StoreError> {
+        let rows = self.store.fanned_out_on_read(user).await?;
+        let found = self.get_all(rows.iter().map(|row| row.conversation).collect()).await?;
+        Ok(rows.into_iter().zip(found).filter_map(|(row, live)| Some((row, live?))).collect())
     }
 
     /// Where the log ends. When that is before `seq`, the store is asked: another node may have gone on.

@@ -1,9 +1,9 @@
-//! Sending and reading messages.
+//! Writing and reading messages.
 
-mod outbox;
 mod reading;
-mod sending;
+mod receipts;
+mod viewing;
+mod writing;
 
-pub(crate) use outbox::Outbox;
 pub use reading::{Anchor, HistoryPage, ReadError, Reading};
-pub use sending::{SendError, Sending, Sent, Submitted};
+pub use writing::{Sent, Writing};

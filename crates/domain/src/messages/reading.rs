@@ -1,22 +1,27 @@
-//! Reading: history, one message, the log, receipts.
+//! Reading: history, single messages with their versions, reactions and threads, the log.
 
 use std::str::FromStr;
 use std::sync::Arc;
 
+use godwit_protocol::conversations::{EditsVisibleTo, Role};
 use godwit_protocol::limits::LOG_PAGE_BYTES_MAX;
-use godwit_protocol::messages::{LogPage, Message as WireMessage, MessagePage, Receipt, ReceiptList};
+use godwit_protocol::messages::{
+    EditList, LogPage, Message as WireMessage, MessagePage, Pin, PinList, Reaction, ThreadPage, Version,
+};
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 use thiserror::Error;
 
-use crate::conversations::{AccessError, Conversations, Live};
-use crate::model::{Entry, InvalidField, count_within};
-use crate::ports::{MessageOrder, SeqRange, Store, StoreError};
+use super::viewing::Viewer;
+use crate::conversations::{AccessError, Conversations};
+use crate::model::{Change, Gone, InvalidField, LogItem, count_within};
+use crate::ports::{Clock, HistoryOrder, SeqRange, Store, StoreError};
 use crate::snowflake::IdGenerator;
 
 #[derive(Debug)]
 pub struct Reading {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) conversations: Arc<Conversations>,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 /// A place in a conversation.
@@ -41,6 +46,10 @@ pub enum HistoryPage {
 pub enum ReadError {
     #[error("no such conversation or message")]
     NotFound,
+    #[error("the role does not allow it")]
+    Forbidden,
+    #[error("the message has been deleted or has disappeared")]
+    Gone,
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -77,39 +86,35 @@ impl Reading {
         page: HistoryPage,
         limit: usize,
     ) -> Result<MessagePage, ReadError> {
-        let live = self.conversations.of_member(by, conversation).await?;
-        let entries = match page {
-            HistoryPage::Newest => self.before(&live, Seq::new(u64::MAX), limit).await?,
+        let viewer = self.viewer(by, conversation).await?;
+        let (items, more_before, more_after) = match page {
+            HistoryPage::Newest => self.before(&viewer, Seq::new(u64::MAX), limit).await?,
             HistoryPage::Before(anchor) => {
-                self.before(&live, self.resolve(&live, anchor).await?, limit).await?
+                self.before(&viewer, self.resolve(&viewer, anchor).await?, limit).await?
             }
             HistoryPage::After(anchor) => {
-                self.after(&live, self.resolve(&live, anchor).await?, limit).await?
+                self.after(&viewer, self.resolve(&viewer, anchor).await?, limit).await?
             }
             HistoryPage::Around(anchor) => {
-                self.around(&live, self.resolve(&live, anchor).await?, limit).await?
+                let anchor = self.resolve(&viewer, anchor).await?;
+                let (mut items, more_before, _) = self.before(&viewer, anchor, limit / 2).await?;
+                let just_before = Seq::new(anchor.get().saturating_sub(1));
+                let (after, _, more_after) = self.after(&viewer, just_before, limit - items.len()).await?;
+                items.extend(after);
+                (items, more_before, more_after)
             }
             HistoryPage::BeforeTime(time) => {
                 let seq = self.store.seq_at(conversation, time).await?;
-                self.before(&live, seq, limit).await?
+                self.before(&viewer, seq, limit).await?
             }
         };
-        let after = matches!(page, HistoryPage::After(_));
-        Ok(live.read(|state| {
-            // The ordinals of the first and the last say what lies beyond them; an empty page lies at an end.
-            let (more_before, more_after) = match (entries.first(), entries.last()) {
-                (Some(first), Some(last)) => (first.ordinal > 1, last.ordinal < state.head.ordinal),
-                _ => (after && state.head.ordinal > 0, !after && state.head.ordinal > 0),
-            };
-            let messages = entries.iter().filter_map(|e| Some(e.message()?.to_wire(e.seq, state))).collect();
-            MessagePage { messages, more_before, more_after }
-        }))
+        Ok(MessagePage { messages: self.show(&viewer, &items).await?, more_before, more_after })
     }
 
     pub async fn message(&self, by: UserId, id: MessageId) -> Result<WireMessage, ReadError> {
-        let (live, entry) = self.locate(by, id).await?;
-        let message = entry.message().ok_or(ReadError::NotFound)?;
-        Ok(live.read(|state| message.to_wire(entry.seq, state)))
+        let (viewer, item) = self.locate(by, id).await?;
+        let shown = self.show(&viewer, std::slice::from_ref(&item)).await?;
+        shown.into_iter().next().ok_or(ReadError::NotFound)
     }
 
     /// Every change since `after`, in order.
@@ -120,99 +125,184 @@ impl Reading {
         after: Seq,
         limit: usize,
     ) -> Result<LogPage, ReadError> {
-        let live = self.conversations.of_member(by, conversation).await?;
-        let head = self.conversations.head_at_least(&live, after).await?;
+        let viewer = self.viewer(by, conversation).await?;
+        let begins = viewer.from.max(Seq::ZERO.next());
+        let head = self.conversations.head_at_least(&viewer.live, after).await?;
+        let empty = LogPage {
+            conversation_id: conversation,
+            entries: Vec::new(),
+            begins,
+            head,
+            more: false,
+            truncated: false,
+        };
         if after > head {
             // The client has seen what this log does not have, as after a restore from a backup.
-            return Ok(LogPage {
-                conversation_id: conversation,
-                entries: vec![],
-                head,
-                more: false,
-                truncated: true,
-            });
+            return Ok(LogPage { truncated: true, ..empty });
         }
-        let mut entries = self.store.entries(conversation, after, limit).await?;
-        let full = entries.len() == limit;
-        entries.truncate(count_within(LOG_PAGE_BYTES_MAX, &entries, Entry::size_bytes));
-        let last = entries.last().map_or(after, |entry| entry.seq);
+        let after = after.max(Seq::new(begins.get() - 1));
+        let mut items = self.store.entries(conversation, after, limit).await?;
+        let full = items.len() == limit;
+        items.truncate(count_within(LOG_PAGE_BYTES_MAX, &items, |item| item.entry.size_bytes()));
+        if let (Some(first), Some(last)) = (items.first(), items.last()) {
+            let hidden = self.hidden(&viewer, first.entry.seq, last.entry.seq).await?;
+            for item in items.iter_mut().filter(|item| hidden.contains(&item.entry.seq)) {
+                // The place stays, so that there is no gap.
+                item.state.gone = Some(Gone { at: item.entry.at(), by: Some(by) });
+            }
+        }
+        let last = items.last().map_or(after, |item| item.entry.seq);
         // Reading may have found entries that came after the look at the head, and there may be more of them.
         let head = head.max(last);
-        let entries = live.read(|state| entries.iter().map(|entry| entry.to_wire(state)).collect());
-        Ok(LogPage {
-            conversation_id: conversation,
-            entries,
-            head,
-            more: full || last < head,
-            truncated: false,
-        })
+        let entries = self.show_entries(&viewer, &items).await?;
+        Ok(LogPage { entries, head, more: full || last < head, ..empty })
     }
 
-    /// Who has received and read a message, and when.
-    pub async fn receipts(&self, by: UserId, id: MessageId) -> Result<ReceiptList, ReadError> {
-        let (live, entry) = self.locate(by, id).await?;
-        let sender = entry.message().ok_or(ReadError::NotFound)?.sender_id;
-        let others =
-            live.read(|s| s.members.iter().filter(|m| m.user_id != sender).copied().collect::<Vec<_>>());
-        let ids: Vec<UserId> = others.iter().map(|m| m.user_id).collect();
-        let stored = self.store.receipts(live.id(), entry.seq, &ids).await?;
-        let receipts: Vec<Receipt> = others
-            .iter()
-            .map(|member| {
-                let times = stored.iter().find(|t| t.user_id == member.user_id);
-                // A move of the last second is not in the store yet.
-                let moved_at = self.conversations.unsaved.of(live.id(), member.user_id).map(|moved| moved.at);
-                let reached = |stored: Option<Timestamp>, mark: Seq| {
-                    if mark >= entry.seq { stored.or(moved_at) } else { None }
-                };
-                Receipt {
-                    user_id: member.user_id,
-                    delivered_at: reached(times.and_then(|t| t.delivered_at), member.cursor.delivered),
-                    read_at: reached(times.and_then(|t| t.read_at), member.cursor.read),
-                }
-            })
-            .collect();
-        Ok(ReceiptList {
-            delivered_to_all: others.iter().all(|m| m.cursor.delivered >= entry.seq),
-            read_by_all: others.iter().all(|m| m.cursor.read >= entry.seq),
-            receipts,
-        })
+    /// The versions of a message, the first one first.
+    pub async fn edits(&self, by: UserId, id: MessageId) -> Result<EditList, ReadError> {
+        let (viewer, item) = self.locate(by, id).await?;
+        let (message, state) = item.message().ok_or(ReadError::NotFound)?;
+        if item.is_gone(self.clock.now()) {
+            return Err(ReadError::Gone);
+        }
+        let only_admins = viewer.live.read(|s| s.details.edits_visible_to) == EditsVisibleTo::Admins;
+        if only_admins && viewer.member.role == Role::Member && message.sender_id != by {
+            return Err(ReadError::Forbidden);
+        }
+        let first = Version {
+            at: item.entry.at(),
+            by: message.sender_id,
+            text: message.body.text().map(str::to_owned),
+        };
+        let edits = self.store.items(viewer.live.id(), &state.edits).await?;
+        let later = edits.into_iter().flatten().filter_map(|edit| match &edit.entry.change {
+            Change::Edited { by, text, .. } => {
+                Some(Version { at: edit.entry.at(), by: *by, text: text.as_deref().map(str::to_owned) })
+            }
+            _ => None,
+        });
+        Ok(EditList { versions: std::iter::once(first).chain(later).collect() })
     }
 
-    async fn locate(&self, by: UserId, id: MessageId) -> Result<(Arc<Live>, Entry), ReadError> {
+    /// Who reacted to a message: those after `after`, and where to go on.
+    pub async fn reactions(
+        &self,
+        by: UserId,
+        id: MessageId,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<(Vec<Reaction>, Option<UserId>), ReadError> {
+        let (viewer, item) = self.locate(by, id).await?;
+        if item.is_gone(self.clock.now()) {
+            return Err(ReadError::Gone);
+        }
+        let stored = self.store.reactions(viewer.live.id(), item.entry.seq, after, limit).await?;
+        let next = if stored.len() == limit { stored.last().map(|last| last.user_id) } else { None };
+        let reactions = stored.into_iter().map(|stored| Reaction {
+            user_id: stored.user_id,
+            reaction: stored.reaction.into(),
+            at: stored.at,
+        });
+        Ok((reactions.collect(), next))
+    }
+
+    /// The thread that a message began, or is part of: replies after the `after`-th, and where to go on.
+    pub async fn thread(
+        &self,
+        by: UserId,
+        id: MessageId,
+        after: u32,
+        limit: usize,
+    ) -> Result<(ThreadPage, Option<u32>), ReadError> {
+        let (viewer, item) = self.locate(by, id).await?;
+        let (message, _) = item.message().ok_or(ReadError::NotFound)?;
+        let (conversation, root) = (viewer.live.id(), message.reply.map_or(item.entry.seq, |r| r.root.seq));
+        let mut seqs = self.store.replies(conversation, root, after, limit).await?;
+        let next = if seqs.len() == limit { Some(after + limit as u32) } else { None };
+        seqs.retain(|seq| *seq >= viewer.from);
+        if let (Some(first), Some(last)) = (seqs.first(), seqs.last()) {
+            let hidden = self.hidden(&viewer, *first, *last).await?;
+            seqs.retain(|seq| !hidden.contains(seq));
+        }
+        seqs.insert(0, root);
+        let items = self.store.items(conversation, &seqs).await?.into_iter().flatten();
+        let items: Vec<LogItem> = items.filter(|item| item.entry.seq >= viewer.from).collect();
+        let mut shown = self.show(&viewer, &items).await?;
+        if shown.first().is_none_or(|first| first.seq != root) {
+            // The root is from before the member came.
+            return Err(ReadError::NotFound);
+        }
+        let root = shown.remove(0);
+        Ok((ThreadPage { root, replies: shown, next: None }, next))
+    }
+
+    /// The pinned messages of a conversation, the latest pinned first.
+    pub async fn pins(&self, by: UserId, conversation: ConversationId) -> Result<PinList, ReadError> {
+        let viewer = self.viewer(by, conversation).await?;
+        let pins = viewer.live.read(|state| state.details.pins.clone());
+        let pins: Vec<_> = pins.into_iter().filter(|pin| pin.seq >= viewer.from).collect();
+        let seqs: Vec<Seq> = pins.iter().map(|pin| pin.seq).collect();
+        let items: Vec<LogItem> =
+            self.store.items(conversation, &seqs).await?.into_iter().flatten().collect();
+        let messages = self.show(&viewer, &items).await?;
+        let pins = pins.iter().filter_map(|pin| {
+            let message = messages.iter().find(|message| message.seq == pin.seq)?.clone();
+            Some(Pin { by: pin.by, at: pin.at, message })
+        });
+        Ok(PinList { pins: pins.collect() })
+    }
+
+    /// A message that the user can see.
+    pub(super) async fn locate(&self, by: UserId, id: MessageId) -> Result<(Viewer, LogItem), ReadError> {
         let (conversation, seq) = self.store.locate(id).await?.ok_or(ReadError::NotFound)?;
-        let live = self.conversations.of_member(by, conversation).await?;
-        let entry = self.store.entry(conversation, seq).await?.ok_or(ReadError::NotFound)?;
-        Ok((live, entry))
+        let viewer = self.viewer(by, conversation).await?;
+        if seq < viewer.from || !self.hidden(&viewer, seq, seq).await?.is_empty() {
+            return Err(ReadError::NotFound);
+        }
+        let items = self.store.items(conversation, &[seq]).await?;
+        let item = items.into_iter().next().flatten().ok_or(ReadError::NotFound)?;
+        Ok((viewer, item))
     }
 
-    async fn resolve(&self, live: &Live, anchor: Anchor) -> Result<Seq, ReadError> {
+    async fn resolve(&self, viewer: &Viewer, anchor: Anchor) -> Result<Seq, ReadError> {
         match anchor {
             Anchor::Seq(seq) => Ok(seq),
             Anchor::Message(id) => match self.store.locate(id).await? {
-                Some((conversation, seq)) if conversation == live.id() => Ok(seq),
+                Some((conversation, seq)) if conversation == viewer.live.id() => Ok(seq),
                 _ => Err(ReadError::NotFound),
             },
         }
     }
 
-    async fn before(&self, live: &Live, before: Seq, limit: usize) -> Result<Vec<Entry>, StoreError> {
+    async fn before(
+        &self,
+        viewer: &Viewer,
+        before: Seq,
+        limit: usize,
+    ) -> Result<(Vec<LogItem>, bool, bool), StoreError> {
         let range = SeqRange { after: Seq::ZERO, before };
-        let mut entries = self.store.messages(live.id(), range, MessageOrder::NewestFirst, limit).await?;
-        entries.reverse();
-        Ok(entries)
+        let (items, more_before) = self.page(viewer, range, HistoryOrder::NewestFirst, limit).await?;
+        let last_shown = viewer.live.read(|state| state.head.last_message.as_ref().map(|last| last.seq));
+        let last = items.last().map(|item| item.entry.seq);
+        let more_after =
+            last_shown.is_some_and(|shown| shown >= before && last.is_none_or(|last| shown > last));
+        Ok((items, more_before, more_after))
     }
 
-    async fn after(&self, live: &Live, after: Seq, limit: usize) -> Result<Vec<Entry>, StoreError> {
+    async fn after(
+        &self,
+        viewer: &Viewer,
+        after: Seq,
+        limit: usize,
+    ) -> Result<(Vec<LogItem>, bool, bool), StoreError> {
         let range = SeqRange { after, before: Seq::new(u64::MAX) };
-        self.store.messages(live.id(), range, MessageOrder::OldestFirst, limit).await
-    }
-
-    async fn around(&self, live: &Live, anchor: Seq, limit: usize) -> Result<Vec<Entry>, StoreError> {
-        let mut entries = self.before(live, anchor, limit / 2).await?;
-        let just_before = Seq::new(anchor.get().saturating_sub(1));
-        entries.extend(self.after(live, just_before, limit - entries.len()).await?);
-        Ok(entries)
+        let earlier = SeqRange { after: Seq::ZERO, before: after.next() };
+        let (later, earlier) = tokio::try_join!(
+            self.page(viewer, range, HistoryOrder::OldestFirst, limit),
+            self.page(viewer, earlier, HistoryOrder::NewestFirst, 1)
+        )?;
+        let ((items, more_after), (earlier, _)) = (later, earlier);
+        Ok((items, !earlier.is_empty(), more_after))
     }
 }
 

@@ -4,7 +4,7 @@
 //! than the things a user has. An entry names what changed; the details are read when it is shown.
 
 use godwit_protocol::sync::GoneReason;
-use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
+use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Timestamp, UserId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccountEntry {
@@ -28,6 +28,11 @@ pub enum AccountChange {
     ConversationGone(ConversationId, GoneReason),
     SettingsChanged(ConversationId),
     ReadMoved(ConversationId),
+    MessageHidden(MessageId),
+    MessageStarred(MessageId),
+    MessageUnstarred(MessageId),
+    ScheduledUpdated(ScheduledId),
+    ScheduledGone(ScheduledId),
     UserBlocked(UserId),
     UserUnblocked(UserId),
     ProfileUpdated,
@@ -41,6 +46,9 @@ pub enum AccountSubject {
     Listing(ConversationId),
     Settings(ConversationId),
     Read(ConversationId),
+    Hidden(MessageId),
+    Star(MessageId),
+    Scheduled(ScheduledId),
     Block(UserId),
     Profile,
     Device(DeviceId),
@@ -52,6 +60,9 @@ impl AccountChange {
             Self::ConversationListed(id) | Self::ConversationGone(id, _) => AccountSubject::Listing(id),
             Self::SettingsChanged(id) => AccountSubject::Settings(id),
             Self::ReadMoved(id) => AccountSubject::Read(id),
+            Self::MessageHidden(id) => AccountSubject::Hidden(id),
+            Self::MessageStarred(id) | Self::MessageUnstarred(id) => AccountSubject::Star(id),
+            Self::ScheduledUpdated(id) | Self::ScheduledGone(id) => AccountSubject::Scheduled(id),
             Self::UserBlocked(id) | Self::UserUnblocked(id) => AccountSubject::Block(id),
             Self::ProfileUpdated => AccountSubject::Profile,
             Self::DeviceAdded(id) | Self::DeviceRemoved(id) => AccountSubject::Device(id),

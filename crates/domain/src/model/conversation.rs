@@ -1,11 +1,18 @@
-//! Conversations: the log, its head, the members and their cursors.
+//! Conversations: the head of the log, the members and their cursors.
+
+use std::sync::Arc;
 
 use godwit_protocol::conversations::{self as wire, ConversationKind, Role};
-use godwit_protocol::messages::{self, MessageKind, MessageStatus};
+use godwit_protocol::limits::MENTIONS_COUNTED_MAX;
+use godwit_protocol::messages::{MessageKind, MessageStatus};
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
-use super::message::Message;
+use super::details::{Details, FanOut};
+use super::entry::{Change, Entry};
+use super::message::preview_of;
+use super::settings::Settings;
 
+/// What never changes about a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversation {
     pub id: ConversationId,
@@ -17,6 +24,8 @@ pub struct Conversation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Direct(UserPair),
+    Group,
+    Channel,
 }
 
 /// Two different users, the lower id first, so that a pair has one form.
@@ -30,8 +39,10 @@ pub struct UserPair {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConversationState {
     pub conversation: Conversation,
+    pub details: Arc<Details>,
     pub head: Head,
-    /// In the order of their ids.
+    /// In the order of their ids. All of them where the conversation is fanned out on write; none where it is fanned out on
+    /// read: they are too many, and are asked for one by one.
     pub members: Vec<Member>,
 }
 
@@ -44,6 +55,7 @@ pub struct Head {
     pub id: u64,
     /// How many messages the log has.
     pub ordinal: u64,
+    /// The newest entry that is shown in the history.
     pub last_message: Option<LastMessage>,
 }
 
@@ -54,15 +66,25 @@ pub struct LastMessage {
     pub seq: Seq,
     pub sender_id: UserId,
     pub kind: MessageKind,
+    /// What happened, in a message of the server.
+    pub event: Option<Box<str>>,
     pub preview: Box<str>,
+    pub gone: bool,
+    pub expires_at: Option<Timestamp>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     pub user_id: UserId,
     pub role: Role,
     pub joined_at: Timestamp,
+    /// The first entry that they see.
+    pub visible_from: Seq,
+    /// The conversation is not in their inbox until something is said in it.
+    pub unlisted: bool,
     pub cursor: Cursor,
+    /// The latest messages that mention them, the oldest first. Those that they have read may be missing.
+    pub mentions: Vec<Seq>,
 }
 
 /// How far a member has come. Cursors only move forward.
@@ -74,44 +96,27 @@ pub struct Cursor {
     pub read_ordinal: u64,
 }
 
-/// What a member has set for themselves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Settings {
-    pub pinned: bool,
-    pub archived: bool,
-    pub muted_until: Option<Timestamp>,
-}
-
-/// What to change of the settings; `None` stays as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SettingsChange {
-    pub pinned: Option<bool>,
-    pub archived: Option<bool>,
-    pub muted_until: Option<Option<Timestamp>>,
-}
-
-/// One change in a conversation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    pub seq: Seq,
-    /// A Snowflake, higher than that of the entry before. In a message it is the message's id.
-    pub id: u64,
-    /// How many messages the log has up to this entry, it included.
-    pub ordinal: u64,
-    pub change: Change,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    Created { by: UserId, kind: ConversationKind, member_ids: Vec<UserId> },
-    Message(Message),
-}
-
 impl Conversation {
     pub const fn wire_kind(&self) -> ConversationKind {
         match self.kind {
             Kind::Direct(_) => ConversationKind::Direct,
+            Kind::Group => ConversationKind::Group,
+            Kind::Channel => ConversationKind::Channel,
         }
+    }
+}
+
+impl Kind {
+    /// The pair of a direct conversation.
+    pub const fn pair(self) -> Option<UserPair> {
+        match self {
+            Self::Direct(pair) => Some(pair),
+            Self::Group | Self::Channel => None,
+        }
+    }
+
+    pub const fn is_direct(self) -> bool {
+        matches!(self, Self::Direct(_))
     }
 }
 
@@ -135,12 +140,32 @@ impl UserPair {
 }
 
 impl ConversationState {
+    /// Whether `members` are all of them.
+    pub fn is_whole(&self) -> bool {
+        self.details.fan_out == FanOut::OnWrite
+    }
+
+    /// One of the members that are here.
     pub fn member(&self, user: UserId) -> Option<&Member> {
-        self.position(user).map(|i| &self.members[i])
+        self.position(user).ok().map(|i| &self.members[i])
     }
 
     pub fn member_mut(&mut self, user: UserId) -> Option<&mut Member> {
-        self.position(user).map(|i| &mut self.members[i])
+        self.position(user).ok().map(|i| &mut self.members[i])
+    }
+
+    /// Puts a member in, over the one that was there.
+    pub fn put_member(&mut self, member: Member) {
+        match self.position(member.user_id) {
+            Ok(i) => self.members[i] = member,
+            Err(i) => self.members.insert(i, member),
+        }
+    }
+
+    pub fn remove_member(&mut self, user: UserId) {
+        if let Ok(i) = self.position(user) {
+            self.members.remove(i);
+        }
     }
 
     pub fn member_ids(&self) -> Vec<UserId> {
@@ -148,11 +173,26 @@ impl ConversationState {
     }
 
     /// Unread messages of a member, computed rather than counted, so that it cannot drift.
-    pub fn unread(&self, user: UserId) -> u64 {
-        self.member(user).map_or(0, |m| self.head.ordinal.saturating_sub(m.cursor.read_ordinal))
+    pub fn unread(&self, member: &Member) -> u64 {
+        self.head.ordinal.saturating_sub(member.cursor.read_ordinal)
     }
 
-    /// How far a message has come: the least of what the other members have reached.
+    /// Those of them that mention the member, up to [`MENTIONS_COUNTED_MAX`].
+    pub fn unread_mentions(&self, member: &Member) -> u32 {
+        let own = member.mentions.iter().copied();
+        let of_all = self.details.mentions_of_all.iter();
+        let of_all = of_all.filter(|mention| mention.by != member.user_id).map(|mention| mention.seq);
+        let mut unread: Vec<Seq> = own
+            .chain(of_all)
+            .filter(|seq| *seq > member.cursor.read && *seq >= member.visible_from)
+            .collect();
+        unread.sort_unstable();
+        unread.dedup();
+        unread.len().min(MENTIONS_COUNTED_MAX) as u32
+    }
+
+    /// How far a message has come: the least of what the other members have reached. Where they are too many it is not
+    /// followed.
     pub fn status(&self, seq: Seq, sender: UserId) -> MessageStatus {
         let others = self.members.iter().filter(|m| m.user_id != sender);
         others.map(|m| m.cursor.status(seq)).min().unwrap_or(MessageStatus::Sent)
@@ -163,30 +203,58 @@ impl ConversationState {
         self.head.activity_at().unwrap_or(self.conversation.created_at)
     }
 
-    /// The cursors as the wire has them.
-    pub fn wire_cursors(&self) -> Vec<wire::MemberCursor> {
-        self.members.iter().map(Member::wire_cursor).collect()
-    }
-
-    fn position(&self, user: UserId) -> Option<usize> {
-        self.members.binary_search_by_key(&user, |m| m.user_id).ok()
+    fn position(&self, user: UserId) -> Result<usize, usize> {
+        self.members.binary_search_by_key(&user, |m| m.user_id)
     }
 }
 
 impl Head {
     /// The head after this entry.
     pub fn after(&self, entry: &Entry) -> Self {
-        let last_message = match &entry.change {
-            Change::Message(message) => Some(LastMessage {
-                id: message.id,
-                seq: entry.seq,
-                sender_id: message.sender_id,
-                kind: message.body.kind(),
-                preview: message.body.preview(),
-            }),
-            Change::Created { .. } => self.last_message.clone(),
-        };
-        Self { seq: entry.seq, id: entry.id, ordinal: entry.ordinal, last_message }
+        let mut last = self.last_message.clone();
+        match &entry.change {
+            Change::Message(message) => {
+                last = Some(LastMessage {
+                    id: message.id,
+                    seq: entry.seq,
+                    sender_id: message.sender_id,
+                    kind: message.body.kind(),
+                    event: message.body.event().map(Into::into),
+                    preview: message.body.preview(),
+                    gone: false,
+                    expires_at: message.expires_at,
+                });
+            }
+            Change::Edited { target, text: Some(text), .. } => {
+                if let Some(last) = last.as_mut().filter(|last| last.seq == target.seq) {
+                    last.preview = preview_of(text);
+                }
+            }
+            Change::Deleted { .. } | Change::Expired { .. } => {
+                let is_target = |last: &&mut LastMessage| {
+                    entry.change.targets().iter().any(|target| target.seq == last.seq)
+                };
+                if let Some(last) = last.as_mut().filter(is_target) {
+                    last.gone = true;
+                    last.preview = Box::default();
+                }
+            }
+            change => {
+                if entry.shown {
+                    last = Some(LastMessage {
+                        id: MessageId::new(entry.id),
+                        seq: entry.seq,
+                        sender_id: change.by().unwrap_or(UserId::new(0)),
+                        kind: MessageKind::System,
+                        event: change.event().map(Into::into),
+                        preview: Box::default(),
+                        gone: false,
+                        expires_at: None,
+                    });
+                }
+            }
+        }
+        Self { seq: entry.seq, id: entry.id, ordinal: entry.ordinal, last_message: last }
     }
 
     /// The head of a log with no entries.
@@ -205,13 +273,21 @@ impl Member {
         wire::MemberCursor { user_id: self.user_id, delivered: self.cursor.delivered, read: self.cursor.read }
     }
 
-    pub const fn to_wire(&self, settings: Settings) -> wire::Membership {
+    /// The first entry that they see: not what was before they came, nor what they have deleted for themselves.
+    pub fn history_from(&self, settings: &Settings) -> Seq {
+        self.visible_from.max(if settings.cleared == Seq::ZERO { Seq::ZERO } else { settings.cleared.next() })
+    }
+
+    pub fn to_wire(&self, settings: &Settings) -> wire::Membership {
         wire::Membership {
             role: self.role,
             joined_at: self.joined_at,
-            pinned: settings.pinned,
+            pinned: settings.pin.is_some(),
             archived: settings.archived,
             muted_until: settings.muted_until,
+            marked_unread: settings.marked_unread,
+            history_from: self.history_from(settings),
+            draft: settings.draft.as_deref().map(super::SavedDraft::to_wire),
         }
     }
 }
@@ -240,73 +316,37 @@ impl Cursor {
     }
 }
 
-impl Settings {
-    #[must_use]
-    pub fn changed_by(self, change: SettingsChange) -> Self {
-        Self {
-            pinned: change.pinned.unwrap_or(self.pinned),
-            archived: change.archived.unwrap_or(self.archived),
-            muted_until: change.muted_until.unwrap_or(self.muted_until),
-        }
-    }
-}
-
-impl Entry {
-    pub const fn at(&self) -> Timestamp {
-        MessageId::new(self.id).timestamp()
-    }
-
-    pub const fn message(&self) -> Option<&Message> {
-        match &self.change {
-            Change::Message(message) => Some(message),
-            Change::Created { .. } => None,
-        }
-    }
-
-    /// Content, in bytes.
-    pub fn size_bytes(&self) -> usize {
-        self.message().map_or(0, |message| message.body.size_bytes())
-    }
-
-    /// The entry as the wire has it; the status of a message is what `state` says.
-    pub fn to_wire(&self, state: &ConversationState) -> messages::LogEntry {
-        let change = match &self.change {
-            Change::Created { by, kind, member_ids } => {
-                messages::Change::Created { by: *by, kind: *kind, member_ids: member_ids.clone() }
-            }
-            Change::Message(message) => {
-                messages::Change::Message { message: Box::new(message.to_wire(self.seq, state)) }
-            }
-        };
-        messages::LogEntry { seq: self.seq, at: self.at(), change }
-    }
-}
-
-impl Message {
-    pub fn to_wire(&self, seq: Seq, state: &ConversationState) -> messages::Message {
-        messages::Message {
-            id: self.id,
-            conversation_id: state.conversation.id,
-            seq,
-            sender_id: self.sender_id,
-            client_id: self.client_id.as_str().to_owned(),
-            kind: self.body.kind(),
-            text: self.body.text().map(str::to_owned),
-            media: self.body.media().map(super::Media::to_wire),
-            event: self.body.event().map(str::to_owned),
-            reply_to: self.reply_to,
-            forwarded_from: self
-                .forwarded_from
-                .map(|f| messages::Forwarded { message_id: f.message_id, sender_id: f.sender_id }),
-            created_at: self.id.timestamp(),
-            status: state.status(seq, self.sender_id),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::details::{MentionOfAll, default_permissions};
+
+    fn member(id: u64, delivered: u64, read: u64) -> Member {
+        Member {
+            user_id: UserId::new(id),
+            role: Role::Member,
+            joined_at: Timestamp::from_millis(0),
+            visible_from: Seq::ZERO,
+            unlisted: false,
+            cursor: Cursor { delivered: Seq::new(delivered), read: Seq::new(read), read_ordinal: read },
+            mentions: Vec::new(),
+        }
+    }
+
+    fn state(members: Vec<Member>) -> ConversationState {
+        let created_at = Timestamp::from_millis(0);
+        ConversationState {
+            conversation: Conversation {
+                id: ConversationId::new(9),
+                kind: Kind::Group,
+                created_by: UserId::new(1),
+                created_at,
+            },
+            details: Arc::new(Details::new(created_at, default_permissions(true))),
+            head: Head { seq: Seq::new(6), id: 1, ordinal: 6, last_message: None },
+            members,
+        }
+    }
 
     #[test]
     fn a_pair_has_one_form_and_two_users() {
@@ -326,28 +366,25 @@ mod tests {
 
     #[test]
     fn a_message_is_read_when_all_others_have_read_it() {
-        let member = |id, delivered, read| Member {
-            user_id: UserId::new(id),
-            role: Role::Member,
-            joined_at: Timestamp::from_millis(0),
-            cursor: Cursor { delivered: Seq::new(delivered), read: Seq::new(read), read_ordinal: read },
-        };
-        let pair = UserPair::new(UserId::new(1), UserId::new(2)).unwrap();
-        let state = ConversationState {
-            conversation: Conversation {
-                id: ConversationId::new(9),
-                kind: Kind::Direct(pair),
-                created_by: UserId::new(1),
-                created_at: Timestamp::from_millis(0),
-            },
-            head: Head { seq: Seq::new(6), id: 1, ordinal: 6, last_message: None },
-            members: vec![member(1, 6, 6), member(2, 5, 4), member(3, 6, 3)],
-        };
+        let state = state(vec![member(1, 6, 6), member(2, 5, 4), member(3, 6, 3)]);
         let sender = UserId::new(1);
         assert_eq!(state.status(Seq::new(3), sender), MessageStatus::Read);
         assert_eq!(state.status(Seq::new(4), sender), MessageStatus::Delivered);
         assert_eq!(state.status(Seq::new(6), sender), MessageStatus::Sent);
-        assert_eq!(state.unread(UserId::new(3)), 3);
-        assert_eq!(state.unread(UserId::new(99)), 0);
+        assert_eq!(state.unread(&state.members[2]), 3);
+    }
+
+    #[test]
+    fn mentions_count_once_and_only_while_they_are_unread_and_seen() {
+        let seqs = |seqs: &[u64]| seqs.iter().copied().map(Seq::new).collect::<Vec<_>>();
+        let mut ada = member(1, 3, 3);
+        ada.mentions = seqs(&[2, 4, 5]);
+        let mut state = state(vec![ada.clone()]);
+        assert_eq!(state.unread_mentions(&ada), 2);
+        let by = |seq, by| MentionOfAll { seq: Seq::new(seq), by: UserId::new(by) };
+        Arc::make_mut(&mut state.details).mentions_of_all = vec![by(3, 2), by(5, 2), by(6, 2), by(7, 1)];
+        assert_eq!(state.unread_mentions(&ada), 3, "5 counts once, and 7 is her own");
+        ada.visible_from = Seq::new(6);
+        assert_eq!(state.unread_mentions(&ada), 1);
     }
 }

@@ -37,6 +37,21 @@ pub(crate) fn single_line(
     Ok(text.into())
 }
 
+/// Text of several lines: trimmed, not empty, without control characters but line breaks and tabs.
+pub(crate) fn text(field: &'static str, text: &str, chars_max: usize) -> Result<Box<str>, InvalidField> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(InvalidField::new(field, "must not be empty"));
+    }
+    if text.chars().count() > chars_max {
+        return Err(InvalidField::new(field, format!("must have at most {chars_max} characters")));
+    }
+    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+        return Err(InvalidField::new(field, "must not contain control characters but line breaks and tabs"));
+    }
+    Ok(text.into())
+}
+
 /// Control characters, line separators, and the invisible ones that reorder or pad a name to look like another.
 fn is_disguising(c: char) -> bool {
     c.is_control()

@@ -2,11 +2,13 @@
 
 use godwit_protocol::limits::{
     CLIENT_ID_BYTES_MAX, CONTENT_TYPE_BYTES_MAX, MEDIA_NAME_BYTES_MAX, MEDIA_URL_BYTES_MAX,
-    PREVIEW_CHARS_MAX, SYSTEM_EVENT_BYTES_MAX, TEXT_BYTES_MAX, TEXT_CHARS_MAX,
+    MENTIONS_PER_MESSAGE_MAX, PREVIEW_CHARS_MAX, REACTION_BYTES_MAX, SYSTEM_EVENT_BYTES_MAX, TEXT_BYTES_MAX,
+    TEXT_CHARS_MAX,
 };
 use godwit_protocol::messages::{self as wire, MessageKind};
-use godwit_protocol::{MessageId, UserId};
+use godwit_protocol::{MessageId, ScheduledId, Timestamp, UserId};
 
+use super::entry::Target;
 use super::field::{self, InvalidField};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,8 +17,25 @@ pub struct Message {
     pub sender_id: UserId,
     pub client_id: ClientId,
     pub body: MessageBody,
-    pub reply_to: Option<MessageId>,
+    pub reply: Option<Reply>,
     pub forwarded_from: Option<Forwarded>,
+    pub mentions: Mentions,
+    /// When it disappears.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// What a message replies to, and the message that began the thread: the same one, or the one that it replied to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reply {
+    pub to: Target,
+    pub root: Target,
+}
+
+/// Whom a message calls.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Mentions {
+    pub users: Vec<UserId>,
+    pub all: bool,
 }
 
 /// What a client wants to send, checked as far as it can be without looking at anything else.
@@ -36,10 +55,23 @@ pub struct ClientId(Box<str>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageBody {
     Text(Box<str>),
-    Image { media: Media, caption: Option<Box<str>> },
-    File { media: Media, caption: Option<Box<str>> },
-    Voice { media: Media },
-    System { event: Box<str>, text: Option<Box<str>> },
+    Image {
+        media: Media,
+        caption: Option<Box<str>>,
+    },
+    File {
+        media: Media,
+        caption: Option<Box<str>>,
+    },
+    Voice {
+        media: Media,
+    },
+    System {
+        event: Box<str>,
+        text: Option<Box<str>>,
+    },
+    /// What is left after the message was deleted or has disappeared.
+    Erased(MessageKind),
 }
 
 /// A reference to something stored elsewhere.
@@ -84,6 +116,11 @@ impl ClientId {
                 format!("must have 1 to {CLIENT_ID_BYTES_MAX} printable ASCII characters"),
             ))
         }
+    }
+
+    /// Of a message that was scheduled, so that it is sent once. A space is in no client id that a client chose.
+    pub(crate) fn of_scheduled(id: ScheduledId) -> Self {
+        Self(format!("scheduled {id}").into())
     }
 
     /// For stores: the text was checked when it was written.
@@ -144,6 +181,7 @@ impl MessageBody {
             Self::File { .. } => MessageKind::File,
             Self::Voice { .. } => MessageKind::Voice,
             Self::System { .. } => MessageKind::System,
+            Self::Erased(kind) => *kind,
         }
     }
 
@@ -151,7 +189,7 @@ impl MessageBody {
         match self {
             Self::Text(text) => Some(text),
             Self::Image { caption, .. } | Self::File { caption, .. } => caption.as_deref(),
-            Self::Voice { .. } => None,
+            Self::Voice { .. } | Self::Erased(_) => None,
             Self::System { text, .. } => text.as_deref(),
         }
     }
@@ -159,7 +197,7 @@ impl MessageBody {
     pub const fn media(&self) -> Option<&Media> {
         match self {
             Self::Image { media, .. } | Self::File { media, .. } | Self::Voice { media } => Some(media),
-            Self::Text(_) | Self::System { .. } => None,
+            Self::Text(_) | Self::System { .. } | Self::Erased(_) => None,
         }
     }
 
@@ -176,25 +214,34 @@ impl MessageBody {
         self.text().map_or(0, str::len) + self.event().map_or(0, str::len) + media
     }
 
+    /// Whether its text, or its caption, can be another one.
+    pub const fn is_editable(&self) -> bool {
+        matches!(self, Self::Text(_) | Self::Image { .. } | Self::File { .. })
+    }
+
     /// The beginning of the text, on one line, for lists of conversations.
     pub fn preview(&self) -> Box<str> {
-        let text = self.text().or_else(|| self.media().and_then(|m| m.name.as_deref())).unwrap_or_default();
-        let mut preview = String::new();
-        for word in text.split_whitespace() {
-            if !preview.is_empty() {
-                preview.push(' ');
-            }
-            preview.push_str(word);
-            if preview.len() > PREVIEW_CHARS_MAX * 4 {
-                break;
-            }
+        preview_of(self.text().or_else(|| self.media()?.name.as_deref()).unwrap_or_default())
+    }
+}
+
+/// The beginning of a text, on one line.
+pub(crate) fn preview_of(text: &str) -> Box<str> {
+    let mut preview = String::new();
+    for word in text.split_whitespace() {
+        if !preview.is_empty() {
+            preview.push(' ');
         }
-        match preview.char_indices().nth(PREVIEW_CHARS_MAX) {
-            None => preview.into(),
-            Some(_) => {
-                let kept: String = preview.chars().take(PREVIEW_CHARS_MAX - 1).collect();
-                format!("{}…", kept.trim_end()).into()
-            }
+        preview.push_str(word);
+        if preview.len() > PREVIEW_CHARS_MAX * 4 {
+            break;
+        }
+    }
+    match preview.char_indices().nth(PREVIEW_CHARS_MAX) {
+        None => preview.into(),
+        Some(_) => {
+            let kept: String = preview.chars().take(PREVIEW_CHARS_MAX - 1).collect();
+            format!("{}…", kept.trim_end()).into()
         }
     }
 }
@@ -244,7 +291,52 @@ impl Media {
     }
 }
 
-fn parse_text(text: String) -> Result<Box<str>, InvalidField> {
+impl Mentions {
+    pub const fn is_empty(&self) -> bool {
+        self.users.is_empty() && !self.all
+    }
+
+    pub fn to_wire(&self) -> wire::Mentions {
+        wire::Mentions { user_ids: self.users.clone(), all: self.all }
+    }
+}
+
+/// The words of a text that begin with `@` and can be handles, each once, at most [`MENTIONS_PER_MESSAGE_MAX`].
+pub(crate) fn called_names(text: &str) -> Vec<&str> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+    let mut names = Vec::new();
+    for (at, _) in text.match_indices('@') {
+        if text[..at].chars().next_back().is_some_and(|before| before.is_alphanumeric() || is_part(before)) {
+            continue;
+        }
+        let rest = &text[at + 1..];
+        let name = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
+        // A sentence may end after a name.
+        let name = name.trim_end_matches('.');
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+            if names.len() == MENTIONS_PER_MESSAGE_MAX {
+                break;
+            }
+        }
+    }
+    names
+}
+
+/// A reaction: one emoji with all its modifiers, or a short word. One grapheme is not checked: emoji are younger than any
+/// library.
+pub fn parse_reaction(text: &str) -> Result<Box<str>, InvalidField> {
+    let visible = |c: char| !c.is_control() && !c.is_whitespace();
+    if (1..=REACTION_BYTES_MAX).contains(&text.len()) && text.chars().all(visible) {
+        Ok(text.into())
+    } else {
+        let reason =
+            format!("must have 1 to {REACTION_BYTES_MAX} bytes, without spaces and control characters");
+        Err(InvalidField::new("reaction", reason))
+    }
+}
+
+pub(crate) fn parse_text(text: String) -> Result<Box<str>, InvalidField> {
     if text.len() > TEXT_BYTES_MAX {
         return Err(InvalidField::new("text", format!("must have at most {TEXT_BYTES_MAX} bytes")));
     }
@@ -378,11 +470,31 @@ mod tests {
 
     #[test]
     fn previews_are_one_short_line() {
-        assert_eq!(&*MessageBody::Text("two\n  lines ".into()).preview(), "two lines");
-        let long = MessageBody::Text("ñandú ".repeat(100).into()).preview();
+        let preview = |text: &str| MessageBody::Text(text.into()).preview();
+        assert_eq!(&*preview("two\n  lines "), "two lines");
+        let long = preview(&"ñandú ".repeat(100));
         assert!(long.chars().count() <= PREVIEW_CHARS_MAX && long.ends_with('…'));
-        let exact = MessageBody::Text("x".repeat(PREVIEW_CHARS_MAX).into()).preview();
+        let exact = preview(&"x".repeat(PREVIEW_CHARS_MAX));
         assert_eq!(exact.chars().count(), PREVIEW_CHARS_MAX);
         assert!(!exact.ends_with('…'));
+    }
+
+    #[test]
+    fn names_are_called_at_the_beginning_of_a_word() {
+        assert_eq!(called_names("@ada, have you seen @Bob.B? @ada"), ["ada", "Bob.B"]);
+        assert_eq!(called_names("write to me@example.org or @@all."), ["all"]);
+        assert_eq!(called_names("(@eve) ñ@no @ @ü"), ["eve"]);
+        let many = (0..100).map(|i| format!("@u{i}")).collect::<Vec<_>>().join(" ");
+        assert_eq!(called_names(&many).len(), MENTIONS_PER_MESSAGE_MAX);
+    }
+
+    #[test]
+    fn reactions_are_short_and_visible() {
+        for right in ["👍", "👩🏽‍🚀", "ok", "❤️"] {
+            assert!(parse_reaction(right).is_ok(), "{right}");
+        }
+        for wrong in ["", " ", "a b", "\u{7}", &"x".repeat(REACTION_BYTES_MAX + 1)] {
+            assert!(parse_reaction(wrong).is_err(), "{wrong:?}");
+        }
     }
 }

@@ -2,18 +2,25 @@
 
 pub mod account_log;
 pub mod conversation;
+pub mod details;
 pub mod device;
+pub mod entry;
 pub mod field;
 pub mod message;
+pub mod message_state;
+pub mod personal;
+pub mod settings;
 pub mod user;
 
 pub use account_log::{AccountChange, AccountEntry, AccountNote, AccountSubject};
-pub use conversation::{
-    Change, Conversation, ConversationState, Cursor, Entry, Head, Kind, LastMessage, Member, Settings,
-    SettingsChange, UserPair,
-};
+pub use conversation::{Conversation, ConversationState, Cursor, Head, Kind, LastMessage, Member, UserPair};
+pub use details::{Details, DetailsChange, FanOut, Invite, InviteToken, MentionOfAll, Pin};
 pub use device::{Device, Session};
+pub use entry::{Change, Created, Entry, JoiningTerms, ReactionChange, Target};
 pub(crate) use field::count_within;
 pub use field::{InvalidField, page_limit};
-pub use message::{ClientId, Draft, Forwarded, Media, Message, MessageBody};
+pub use message::{ClientId, Draft, Forwarded, Media, Mentions, Message, MessageBody, Reply};
+pub use message_state::{Edited, Gone, LogItem, MessageState, ReactionCount};
+pub use personal::{Scheduled, ScheduledStage, Star};
+pub use settings::{SavedDraft, Settings, SettingsChange};
 pub use user::{Avatar, DeviceName, DisplayName, Handle, Password, Phone, SearchPrefix, Subject, User};

@@ -23,6 +23,8 @@ pub struct User {
     /// Absent for users who come with tokens of the application.
     pub password_hash: Option<String>,
     pub presence_visible: bool,
+    /// Whether they tell others what they have read in direct conversations, and are told.
+    pub read_receipts: bool,
     pub last_seen_at: Option<Timestamp>,
     /// Since when the operator keeps the user out.
     pub disabled_at: Option<Timestamp>,
@@ -41,6 +43,7 @@ impl User {
             subject: None,
             password_hash: None,
             presence_visible: true,
+            read_receipts: true,
             last_seen_at: None,
             disabled_at: None,
             created_at,
@@ -56,6 +59,7 @@ impl User {
             avatar: self.avatar.as_ref().map(ToString::to_string),
             phone: self.phone.as_ref().map(ToString::to_string),
             presence_visible: self.presence_visible,
+            read_receipts: self.read_receipts,
             created_at: self.created_at,
         }
     }
@@ -78,6 +82,11 @@ impl User {
         words.sort_unstable();
         words.dedup();
         words
+    }
+
+    /// Whether one of these words begins like that.
+    pub fn is_found_by(&self, prefix: &SearchPrefix) -> bool {
+        self.search_words().iter().any(|word| word.starts_with(&**prefix))
     }
 }
 

@@ -62,6 +62,7 @@ pub struct UserChange {
     pub phone: Option<Option<Phone>>,
     pub password_hash: Option<String>,
     pub presence_visible: Option<bool>,
+    pub read_receipts: Option<bool>,
     pub last_seen_at: Option<Timestamp>,
     pub disabled_at: Option<Option<Timestamp>>,
 }
@@ -80,6 +81,7 @@ impl UserChange {
         set(&mut user.phone, self.phone);
         set(&mut user.password_hash, self.password_hash.map(Some));
         set(&mut user.presence_visible, self.presence_visible);
+        set(&mut user.read_receipts, self.read_receipts);
         set(&mut user.last_seen_at, self.last_seen_at.map(Some));
         set(&mut user.disabled_at, self.disabled_at);
     }

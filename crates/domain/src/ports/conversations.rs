@@ -4,45 +4,66 @@ use async_trait::async_trait;
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
 use super::StoreError;
-use crate::model::{AccountEntry, ClientId, Conversation, ConversationState, Cursor, Entry, Head, UserPair};
+use crate::model::{
+    AccountEntry, ClientId, Conversation, ConversationState, Cursor, Entry, InviteToken, LogItem, Member,
+    UserPair,
+};
+use crate::projection::Effects;
 
 #[async_trait]
 pub trait ConversationStore: Send + Sync {
     /// Finds the direct conversation of a pair, or makes it with its first entry. Unique for the pair: of concurrent
-    /// calls one makes it and all get the same. It is listed in the inbox of `new.conversation.created_by` only, until
-    /// an [`Append`] lists it for others; finding it lists it for nobody. Idempotent.
-    async fn open_direct(&self, pair: UserPair, new: NewDirect) -> Result<OpenedDirect, StoreError>;
+    /// calls one makes it and all get the same. Finding it lists it for nobody. Idempotent.
+    async fn open_direct(&self, pair: UserPair, new: NewConversation) -> Result<Made, StoreError>;
 
     async fn direct_of(&self, pair: UserPair) -> Result<Option<ConversationId>, StoreError>;
 
-    /// The conversation as it is now: head, members and cursors of one moment, or of moments after the call began.
+    /// Makes a group or a channel with its first entry. With a key it is unique for the key and
+    /// `new.conversation.created_by`: of concurrent calls one makes it and all get the same. Idempotent for the same id.
+    async fn create(&self, new: NewConversation, key: Option<&ClientId>) -> Result<Made, StoreError>;
+
+    /// The conversation as it is now: head, details, members and cursors of one moment, or of moments after the call
+    /// began. A conversation that was deleted for all is still there, and its details say so.
     async fn load(&self, id: ConversationId) -> Result<Option<ConversationState>, StoreError>;
+
+    /// One member with their cursor, also where the conversation is fanned out on read.
+    async fn member(&self, id: ConversationId, user: UserId) -> Result<Option<Member>, StoreError>;
+
+    /// Members in the order of their ids, those after `after`.
+    async fn members(
+        &self,
+        id: ConversationId,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<Member>, StoreError>;
 
     /// The one write that needs agreement: adds entries to the end of the log if the log ends where the caller thinks.
     ///
-    /// Atomic: all entries or none. When it returns `Appended`, everything that follows from the entries (client ids,
-    /// message ids, cursors, inbox rows, listings) can be read too, also after a crash. After `HeadMoved` nothing was
+    /// Atomic: all entries or none. When it returns `Appended`, the effects and everything else that follows from the
+    /// entries (client ids, message ids, inbox rows) can be read too, also after a crash. After `HeadMoved` nothing was
     /// written: load, look for the own client ids, and try again. After an error load before the next append: the
     /// entries may be there.
     async fn append(&self, append: Append) -> Result<AppendOutcome, StoreError>;
 
-    /// Entries after `after` in the order of the log, at most `limit`, without gaps, also while others append.
-    async fn entries(&self, id: ConversationId, after: Seq, limit: usize) -> Result<Vec<Entry>, StoreError>;
+    /// Entries after `after` in the order of the log, at most `limit`, without gaps, also while others append. Messages
+    /// come with what became of them.
+    async fn entries(&self, id: ConversationId, after: Seq, limit: usize)
+    -> Result<Vec<LogItem>, StoreError>;
 
-    /// One entry.
-    async fn entry(&self, id: ConversationId, seq: Seq) -> Result<Option<Entry>, StoreError>;
+    /// Single entries, in the order asked.
+    async fn items(&self, id: ConversationId, seqs: &[Seq]) -> Result<Vec<Option<LogItem>>, StoreError>;
 
-    /// Entries that are messages, within a range, from one of its ends, at most `limit`. Other entries between them cost
+    /// Entries that are shown, within a range, from one of its ends, at most `limit`. Other entries between them cost
     /// nothing.
-    async fn messages(
+    async fn history(
         &self,
         id: ConversationId,
         range: SeqRange,
-        order: MessageOrder,
+        order: HistoryOrder,
         limit: usize,
-    ) -> Result<Vec<Entry>, StoreError>;
+    ) -> Result<Vec<LogItem>, StoreError>;
 
-    /// Where a message is. Entries that are no messages are not found.
+    /// Where a message is, or another entry that is shown.
     async fn locate(&self, message: MessageId) -> Result<Option<(ConversationId, Seq)>, StoreError>;
 
     /// The message that a sender sent with this client id. Sees every append that was acknowledged, or read back,
@@ -86,20 +107,54 @@ pub trait ConversationStore: Send + Sync {
         seq: Seq,
         users: &[UserId],
     ) -> Result<Vec<ReceiptTimes>, StoreError>;
+
+    /// Who reacted to a message, in the order of their ids, those after `after`.
+    async fn reactions(
+        &self,
+        id: ConversationId,
+        seq: Seq,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<StoredReaction>, StoreError>;
+
+    /// How each of these users reacted to the message at this place, in the order asked. The places are within a page of
+    /// each other or few.
+    async fn reactions_by(
+        &self,
+        id: ConversationId,
+        asked: &[(Seq, UserId)],
+    ) -> Result<Vec<Option<Box<str>>>, StoreError>;
+
+    /// The replies of a thread in their order: those with a higher number than `after`.
+    async fn replies(
+        &self,
+        id: ConversationId,
+        root: Seq,
+        after: u32,
+        limit: usize,
+    ) -> Result<Vec<Seq>, StoreError>;
+
+    /// Where an invite leads that is not revoked.
+    async fn invited_to(&self, token: &InviteToken) -> Result<Option<ConversationId>, StoreError>;
+
+    /// Messages whose time was over at `now`, the longest due first.
+    async fn due_expiries(&self, now: Timestamp, limit: usize) -> Result<Vec<DueExpiry>, StoreError>;
+
+    /// They have been dealt with. Idempotent.
+    async fn forget_expiries(&self, done: &[DueExpiry]) -> Result<(), StoreError>;
 }
 
-/// A direct conversation to be made. Both users become members ([`Role::Member`]) when it is made, with cursors at zero.
-///
-/// [`Role::Member`]: godwit_protocol::conversations::Role::Member
+/// A conversation to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewDirect {
+pub struct NewConversation {
     pub conversation: Conversation,
     /// The first entry of the log.
     pub created: Entry,
+    pub effects: Effects,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpenedDirect {
+pub struct Made {
     pub id: ConversationId,
     /// What was written to account logs when the conversation was made, at its time; `None` when it was there before.
     pub made: Option<Vec<(UserId, AccountEntry)>>,
@@ -112,16 +167,8 @@ pub struct Append {
     pub expected_head: Seq,
     /// Contiguous, the first one after `expected_head`; never empty.
     pub entries: Vec<Entry>,
-    /// The head after the last of the entries.
-    pub head: Head,
-    /// The senders, read up to their own last message. Forward only, and kept as moves. They write no
-    /// [`AccountChange::ReadMoved`](crate::model::AccountChange::ReadMoved): the message itself says it.
-    pub cursors: Vec<CursorMove>,
-    /// All members: their inbox rows follow the activity of the conversation.
-    pub members: Vec<UserId>,
-    /// Members in whose inbox the conversation appears from now on, if it is not there yet. Each gets a note
-    /// [`AccountChange::ConversationListed`](crate::model::AccountChange::ConversationListed) at the time of the head.
-    pub list_for: Vec<UserId>,
+    /// What follows from them.
+    pub effects: Effects,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,6 +186,21 @@ pub struct CursorMove {
     pub at: Timestamp,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredReaction {
+    pub user_id: UserId,
+    pub reaction: Box<str>,
+    pub at: Timestamp,
+}
+
+/// A message whose time is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DueExpiry {
+    pub at: Timestamp,
+    pub conversation: ConversationId,
+    pub seq: Seq,
+}
+
 /// Sequence numbers between two others, neither of them included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeqRange {
@@ -147,7 +209,7 @@ pub struct SeqRange {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MessageOrder {
+pub enum HistoryOrder {
     OldestFirst,
     NewestFirst,
 }

@@ -1,5 +1,5 @@
 use godwit_protocol::socket::{CloseCode, Event, PresenceEvent};
-use godwit_protocol::{DeviceId, UserId};
+use godwit_protocol::{ConversationId, DeviceId, UserId};
 
 /// Open sockets, wherever they are.
 ///
@@ -8,6 +8,15 @@ use godwit_protocol::{DeviceId, UserId};
 pub trait Delivery: Send + Sync + std::fmt::Debug {
     /// Sends an event to every socket of every one of these users.
     fn deliver(&self, to: &[UserId], event: &Event);
+
+    /// Sends an event to every socket of every user who follows the conversation.
+    fn deliver_to_followers(&self, conversation: ConversationId, event: &Event);
+
+    /// From now on the user, if they are connected, gets what is delivered to the followers of this conversation, until
+    /// their last socket is closed.
+    fn follow(&self, user: UserId, conversation: ConversationId);
+
+    fn unfollow(&self, user: UserId, conversation: ConversationId);
 
     /// Tells the sockets that watch this user.
     fn deliver_presence(&self, event: PresenceEvent);

@@ -1,7 +1,7 @@
 //! The inbox: a user's list of conversations, and the account log.
 
 use async_trait::async_trait;
-use godwit_protocol::{ConversationId, Timestamp, UserId};
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use super::StoreError;
 use crate::model::{AccountEntry, AccountNote, Settings, SettingsChange};
@@ -11,8 +11,9 @@ use crate::model::{AccountEntry, AccountNote, Settings, SettingsChange};
 /// messages were sent in them.
 #[async_trait]
 pub trait InboxStore: Send + Sync {
-    /// One page of the inbox: pinned first, then the latest activity first, equal times by the higher id first; those
-    /// after `after`, which need not be a row any more. Archived conversations are a list of their own.
+    /// One page of the conversations that are fanned out on write, listed and not pinned: the latest activity first, equal
+    /// times by the higher id first; those after `after`, which need not be a row any more. Archived conversations are a
+    /// list of their own.
     ///
     /// A conversation that does not change while somebody goes from page to page is on exactly one page; one with new
     /// activity is at the top again and may be missed further down.
@@ -20,11 +21,20 @@ pub trait InboxStore: Send + Sync {
         &self,
         user: UserId,
         archived: bool,
-        after: Option<InboxPosition>,
+        after: Option<ActivityPosition>,
         limit: usize,
     ) -> Result<Vec<InboxRow>, StoreError>;
 
-    /// Conversations of the inbox, archived and pinned ones included, whose activity is at or after `floor`; the latest
+    /// The pinned conversations that are fanned out on write and listed, in any order. There are no more than
+    /// `PINNED_CONVERSATIONS_MAX`.
+    async fn pinned(&self, user: UserId) -> Result<Vec<InboxRow>, StoreError>;
+
+    /// The conversations of the user that are fanned out on read, in any order, pinned and archived ones included, also
+    /// those that were cleared. There are no more than `LARGE_CONVERSATIONS_PER_USER_MAX`, and a few that came over the
+    /// limit together.
+    async fn fanned_out_on_read(&self, user: UserId) -> Result<Vec<UnorderedRow>, StoreError>;
+
+    /// Conversations that are fanned out on write and listed, archived and pinned ones included, whose activity is at or after `floor`; the latest
     /// first, equal times by the higher id first; those after `after`.
     async fn active_since(
         &self,
@@ -48,6 +58,19 @@ pub trait InboxStore: Send + Sync {
         note: AccountNote,
     ) -> Result<(Settings, AccountEntry), StoreError>;
 
+    /// Takes a conversation out of the inbox until something new is shown in it, and puts what was before out of the
+    /// member's sight: [`Settings::cleared`] moves forward to `cleared`, and [`Member::unlisted`] is set. A member whose
+    /// conversation has had activity after `cleared` keeps it in the inbox. Writes the note. Idempotent.
+    ///
+    /// [`Member::unlisted`]: crate::model::Member::unlisted
+    async fn clear(
+        &self,
+        user: UserId,
+        conversation: ConversationId,
+        cleared: Seq,
+        note: AccountNote,
+    ) -> Result<AccountEntry, StoreError>;
+
     /// Entries of the account log after `after` in order, at most `limit`. `None` when entries after `after` have been
     /// dropped for the length of the log (`ACCOUNT_LOG_ENTRIES_MAX`), or `after` is past its end.
     ///
@@ -63,20 +86,14 @@ pub trait InboxStore: Send + Sync {
     async fn account_head(&self, user: UserId) -> Result<u64, StoreError>;
 }
 
-/// Where a page of the inbox ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InboxPosition {
-    pub pinned: bool,
-    pub activity: ActivityPosition,
-}
-
+/// Where a page that is ordered by activity ends. The latest is the highest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ActivityPosition {
     pub at: Timestamp,
     pub conversation: ConversationId,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxRow {
     pub conversation: ConversationId,
     pub settings: Settings,
@@ -84,12 +101,15 @@ pub struct InboxRow {
     pub activity_at: Timestamp,
 }
 
+/// A row whose activity is that of the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnorderedRow {
+    pub conversation: ConversationId,
+    pub settings: Settings,
+}
+
 impl InboxRow {
     pub const fn activity(&self) -> ActivityPosition {
         ActivityPosition { at: self.activity_at, conversation: self.conversation }
-    }
-
-    pub const fn position(&self) -> InboxPosition {
-        InboxPosition { pinned: self.settings.pinned, activity: self.activity() }
     }
 }

@@ -16,6 +16,7 @@ mod clock;
 mod conversations;
 mod delivery;
 mod inbox;
+mod personal;
 mod security;
 
 pub use accounts::{
@@ -24,11 +25,12 @@ pub use accounts::{
 };
 pub use clock::Clock;
 pub use conversations::{
-    Append, AppendOutcome, ConversationStore, CursorMove, MessageOrder, NewDirect, OpenedDirect,
-    ReceiptTimes, SeqRange,
+    Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryOrder, Made, NewConversation,
+    ReceiptTimes, SeqRange, StoredReaction,
 };
 pub use delivery::Delivery;
-pub use inbox::{ActivityPosition, InboxPosition, InboxRow, InboxStore};
+pub use inbox::{ActivityPosition, InboxRow, InboxStore, UnorderedRow};
+pub use personal::{Listed, PersonalStore, ReplaceScheduled, ScheduleOutcome};
 pub use security::{
     AccessClaims, ApplicationClaims, HashError, PasswordHasher, RefreshClaims, TokenCodec, TokenError,
     VerifiedToken,
@@ -42,7 +44,7 @@ use crate::snowflake::IdGenerator;
 /// Everything that a store is.
 #[async_trait]
 pub trait Store:
-    UserStore + DeviceStore + BlockStore + ConversationStore + InboxStore + std::fmt::Debug
+    UserStore + DeviceStore + BlockStore + ConversationStore + InboxStore + PersonalStore + std::fmt::Debug
 {
     /// Ids that no other node and no earlier run of this one has given out. An id after which nothing was written counts
     /// only while the store is open: it has left no trace. They are refused as [`StoreError::Unavailable`] while the store

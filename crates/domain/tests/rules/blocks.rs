@@ -1,7 +1,6 @@
+use godwit_domain::actions::Refusal;
 use godwit_domain::inbox::InboxError;
-use godwit_domain::messages::SendError;
 use godwit_domain::people::PeopleError;
-use godwit_domain::presence::TypingError;
 use godwit_testkit::delivery::Delivered;
 
 use crate::stage::{Stage, text};
@@ -10,21 +9,21 @@ use crate::stage::{Stage, text};
 async fn who_blocks_or_is_blocked_cannot_send_and_history_stays() {
     let stage = Stage::new();
     let (ada, bob, conversation) = stage.pair().await;
-    stage.app.sending.send(ada, conversation, text("before")).await.unwrap();
+    stage.app.writing.send(ada, conversation, text("before")).await.unwrap();
     stage.app.people.block(bob, ada).await.unwrap();
     for sender in [ada, bob] {
-        let send = stage.app.sending.send(sender, conversation, text("after")).await;
-        assert!(matches!(send, Err(SendError::Blocked)));
+        let send = stage.app.writing.send(sender, conversation, text("after")).await;
+        assert!(matches!(send, Err(Refusal::Blocked)));
         let typing = stage.app.presence.typing(sender, conversation, true).await;
-        assert!(matches!(typing, Err(TypingError::Blocked)));
+        assert!(matches!(typing, Err(Refusal::Blocked)));
         assert!(
             !stage.app.inbox.open_direct(sender, if sender == ada { bob } else { ada }).await.unwrap().made
         );
     }
-    let retry = stage.app.sending.send(ada, conversation, text("before")).await.unwrap();
+    let retry = stage.app.writing.send(ada, conversation, text("before")).await.unwrap();
     assert!(retry.repeated, "what was sent before the block is still acknowledged");
     stage.app.people.unblock(bob, ada).await.unwrap();
-    stage.app.sending.send(ada, conversation, text("after")).await.unwrap();
+    stage.app.writing.send(ada, conversation, text("after")).await.unwrap();
 }
 
 #[tokio::test]
@@ -34,7 +33,7 @@ async fn nothing_is_delivered_once_a_block_has_returned() {
     let flood: Vec<_> = (0..500)
         .map(|i| {
             let app = stage.app.clone();
-            tokio::spawn(async move { app.sending.send(ada, conversation, text(&format!("m{i}"))).await })
+            tokio::spawn(async move { app.writing.send(ada, conversation, text(&format!("m{i}"))).await })
         })
         .collect();
     tokio::task::yield_now().await;
@@ -42,7 +41,7 @@ async fn nothing_is_delivered_once_a_block_has_returned() {
     stage.delivery.take();
     let mut refused = 0;
     for send in flood {
-        refused += usize::from(matches!(send.await.unwrap(), Err(SendError::Blocked)));
+        refused += usize::from(matches!(send.await.unwrap(), Err(Refusal::Blocked)));
     }
     assert!(refused > 0, "the block must have come before some of them");
     let after: Vec<_> = stage.delivery.take();
@@ -53,7 +52,7 @@ async fn nothing_is_delivered_once_a_block_has_returned() {
 async fn marks_and_presence_of_the_blocked_are_not_shown() {
     let stage = Stage::new();
     let (ada, bob, conversation) = stage.pair().await;
-    let message = stage.app.sending.send(ada, conversation, text("a")).await.unwrap().message;
+    let message = stage.app.writing.send(ada, conversation, text("a")).await.unwrap().message;
     stage.delivery.set_online(ada, true);
     assert!(stage.app.people.user(bob, ada).await.unwrap().presence.unwrap().online);
     stage.app.people.block(ada, bob).await.unwrap();

@@ -6,7 +6,7 @@ use crate::stage::{Stage, text};
 
 async fn send_three(stage: &Stage, ada: UserId, conversation: ConversationId) {
     for i in 0..3 {
-        stage.app.sending.send(ada, conversation, text(&format!("m{i}"))).await.unwrap();
+        stage.app.writing.send(ada, conversation, text(&format!("m{i}"))).await.unwrap();
     }
 }
 
@@ -49,7 +49,7 @@ async fn sending_reads_up_to_the_own_message() {
     let (ada, bob, conversation) = stage.pair().await;
     send_three(&stage, ada, conversation).await;
     let before = stage.app.reading.message(ada, last_id(&stage, ada, conversation).await).await.unwrap();
-    stage.app.sending.send(bob, conversation, text("answer")).await.unwrap();
+    stage.app.writing.send(bob, conversation, text("answer")).await.unwrap();
     assert_eq!(stage.app.inbox.conversation(bob, conversation).await.unwrap().unread, 0);
     assert_eq!(stage.app.reading.message(ada, before.id).await.unwrap().status, MessageStatus::Read);
 }
@@ -63,7 +63,7 @@ async fn receipts_tell_when_also_before_the_move_is_written() {
     stage.clock.advance_ms(5_000);
     let delivered_at = stage.now();
     stage.app.cursors.advance(bob, conversation, Some(Seq::new(4)), None).await.unwrap();
-    let receipts = stage.app.reading.receipts(ada, id).await.unwrap();
+    let receipts = stage.app.reading.receipts(ada, id, None, 50).await.unwrap().0;
     assert_eq!((receipts.receipts[0].user_id, receipts.receipts[0].delivered_at), (bob, Some(delivered_at)));
     assert!(receipts.delivered_to_all && !receipts.read_by_all && receipts.receipts[0].read_at.is_none());
     stage.app.cursors.flush().await.unwrap();
@@ -71,7 +71,7 @@ async fn receipts_tell_when_also_before_the_move_is_written() {
     let read_at = stage.now();
     stage.app.cursors.advance(bob, conversation, None, Some(Seq::new(4))).await.unwrap();
     stage.app.cursors.flush().await.unwrap();
-    let receipts = stage.app.reading.receipts(ada, id).await.unwrap();
+    let receipts = stage.app.reading.receipts(ada, id, None, 50).await.unwrap().0;
     assert_eq!(receipts.receipts[0].delivered_at, Some(delivered_at), "the first time stays");
     assert_eq!(receipts.receipts[0].read_at, Some(read_at));
 }

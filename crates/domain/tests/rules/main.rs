@@ -5,6 +5,14 @@
 mod accounts;
 mod blocks;
 mod cursors;
+mod fan_out;
+mod groups;
+mod inbox;
+mod invites;
+mod messages;
+mod personal;
+mod races;
 mod sending;
 mod stage;
 mod sync;
+mod timers;

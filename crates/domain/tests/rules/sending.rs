@@ -1,4 +1,5 @@
-use godwit_domain::messages::{Anchor, HistoryPage, SendError};
+use godwit_domain::actions::Refusal;
+use godwit_domain::messages::{Anchor, HistoryPage, Sent};
 use godwit_domain::model::Draft;
 use godwit_protocol::messages::{Change, MessageStatus};
 use godwit_protocol::socket::Event;
@@ -20,7 +21,7 @@ fn entries_for(stage: &Stage, user: UserId) -> Vec<u64> {
 async fn a_message_is_stored_delivered_to_all_members_and_read_by_its_sender() {
     let stage = Stage::new();
     let (ada, bob, conversation) = stage.pair().await;
-    let sent = stage.app.sending.send(ada, conversation, text("a")).await.unwrap();
+    let sent = stage.app.writing.send(ada, conversation, text("a")).await.unwrap();
     assert_eq!(
         (sent.message.seq, sent.message.status, sent.repeated),
         (Seq::new(2), MessageStatus::Sent, false)
@@ -40,7 +41,7 @@ async fn the_same_client_id_gives_the_original_back_also_at_once_and_on_another_
     let sends: Vec<_> = (0..32)
         .map(|i| {
             let node = nodes[i % 2].clone();
-            tokio::spawn(async move { node.sending.send(ada, conversation, text("same")).await.unwrap() })
+            tokio::spawn(async move { node.writing.send(ada, conversation, text("same")).await.unwrap() })
         })
         .collect();
     let mut answers = Vec::new();
@@ -62,7 +63,7 @@ async fn two_nodes_that_know_nothing_of_each_other_write_one_log_without_gaps() 
         .map(|i| {
             let (node, sender) = (nodes[i % 2].clone(), if i % 3 == 0 { ada } else { bob });
             tokio::spawn(async move {
-                node.sending.send(sender, conversation, text(&format!("m{i}"))).await.unwrap()
+                node.writing.send(sender, conversation, text(&format!("m{i}"))).await.unwrap()
             })
         })
         .collect();
@@ -97,11 +98,11 @@ async fn messages_submitted_one_after_the_other_are_in_that_order() {
     let mut submitted = Vec::new();
     for i in 0..50 {
         let draft = text(&format!("m{i}"));
-        submitted.push(stage.app.sending.submit(ada, conversation, draft).await.unwrap());
+        submitted.push(stage.app.writing.submit(ada, conversation, draft).await.unwrap());
     }
     let mut seqs = Vec::new();
     for message in submitted {
-        seqs.push(message.stored().await.unwrap().message.seq);
+        seqs.push(Sent::of(&message.done().await.unwrap()).unwrap().message.seq);
     }
     assert!(seqs.is_sorted());
 }
@@ -111,11 +112,11 @@ async fn a_stranger_learns_nothing() {
     let stage = Stage::new();
     let (ada, _, conversation) = stage.pair().await;
     let eve = stage.user("eve").await;
-    let message = stage.app.sending.send(ada, conversation, text("a")).await.unwrap().message;
-    let send = stage.app.sending.send(eve, conversation, text("x")).await;
-    assert!(matches!(send, Err(SendError::NotFound)));
+    let message = stage.app.writing.send(ada, conversation, text("a")).await.unwrap().message;
+    let send = stage.app.writing.send(eve, conversation, text("x")).await;
+    assert!(matches!(send, Err(Refusal::NotFound)));
     assert!(stage.app.reading.message(eve, message.id).await.is_err());
-    assert!(stage.app.reading.receipts(eve, message.id).await.is_err());
+    assert!(stage.app.reading.receipts(eve, message.id, None, 50).await.is_err());
     assert!(stage.app.reading.log(eve, conversation, Seq::ZERO, 50).await.is_err());
     assert!(stage.app.inbox.conversation(eve, conversation).await.is_err());
     assert!(entries_for(&stage, eve).is_empty());
@@ -127,21 +128,21 @@ async fn a_reply_stays_in_its_conversation_and_a_forward_names_what_its_sender_c
     let (ada, bob, with_bob) = stage.pair().await;
     let eve = stage.user("eve").await;
     let with_eve = stage.app.inbox.open_direct(ada, eve).await.unwrap().conversation.id;
-    let message = stage.app.sending.send(bob, with_bob, text("a")).await.unwrap().message;
+    let message = stage.app.writing.send(bob, with_bob, text("a")).await.unwrap().message;
 
     let reply = |id: &str| Draft { reply_to: Some(message.id), ..text(id) };
     assert_eq!(
-        stage.app.sending.send(ada, with_bob, reply("r")).await.unwrap().message.reply_to,
+        stage.app.writing.send(ada, with_bob, reply("r")).await.unwrap().message.reply_to,
         Some(message.id)
     );
-    let astray = stage.app.sending.send(ada, with_eve, reply("r")).await;
-    assert!(matches!(astray, Err(SendError::ReplyNotFound)));
+    let astray = stage.app.writing.send(ada, with_eve, reply("r")).await;
+    assert!(matches!(astray, Err(Refusal::ReplyNotFound)));
 
     let forward = |id: &str| Draft { forwarded_from: Some(message.id), ..text(id) };
-    let forwarded = stage.app.sending.send(ada, with_eve, forward("f")).await.unwrap().message;
+    let forwarded = stage.app.writing.send(ada, with_eve, forward("f")).await.unwrap().message;
     assert_eq!(forwarded.forwarded_from.unwrap().sender_id, bob);
-    let unseen = stage.app.sending.send(eve, with_eve, forward("f")).await;
-    assert!(matches!(unseen, Err(SendError::ForwardNotFound)));
+    let unseen = stage.app.writing.send(eve, with_eve, forward("f")).await;
+    assert!(matches!(unseen, Err(Refusal::ForwardNotFound)));
 }
 
 #[tokio::test]
@@ -152,7 +153,7 @@ async fn history_pages_say_what_lies_beyond_them() {
     for i in 0..10 {
         stage.clock.advance_ms(1_000);
         messages
-            .push(stage.app.sending.send(ada, conversation, text(&format!("m{i}"))).await.unwrap().message);
+            .push(stage.app.writing.send(ada, conversation, text(&format!("m{i}"))).await.unwrap().message);
     }
     let page = async |page| {
         let page = stage.app.reading.history(ada, conversation, page, 4).await.unwrap();

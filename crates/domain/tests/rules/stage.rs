@@ -1,18 +1,23 @@
 //! Nodes on one store, with time, sockets and secrets that the test decides.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use godwit_domain::accounts::AccountPolicy;
-use godwit_domain::model::{Draft, Password};
+use godwit_domain::actions::MessagePolicy;
+use godwit_domain::messages::HistoryPage;
+use godwit_domain::model::{ClientId, Draft, MessageBody, Password};
 use godwit_domain::ports::{
     AccessClaims, Clock, HashError, PasswordHasher, RefreshClaims, TokenCodec, TokenError, VerifiedToken,
 };
 use godwit_domain::sessions::Lifetimes;
 use godwit_domain::{App, Parts};
 use godwit_protocol::accounts::Register;
-use godwit_protocol::messages::{MessageKind, SendMessage};
-use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
+use godwit_protocol::conversations::{Conversation, NewConversation};
+use godwit_protocol::messages::{Change, Message, MessageKind, SendMessage};
+use godwit_protocol::socket::Event;
+use godwit_protocol::{ConversationId, DeviceId, Seq, Timestamp, UserId};
 use godwit_testkit::{ModelStore, RecordingDelivery, TestClock};
 
 pub(crate) struct Stage {
@@ -29,7 +34,7 @@ impl Stage {
         let clock = Arc::new(TestClock::default());
         let store = Arc::new(ModelStore::new(clock.clone()));
         let delivery = Arc::new(RecordingDelivery::default());
-        let app = App::new(Parts {
+        let parts = Parts {
             store: store.clone(),
             delivery: delivery.clone(),
             clock: clock.clone(),
@@ -37,8 +42,9 @@ impl Stage {
             hasher: Arc::new(PlainPasswords),
             lifetimes: LIFETIMES,
             policy: AccountPolicy { registration_open: true, passwords_enabled: true },
-        });
-        Self { clock, store, delivery, app }
+            messages: MESSAGES,
+        };
+        Self { clock, store, delivery, app: App::new(parts) }
     }
 
     /// Another node on the same store, which knows nothing of what this one has in memory.
@@ -51,6 +57,7 @@ impl Stage {
             hasher: Arc::new(PlainPasswords),
             lifetimes: LIFETIMES,
             policy: AccountPolicy { registration_open: false, passwords_enabled: true },
+            messages: MESSAGES,
         })
     }
 
@@ -63,6 +70,71 @@ impl Stage {
         let (ada, bob) = (self.user("ada").await, self.user("bob").await);
         let opened = self.app.inbox.open_direct(ada, bob).await.unwrap();
         (ada, bob, opened.conversation.id)
+    }
+
+    /// Users with these handles.
+    pub(crate) async fn users<const N: usize>(&self, handles: [&str; N]) -> [UserId; N] {
+        let mut users = [UserId::new(0); N];
+        for (user, handle) in users.iter_mut().zip(handles) {
+            *user = self.user(handle).await;
+        }
+        users
+    }
+
+    /// A group that the first of the users has made.
+    pub(crate) async fn group(&self, members: &[UserId]) -> ConversationId {
+        self.make(false, members, NewConversation::default()).await
+    }
+
+    pub(crate) async fn channel(&self, members: &[UserId]) -> ConversationId {
+        self.make(true, members, NewConversation::default()).await
+    }
+
+    pub(crate) async fn make(
+        &self,
+        channel: bool,
+        members: &[UserId],
+        new: NewConversation,
+    ) -> ConversationId {
+        let new = NewConversation { name: "Birds".into(), member_ids: members[1..].to_vec(), ..new };
+        self.app.groups.create(members[0], channel, new).await.unwrap().opened.conversation.id
+    }
+
+    /// Says something, and gives back the message.
+    pub(crate) async fn say(&self, by: UserId, conversation: ConversationId, words: &str) -> Message {
+        self.app.writing.send(by, conversation, saying(words)).await.unwrap().message
+    }
+
+    /// What stands in the history for somebody: the texts, and what happened in brackets.
+    pub(crate) async fn history(&self, by: UserId, conversation: ConversationId) -> Vec<String> {
+        let page = self.app.reading.history(by, conversation, HistoryPage::Newest, 200).await.unwrap();
+        page.messages.into_iter().map(|message| shown(&message)).collect()
+    }
+
+    /// The changes of the log as somebody sees them, by their names.
+    pub(crate) async fn log(&self, by: UserId, conversation: ConversationId) -> Vec<String> {
+        let page = self.app.reading.log(by, conversation, Seq::ZERO, 200).await.unwrap();
+        page.entries.iter().map(|entry| name_of(&entry.change)).collect()
+    }
+
+    pub(crate) async fn row(&self, by: UserId, conversation: ConversationId) -> Conversation {
+        self.app.inbox.conversation(by, conversation).await.unwrap()
+    }
+
+    /// The inbox of a user.
+    pub(crate) async fn inbox(&self, by: UserId) -> Vec<ConversationId> {
+        let (rows, _) = self.app.inbox.page(by, false, None, 50).await.unwrap();
+        rows.into_iter().map(|row| row.id).collect()
+    }
+
+    /// The names of the entries that a user was sent live, since the test last took what was delivered.
+    pub(crate) fn heard(&self, user: UserId) -> Vec<String> {
+        let events = self.delivery.events_for(user);
+        let entries = events.iter().filter_map(|event| match event {
+            Event::Entry(event) => Some(name_of(&event.entry.change)),
+            _ => None,
+        });
+        entries.collect()
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -78,6 +150,32 @@ pub(crate) fn registration(handle: &str) -> Register {
         phone: None,
         device_name: None,
     }
+}
+
+/// Small, so that few members make a large conversation.
+pub(crate) const MESSAGES: MessagePolicy =
+    MessagePolicy { edit_window_ms: Some(3_600_000), admins_may_edit: false, fan_out_members_max: 4 };
+
+fn name_of(change: &Change) -> String {
+    let value = serde_json::to_value(change).unwrap();
+    value["type"].as_str().unwrap().to_owned()
+}
+
+fn shown(message: &Message) -> String {
+    match (&message.text, &message.event) {
+        _ if message.deleted_at.is_some() => "(gone)".into(),
+        (Some(text), _) => text.clone(),
+        (None, Some(event)) => format!("[{event}]"),
+        (None, None) => "?".into(),
+    }
+}
+
+/// A text with a client id of its own.
+pub(crate) fn saying(words: &str) -> Draft {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let client_id = format!("said-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+    let body = MessageBody::Text(words.into());
+    Draft { client_id: ClientId::parse(&client_id).unwrap(), body, reply_to: None, forwarded_from: None }
 }
 
 pub(crate) fn text(client_id: &str) -> Draft {

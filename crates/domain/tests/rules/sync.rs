@@ -39,7 +39,7 @@ async fn busy_user(stage: &Stage) -> (UserId, Vec<ConversationId>) {
         stage.clock.advance_ms(stage.store.activity_lag_ms());
         let other = stage.user(&format!("other{i}")).await;
         let conversation = stage.app.inbox.open_direct(other, ada).await.unwrap().conversation.id;
-        stage.app.sending.send(other, conversation, text("hi")).await.unwrap();
+        stage.app.writing.send(other, conversation, text("hi")).await.unwrap();
         conversations.push(conversation);
     }
     (ada, conversations)
@@ -67,7 +67,7 @@ async fn a_page_that_would_be_too_large_is_shorter_and_the_next_one_goes_on() {
         let update = UpdateMe { avatar: Some(Some(avatar.clone())), ..UpdateMe::default() };
         stage.app.accounts.update_me(other, update).await.unwrap();
         let conversation = stage.app.inbox.open_direct(other, ada).await.unwrap().conversation.id;
-        stage.app.sending.send(other, conversation, text("hi")).await.unwrap();
+        stage.app.writing.send(other, conversation, text("hi")).await.unwrap();
         stage.clock.advance_ms(1);
         conversations.push(conversation);
     }
@@ -92,7 +92,7 @@ async fn a_later_sync_lists_what_changed() {
     let quiet = listed(&pages);
     assert!(quiet.len() <= 2, "only what is within the overlap: {quiet:?}");
     stage.clock.advance_ms(2 * stage.store.activity_lag_ms());
-    stage.app.sending.send(ada, conversations[2], text("news")).await.unwrap();
+    stage.app.writing.send(ada, conversations[2], text("news")).await.unwrap();
     let (pages, token) = sync_all(&stage, ada, Some(token), 50).await;
     assert_eq!(listed(&pages), [conversations[2]]);
     assert_eq!(pages[0].conversations[0].head, Seq::new(3));
@@ -110,7 +110,7 @@ async fn a_later_sync_lists_what_changed() {
 async fn what_another_device_read_is_in_the_sync() {
     let stage = Stage::new();
     let (ada, bob, conversation) = stage.pair().await;
-    stage.app.sending.send(ada, conversation, text("a")).await.unwrap();
+    stage.app.writing.send(ada, conversation, text("a")).await.unwrap();
     let (_, token) = sync_all(&stage, bob, None, 50).await;
     stage.app.cursors.advance(bob, conversation, None, Some(Seq::new(2))).await.unwrap();
     stage.app.cursors.flush().await.unwrap();
@@ -143,6 +143,6 @@ async fn an_empty_conversation_is_in_the_list_of_who_made_it_until_somebody_spea
         rows.iter().map(|row| row.id).collect::<Vec<_>>()
     };
     assert_eq!((inbox(ada).await, inbox(bob).await), (vec![conversation], vec![]));
-    stage.app.sending.send(ada, conversation, text("hello")).await.unwrap();
+    stage.app.writing.send(ada, conversation, text("hello")).await.unwrap();
     assert_eq!(inbox(bob).await, [conversation]);
 }

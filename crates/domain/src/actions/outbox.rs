@@ -1,33 +1,30 @@
-//! The sends of one conversation that wait to be appended.
+//! The actions of one conversation that wait to be appended.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use godwit_protocol::{MessageId, UserId};
+use godwit_protocol::UserId;
 use tokio::sync::oneshot;
 
-use super::sending::{SendError, Sent};
-use crate::model::{ClientId, Forwarded, MessageBody, count_within};
+use super::action::{Action, Done, Refusal};
+use crate::model::{ClientId, count_within};
 
-/// Sends of one conversation that wait to be appended. A further one is refused.
-pub(crate) const SENDS_WAITING_MAX: usize = 4_096;
-/// Messages in one append.
-pub(crate) const APPEND_MESSAGES_MAX: usize = 256;
+/// Actions of one conversation that wait to be appended. A further one is refused.
+pub(crate) const ACTIONS_WAITING_MAX: usize = 4_096;
+/// Actions in one append. Reactions do not count: those to one message are one entry.
+pub(crate) const APPEND_ACTIONS_MAX: usize = 256;
 /// Content of the messages in one append, in bytes; one message it always has. What is appended together is delivered
 /// together, and must not be too much for the queue of a socket whose client reads well.
 pub(crate) const APPEND_BYTES_MAX: usize = 128 * 1024;
 
-pub(crate) type Answer = oneshot::Sender<Result<Sent, SendError>>;
+pub(crate) type Answer = oneshot::Sender<Result<Done, Refusal>>;
 
-/// A message on its way into the log, and who waits for it.
+/// An action on its way into the log, and who waits for it.
 #[derive(Debug)]
 pub(crate) struct Job {
-    pub(crate) sender: UserId,
-    pub(crate) client_id: ClientId,
-    pub(crate) body: MessageBody,
-    pub(crate) reply_to: Option<MessageId>,
-    pub(crate) forwarded_from: Option<Forwarded>,
-    /// The first of them sent it; the others sent it again before it was stored.
+    pub(crate) actor: UserId,
+    pub(crate) action: Action,
+    /// The first of them sent it; the others sent the same message again before it was stored.
     pub(crate) waiting: Vec<Answer>,
 }
 
@@ -40,6 +37,8 @@ pub(crate) struct Outbox {
 #[derive(Debug, Default)]
 struct Queue {
     jobs: Vec<Job>,
+    /// Jobs that wait for others of their kind before they are put into the queue.
+    gathered: Vec<Job>,
     /// Those who wait until what is under way now is finished.
     settling: Vec<oneshot::Sender<()>>,
     /// Whether a task is emptying the queue.
@@ -55,14 +54,30 @@ pub(crate) enum Next {
 }
 
 impl Outbox {
-    pub(crate) fn push(&self, job: Job) -> Result<Next, SendError> {
+    pub(crate) fn push(&self, job: Job) -> Result<Next, Refusal> {
         let mut queue = self.lock();
-        if queue.jobs.len() >= SENDS_WAITING_MAX {
-            return Err(SendError::Busy);
-        }
+        queue.has_room()?;
         queue.jobs.push(job);
-        let was_draining = std::mem::replace(&mut queue.draining, true);
-        Ok(if was_draining { Next::Wait } else { Next::StartDraining })
+        Ok(queue.next())
+    }
+
+    /// Keeps a job until [`Outbox::release`]. True for the first one: somebody has to release them.
+    pub(crate) fn gather(&self, job: Job) -> Result<bool, Refusal> {
+        let mut queue = self.lock();
+        queue.has_room()?;
+        queue.gathered.push(job);
+        Ok(queue.gathered.len() == 1)
+    }
+
+    /// Puts the gathered jobs into the queue.
+    pub(crate) fn release(&self) -> Next {
+        let mut queue = self.lock();
+        let gathered = std::mem::take(&mut queue.gathered);
+        if gathered.is_empty() {
+            return Next::Wait;
+        }
+        queue.jobs.extend(gathered);
+        queue.next()
     }
 
     /// The next batch, each message once. After `None` the task must end: the next push starts another.
@@ -76,8 +91,10 @@ impl Outbox {
             queue.draining = false;
             return None;
         }
-        let count =
-            count_within(APPEND_BYTES_MAX, &queue.jobs, |job| job.body.size_bytes()).min(APPEND_MESSAGES_MAX);
+        let within = count_within(APPEND_BYTES_MAX, &queue.jobs, |job| job.action.size_bytes());
+        let counted = |job: &&Job| !matches!(job.action, Action::React { .. });
+        let past = queue.jobs.iter().enumerate().filter(|(_, job)| counted(job)).nth(APPEND_ACTIONS_MAX);
+        let count = past.map_or(queue.jobs.len(), |(place, _)| place).min(within);
         let batch = queue.jobs.drain(..count).collect();
         drop(queue);
         Some(merge_repeated(batch))
@@ -107,25 +124,47 @@ impl Outbox {
     }
 }
 
+impl Queue {
+    fn has_room(&self) -> Result<(), Refusal> {
+        let waiting = self.jobs.len() + self.gathered.len();
+        if waiting >= ACTIONS_WAITING_MAX { Err(Refusal::Busy) } else { Ok(()) }
+    }
+
+    fn next(&mut self) -> Next {
+        if std::mem::replace(&mut self.draining, true) { Next::Wait } else { Next::StartDraining }
+    }
+}
+
 impl Job {
-    /// Tells all who wait that the message is stored.
-    pub(crate) fn acknowledge(self, sent: &Sent) {
+    /// Tells all who wait that it is done.
+    pub(crate) fn acknowledge(self, done: &Done) {
         for (position, answer) in self.waiting.into_iter().enumerate() {
-            let repeated = sent.repeated || position > 0;
+            let repeated = done.repeated || position > 0;
             // Who no longer waits need not be told.
-            let _ = answer.send(Ok(Sent { message: sent.message.clone(), repeated }));
+            let _ = answer.send(Ok(Done { repeated, ..done.clone() }));
         }
     }
 
-    /// Tells all who wait that the message was not stored, or that it is unknown.
-    pub(crate) fn refuse(self, error: impl Fn() -> SendError) {
+    /// Tells all who wait that it was not done, or that it is unknown.
+    pub(crate) fn refuse(self, refusal: &Refusal) {
         for answer in self.waiting {
-            let _ = answer.send(Err(error()));
+            let _ = answer.send(Err(refusal.clone()));
         }
     }
 
-    pub(crate) fn fail(self, reason: &Arc<str>) {
-        self.refuse(|| SendError::Unavailable(reason.clone()));
+    /// Who wants to react, and how.
+    pub(crate) fn reaction(&self) -> Option<(UserId, Option<Box<str>>)> {
+        match &self.action {
+            Action::React { reaction, .. } => Some((self.actor, reaction.clone())),
+            _ => None,
+        }
+    }
+
+    fn client_id(&self) -> Option<&ClientId> {
+        match &self.action {
+            Action::Send(message) => Some(&message.client_id),
+            _ => None,
+        }
     }
 }
 
@@ -134,10 +173,14 @@ fn merge_repeated(batch: Vec<Job>) -> Vec<Job> {
     let mut positions: HashMap<(UserId, ClientId), usize> = HashMap::with_capacity(batch.len());
     let mut merged: Vec<Job> = Vec::with_capacity(batch.len());
     for job in batch {
-        match positions.get(&(job.sender, job.client_id.clone())) {
+        let Some(client_id) = job.client_id().cloned() else {
+            merged.push(job);
+            continue;
+        };
+        match positions.get(&(job.actor, client_id.clone())) {
             Some(&first) => merged[first].waiting.extend(job.waiting),
             None => {
-                positions.insert((job.sender, job.client_id.clone()), merged.len());
+                positions.insert((job.actor, client_id), merged.len());
                 merged.push(job);
             }
         }
@@ -147,17 +190,34 @@ fn merge_repeated(batch: Vec<Job>) -> Vec<Job> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use godwit_protocol::{MessageId, Seq};
+
     use super::*;
+    use crate::actions::NewMessage;
+    use crate::model::{Mentions, MessageBody, Target};
+
+    fn send(sender: u64, client_id: &str, text: &str) -> Job {
+        let message = NewMessage {
+            client_id: ClientId::parse(client_id).unwrap(),
+            body: MessageBody::Text(text.into()),
+            reply: None,
+            forwarded_from: None,
+            mentions: Mentions::default(),
+        };
+        let action = Action::Send(Box::new(message));
+        Job { actor: UserId::new(sender), action, waiting: vec![oneshot::channel().0] }
+    }
 
     fn job(sender: u64, client_id: &str) -> Job {
-        Job {
-            sender: UserId::new(sender),
-            client_id: ClientId::parse(client_id).unwrap(),
-            body: MessageBody::Text("hi".into()),
-            reply_to: None,
-            forwarded_from: None,
-            waiting: vec![oneshot::channel().0],
-        }
+        send(sender, client_id, "hi")
+    }
+
+    fn react(user: u64) -> Job {
+        let target = Target { id: MessageId::new(1), seq: Seq::new(1) };
+        let action = Action::React { target, reaction: Some("+".into()) };
+        Job { actor: UserId::new(user), action, waiting: vec![oneshot::channel().0] }
     }
 
     #[test]
@@ -185,25 +245,36 @@ mod tests {
     #[test]
     fn the_queue_and_its_batches_are_bounded() {
         let outbox = Outbox::default();
-        for number in 0..SENDS_WAITING_MAX {
+        for number in 0..ACTIONS_WAITING_MAX {
             outbox.push(job(1, &format!("m{number}"))).unwrap();
         }
         assert!(outbox.push(job(1, "one-too-many")).is_err());
-        assert_eq!(outbox.take_batch().unwrap().len(), APPEND_MESSAGES_MAX);
+        assert_eq!(outbox.take_batch().unwrap().len(), APPEND_ACTIONS_MAX);
     }
 
     #[test]
     fn a_batch_of_large_messages_is_shorter() {
         let outbox = Outbox::default();
         for number in 0..3 {
-            let large = MessageBody::Text("x".repeat(APPEND_BYTES_MAX / 2).into());
-            outbox.push(Job { body: large, ..job(1, &format!("m{number}")) }).unwrap();
+            outbox.push(send(1, &format!("m{number}"), &"x".repeat(APPEND_BYTES_MAX / 2))).unwrap();
         }
-        let huge = MessageBody::Text("x".repeat(APPEND_BYTES_MAX + 1).into());
-        outbox.push(Job { body: huge, ..job(1, "huge") }).unwrap();
+        outbox.push(send(1, "huge", &"x".repeat(APPEND_BYTES_MAX + 1))).unwrap();
         let batches: Vec<usize> =
             std::iter::from_fn(|| outbox.take_batch()).map(|batch| batch.len()).collect();
         assert_eq!(batches, [2, 1, 1]);
+    }
+
+    #[test]
+    fn gathered_reactions_come_together_and_fill_no_batch() {
+        let outbox = Outbox::default();
+        assert!(outbox.gather(react(1)).unwrap());
+        for user in 2..=2_000 {
+            assert!(!outbox.gather(react(user)).unwrap());
+        }
+        assert!(outbox.take_batch().is_none());
+        assert_eq!(outbox.release(), Next::StartDraining);
+        assert_eq!(outbox.take_batch().unwrap().len(), 2_000);
+        assert_eq!(outbox.release(), Next::Wait);
     }
 
     #[tokio::test]

@@ -1,0 +1,581 @@
+//! Gets actions into the log.
+//!
+//! Actions of one conversation that wait at the same time go into one append. Whoever finds nobody at work starts a task
+//! that empties the queue; it lives on when the one who asked does not, so what was begun is finished.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use godwit_protocol::messages as wire;
+use godwit_protocol::socket::{EntryEvent, Event};
+use godwit_protocol::{ConversationId, Seq, UserId};
+use metrics::{counter, histogram};
+use tokio::sync::oneshot;
+
+use super::action::{Action, Done, Refusal};
+use super::decide::{Case, Reactions};
+use super::outbox::{Job, Next};
+use super::rules::MessagePolicy;
+use crate::account_log::AccountLog;
+use crate::conversations::{Conversations, Live};
+use crate::model::{Change, ConversationState, Entry, FanOut, LogItem, Member, MessageState};
+use crate::ports::{Append, AppendOutcome, Clock, Delivery, Store, StoreError};
+use crate::projection::{Effects, Fold, Needs};
+use crate::show::View;
+
+/// How often an append that was beaten by another node is tried again before its senders are told to.
+const APPEND_ATTEMPTS_MAX: usize = 64;
+/// How long reactions wait for others where members are very many, so that they cannot flood the log.
+const REACTIONS_GATHERED: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub struct Appending {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) conversations: Arc<Conversations>,
+    pub(crate) account_log: Arc<AccountLog>,
+    pub(crate) delivery: Arc<dyn Delivery>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) policy: MessagePolicy,
+}
+
+/// An action that has its place in the queue.
+#[derive(Debug)]
+pub struct Submitted {
+    action: &'static str,
+    started: Instant,
+    answer: oneshot::Receiver<Result<Done, Refusal>>,
+}
+
+impl Submitted {
+    /// The second half: when it returns the action is durable.
+    pub async fn done(self) -> Result<Done, Refusal> {
+        // The task that should have answered is gone, so nobody knows what became of it.
+        let interrupted = || Err(Refusal::Interrupted("the task that did it is gone"));
+        let result = self.answer.await.unwrap_or_else(|_| interrupted());
+        histogram!("godwit_action_seconds", "action" => self.action).record(self.started.elapsed());
+        count(
+            self.action,
+            match &result {
+                Ok(Done { repeated: true, .. }) => "repeated",
+                Ok(_) => "done",
+                Err(refusal) => outcome_of(refusal),
+            },
+        );
+        result
+    }
+}
+
+/// What a batch is decided on, besides the state.
+#[derive(Debug, Default)]
+struct Known {
+    blocked: bool,
+    members: HashMap<UserId, Option<Member>>,
+    messages: HashMap<Seq, LogItem>,
+    reactions: HashMap<(Seq, UserId), Box<str>>,
+}
+
+/// What was decided for a batch.
+struct Decided {
+    append: Append,
+    /// The messages that are replied to.
+    quoted: HashMap<Seq, LogItem>,
+    /// The jobs, with the entries that each of them made.
+    jobs: Vec<(Job, Range<usize>)>,
+}
+
+impl Appending {
+    /// Does something in a conversation. When it returns it is durable.
+    pub async fn act(
+        self: &Arc<Self>,
+        actor: UserId,
+        conversation: ConversationId,
+        action: Action,
+    ) -> Result<Done, Refusal> {
+        self.submit(actor, conversation, action).await?.done().await
+    }
+
+    /// The first half: when it returns the action has its place in the queue, so that what was submitted one after the
+    /// other is in the log in that order.
+    pub async fn submit(
+        self: &Arc<Self>,
+        actor: UserId,
+        conversation: ConversationId,
+        action: Action,
+    ) -> Result<Submitted, Refusal> {
+        let (started, name) = (Instant::now(), action.name());
+        let submitted = self.enqueue(actor, conversation, action).await;
+        let answer = submitted.inspect_err(|refusal| count(name, outcome_of(refusal)))?;
+        Ok(Submitted { action: name, started, answer })
+    }
+
+    /// A message that was refused before it could be submitted.
+    pub(crate) fn count_refused_send(refusal: &Refusal) {
+        count("send", outcome_of(refusal));
+    }
+
+    async fn enqueue(
+        self: &Arc<Self>,
+        actor: UserId,
+        conversation: ConversationId,
+        action: Action,
+    ) -> Result<oneshot::Receiver<Result<Done, Refusal>>, Refusal> {
+        let live = match action {
+            Action::Join { .. } | Action::Expire { .. } => {
+                self.conversations.get(conversation).await?.ok_or(Refusal::NotFound)?
+            }
+            _ => self.conversations.of_member(actor, conversation).await?.0,
+        };
+        let (done, answer) = oneshot::channel();
+        let is_gathered = matches!(action, Action::React { .. }) && !live.read(ConversationState::is_whole);
+        let job = Job { actor, action, waiting: vec![done] };
+        if is_gathered {
+            self.gather(live, job)?;
+        } else {
+            self.push(live, job)?;
+        }
+        Ok(answer)
+    }
+
+    fn push(self: &Arc<Self>, live: Arc<Live>, job: Job) -> Result<(), Refusal> {
+        if live.outbox.push(job)? == Next::StartDraining {
+            let this = Arc::clone(self);
+            tokio::spawn(async move { this.drain(&live).await });
+        }
+        Ok(())
+    }
+
+    fn gather(self: &Arc<Self>, live: Arc<Live>, job: Job) -> Result<(), Refusal> {
+        if live.outbox.gather(job)? {
+            let this = Arc::clone(self);
+            tokio::spawn(async move {
+                tokio::time::sleep(REACTIONS_GATHERED).await;
+                if live.outbox.release() == Next::StartDraining {
+                    this.drain(&live).await;
+                }
+            });
+        }
+        Ok(())
+    }
+
+    async fn drain(&self, live: &Live) {
+        let _abandon = AbandonOnPanic(live);
+        while let Some(batch) = live.outbox.take_batch() {
+            histogram!("godwit_append_messages").record(batch.len() as f64);
+            self.append_all(live, batch).await;
+        }
+    }
+
+    /// Gets a batch into the log, however often another node is faster, and answers everybody in it.
+    async fn append_all(&self, live: &Live, mut batch: Vec<Job>) {
+        for _ in 0..APPEND_ATTEMPTS_MAX {
+            match self.append_once(live, batch).await {
+                Ok(left) if left.is_empty() => return,
+                Ok(left) => batch = left,
+                Err((left, error)) => {
+                    tracing::warn!(conversation = %live.id(), %error, "append failed");
+                    refuse_all(left, &error.into());
+                    // What the store has is no longer known for certain: look before the next append.
+                    if let Err(error) = self.conversations.reload(live).await {
+                        tracing::warn!(conversation = %live.id(), %error, "reload failed");
+                    }
+                    return;
+                }
+            }
+            counter!("godwit_append_conflicts_total").increment(1);
+            if let Err(error) = self.conversations.reload(live).await {
+                return refuse_all(batch, &error.into());
+            }
+        }
+        refuse_all(batch, &Refusal::Interrupted("other nodes were faster, too often"));
+    }
+
+    /// One attempt. The jobs that are given back have to be tried again on a newer head.
+    async fn append_once(&self, live: &Live, batch: Vec<Job>) -> Result<Vec<Job>, (Vec<Job>, StoreError)> {
+        let head = live.read(|state| state.head.seq);
+        let (batch, known) = match self.prepare(live, batch).await {
+            Ok(prepared) => prepared,
+            Err(failed) => return Err(failed),
+        };
+        let Decided { append, quoted, jobs } = match self.decide(live, head, batch, known) {
+            Ok(Some(decided)) => decided,
+            Ok(None) => return Ok(Vec::new()),
+            Err((jobs, None)) => return Ok(jobs),
+            Err((jobs, Some(error))) => return Err((jobs, error)),
+        };
+        let unanswered = |jobs: Vec<(Job, _)>| jobs.into_iter().map(|(job, _)| job).collect();
+        let notes = match self.store.append(append.clone()).await {
+            Ok(AppendOutcome::Appended(notes)) => notes,
+            Ok(AppendOutcome::HeadMoved) => return Ok(unanswered(jobs)),
+            Err(error) => return Err((unanswered(jobs), error)),
+        };
+        self.finish(live, append, &quoted, jobs);
+        self.account_log.announce(&notes).await;
+        Ok(Vec::new())
+    }
+
+    /// Answers those whose message was sent before, and finds out what the others are decided on. This is the last look
+    /// before the append: whoever changes what it depends on, and then waits for the outbox to settle, can rely on it.
+    async fn prepare(
+        &self,
+        live: &Live,
+        batch: Vec<Job>,
+    ) -> Result<(Vec<Job>, Known), (Vec<Job>, StoreError)> {
+        let looked = tokio::try_join!(self.originals(live, &batch), self.known(live, &batch));
+        let (originals, known) = match looked {
+            Ok(looked) => looked,
+            Err(error) => return Err((batch, error)),
+        };
+        let mut left = Vec::with_capacity(batch.len());
+        for (job, original) in batch.into_iter().zip(originals) {
+            match original {
+                Some(item) => job.acknowledge(&self.shown_again(live, item, &known)),
+                None => left.push(job),
+            }
+        }
+        Ok((left, known))
+    }
+
+    /// For each job the message that was sent before with its client id.
+    async fn originals(&self, live: &Live, batch: &[Job]) -> Result<Vec<Option<LogItem>>, StoreError> {
+        let mut originals = vec![None; batch.len()];
+        let sends = batch.iter().enumerate().filter_map(|(place, job)| match &job.action {
+            Action::Send(message) => Some((place, (job.actor, &message.client_id))),
+            _ => None,
+        });
+        let (places, sent): (Vec<usize>, Vec<_>) = sends.unzip();
+        if sent.is_empty() {
+            return Ok(originals);
+        }
+        let seqs = self.store.sent_as_each(live.id(), &sent).await?;
+        let found: Vec<(usize, Seq)> =
+            places.into_iter().zip(seqs).filter_map(|(place, seq)| Some((place, seq?))).collect();
+        if !found.is_empty() {
+            let seqs: Vec<Seq> = found.iter().map(|(_, seq)| *seq).collect();
+            let items = self.store.items(live.id(), &seqs).await?;
+            for ((place, _), item) in found.into_iter().zip(items) {
+                originals[place] = item;
+            }
+        }
+        Ok(originals)
+    }
+
+    async fn known(&self, live: &Live, batch: &[Job]) -> Result<Known, StoreError> {
+        let (kind, is_whole) = live.read(|state| (state.conversation.kind, state.is_whole()));
+        let (mut users, mut seqs, mut reactions) = (Vec::new(), Vec::new(), Vec::new());
+        for job in batch {
+            users.push(job.actor);
+            match &job.action {
+                Action::Send(message) => {
+                    users.extend(&message.mentions.users);
+                    seqs.extend(message.reply.iter().flat_map(|reply| [reply.to.seq, reply.root.seq]));
+                }
+                Action::Edit { target, mentions, .. } => {
+                    users.extend(&mentions.users);
+                    seqs.push(target.seq);
+                }
+                Action::React { target, .. } => {
+                    seqs.push(target.seq);
+                    reactions.push((target.seq, job.actor));
+                }
+                Action::Delete { target } | Action::Pin(target) | Action::Unpin(target) => {
+                    seqs.push(target.seq);
+                }
+                Action::Expire { targets } => seqs.extend(targets.iter().map(|target| target.seq)),
+                Action::AddMembers { user_ids } => users.extend(user_ids),
+                Action::RemoveMember(user) | Action::SetRole(user, _) | Action::TransferOwnership(user) => {
+                    users.push(*user);
+                }
+                Action::Join { .. }
+                | Action::Leave
+                | Action::Update(_)
+                | Action::CreateInvite { .. }
+                | Action::RevokeInvite(_)
+                | Action::DeleteConversation => {}
+            }
+        }
+        seqs.sort_unstable();
+        seqs.dedup();
+        reactions.sort_unstable();
+        reactions.dedup();
+        let blocked = async {
+            match kind.pair() {
+                Some(pair) => self.store.is_blocked(pair.low(), pair.high()).await,
+                None => Ok(false),
+            }
+        };
+        let messages =
+            async { if seqs.is_empty() { Ok(Vec::new()) } else { self.store.items(live.id(), &seqs).await } };
+        let reacted = async {
+            if reactions.is_empty() {
+                Ok(Vec::new())
+            } else {
+                self.store.reactions_by(live.id(), &reactions).await
+            }
+        };
+        let (blocked, messages, reacted) = tokio::try_join!(blocked, messages, reacted)?;
+        let messages: HashMap<Seq, LogItem> =
+            messages.into_iter().flatten().map(|item| (item.entry.seq, item)).collect();
+        let mut members = HashMap::new();
+        if !is_whole {
+            users.extend(messages.values().flat_map(Needs::of_mentioned));
+            users.sort_unstable();
+            users.dedup();
+            for user in users {
+                members.insert(user, self.conversations.stored_member(live.id(), user).await?);
+            }
+        }
+        let reactions =
+            reactions.into_iter().zip(reacted).filter_map(|(key, reaction)| Some((key, reaction?)));
+        Ok(Known { blocked, members, messages, reactions: reactions.collect() })
+    }
+
+    /// Decides one job after the other, each on what those before it made of the conversation. Nothing is left to append
+    /// where all were refused or had nothing to do. The jobs come back without an error where the conversation has moved
+    /// since they were prepared.
+    #[allow(clippy::type_complexity, reason = "the jobs must not get lost on the way out")]
+    fn decide(
+        &self,
+        live: &Live,
+        head: Seq,
+        batch: Vec<Job>,
+        known: Known,
+    ) -> Result<Option<Decided>, (Vec<Job>, Option<StoreError>)> {
+        live.read(|state| {
+            if state.head.seq != head {
+                return Err((batch, None));
+            }
+            let mut fold = Fold::new(state);
+            let replied = batch.iter().filter_map(|job| match &job.action {
+                Action::Send(message) => known.messages.get(&message.reply?.to.seq),
+                _ => None,
+            });
+            let quoted = replied.map(|item| (item.entry.seq, item.clone())).collect();
+            for (user, member) in known.members {
+                fold.know_member(user, member);
+            }
+            for item in known.messages.into_values() {
+                fold.know_message(item);
+            }
+            let mut reactions = known.reactions;
+            let (mut entries, mut decided) = (Vec::<Entry>::new(), Vec::with_capacity(batch.len()));
+            let now = self.clock.now();
+            let mut waiting = VecDeque::from(batch);
+            while let Some(job) = waiting.pop_front() {
+                let id = match self.store.ids().next_after(fold.head().id) {
+                    Ok(id) => id,
+                    Err(error) => {
+                        let jobs = decided.into_iter().map(|(job, _)| job);
+                        return Err((jobs.chain([job]).chain(waiting).collect(), Some(error)));
+                    }
+                };
+                let case = Case {
+                    fold: &fold,
+                    policy: &self.policy,
+                    now,
+                    blocked: known.blocked,
+                    reactions: &reactions,
+                    id,
+                };
+                let (changes, done) = if let Action::React { target, .. } = job.action {
+                    let jobs = same_reactions(job, &mut waiting);
+                    let wanted: Vec<_> = jobs.iter().filter_map(Job::reaction).collect();
+                    let Reactions { change, outcomes } = case.react(target, &wanted);
+                    (change.into_iter().collect(), answer_refused(jobs, outcomes))
+                } else {
+                    match case.decide(job.actor, &job.action) {
+                        Ok(changes) => (changes, vec![job]),
+                        Err(refusal) => {
+                            job.refuse(&refusal);
+                            continue;
+                        }
+                    }
+                };
+                let first = entries.len();
+                for (place, change) in changes.into_iter().enumerate() {
+                    let id = if place == 0 { Ok(id) } else { self.store.ids().next_after(fold.head().id) };
+                    let id = match id {
+                        Ok(id) => id,
+                        Err(error) => {
+                            let jobs = decided.into_iter().map(|(job, _)| job);
+                            return Err((jobs.chain(done).chain(waiting).collect(), Some(error)));
+                        }
+                    };
+                    let entry = fold.next_entry(id, change);
+                    fold.apply(&entry);
+                    if let Change::Reacted { target, changes, .. } = &entry.change {
+                        for change in changes {
+                            match &change.to {
+                                Some(to) => reactions.insert((target.seq, change.user_id), to.clone()),
+                                None => reactions.remove(&(target.seq, change.user_id)),
+                            };
+                        }
+                    }
+                    fold.know_message(LogItem { entry: entry.clone(), state: MessageState::default() });
+                    entries.push(entry);
+                }
+                let made = first..entries.len();
+                for job in done {
+                    if made.is_empty() {
+                        job.acknowledge(&Done::nothing());
+                    } else {
+                        decided.push((job, made.clone()));
+                    }
+                }
+            }
+            if entries.is_empty() {
+                return Ok(None);
+            }
+            let append =
+                Append { conversation: live.id(), expected_head: head, entries, effects: fold.finish() };
+            Ok(Some(Decided { append, quoted, jobs: decided }))
+        })
+    }
+
+    /// The state after an append; its entries are acknowledged and delivered.
+    fn finish(
+        &self,
+        live: &Live,
+        append: Append,
+        quoted: &HashMap<Seq, LogItem>,
+        jobs: Vec<(Job, Range<usize>)>,
+    ) {
+        let Append { entries, effects, .. } = append;
+        let items: Vec<LogItem> =
+            entries.into_iter().map(|entry| LogItem { entry, state: MessageState::default() }).collect();
+        let (shown, audience) = live.write(|state| {
+            effects.apply_to(state);
+            let audience = Audience::of(state);
+            let view = self.common_view(state, quoted);
+            (items.iter().map(|item| view.entry(item)).collect::<Vec<_>>(), audience)
+        });
+        let entries: Vec<Arc<Entry>> = items.into_iter().map(|item| Arc::new(item.entry)).collect();
+        for (job, made) in jobs {
+            let (entries, shown) = (entries[made.clone()].to_vec(), shown[made].to_vec());
+            job.acknowledge(&Done { entries, shown, repeated: false });
+        }
+        self.follow(live.id(), &effects);
+        self.deliver(live.id(), shown, &audience);
+    }
+
+    /// What everybody sees.
+    fn common_view<'a>(&self, state: &'a ConversationState, quoted: &'a HashMap<Seq, LogItem>) -> View<'a> {
+        View {
+            state,
+            now: self.clock.now(),
+            quoted,
+            own_reactions: &NO_REACTIONS,
+            from: Seq::ZERO,
+            hides_reading: false,
+        }
+    }
+
+    /// The answer for a message that was sent before.
+    fn shown_again(&self, live: &Live, item: LogItem, known: &Known) -> Done {
+        let shown = live.read(|state| self.common_view(state, &known.messages).entry(&item));
+        Done { entries: vec![Arc::new(item.entry)], shown: vec![shown], repeated: true }
+    }
+
+    /// Members of a large conversation who are connected get what is delivered there.
+    fn follow(&self, conversation: ConversationId, effects: &Effects) {
+        let is_large = effects.details.as_ref().is_some_and(|details| details.fan_out == FanOut::OnRead);
+        for user in effects.cross.iter().chain(effects.list.iter().filter(|_| is_large)) {
+            self.delivery.follow(*user, conversation);
+        }
+        for (user, _) in &effects.unlist {
+            self.delivery.unfollow(*user, conversation);
+        }
+    }
+
+    fn deliver(&self, conversation_id: ConversationId, entries: Vec<wire::LogEntry>, audience: &Audience) {
+        for entry in entries {
+            histogram!("godwit_delivery_lag_seconds")
+                .record(self.clock.now().millis_since(entry.at).max(0) as f64 / 1_000.0);
+            let seq = entry.seq;
+            let event = Event::Entry(EntryEvent { conversation_id, entry });
+            match audience {
+                Audience::Members(members) => {
+                    let seen_by = members.iter().filter(|(_, from)| *from <= seq);
+                    let users: Vec<UserId> = seen_by.map(|(user, _)| *user).collect();
+                    self.delivery.deliver(&users, &event);
+                }
+                Audience::Followers => self.delivery.deliver_to_followers(conversation_id, &event),
+            }
+        }
+    }
+}
+
+static NO_REACTIONS: LazyLock<HashMap<Seq, Box<str>>> = LazyLock::new(HashMap::new);
+
+/// Who is told of entries.
+#[derive(Debug)]
+enum Audience {
+    /// All members, with the first entry that they see.
+    Members(Vec<(UserId, Seq)>),
+    /// Those who are connected, as the delivery knows them.
+    Followers,
+}
+
+impl Audience {
+    fn of(state: &ConversationState) -> Self {
+        if state.is_whole() {
+            Self::Members(state.members.iter().map(|m| (m.user_id, m.visible_from)).collect())
+        } else {
+            Self::Followers
+        }
+    }
+}
+
+/// The jobs that react to the same message as this one, which is the first of them.
+fn same_reactions(first: Job, waiting: &mut VecDeque<Job>) -> Vec<Job> {
+    let target = |job: &Job| match job.action {
+        Action::React { target, .. } => Some(target),
+        _ => None,
+    };
+    let wanted = target(&first);
+    let mut same = vec![first];
+    for job in std::mem::take(waiting) {
+        if target(&job) == wanted {
+            same.push(job);
+        } else {
+            waiting.push_back(job);
+        }
+    }
+    same
+}
+
+/// Answers those who were refused, and gives back the others.
+fn answer_refused(jobs: Vec<Job>, outcomes: Vec<Result<(), Refusal>>) -> Vec<Job> {
+    let mut done = Vec::with_capacity(jobs.len());
+    for (job, outcome) in jobs.into_iter().zip(outcomes) {
+        match outcome {
+            Ok(()) => done.push(job),
+            Err(refusal) => job.refuse(&refusal),
+        }
+    }
+    done
+}
+
+fn refuse_all(batch: Vec<Job>, refusal: &Refusal) {
+    batch.into_iter().for_each(|job| job.refuse(refusal));
+}
+
+fn outcome_of(refusal: &Refusal) -> &'static str {
+    if refusal.is_failure() { "failed" } else { "refused" }
+}
+
+fn count(action: &'static str, outcome: &'static str) {
+    counter!("godwit_actions_total", "action" => action, "outcome" => outcome).increment(1);
+}
+
+/// A bug that panics in one batch must not leave the conversation stuck for ever.
+struct AbandonOnPanic<'a>(&'a Live);
+
+impl Drop for AbandonOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.outbox.abandon();
+        }
+    }
+}

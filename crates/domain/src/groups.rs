@@ -1,0 +1,430 @@
+//! Groups and channels: making them, their members, roles, details and invite links.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use godwit_protocol::conversations::{
+    Conversation as WireConversation, ConversationKind, HistoryVisibility, NewConversation as NewGroup, Role,
+    UpdateConversation,
+};
+use godwit_protocol::groups::{
+    AddedMember, CreateInvite, Invite as WireInvite, InvitePreview, Member as WireMember,
+};
+use godwit_protocol::limits::{LARGE_CONVERSATIONS_PER_USER_MAX, MEMBERS_ADDED_AT_ONCE_MAX};
+use godwit_protocol::{ConversationId, ErrorCode, InviteId, UserId};
+
+use crate::account_log::AccountLog;
+use crate::actions::rules::{self, Actor};
+use crate::actions::{Action, Appending, Deed, MessagePolicy, Refusal};
+use crate::conversations::{Conversations, Live};
+use crate::inbox::{Inbox, InboxError, Opened};
+use crate::model::details::{
+    default_permissions, parse_description, parse_image, parse_name, updated_permissions,
+};
+use crate::model::{
+    Change, ClientId, ConversationState, Created, DetailsChange, FanOut, InvalidField, Invite, InviteToken,
+    Kind, Member, SearchPrefix, User,
+};
+use crate::ports::{Clock, Delivery, Store, StoreError};
+use crate::projection::beginning;
+
+/// Members that are looked through for one page when only some of them are asked for.
+const MEMBERS_LOOKED_THROUGH_MAX: usize = 2_000;
+
+#[derive(Debug)]
+pub struct Groups {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) conversations: Arc<Conversations>,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) appending: Arc<Appending>,
+    pub(crate) account_log: Arc<AccountLog>,
+    pub(crate) delivery: Arc<dyn Delivery>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) policy: MessagePolicy,
+}
+
+/// A group that was made, and those who could not be added.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MadeGroup {
+    pub opened: Opened,
+    pub members: Vec<AddedMember>,
+}
+
+/// Which members are asked for.
+#[derive(Debug, Clone, Default)]
+pub struct MemberFilter {
+    pub role: Option<Role>,
+    /// A handle, or a word of a name, begins with it.
+    pub name: Option<SearchPrefix>,
+}
+
+impl From<InboxError> for Refusal {
+    fn from(error: InboxError) -> Self {
+        match error {
+            InboxError::NotFound | InboxError::NoSuchUser | InboxError::NotWithSelf => Self::NotFound,
+            InboxError::Blocked => Self::Blocked,
+            InboxError::TooManyPinned => Self::ListFull,
+            InboxError::Invalid(error) => Self::Invalid(error),
+            InboxError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl Groups {
+    /// Makes a group or a channel. Who cannot be added is left out, and is named in the answer.
+    pub async fn create(&self, by: UserId, channel: bool, request: NewGroup) -> Result<MadeGroup, Refusal> {
+        let key = request.client_id.as_deref().map(ClientId::parse).transpose()?;
+        at_most("member_ids", request.member_ids.len())?;
+        let (kind, wire_kind) = if channel {
+            (Kind::Channel, ConversationKind::Channel)
+        } else {
+            (Kind::Group, ConversationKind::Group)
+        };
+        let others: Vec<UserId> = request.member_ids.into_iter().filter(|user| *user != by).collect();
+        let (addable, refused) = self.addable(by, &others).await?;
+        let mut member_ids = addable;
+        member_ids.push(by);
+        member_ids.sort_unstable();
+        member_ids.dedup();
+        let is_large = member_ids.len() > self.policy.fan_out_members_max as usize;
+        let created = Created {
+            by,
+            kind: wire_kind,
+            name: parse_name(&request.name)?,
+            description: request.description.as_deref().map(parse_description).transpose()?,
+            image: request.image.as_deref().map(parse_image).transpose()?,
+            permissions: updated_permissions(
+                default_permissions(!channel),
+                request.permissions.unwrap_or_default(),
+            ),
+            history: request.history.unwrap_or(HistoryVisibility::All),
+            fan_out: if is_large { FanOut::OnRead } else { FanOut::OnWrite },
+            member_ids,
+        };
+        let new = beginning(self.store.ids(), kind, created)?;
+        let (followers, large) = (new.effects.list.clone(), is_large);
+        let made = self.store.create(new, key.as_ref()).await?;
+        if let Some(notes) = &made.made {
+            if large {
+                followers.iter().for_each(|user| self.delivery.follow(*user, made.id));
+            }
+            self.account_log.announce(notes).await;
+        }
+        let opened =
+            Opened { conversation: self.inbox.conversation(by, made.id).await?, made: made.made.is_some() };
+        Ok(MadeGroup { opened, members: results(&others, &refused, |_| None) })
+    }
+
+    /// Changes name, description, image, permissions, settings.
+    pub async fn update(
+        &self,
+        by: UserId,
+        id: ConversationId,
+        update: &UpdateConversation,
+    ) -> Result<WireConversation, Refusal> {
+        let (live, _) = self.conversations.of_member(by, id).await?;
+        let change = DetailsChange::parse(update, live.read(|state| state.details.permissions))?;
+        self.appending.act(by, id, Action::Update(Box::new(change))).await?;
+        Ok(self.inbox.conversation(by, id).await?)
+    }
+
+    /// Deletes a conversation for all its members.
+    pub async fn delete_for_all(&self, by: UserId, id: ConversationId) -> Result<(), Refusal> {
+        self.appending.act(by, id, Action::DeleteConversation).await?;
+        Ok(())
+    }
+
+    /// Adds users, and says what became of each, in the order asked.
+    pub async fn add_members(
+        &self,
+        by: UserId,
+        id: ConversationId,
+        users: &[UserId],
+    ) -> Result<Vec<AddedMember>, Refusal> {
+        if users.is_empty() {
+            return Err(InvalidField::new("user_ids", "must not be empty").into());
+        }
+        at_most("user_ids", users.len())?;
+        let (live, member) = self.conversations.of_member(by, id).await?;
+        self.check(&live, &member, Deed::AddMembers)?;
+        let (addable, refused) = self.addable(by, users).await?;
+        if addable.is_empty() {
+            return Ok(results(users, &refused, |_| None));
+        }
+        let done = self.appending.act(by, id, Action::AddMembers { user_ids: addable.clone() }).await?;
+        let mut added: Vec<UserId> = Vec::new();
+        for entry in &done.entries {
+            if let Change::MembersAdded { user_ids, .. } = &entry.change {
+                added.extend(user_ids);
+            }
+        }
+        let mut unadded = HashMap::new();
+        for user in addable.iter().filter(|user| !added.contains(user)) {
+            let is_member = self.conversations.member(&live, *user).await?.is_some();
+            let reason = if is_member { ErrorCode::AlreadyMember } else { ErrorCode::TooManyMembers };
+            unadded.insert(*user, reason);
+        }
+        Ok(results(users, &refused, |user| unadded.get(&user).copied()))
+    }
+
+    pub async fn remove_member(&self, by: UserId, id: ConversationId, user: UserId) -> Result<(), Refusal> {
+        self.appending.act(by, id, Action::RemoveMember(user)).await?;
+        Ok(())
+    }
+
+    pub async fn set_role(
+        &self,
+        by: UserId,
+        id: ConversationId,
+        user: UserId,
+        role: Role,
+    ) -> Result<(), Refusal> {
+        self.appending.act(by, id, Action::SetRole(user, role)).await?;
+        Ok(())
+    }
+
+    pub async fn transfer_ownership(
+        &self,
+        by: UserId,
+        id: ConversationId,
+        to: UserId,
+    ) -> Result<(), Refusal> {
+        self.appending.act(by, id, Action::TransferOwnership(to)).await?;
+        Ok(())
+    }
+
+    /// Joins a conversation that anybody may join.
+    pub async fn join(&self, by: UserId, id: ConversationId) -> Result<WireConversation, Refusal> {
+        self.enter(by, id, None).await
+    }
+
+    pub async fn leave(&self, by: UserId, id: ConversationId) -> Result<(), Refusal> {
+        self.appending.act(by, id, Action::Leave).await?;
+        Ok(())
+    }
+
+    /// Members after `after`, and where to go on. A page can have fewer than asked for.
+    pub async fn members(
+        &self,
+        by: UserId,
+        id: ConversationId,
+        filter: &MemberFilter,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<(Vec<WireMember>, Option<UserId>), Refusal> {
+        let (live, _) = self.conversations.of_member(by, id).await?;
+        let is_whole = live.read(ConversationState::is_whole);
+        let (mut found, mut after, mut looked_through) = (Vec::new(), after, 0);
+        loop {
+            let members = self.some_members(&live, filter.role, after, limit).await?;
+            let is_last = members.len() < limit;
+            looked_through += members.len();
+            let ids: Vec<UserId> = members.iter().map(|member| member.user_id).collect();
+            let users: HashMap<UserId, User> =
+                self.store.users(&ids).await?.into_iter().map(|user| (user.id, user)).collect();
+            for member in members {
+                if found.len() == limit {
+                    return Ok((found, after));
+                }
+                after = Some(member.user_id);
+                let user = users.get(&member.user_id).filter(|user| filter.matches(&member, user));
+                found.extend(user.map(|user| WireMember {
+                    user: user.to_public(),
+                    role: member.role,
+                    joined_at: member.joined_at,
+                    cursor: is_whole.then(|| member.wire_cursor()),
+                }));
+            }
+            if is_last {
+                return Ok((found, None));
+            }
+            if found.len() == limit || looked_through >= MEMBERS_LOOKED_THROUGH_MAX {
+                return Ok((found, after));
+            }
+        }
+    }
+
+    /// Makes an invite link.
+    pub async fn create_invite(
+        &self,
+        by: UserId,
+        id: ConversationId,
+        request: CreateInvite,
+        token: InviteToken,
+    ) -> Result<WireInvite, Refusal> {
+        let CreateInvite { expires_at, uses_max, .. } = request;
+        Invite::check_terms(expires_at, uses_max, self.clock.now())?;
+        let done = self.appending.act(by, id, Action::CreateInvite { token, expires_at, uses_max }).await?;
+        let made = done.entries.first().and_then(|entry| match &entry.change {
+            Change::InviteCreated { invite } => Some(invite.to_wire(id)),
+            _ => None,
+        });
+        made.ok_or(Refusal::NotFound)
+    }
+
+    /// The invite links that can still be used: all of them for who manages them, the own ones for others.
+    pub async fn invites(&self, by: UserId, id: ConversationId) -> Result<Vec<WireInvite>, Refusal> {
+        let (live, member) = self.conversations.of_member(by, id).await?;
+        self.check(&live, &member, Deed::CreateInvite)?;
+        let sees_all = self.check(&live, &member, Deed::ManageInvites).is_ok();
+        let now = self.clock.now();
+        Ok(live.read(|state| {
+            let invites = state.details.invites.iter().filter(|invite| invite.is_usable(now));
+            let seen = invites.filter(|invite| sees_all || invite.created_by == by);
+            seen.map(|invite| invite.to_wire(id)).collect()
+        }))
+    }
+
+    pub async fn revoke_invite(
+        &self,
+        by: UserId,
+        id: ConversationId,
+        invite: InviteId,
+    ) -> Result<(), Refusal> {
+        self.appending.act(by, id, Action::RevokeInvite(invite)).await?;
+        Ok(())
+    }
+
+    /// What somebody sees who has a link.
+    pub async fn preview(&self, by: UserId, token: &InviteToken) -> Result<InvitePreview, Refusal> {
+        let id = self.store.invited_to(token).await?.ok_or(Refusal::InviteInvalid)?;
+        let live = self.conversations.get(id).await?.ok_or(Refusal::InviteInvalid)?;
+        let member = self.conversations.member(&live, by).await?.is_some();
+        let now = self.clock.now();
+        live.read(|state| {
+            let details = &state.details;
+            let invite = details.invites.iter().find(|invite| invite.token == *token);
+            let invite = invite.filter(|invite| invite.is_usable(now)).ok_or(Refusal::InviteInvalid)?;
+            Ok(InvitePreview {
+                conversation_id: id,
+                kind: state.conversation.wire_kind(),
+                name: details.name.to_string(),
+                description: details.description.as_deref().map(str::to_owned),
+                image: details.image.as_deref().map(str::to_owned),
+                member_count: details.member_count,
+                member,
+                expires_at: invite.expires_at,
+            })
+        })
+    }
+
+    /// Joins by a link.
+    pub async fn join_by_invite(&self, by: UserId, token: InviteToken) -> Result<WireConversation, Refusal> {
+        let id = self.store.invited_to(&token).await?.ok_or(Refusal::InviteInvalid)?;
+        match self.enter(by, id, Some(token)).await {
+            Err(Refusal::NotFound) => Err(Refusal::InviteInvalid),
+            entered => entered,
+        }
+    }
+
+    async fn enter(
+        &self,
+        by: UserId,
+        id: ConversationId,
+        invite: Option<InviteToken>,
+    ) -> Result<WireConversation, Refusal> {
+        if self.is_in_too_many(by).await? {
+            return Err(Refusal::TooManyConversations);
+        }
+        self.appending.act(by, id, Action::Join { invite }).await?;
+        Ok(self.inbox.conversation(by, id).await?)
+    }
+
+    fn check(&self, live: &Live, member: &Member, deed: Deed) -> Result<(), Refusal> {
+        let (kind, permissions) = live.read(|state| (state.conversation.kind, state.details.permissions));
+        let actor = Actor { role: Some(member.role), blocked: false };
+        rules::check(kind, permissions, actor, deed)
+    }
+
+    /// Those of the users whom somebody can add, and why not the others.
+    async fn addable(
+        &self,
+        by: UserId,
+        users: &[UserId],
+    ) -> Result<(Vec<UserId>, HashMap<UserId, ErrorCode>), StoreError> {
+        let existing: HashMap<UserId, User> =
+            self.store.users(users).await?.into_iter().map(|user| (user.id, user)).collect();
+        let (mut addable, mut refused) = (Vec::with_capacity(users.len()), HashMap::new());
+        for user in users {
+            let refusal = if existing.get(user).is_none_or(|user| user.disabled_at.is_some()) {
+                Some(ErrorCode::NotFound)
+            } else if *user != by && self.store.is_blocked(by, *user).await? {
+                Some(ErrorCode::Blocked)
+            } else if self.is_in_too_many(*user).await? {
+                Some(ErrorCode::TooManyConversations)
+            } else {
+                None
+            };
+            match refusal {
+                Some(code) => drop(refused.insert(*user, code)),
+                None => addable.push(*user),
+            }
+        }
+        Ok((addable, refused))
+    }
+
+    async fn is_in_too_many(&self, user: UserId) -> Result<bool, StoreError> {
+        if self.store.fanned_out_on_read(user).await?.len() < LARGE_CONVERSATIONS_PER_USER_MAX {
+            return Ok(false);
+        }
+        // Those that were deleted for all are still among them.
+        let large = self.conversations.large_of(user).await?;
+        let is_there = |live: &Live| live.read(|state| state.details.deleted_at.is_none());
+        let count = large.iter().filter(|(_, live)| is_there(live)).count();
+        Ok(count >= LARGE_CONVERSATIONS_PER_USER_MAX)
+    }
+
+    /// Members in the order of their ids. Owners and admins are known without looking through the others.
+    async fn some_members(
+        &self,
+        live: &Live,
+        role: Option<Role>,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<Member>, StoreError> {
+        let comes_after = |user: UserId| after.is_none_or(|after| user > after);
+        if live.read(ConversationState::is_whole) {
+            return Ok(live.read(|state| {
+                let members = state.members.iter().filter(|member| comes_after(member.user_id));
+                members.take(limit).cloned().collect()
+            }));
+        }
+        let Some(role) = role.filter(|role| *role != Role::Member) else {
+            return self.store.members(live.id(), after, limit).await;
+        };
+        let staff = live.read(|state| state.details.staff.clone()).into_iter();
+        let staff = staff.filter(|(user, of)| *of == role && comes_after(*user)).take(limit);
+        let mut members = Vec::new();
+        for (user, _) in staff {
+            members.extend(self.conversations.stored_member(live.id(), user).await?);
+        }
+        Ok(members)
+    }
+}
+
+impl MemberFilter {
+    fn matches(&self, member: &Member, user: &User) -> bool {
+        self.role.is_none_or(|role| member.role == role)
+            && self.name.as_ref().is_none_or(|prefix| user.is_found_by(prefix))
+    }
+}
+
+fn at_most(field: &'static str, count: usize) -> Result<(), InvalidField> {
+    if count > MEMBERS_ADDED_AT_ONCE_MAX {
+        return Err(InvalidField::new(field, format!("must have at most {MEMBERS_ADDED_AT_ONCE_MAX} users")));
+    }
+    Ok(())
+}
+
+/// What became of each, in the order asked.
+fn results(
+    users: &[UserId],
+    refused: &HashMap<UserId, ErrorCode>,
+    later: impl Fn(UserId) -> Option<ErrorCode>,
+) -> Vec<AddedMember> {
+    let result = |user: &UserId| {
+        let error = refused.get(user).copied().or_else(|| later(*user));
+        AddedMember { user_id: *user, added: error.is_none(), error }
+    };
+    users.iter().map(result).collect()
+}

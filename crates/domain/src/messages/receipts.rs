@@ -1,0 +1,74 @@
+//! Who has received and read a message, and when.
+
+use godwit_protocol::messages::{MessageStatus, Receipt, ReceiptList};
+use godwit_protocol::{MessageId, Timestamp, UserId};
+
+use super::reading::{ReadError, Reading};
+use super::viewing::Viewer;
+use crate::model::{Entry, Member};
+use crate::ports::{ReceiptTimes, StoreError};
+use crate::show::shown_status;
+
+impl Reading {
+    /// One for each member but the sender: all at once, or a page of those after `after` where members are very many.
+    pub async fn receipts(
+        &self,
+        by: UserId,
+        id: MessageId,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<(ReceiptList, Option<UserId>), ReadError> {
+        let (viewer, item) = self.locate(by, id).await?;
+        let sender = item.entry.message().ok_or(ReadError::NotFound)?.sender_id;
+        let (members, next) = self.some_members(&viewer, after, limit).await?;
+        // Who came later is not waited for.
+        let others: Vec<Member> = members
+            .into_iter()
+            .filter(|member| member.user_id != sender && member.visible_from <= item.entry.seq)
+            .collect();
+        let ids: Vec<UserId> = others.iter().map(|member| member.user_id).collect();
+        let times = self.store.receipts(viewer.live.id(), item.entry.seq, &ids).await?;
+        let receipts: Vec<Receipt> =
+            others.iter().map(|member| self.receipt(&viewer, &item.entry, member, &times)).collect();
+        let list = ReceiptList {
+            delivered_to_all: receipts.iter().all(|receipt| receipt.status >= MessageStatus::Delivered),
+            read_by_all: !viewer.hides_reading && others.iter().all(|m| m.cursor.read >= item.entry.seq),
+            receipts,
+            next: None,
+        };
+        Ok((list, next))
+    }
+
+    async fn some_members(
+        &self,
+        viewer: &Viewer,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<(Vec<Member>, Option<UserId>), StoreError> {
+        let whole = viewer.live.read(|state| state.is_whole().then(|| state.members.clone()));
+        if let Some(members) = whole {
+            return Ok((members, None));
+        }
+        let members = self.store.members(viewer.live.id(), after, limit).await?;
+        let next = if members.len() == limit { members.last().map(|last| last.user_id) } else { None };
+        Ok((members, next))
+    }
+
+    fn receipt(&self, viewer: &Viewer, entry: &Entry, member: &Member, times: &[ReceiptTimes]) -> Receipt {
+        let times = times.iter().find(|times| times.user_id == member.user_id);
+        // A move of the last second is not in the store yet.
+        let unsaved = self.conversations.unsaved.of(viewer.live.id(), member.user_id);
+        let cursor = unsaved.map_or(member.cursor, |moved| member.cursor.advanced_by(moved.cursor));
+        let moved_at = unsaved.map(|moved| moved.at);
+        let reached = |stored: Option<Timestamp>, is_reached: bool| {
+            if is_reached { stored.or(moved_at) } else { None }
+        };
+        let is_read = cursor.read >= entry.seq && !viewer.hides_reading;
+        Receipt {
+            user_id: member.user_id,
+            status: shown_status(cursor.status(entry.seq), viewer.hides_reading),
+            delivered_at: reached(times.and_then(|t| t.delivered_at), cursor.delivered >= entry.seq),
+            read_at: reached(times.and_then(|t| t.read_at), is_read),
+        }
+    }
+}

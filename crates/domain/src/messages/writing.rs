@@ -1,0 +1,209 @@
+//! What people do with messages: sending, editing, deleting, reacting, pinning.
+
+use std::sync::Arc;
+
+use godwit_protocol::limits::HIDDEN_PER_CONVERSATION_MAX;
+use godwit_protocol::messages as wire;
+use godwit_protocol::{ConversationId, MessageId, UserId};
+
+use super::reading::{ReadError, Reading};
+use crate::account_log::AccountLog;
+use crate::actions::{Action, Appending, Done, NewMessage, Refusal, Submitted};
+use crate::model::message::{called_names, parse_text};
+use crate::model::{AccountChange, AccountNote, Draft, Forwarded, Handle, Mentions, Reply, Target};
+use crate::ports::{Clock, Listed, Store, StoreError};
+
+/// The name that calls everybody.
+const EVERYBODY: &str = "all";
+
+#[derive(Debug)]
+pub struct Writing {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) appending: Arc<Appending>,
+    pub(crate) reading: Arc<Reading>,
+    pub(crate) account_log: Arc<AccountLog>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// A message that is durable.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sent {
+    pub message: wire::Message,
+    /// It was sent before with the same client id: this is the original.
+    pub repeated: bool,
+}
+
+impl From<ReadError> for Refusal {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::NotFound => Self::NotFound,
+            ReadError::Forbidden => Self::Forbidden,
+            ReadError::Gone => Self::MessageGone,
+            ReadError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl Sent {
+    /// What came of sending a message.
+    pub fn of(done: &Done) -> Result<Self, Refusal> {
+        let message = done.message().ok_or(Refusal::Interrupted("no message was sent"))?;
+        Ok(Self { message: message.clone(), repeated: done.repeated })
+    }
+}
+
+impl Writing {
+    /// Sends a message. When it returns the message is durable; a repeated client id gives the original back.
+    pub async fn send(
+        &self,
+        sender: UserId,
+        conversation: ConversationId,
+        draft: Draft,
+    ) -> Result<Sent, Refusal> {
+        Sent::of(&self.submit(sender, conversation, draft).await?.done().await?)
+    }
+
+    /// The first half of sending: when it returns the message has its place in the queue, so that messages submitted one
+    /// after the other are in the log in that order.
+    pub async fn submit(
+        &self,
+        sender: UserId,
+        conversation: ConversationId,
+        draft: Draft,
+    ) -> Result<Submitted, Refusal> {
+        let message = self.resolve(sender, conversation, draft).await;
+        let message = message.inspect_err(Appending::count_refused_send)?;
+        self.appending.submit(sender, conversation, Action::Send(Box::new(message))).await
+    }
+
+    /// Finds what a message refers to.
+    async fn resolve(
+        &self,
+        sender: UserId,
+        conversation: ConversationId,
+        draft: Draft,
+    ) -> Result<NewMessage, Refusal> {
+        let reply = match draft.reply_to {
+            Some(message) => Some(self.resolve_reply(conversation, message).await?),
+            None => None,
+        };
+        let forwarded_from = match draft.forwarded_from {
+            Some(message) => Some(self.resolve_forward(sender, message).await?),
+            None => None,
+        };
+        let mentions = self.called_by(draft.body.text()).await?;
+        Ok(NewMessage { client_id: draft.client_id, body: draft.body, reply, forwarded_from, mentions })
+    }
+
+    /// A new text, or a new caption. Gives back the message as it is then.
+    pub async fn edit(&self, by: UserId, message: MessageId, text: String) -> Result<wire::Message, Refusal> {
+        let text = parse_text(text)?;
+        let mentions = self.called_by(Some(&text)).await?;
+        let (conversation, target) = self.target(by, message).await?;
+        self.appending.act(by, conversation, Action::Edit { target, text, mentions }).await?;
+        self.message_now(by, message).await
+    }
+
+    /// No content leaves the server any more.
+    pub async fn delete_for_all(&self, by: UserId, message: MessageId) -> Result<(), Refusal> {
+        let (conversation, target) = self.target(by, message).await?;
+        self.appending.act(by, conversation, Action::Delete { target }).await?;
+        Ok(())
+    }
+
+    /// Only the one who asks does not see it any more.
+    pub async fn delete_for_me(&self, by: UserId, message: MessageId) -> Result<(), Refusal> {
+        let (conversation, target) = self.target(by, message).await?;
+        let change = AccountChange::MessageHidden(message);
+        let note = AccountNote { user_id: by, at: self.clock.now(), change };
+        match self.store.hide(by, conversation, target.seq, HIDDEN_PER_CONVERSATION_MAX, note).await? {
+            Listed::Added(entry) => self.account_log.announce(&[(by, entry)]).await,
+            Listed::Unchanged => {}
+            Listed::Full => return Err(Refusal::ListFull),
+        }
+        Ok(())
+    }
+
+    /// The user's one reaction to a message; none takes it back. Gives back the message as it is then.
+    pub async fn react(
+        &self,
+        by: UserId,
+        message: MessageId,
+        reaction: Option<Box<str>>,
+    ) -> Result<wire::Message, Refusal> {
+        let (conversation, target) = self.target(by, message).await?;
+        self.appending.act(by, conversation, Action::React { target, reaction }).await?;
+        self.message_now(by, message).await
+    }
+
+    pub async fn pin(&self, by: UserId, message: MessageId) -> Result<(), Refusal> {
+        let (conversation, target) = self.target(by, message).await?;
+        self.appending.act(by, conversation, Action::Pin(target)).await?;
+        Ok(())
+    }
+
+    pub async fn unpin(&self, by: UserId, message: MessageId) -> Result<(), Refusal> {
+        let (conversation, target) = self.target(by, message).await?;
+        self.appending.act(by, conversation, Action::Unpin(target)).await?;
+        Ok(())
+    }
+
+    /// A message that the user can see. Whether they may do something with it is decided later.
+    async fn target(&self, by: UserId, message: MessageId) -> Result<(ConversationId, Target), Refusal> {
+        let (viewer, item) = self.reading.locate(by, message).await?;
+        let is_message = item.entry.message().is_some();
+        let target = Target { id: message, seq: item.entry.seq };
+        if is_message { Ok((viewer.live.id(), target)) } else { Err(Refusal::NotFound) }
+    }
+
+    async fn message_now(&self, by: UserId, message: MessageId) -> Result<wire::Message, Refusal> {
+        Ok(self.reading.message(by, message).await?)
+    }
+
+    async fn resolve_reply(
+        &self,
+        conversation: ConversationId,
+        message: MessageId,
+    ) -> Result<Reply, Refusal> {
+        let found = self.store.locate(message).await?.filter(|(home, _)| *home == conversation);
+        let (_, seq) = found.ok_or(Refusal::ReplyNotFound)?;
+        let items = self.store.items(conversation, &[seq]).await?;
+        let item = items.into_iter().next().flatten().ok_or(Refusal::ReplyNotFound)?;
+        let original = item.entry.message().ok_or(Refusal::ReplyNotFound)?;
+        let to = Target { id: message, seq };
+        Ok(Reply { to, root: original.reply.map_or(to, |reply| reply.root) })
+    }
+
+    /// A message that the sender can see, and that is still there.
+    async fn resolve_forward(&self, sender: UserId, message: MessageId) -> Result<Forwarded, Refusal> {
+        match self.reading.message(sender, message).await {
+            Ok(original) if original.deleted_at.is_none() && original.notice.is_none() => {
+                // A forward of a forward names where it began.
+                let origin = original.forwarded_from;
+                Ok(Forwarded {
+                    message_id: origin.map_or(message, |origin| origin.message_id),
+                    sender_id: origin.map_or(original.sender_id, |origin| origin.sender_id),
+                })
+            }
+            Ok(_) | Err(ReadError::NotFound | ReadError::Forbidden | ReadError::Gone) => {
+                Err(Refusal::ForwardNotFound)
+            }
+            Err(ReadError::Store(error)) => Err(error.into()),
+        }
+    }
+
+    /// Whom a text calls. Whether they are members is decided later.
+    async fn called_by(&self, text: Option<&str>) -> Result<Mentions, StoreError> {
+        let mut mentions = Mentions::default();
+        for name in text.map(called_names).unwrap_or_default() {
+            if name.eq_ignore_ascii_case(EVERYBODY) {
+                mentions.all = true;
+            } else if let Ok(handle) = Handle::parse(name)
+                && let Some(user) = self.store.user_by_handle(&handle).await?
+            {
+                mentions.users.push(user.id);
+            }
+        }
+        Ok(mentions)
+    }
+}

@@ -1,0 +1,110 @@
+//! What is between a user and the server: messages deleted for oneself, starred and scheduled ones.
+
+use async_trait::async_trait;
+use godwit_protocol::{ConversationId, MessageId, ScheduledId, Seq, Timestamp, UserId};
+
+use super::{SeqRange, StoreError};
+use crate::model::{AccountEntry, AccountNote, Scheduled, ScheduledStage, Star};
+
+#[async_trait]
+pub trait PersonalStore: Send + Sync {
+    /// Hides a message from the user. Idempotent (the note is written each time). Refused when `max` messages of the
+    /// conversation are hidden already.
+    async fn hide(
+        &self,
+        user: UserId,
+        conversation: ConversationId,
+        seq: Seq,
+        max: usize,
+        note: AccountNote,
+    ) -> Result<Listed, StoreError>;
+
+    /// The places within a range that are hidden from the user, in order.
+    async fn hidden(
+        &self,
+        user: UserId,
+        conversation: ConversationId,
+        range: SeqRange,
+    ) -> Result<Vec<Seq>, StoreError>;
+
+    /// Stars a message. `Unchanged` when it is starred already. Refused when the user has `max` stars.
+    async fn star(
+        &self,
+        user: UserId,
+        star: Star,
+        max: usize,
+        note: AccountNote,
+    ) -> Result<Listed, StoreError>;
+
+    /// Takes a star away; none when there was none.
+    async fn unstar(
+        &self,
+        user: UserId,
+        message: MessageId,
+        note: AccountNote,
+    ) -> Result<Option<AccountEntry>, StoreError>;
+
+    /// Starred messages, the latest message first; those before `before`.
+    async fn stars(
+        &self,
+        user: UserId,
+        before: Option<MessageId>,
+        limit: usize,
+    ) -> Result<Vec<Star>, StoreError>;
+
+    /// Keeps a message to be sent later. Refused when the user has `max` of them. The same conversation and client id
+    /// again gives back the one that is there.
+    async fn schedule(
+        &self,
+        scheduled: Scheduled,
+        max: usize,
+        note: AccountNote,
+    ) -> Result<ScheduleOutcome, StoreError>;
+
+    /// All of a user, in any order.
+    async fn scheduled(&self, user: UserId) -> Result<Vec<Scheduled>, StoreError>;
+
+    async fn scheduled_one(&self, user: UserId, id: ScheduledId) -> Result<Option<Scheduled>, StoreError>;
+
+    /// Puts another one in the place of a scheduled message, or takes it away, if it is still at this stage. Atomic: of
+    /// concurrent calls that expect the same stage and leave it, one succeeds. With a new time it is due then.
+    async fn replace_scheduled(
+        &self,
+        user: UserId,
+        id: ScheduledId,
+        expected: ScheduledStage,
+        with: Option<Scheduled>,
+        note: Option<AccountNote>,
+    ) -> Result<ReplaceScheduled, StoreError>;
+
+    /// Scheduled messages whose time had come at `now` and that are not [`ScheduledStage::Failed`], the longest due
+    /// first.
+    async fn due_scheduled(
+        &self,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<(UserId, ScheduledId)>, StoreError>;
+}
+
+/// What became of something that was to be put into a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listed {
+    Added(AccountEntry),
+    Unchanged,
+    Full,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScheduleOutcome {
+    Scheduled(AccountEntry),
+    Repeated(Scheduled),
+    Full,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReplaceScheduled {
+    Replaced(Option<AccountEntry>),
+    /// It is at another stage.
+    TooLate,
+    NotFound,
+}

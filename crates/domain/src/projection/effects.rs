@@ -1,0 +1,118 @@
+//! What a store writes down together with entries.
+
+use std::sync::Arc;
+
+use godwit_protocol::sync::GoneReason;
+use godwit_protocol::{Seq, Timestamp, UserId};
+
+use crate::model::{ConversationState, Cursor, Details, Head, InviteToken, Member, MessageState};
+use crate::ports::CursorMove;
+
+/// All of it is idempotent: each part says how something is now, not how it changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effects {
+    /// The head after the last of the entries.
+    pub head: Head,
+    /// The details, if they changed.
+    pub details: Option<Arc<Details>>,
+    /// Members who came, changed or went, each once. Their cursors are not meant: those only move by `cursors`.
+    pub members: Vec<MemberWrite>,
+    /// What became of messages, each once.
+    pub messages: Vec<(Seq, MessageState)>,
+    /// Entries (messages and edits) of which no content may stay: see [`Change::erase`](crate::model::Change::erase).
+    pub erase: Vec<Seq>,
+    /// Reactions, each user and message once.
+    pub reactions: Vec<ReactionWrite>,
+    pub replies: Vec<ThreadReply>,
+    /// Messages that are to disappear.
+    pub expiries: Vec<Expiry>,
+    /// Where the tokens of invites lead: to this conversation, or nowhere any more.
+    pub invites: Vec<InviteWrite>,
+    /// The senders, read up to their own last message, and those who joined, read up to that. Forward only, and kept as
+    /// moves. They write no [`AccountChange::ReadMoved`](crate::model::AccountChange::ReadMoved): the entry itself says it.
+    pub cursors: Vec<CursorMove>,
+    /// Members whose inbox rows follow the activity of the conversation, in the order of their ids. None if nothing was
+    /// shown, or if the conversation is fanned out on read.
+    pub follow: Vec<UserId>,
+    /// Members in whose inbox the conversation appears from now on, if it is not there yet. Each gets a note
+    /// [`AccountChange::ConversationListed`](crate::model::AccountChange::ConversationListed) at the time of the head.
+    pub list: Vec<UserId>,
+    /// Those from whose inbox it goes, with the settings that they had. Each gets a note
+    /// [`AccountChange::ConversationGone`](crate::model::AccountChange::ConversationGone) at the time of the head.
+    pub unlist: Vec<(UserId, GoneReason)>,
+    /// Members whose rows do not follow any more, because from now on the conversation is fanned out on read.
+    pub cross: Vec<UserId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MemberWrite {
+    Put(Member),
+    Remove(UserId),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReactionWrite {
+    pub seq: Seq,
+    pub user_id: UserId,
+    /// None when it was taken back.
+    pub reaction: Option<Box<str>>,
+    pub at: Timestamp,
+}
+
+/// A reply, and its place in the thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadReply {
+    pub root: Seq,
+    /// 1 for the first.
+    pub number: u32,
+    pub seq: Seq,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expiry {
+    pub at: Timestamp,
+    pub seq: Seq,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InviteWrite {
+    pub token: InviteToken,
+    pub usable: bool,
+}
+
+impl Effects {
+    /// The state after the entries.
+    pub fn apply_to(&self, state: &mut ConversationState) {
+        state.head = self.head.clone();
+        if let Some(details) = &self.details {
+            state.details = details.clone();
+        }
+        if !state.is_whole() {
+            state.members = Vec::new();
+            return;
+        }
+        for write in &self.members {
+            match write {
+                MemberWrite::Put(member) => {
+                    let known = state.member(member.user_id).map_or(Cursor::default(), |known| known.cursor);
+                    state.put_member(Member { cursor: known, ..member.clone() });
+                }
+                MemberWrite::Remove(user) => state.remove_member(*user),
+            }
+        }
+        for moved in &self.cursors {
+            if let Some(member) = state.member_mut(moved.user_id) {
+                member.cursor = member.cursor.advanced_by(moved.cursor);
+            }
+        }
+    }
+}
+
+impl MemberWrite {
+    pub const fn user_id(&self) -> UserId {
+        match self {
+            Self::Put(member) => member.user_id,
+            Self::Remove(user) => *user,
+        }
+    }
+}

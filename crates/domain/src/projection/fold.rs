@@ -1,0 +1,499 @@
+//! Entries, one after the other, and what they make of a conversation.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use godwit_protocol::conversations::Role;
+use godwit_protocol::limits::MENTIONS_COUNTED_MAX;
+use godwit_protocol::sync::GoneReason;
+use godwit_protocol::{Seq, Timestamp, UserId};
+
+use super::effects::{Effects, Expiry, InviteWrite, MemberWrite, ReactionWrite, ThreadReply};
+use crate::model::{
+    Change, Conversation, ConversationState, Created, Cursor, Details, Edited, Entry, FanOut, Gone, Head,
+    Invite, JoiningTerms, LogItem, Member, MentionOfAll, Mentions, Message, Pin, Target,
+};
+use crate::ports::CursorMove;
+
+/// What has to be known before an entry can be folded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Members, where the conversation is fanned out on read.
+    pub members: Vec<UserId>,
+    /// Messages and what became of them.
+    pub messages: Vec<Seq>,
+}
+
+/// A conversation while entries are added to its log.
+#[derive(Debug)]
+pub struct Fold<'a> {
+    conversation: &'a Conversation,
+    before: &'a [Member],
+    details: Arc<Details>,
+    head: Head,
+    /// Members that were asked for, or changed; none for who is not a member.
+    members: HashMap<UserId, Option<Member>>,
+    messages: HashMap<Seq, LogItem>,
+    changed: Changed,
+    reactions: BTreeMap<(Seq, UserId), ReactionWrite>,
+    cursors: Vec<CursorMove>,
+    replies: Vec<ThreadReply>,
+    expiries: Vec<Expiry>,
+    invites: Vec<InviteWrite>,
+    list: BTreeSet<UserId>,
+    unlist: BTreeMap<UserId, GoneReason>,
+}
+
+#[derive(Debug, Default)]
+struct Changed {
+    details: bool,
+    shown: bool,
+    crossed: bool,
+    members: BTreeSet<UserId>,
+    messages: BTreeSet<Seq>,
+    erase: BTreeSet<Seq>,
+}
+
+impl Needs {
+    pub fn of(entry: &Entry) -> Self {
+        let mut needs = Self {
+            members: Vec::new(),
+            messages: entry.change.targets().iter().map(|target| target.seq).collect(),
+        };
+        match &entry.change {
+            Change::Message(message) => {
+                needs.members.push(message.sender_id);
+                needs.members.extend(&message.mentions.users);
+                needs.messages.extend(message.reply.map(|reply| reply.root.seq));
+            }
+            Change::Edited { mentions, .. } => needs.members.extend(&mentions.users),
+            Change::RoleChanged { user_id, .. } => needs.members.push(*user_id),
+            Change::OwnershipTransferred { by, user_id } => needs.members.extend([*by, *user_id]),
+            _ => {}
+        }
+        needs
+    }
+
+    /// Those whom a message mentions have to be known too when it changes.
+    pub fn of_mentioned(item: &LogItem) -> impl Iterator<Item = UserId> {
+        item.message().into_iter().flat_map(|(message, state)| message.current_mentions(state).users.clone())
+    }
+}
+
+impl<'a> Fold<'a> {
+    pub fn new(state: &'a ConversationState) -> Self {
+        Self {
+            conversation: &state.conversation,
+            before: &state.members,
+            details: state.details.clone(),
+            head: state.head.clone(),
+            members: HashMap::new(),
+            messages: HashMap::new(),
+            changed: Changed::default(),
+            reactions: BTreeMap::new(),
+            cursors: Vec::new(),
+            replies: Vec::new(),
+            expiries: Vec::new(),
+            invites: Vec::new(),
+            list: BTreeSet::new(),
+            unlist: BTreeMap::new(),
+        }
+    }
+
+    /// For conversations whose members are not all in the state.
+    pub fn know_member(&mut self, user: UserId, member: Option<Member>) {
+        self.members.entry(user).or_insert(member);
+    }
+
+    pub fn know_message(&mut self, item: LogItem) {
+        self.messages.entry(item.entry.seq).or_insert(item);
+    }
+
+    pub fn conversation(&self) -> &Conversation {
+        self.conversation
+    }
+
+    pub fn details(&self) -> &Details {
+        &self.details
+    }
+
+    pub const fn head(&self) -> &Head {
+        &self.head
+    }
+
+    pub fn member(&self, user: UserId) -> Option<&Member> {
+        match self.members.get(&user) {
+            Some(known) => known.as_ref(),
+            None => self.before.binary_search_by_key(&user, |m| m.user_id).ok().map(|i| &self.before[i]),
+        }
+    }
+
+    pub fn message(&self, seq: Seq) -> Option<&LogItem> {
+        self.messages.get(&seq)
+    }
+
+    /// The entry that would come next.
+    pub fn next_entry(&self, id: u64, change: Change) -> Entry {
+        let is_message = matches!(change, Change::Message(_));
+        Entry {
+            seq: self.head.seq.next(),
+            id,
+            ordinal: self.head.ordinal + u64::from(is_message),
+            shown: change.is_shown(self.conversation.wire_kind(), self.details.fan_out),
+            change,
+        }
+    }
+
+    pub fn apply(&mut self, entry: &Entry) {
+        self.head = self.head.after(entry);
+        self.changed.shown |= entry.shown;
+        match &entry.change {
+            Change::Created(created) => self.created(entry, created),
+            Change::Message(message) => self.sent(entry, message),
+            Change::Edited { target, text, mentions, .. } => {
+                self.edited(entry, *target, text.as_deref(), mentions);
+            }
+            Change::Deleted { by, target } => self.gone(entry, *target, Some(*by)),
+            Change::Expired { targets } => targets.iter().for_each(|target| self.gone(entry, *target, None)),
+            Change::Reacted { target, changes, .. } => {
+                if let Some(item) = self.state_before(entry, target.seq) {
+                    item.state.react(changes);
+                }
+                for change in changes {
+                    let write = ReactionWrite {
+                        seq: target.seq,
+                        user_id: change.user_id,
+                        reaction: change.to.clone(),
+                        at: entry.at(),
+                    };
+                    self.reactions.insert((target.seq, change.user_id), write);
+                }
+            }
+            Change::MembersAdded { user_ids, terms, .. } => {
+                user_ids.iter().for_each(|user| self.joined(entry, *user, *terms));
+                self.count_members(entry, i64::try_from(user_ids.len()).unwrap_or(0), *terms);
+            }
+            Change::MemberJoined { user_id, invite, terms } => {
+                self.joined(entry, *user_id, *terms);
+                self.count_members(entry, 1, *terms);
+                self.details_before(entry, |details| {
+                    if let Some(used) = details.invites.iter_mut().find(|i| Some(i.id) == *invite) {
+                        used.uses += 1;
+                    }
+                });
+            }
+            Change::MemberLeft { user_id } | Change::MemberRemoved { user_id, .. } => {
+                self.left(entry, *user_id);
+            }
+            Change::RoleChanged { user_id, role, .. } => self.role_changed(entry, *user_id, *role),
+            Change::OwnershipTransferred { by, user_id } => {
+                self.role_changed(entry, *user_id, Role::Owner);
+                self.role_changed(entry, *by, Role::Admin);
+            }
+            Change::DetailsChanged { change, .. } => self.details_before(entry, |details| {
+                details.change((**change).clone());
+                details.updated_at = entry.at();
+            }),
+            Change::Pinned { by, target } => {
+                let pin = Pin { message_id: target.id, seq: target.seq, by: *by, at: entry.at() };
+                self.details_before(entry, |details| {
+                    details.pins.retain(|pin| pin.seq != target.seq);
+                    details.pins.insert(0, pin);
+                });
+            }
+            Change::Unpinned { target, .. } => {
+                self.details_before(entry, |details| details.pins.retain(|pin| pin.seq != target.seq));
+            }
+            Change::InviteCreated { invite } => {
+                // Those that cannot be used any more make room.
+                let is_over = |invite: &&Invite| !invite.is_usable(entry.at());
+                let over = self.details.invites.iter().filter(is_over);
+                self.invites
+                    .extend(over.map(|over| InviteWrite { token: over.token.clone(), usable: false }));
+                self.invites.push(InviteWrite { token: invite.token.clone(), usable: true });
+                self.details_before(entry, |details| {
+                    details.invites.retain(|invite| invite.is_usable(entry.at()));
+                    details.invites.push((**invite).clone());
+                });
+            }
+            Change::InviteRevoked { invite_id, .. } => {
+                if let Some(invite) = self.details.invite(*invite_id) {
+                    self.invites.push(InviteWrite { token: invite.token.clone(), usable: false });
+                }
+                self.details_before(entry, |details| {
+                    details.invites.retain(|invite| invite.id != *invite_id);
+                });
+            }
+            Change::ConversationDeleted { .. } => self.deleted(entry),
+        }
+    }
+
+    pub fn finish(mut self) -> Effects {
+        let whole = self.details.fan_out == FanOut::OnWrite;
+        let everybody = || {
+            let mut everybody: BTreeSet<UserId> = self.before.iter().map(|member| member.user_id).collect();
+            for (user, member) in &self.members {
+                if member.is_some() {
+                    everybody.insert(*user);
+                } else {
+                    everybody.remove(user);
+                }
+            }
+            everybody
+        };
+        let is_deleted = self.details.deleted_at.is_some();
+        let follows = self.changed.shown && whole && !is_deleted;
+        let follow: Vec<UserId> = if follows { everybody().into_iter().collect() } else { Vec::new() };
+        let cross = if self.changed.crossed { everybody().into_iter().collect() } else { Vec::new() };
+        for user in &follow {
+            if let Some(mut member) = self.member(*user).filter(|member| member.unlisted).cloned() {
+                member.unlisted = false;
+                self.put_member(member);
+                self.list.insert(*user);
+            }
+        }
+        let (members, mut messages) = (&mut self.members, self.messages);
+        let members = self.changed.members.iter().filter_map(|user| {
+            Some(match members.remove(user)? {
+                Some(member) => MemberWrite::Put(member),
+                None => MemberWrite::Remove(*user),
+            })
+        });
+        Effects {
+            members: members.collect(),
+            messages: self
+                .changed
+                .messages
+                .iter()
+                .filter_map(|seq| Some((*seq, messages.remove(seq)?.state)))
+                .collect(),
+            erase: self.changed.erase.into_iter().collect(),
+            details: self.changed.details.then_some(self.details),
+            head: self.head,
+            reactions: self.reactions.into_values().collect(),
+            replies: self.replies,
+            expiries: self.expiries,
+            invites: self.invites,
+            cursors: self.cursors,
+            follow,
+            list: self.list.into_iter().collect(),
+            unlist: self.unlist.into_iter().collect(),
+            cross,
+        }
+    }
+
+    fn created(&mut self, entry: &Entry, created: &Created) {
+        let is_direct = self.conversation.kind.is_direct();
+        for user in &created.member_ids {
+            let is_maker = *user == created.by;
+            let role = if is_maker && !is_direct { Role::Owner } else { Role::Member };
+            self.put_member(Member {
+                user_id: *user,
+                role,
+                joined_at: entry.at(),
+                visible_from: Seq::ZERO,
+                unlisted: is_direct && !is_maker,
+                cursor: Cursor::default(),
+                mentions: Vec::new(),
+            });
+            if is_maker || !is_direct {
+                self.list.insert(*user);
+            }
+        }
+        self.details_before(entry, |details| {
+            details.name.clone_from(&created.name);
+            details.description.clone_from(&created.description);
+            details.image.clone_from(&created.image);
+            details.permissions = created.permissions;
+            details.history = created.history;
+            details.fan_out = created.fan_out;
+            details.member_count = created.member_ids.len() as u32;
+            if !is_direct {
+                details.set_role(created.by, Some(Role::Owner));
+            }
+        });
+    }
+
+    fn sent(&mut self, entry: &Entry, message: &Message) {
+        self.move_cursor(message.sender_id, Cursor::at(entry.seq, entry.ordinal), entry.at());
+        self.mention(entry, entry.seq, message.sender_id, &message.mentions);
+        if let Some(at) = message.expires_at {
+            self.expiries.push(Expiry { at, seq: entry.seq });
+        }
+        let Some(reply) = message.reply else { return };
+        if let Some(root) = self.state_before(entry, reply.root.seq) {
+            root.state.replies += 1;
+            let number = root.state.replies;
+            self.replies.push(ThreadReply { root: reply.root.seq, number, seq: entry.seq });
+        }
+    }
+
+    fn edited(&mut self, entry: &Entry, target: Target, text: Option<&str>, mentions: &Mentions) {
+        let Some(text) = text else { return };
+        let Some((before, sender)) = self.mentions_of(target.seq) else { return };
+        let Some(item) = self.state_before(entry, target.seq) else { return };
+        if item.state.gone.is_some() {
+            return;
+        }
+        item.state.edits.push(entry.seq);
+        item.state.edited = Some(Edited { at: entry.at(), text: text.into(), mentions: mentions.clone() });
+        self.unmention(entry, target.seq, &before);
+        self.mention(entry, target.seq, sender, mentions);
+    }
+
+    fn gone(&mut self, entry: &Entry, target: Target, by: Option<UserId>) {
+        if let Some((mentions, _)) = self.mentions_of(target.seq) {
+            self.unmention(entry, target.seq, &mentions);
+        }
+        if let Some(item) = self.state_before(entry, target.seq) {
+            item.state.erase(Gone { at: entry.at(), by });
+        }
+        if let Some(item) = self.messages.get(&target.seq) {
+            self.changed.erase.insert(target.seq);
+            self.changed.erase.extend(&item.state.edits);
+        }
+        if self.details.pins.iter().any(|pin| pin.seq == target.seq) {
+            self.details_before(entry, |details| details.pins.retain(|pin| pin.seq != target.seq));
+        }
+    }
+
+    fn joined(&mut self, entry: &Entry, user: UserId, terms: JoiningTerms) {
+        let cursor = Cursor::at(entry.seq, entry.ordinal);
+        self.put_member(Member {
+            user_id: user,
+            role: Role::Member,
+            joined_at: entry.at(),
+            visible_from: terms.visible_from,
+            unlisted: false,
+            cursor,
+            mentions: Vec::new(),
+        });
+        self.move_cursor(user, cursor, entry.at());
+        self.unlist.remove(&user);
+        self.list.insert(user);
+    }
+
+    fn left(&mut self, entry: &Entry, user: UserId) {
+        self.members.insert(user, None);
+        self.changed.members.insert(user);
+        self.cursors.retain(|moved| moved.user_id != user);
+        self.list.remove(&user);
+        self.unlist.insert(user, GoneReason::Removed);
+        self.details_before(entry, |details| {
+            details.member_count = details.member_count.saturating_sub(1);
+            details.set_role(user, None);
+        });
+    }
+
+    fn count_members(&mut self, entry: &Entry, more: i64, terms: JoiningTerms) {
+        self.details_before(entry, |details| {
+            details.member_count = u32::try_from(i64::from(details.member_count) + more).unwrap_or(0);
+            if let Some(fan_out) = terms.crosses_to {
+                details.fan_out = fan_out;
+            }
+        });
+        self.changed.crossed |= terms.crosses_to.is_some();
+    }
+
+    fn role_changed(&mut self, entry: &Entry, user: UserId, role: Role) {
+        if let Some(mut member) = self.member(user).cloned() {
+            member.role = role;
+            self.put_member(member);
+        }
+        self.details_before(entry, |details| details.set_role(user, Some(role)));
+    }
+
+    fn deleted(&mut self, entry: &Entry) {
+        for member in self.before {
+            self.unlist.entry(member.user_id).or_insert(GoneReason::Deleted);
+        }
+        for (user, member) in &self.members {
+            if member.is_some() {
+                self.unlist.entry(*user).or_insert(GoneReason::Deleted);
+            }
+        }
+        self.list.clear();
+        for invite in &self.details.invites {
+            self.invites.push(InviteWrite { token: invite.token.clone(), usable: false });
+        }
+        self.details_before(entry, |details| {
+            details.deleted_at = Some(entry.at());
+            details.invites.clear();
+        });
+    }
+
+    /// Notes for everybody who is mentioned that they are.
+    fn mention(&mut self, entry: &Entry, seq: Seq, sender: UserId, mentions: &Mentions) {
+        for user in &mentions.users {
+            let Some(mut member) = self.member(*user).filter(|_| *user != sender).cloned() else { continue };
+            if let Err(place) = member.mentions.binary_search(&seq) {
+                member.mentions.insert(place, seq);
+                member.mentions.retain(|seq| *seq > member.cursor.read);
+                let dropped = member.mentions.len().saturating_sub(MENTIONS_COUNTED_MAX);
+                member.mentions.drain(..dropped);
+                self.put_member(member);
+            }
+        }
+        if mentions.all {
+            self.details_before(entry, |details| {
+                let of_all = &mut details.mentions_of_all;
+                if let Err(place) = of_all.binary_search_by_key(&seq, |mention| mention.seq) {
+                    of_all.insert(place, MentionOfAll { seq, by: sender });
+                    let dropped = of_all.len().saturating_sub(MENTIONS_COUNTED_MAX);
+                    of_all.drain(..dropped);
+                }
+            });
+        }
+    }
+
+    fn unmention(&mut self, entry: &Entry, seq: Seq, mentions: &Mentions) {
+        for user in &mentions.users {
+            if let Some(mut member) = self.member(*user).filter(|m| m.mentions.contains(&seq)).cloned() {
+                member.mentions.retain(|mention| *mention != seq);
+                self.put_member(member);
+            }
+        }
+        if mentions.all {
+            self.details_before(entry, |details| details.mentions_of_all.retain(|m| m.seq != seq));
+        }
+    }
+
+    /// Whom a message mentions now, and who sent it.
+    fn mentions_of(&self, seq: Seq) -> Option<(Mentions, UserId)> {
+        let (message, state) = self.messages.get(&seq)?.message()?;
+        Some((message.current_mentions(state).clone(), message.sender_id))
+    }
+
+    fn put_member(&mut self, member: Member) {
+        self.changed.members.insert(member.user_id);
+        self.members.insert(member.user_id, Some(member));
+    }
+
+    fn move_cursor(&mut self, user_id: UserId, cursor: Cursor, at: Timestamp) {
+        let moved = CursorMove { conversation: self.conversation.id, user_id, cursor, at };
+        match self.cursors.iter_mut().find(|earlier| earlier.user_id == user_id) {
+            Some(earlier) => *earlier = moved,
+            None => self.cursors.push(moved),
+        }
+    }
+
+    /// The message to be changed by this entry, unless that was done before.
+    fn state_before(&mut self, entry: &Entry, seq: Seq) -> Option<&mut LogItem> {
+        let item = self.messages.get_mut(&seq).filter(|item| item.state.through < entry.seq)?;
+        item.state.through = entry.seq;
+        self.changed.messages.insert(seq);
+        Some(item)
+    }
+
+    /// Changes the details, unless that was done before.
+    fn details_before(&mut self, entry: &Entry, change: impl FnOnce(&mut Details)) {
+        // An entry may change them in several steps.
+        if self.details.through > entry.seq || (self.details.through == entry.seq && !self.changed.details) {
+            return;
+        }
+        let details = Arc::make_mut(&mut self.details);
+        change(details);
+        details.through = entry.seq;
+        self.changed.details = true;
+    }
+}

@@ -1,0 +1,202 @@
+//! Entries and messages as the wire has them.
+
+use std::collections::HashMap;
+
+use godwit_protocol::messages as wire;
+use godwit_protocol::messages::{MessageKind, MessageStatus};
+use godwit_protocol::{MessageId, Seq, Timestamp, UserId};
+
+use crate::model::{Change, ConversationState, Entry, FanOut, LogItem, Media, Message, MessageState, Target};
+
+/// What has to be known to show entries to somebody.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) state: &'a ConversationState,
+    pub(crate) now: Timestamp,
+    /// Messages that are replied to.
+    pub(crate) quoted: &'a HashMap<Seq, LogItem>,
+    /// How the one who looks reacted. Empty where many look.
+    pub(crate) own_reactions: &'a HashMap<Seq, Box<str>>,
+    /// What is before it is not shown, quotes included.
+    pub(crate) from: Seq,
+    /// One of two people does not tell, or want to know, what was read.
+    pub(crate) hides_reading: bool,
+}
+
+impl View<'_> {
+    pub(crate) fn entry(&self, item: &LogItem) -> wire::LogEntry {
+        wire::LogEntry { seq: item.entry.seq, at: item.entry.at(), change: self.change(item) }
+    }
+
+    /// The entry as a message of the history; none where it is not shown there.
+    pub(crate) fn message(&self, item: &LogItem) -> Option<wire::Message> {
+        match item.message() {
+            Some((message, state)) => Some(self.sent(&item.entry, message, state)),
+            None => item.entry.shown.then(|| self.notice(item)),
+        }
+    }
+
+    fn sent(&self, entry: &Entry, message: &Message, state: &MessageState) -> wire::Message {
+        let is_gone = message.is_gone(state, self.now);
+        let gone_at = state.gone.map(|gone| gone.at).or(message.expires_at);
+        let body = Some(&message.body).filter(|_| !is_gone);
+        let quote = message.reply.filter(|_| !is_gone).and_then(|reply| self.quote(reply.to));
+        wire::Message {
+            text: body.and_then(|_| message.current_text(state)).map(str::to_owned),
+            media: body.and_then(|body| body.media()).map(Media::to_wire),
+            event: body.and_then(|body| body.event()).map(str::to_owned),
+            reply_to: message.reply.map(|reply| reply.to.id),
+            quote,
+            thread_id: message.reply.map(|reply| reply.root.id),
+            forwarded_from: message
+                .forwarded_from
+                .filter(|_| !is_gone)
+                .map(|from| wire::Forwarded { message_id: from.message_id, sender_id: from.sender_id }),
+            mentions: body.map(|_| message.current_mentions(state).to_wire()).unwrap_or_default(),
+            edited_at: state.edited.as_ref().map(|edited| edited.at),
+            deleted_at: gone_at.filter(|_| is_gone),
+            expires_at: message.expires_at.filter(|_| !is_gone),
+            reactions: state.wire_reactions(),
+            my_reaction: self.own_reactions.get(&entry.seq).filter(|_| !is_gone).map(ToString::to_string),
+            replies: state.replies,
+            status: self.status(entry.seq, message.sender_id),
+            ..self.blank(entry, message.sender_id, message.body.kind(), message.client_id.as_str())
+        }
+    }
+
+    /// A message of the server.
+    fn notice(&self, item: &LogItem) -> wire::Message {
+        let change = &item.entry.change;
+        let by = change.by().unwrap_or(UserId::new(0));
+        wire::Message {
+            event: change.event().map(str::to_owned),
+            notice: Some(Box::new(self.change(item))),
+            ..self.blank(&item.entry, by, MessageKind::System, "")
+        }
+    }
+
+    fn blank(&self, entry: &Entry, sender_id: UserId, kind: MessageKind, client_id: &str) -> wire::Message {
+        wire::Message {
+            id: MessageId::new(entry.id),
+            conversation_id: self.state.conversation.id,
+            seq: entry.seq,
+            sender_id,
+            client_id: client_id.to_owned(),
+            kind,
+            text: None,
+            media: None,
+            event: None,
+            notice: None,
+            reply_to: None,
+            quote: None,
+            thread_id: None,
+            forwarded_from: None,
+            mentions: wire::Mentions::default(),
+            created_at: entry.at(),
+            edited_at: None,
+            deleted_at: None,
+            expires_at: None,
+            reactions: Vec::new(),
+            my_reaction: None,
+            replies: 0,
+            status: MessageStatus::Sent,
+        }
+    }
+
+    fn quote(&self, target: Target) -> Option<wire::Quote> {
+        let item = self.quoted.get(&target.seq).filter(|_| target.seq >= self.from)?;
+        let (message, state) = item.message()?;
+        let is_gone = message.is_gone(state, self.now);
+        let preview = match &state.edited {
+            _ if is_gone => Box::default(),
+            Some(edited) => crate::model::message::preview_of(&edited.text),
+            None => message.body.preview(),
+        };
+        Some(wire::Quote {
+            message_id: target.id,
+            seq: target.seq,
+            sender_id: message.sender_id,
+            kind: message.body.kind(),
+            preview: preview.into(),
+            deleted: is_gone,
+        })
+    }
+
+    fn status(&self, seq: Seq, sender: UserId) -> MessageStatus {
+        shown_status(self.state.status(seq, sender), self.hides_reading)
+    }
+
+    fn change(&self, item: &LogItem) -> wire::Change {
+        use wire::Change as Wire;
+        match &item.entry.change {
+            Change::Created(created) => Wire::Created {
+                by: created.by,
+                kind: created.kind,
+                name: Some(created.name.to_string()).filter(|name| !name.is_empty()),
+                member_ids: created.member_ids.clone(),
+            },
+            Change::Message(message) => {
+                Wire::Message { message: Box::new(self.sent(&item.entry, message, &item.state)) }
+            }
+            Change::Edited { by, target, text, mentions } => Wire::Edited {
+                by: *by,
+                message_id: target.id,
+                message_seq: target.seq,
+                text: text.as_deref().map(str::to_owned),
+                mentions: if text.is_some() { mentions.to_wire() } else { wire::Mentions::default() },
+            },
+            Change::Deleted { by, target } => {
+                Wire::Deleted { by: *by, message_id: target.id, message_seq: target.seq }
+            }
+            Change::Expired { targets } => {
+                Wire::Expired { message_ids: targets.iter().map(|target| target.id).collect() }
+            }
+            Change::Reacted { target, changes, counts } => Wire::Reacted {
+                message_id: target.id,
+                message_seq: target.seq,
+                changes: match self.state.details.fan_out {
+                    FanOut::OnRead => Vec::new(),
+                    FanOut::OnWrite => changes
+                        .iter()
+                        .map(|change| wire::ReactionChange {
+                            user_id: change.user_id,
+                            reaction: change.to.as_deref().map(str::to_owned),
+                        })
+                        .collect(),
+                },
+                reactions: counts.iter().map(crate::model::ReactionCount::to_wire).collect(),
+            },
+            Change::MembersAdded { by, user_ids, .. } => {
+                Wire::MembersAdded { by: *by, user_ids: user_ids.clone() }
+            }
+            Change::MemberJoined { user_id, .. } => Wire::MemberJoined { user_id: *user_id },
+            Change::MemberLeft { user_id } => Wire::MemberLeft { user_id: *user_id },
+            Change::MemberRemoved { by, user_id } => Wire::MemberRemoved { by: *by, user_id: *user_id },
+            Change::RoleChanged { by, user_id, role } => {
+                Wire::RoleChanged { by: *by, user_id: *user_id, role: *role }
+            }
+            Change::OwnershipTransferred { by, user_id } => {
+                Wire::OwnershipTransferred { by: *by, user_id: *user_id }
+            }
+            Change::DetailsChanged { by, change } => {
+                Wire::DetailsChanged { by: *by, details: Box::new(change.to_wire()) }
+            }
+            Change::Pinned { by, target } => {
+                Wire::Pinned { by: *by, message_id: target.id, message_seq: target.seq }
+            }
+            Change::Unpinned { by, target } => {
+                Wire::Unpinned { by: *by, message_id: target.id, message_seq: target.seq }
+            }
+            Change::InviteCreated { invite } => {
+                Wire::InviteCreated { by: invite.created_by, invite_id: invite.id }
+            }
+            Change::InviteRevoked { by, invite_id } => Wire::InviteRevoked { by: *by, invite_id: *invite_id },
+            Change::ConversationDeleted { by } => Wire::ConversationDeleted { by: *by },
+        }
+    }
+}
+
+/// What is told of how far a message has come.
+pub(crate) fn shown_status(status: MessageStatus, hides_reading: bool) -> MessageStatus {
+    if hides_reading { status.min(MessageStatus::Delivered) } else { status }
+}

@@ -1,0 +1,125 @@
+//! The list of conversations: pins in their order, archive, marks, drafts, deleting for oneself.
+
+use godwit_protocol::conversations::{NewDraft, UpdateMembership};
+use godwit_protocol::sync::{AccountChange, GoneReason};
+use godwit_protocol::{ConversationId, Timestamp};
+
+use crate::stage::Stage;
+
+fn pinned(pinned: bool) -> UpdateMembership {
+    UpdateMembership { pinned: Some(pinned), ..UpdateMembership::default() }
+}
+
+async fn groups(stage: &Stage, ada: godwit_protocol::UserId, count: usize) -> Vec<ConversationId> {
+    let mut groups = Vec::new();
+    for _ in 0..count {
+        stage.clock.advance_ms(1_000);
+        groups.push(stage.group(&[ada]).await);
+    }
+    groups
+}
+
+#[tokio::test]
+async fn pinned_ones_come_first_in_the_order_that_was_chosen() {
+    let stage = Stage::new();
+    let ada = stage.user("ada").await;
+    let g = groups(&stage, ada, 5).await;
+    assert_eq!(stage.inbox(ada).await, [g[4], g[3], g[2], g[1], g[0]]);
+    for id in [g[0], g[1], g[2]] {
+        stage.app.inbox.update_membership(ada, id, pinned(true)).await.unwrap();
+    }
+    assert_eq!(stage.inbox(ada).await, [g[2], g[1], g[0], g[4], g[3]]);
+    stage.app.inbox.order_pinned(ada, &[g[0], g[2]]).await.unwrap();
+    assert_eq!(stage.inbox(ada).await, [g[0], g[2], g[1], g[4], g[3]]);
+    stage.clock.advance_ms(1_000);
+    stage.say(ada, g[1], "does not move it").await;
+    assert_eq!(stage.inbox(ada).await, [g[0], g[2], g[1], g[4], g[3]]);
+    stage.app.inbox.update_membership(ada, g[0], pinned(false)).await.unwrap();
+    assert_eq!(stage.inbox(ada).await, [g[2], g[1], g[4], g[3], g[0]]);
+    assert!(stage.app.inbox.order_pinned(ada, &[g[3]]).await.is_err());
+}
+
+#[tokio::test]
+async fn what_is_archived_is_a_list_of_its_own_and_not_pinned() {
+    let stage = Stage::new();
+    let ada = stage.user("ada").await;
+    let g = groups(&stage, ada, 2).await;
+    stage.app.inbox.update_membership(ada, g[0], pinned(true)).await.unwrap();
+    let archive = UpdateMembership { archived: Some(true), ..UpdateMembership::default() };
+    let me = stage.app.inbox.update_membership(ada, g[0], archive).await.unwrap();
+    assert!(me.archived && !me.pinned);
+    assert_eq!(stage.inbox(ada).await, [g[1]]);
+    let (archived, _) = stage.app.inbox.page(ada, true, None, 50).await.unwrap();
+    assert_eq!(archived[0].id, g[0]);
+    let me = stage.app.inbox.update_membership(ada, g[0], pinned(true)).await.unwrap();
+    assert!(me.pinned && !me.archived);
+    let both = UpdateMembership { archived: Some(true), pinned: Some(true), ..UpdateMembership::default() };
+    assert!(stage.app.inbox.update_membership(ada, g[0], both).await.is_err());
+}
+
+#[tokio::test]
+async fn a_mark_stays_until_the_conversation_is_read() {
+    let stage = Stage::new();
+    let [ada, bob] = stage.users(["ada", "bob"]).await;
+    let group = stage.group(&[ada, bob]).await;
+    let message = stage.say(bob, group, "hello").await;
+    let mark = UpdateMembership { marked_unread: Some(true), ..UpdateMembership::default() };
+    stage.app.inbox.update_membership(ada, group, mark).await.unwrap();
+    assert!(stage.row(ada, group).await.me.marked_unread);
+    stage.app.cursors.advance(ada, group, Some(message.seq), None).await.unwrap();
+    assert!(stage.row(ada, group).await.me.marked_unread);
+    stage.app.cursors.advance(ada, group, None, Some(message.seq)).await.unwrap();
+    assert!(!stage.row(ada, group).await.me.marked_unread);
+}
+
+#[tokio::test]
+async fn a_draft_is_the_same_on_all_devices_and_nobody_elses() {
+    let stage = Stage::new();
+    let [ada, bob] = stage.users(["ada", "bob"]).await;
+    let group = stage.group(&[ada, bob]).await;
+    let (_, token) = stage.app.sync.since(ada, None, 50).await.unwrap();
+    let draft = |text: &str| UpdateMembership {
+        draft: Some(Some(NewDraft { text: text.into(), reply_to: None })),
+        ..UpdateMembership::default()
+    };
+    for text in ["I w", "I wanted"] {
+        stage.app.inbox.update_membership(ada, group, draft(text)).await.unwrap();
+    }
+    let (page, token) = stage.app.sync.since(ada, Some(token), 50).await.unwrap();
+    let AccountChange::MembershipUpdated { membership, .. } = &page.account[0].change else {
+        panic!("{:?} is not about the draft", page.account)
+    };
+    assert_eq!((page.account.len(), &*membership.draft.as_ref().unwrap().text), (1, "I wanted"));
+    assert!(stage.row(bob, group).await.me.draft.is_none());
+    let none = UpdateMembership { draft: Some(None), ..UpdateMembership::default() };
+    stage.app.inbox.update_membership(ada, group, none).await.unwrap();
+    assert!(stage.row(ada, group).await.me.draft.is_none());
+    assert_eq!(stage.app.sync.since(ada, Some(token), 50).await.unwrap().0.account.len(), 1);
+    let empty = stage.app.inbox.update_membership(ada, group, draft("")).await;
+    assert!(empty.is_err());
+}
+
+#[tokio::test]
+async fn what_is_deleted_for_oneself_comes_back_with_the_next_message_and_without_the_past() {
+    let stage = Stage::new();
+    let (ada, bob, direct) = stage.pair().await;
+    let group = stage.group(&[ada, bob]).await;
+    for conversation in [direct, group] {
+        stage.say(ada, conversation, "before").await;
+        let since = stage.now();
+        stage.app.inbox.delete_for_me(bob, conversation).await.unwrap();
+        assert!(!stage.inbox(bob).await.contains(&conversation));
+        assert!(stage.inbox(ada).await.contains(&conversation));
+        let gone = stage.app.inbox.gone_since(bob, since).await.unwrap().gone;
+        assert!(gone.iter().any(|g| g.conversation_id == conversation && g.reason == GoneReason::Deleted));
+        let before = stage.row(bob, conversation).await;
+        assert!(before.last_message.is_none());
+        stage.clock.advance_ms(1_000);
+        stage.say(ada, conversation, "after").await;
+        assert_eq!(stage.inbox(bob).await[0], conversation);
+        assert_eq!(stage.history(bob, conversation).await, ["after"]);
+        assert!(stage.history(ada, conversation).await.contains(&"before".to_owned()));
+        let gone = stage.app.inbox.gone_since(bob, Timestamp::from_millis(0)).await.unwrap().gone;
+        assert!(gone.iter().all(|gone| gone.conversation_id != conversation), "it is back");
+    }
+}

@@ -1,0 +1,86 @@
+//! Invite links: who may make them, how long they hold.
+
+use godwit_domain::actions::Refusal;
+use godwit_domain::model::InviteToken;
+use godwit_protocol::conversations::{Role, UpdateConversation, UpdatePermissions};
+use godwit_protocol::groups::{CreateInvite, Invite};
+use godwit_protocol::{ConversationId, UserId};
+
+use crate::stage::Stage;
+
+async fn invite(stage: &Stage, by: UserId, group: ConversationId, terms: CreateInvite) -> Invite {
+    let token = InviteToken::from_bits(rand_bits());
+    stage.app.groups.create_invite(by, group, terms, token).await.unwrap()
+}
+
+/// Different each time, which is all that a test needs.
+fn rand_bits() -> u128 {
+    use std::hash::{BuildHasher, RandomState};
+    u128::from(RandomState::new().hash_one(0))
+}
+
+fn token(invite: &Invite) -> InviteToken {
+    InviteToken::parse(&invite.token).unwrap()
+}
+
+#[tokio::test]
+async fn a_link_lets_people_in_until_it_is_used_up_expired_or_revoked() {
+    let stage = Stage::new();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    let group = stage.group(&[ada]).await;
+    let once =
+        invite(&stage, ada, group, CreateInvite { uses_max: Some(1), ..CreateInvite::default() }).await;
+    let preview = stage.app.groups.preview(bob, &token(&once)).await.unwrap();
+    assert_eq!((&*preview.name, preview.member_count, preview.member), ("Birds", 1, false));
+    let joined = stage.app.groups.join_by_invite(bob, token(&once)).await.unwrap();
+    assert_eq!((joined.id, joined.member_count), (group, 2));
+    stage.app.groups.join_by_invite(bob, token(&once)).await.unwrap();
+    let used_up = stage.app.groups.join_by_invite(eve, token(&once)).await;
+    assert!(matches!(used_up, Err(Refusal::InviteInvalid)));
+
+    let expires_at = Some(stage.now().plus_millis(1_000));
+    let soon = invite(&stage, ada, group, CreateInvite { expires_at, ..CreateInvite::default() }).await;
+    let revoked = invite(&stage, ada, group, CreateInvite::default()).await;
+    assert_eq!(stage.app.groups.invites(ada, group).await.unwrap().len(), 2);
+    stage.clock.advance_ms(1_000);
+    stage.app.groups.revoke_invite(ada, group, revoked.id).await.unwrap();
+    for invite in [soon, revoked] {
+        assert!(stage.app.groups.preview(eve, &token(&invite)).await.is_err());
+        let joined = stage.app.groups.join_by_invite(eve, token(&invite)).await;
+        assert!(matches!(joined, Err(Refusal::InviteInvalid)));
+    }
+    assert!(stage.app.groups.invites(ada, group).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn members_see_and_revoke_their_own_links_and_admins_all() {
+    let stage = Stage::new();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    let group = stage.group(&[ada, bob, eve]).await;
+    let by_ada = invite(&stage, ada, group, CreateInvite::default()).await;
+    let by_bob = invite(&stage, bob, group, CreateInvite::default()).await;
+    let ids = async |user| {
+        let invites = stage.app.groups.invites(user, group).await.unwrap();
+        invites.into_iter().map(|invite| invite.id).collect::<Vec<_>>()
+    };
+    assert_eq!((ids(ada).await, ids(bob).await), (vec![by_ada.id, by_bob.id], vec![by_bob.id]));
+    assert!(matches!(stage.app.groups.revoke_invite(eve, group, by_bob.id).await, Err(Refusal::Forbidden)));
+    stage.app.groups.revoke_invite(bob, group, by_bob.id).await.unwrap();
+    stage.app.groups.set_role(ada, group, eve, Role::Admin).await.unwrap();
+    stage.app.groups.revoke_invite(eve, group, by_ada.id).await.unwrap();
+    let no = UpdatePermissions { members_may_add_members: Some(false), ..UpdatePermissions::default() };
+    let no = UpdateConversation { permissions: Some(no), ..UpdateConversation::default() };
+    stage.app.groups.update(ada, group, &no).await.unwrap();
+    assert!(matches!(stage.app.groups.invites(bob, group).await, Err(Refusal::Forbidden)));
+}
+
+#[tokio::test]
+async fn the_token_is_told_to_nobody_else() {
+    let stage = Stage::new();
+    let [ada, bob] = stage.users(["ada", "bob"]).await;
+    let group = stage.group(&[ada, bob]).await;
+    let made = invite(&stage, ada, group, CreateInvite::default()).await;
+    let page = stage.app.reading.log(bob, group, godwit_protocol::Seq::ZERO, 50).await.unwrap();
+    assert!(!serde_json::to_string(&page).unwrap().contains(&made.token));
+    assert!(!format!("{:?}", stage.delivery.take()).contains(&made.token));
+}
