@@ -1,94 +1,95 @@
 //! Builds what a use case would append.
+//!
+//! - here: a batch, and what follows from it
+//! - `messages`: what is said, and what is done with it
+//! - `groups`: who is there, and what the conversation is like
 
-use godwit_domain::model::{Change, ClientId, ConversationState, Cursor, Entry, Message, MessageBody};
-use godwit_domain::ports::{Append, CursorMove};
+mod groups;
+mod messages;
+
+use godwit_domain::model::{Change, ConversationState, Entry, LogItem, Member, MessageState, Target};
+use godwit_domain::ports::Append;
+use godwit_domain::projection::Fold;
 use godwit_domain::snowflake::IdGenerator;
-use godwit_protocol::conversations::ConversationKind;
-use godwit_protocol::{MessageId, UserId};
+use godwit_protocol::{MessageId, Seq, UserId};
 
-/// Entries for the end of a log, with everything that an [`Append`] carries beside them: the head after them, the
-/// senders' cursors, and a listing for every member.
+/// Entries for the end of a log, and what follows from them by [`Fold`]. Nobody asks whether they are allowed.
 #[derive(Debug, Clone)]
 pub struct Batch<'a> {
     ids: &'a IdGenerator,
-    append: Append,
+    state: ConversationState,
+    messages: Vec<LogItem>,
+    members: Vec<(UserId, Option<Member>)>,
+    entries: Vec<Entry>,
 }
 
 impl<'a> Batch<'a> {
     pub fn after(ids: &'a IdGenerator, state: &ConversationState) -> Self {
-        let append = Append {
-            conversation: state.conversation.id,
-            expected_head: state.head.seq,
-            entries: Vec::new(),
-            head: state.head.clone(),
-            cursors: Vec::new(),
-            members: state.member_ids(),
-            list_for: state.member_ids(),
-        };
-        Self { ids, append }
+        Self { ids, state: state.clone(), messages: Vec::new(), members: Vec::new(), entries: Vec::new() }
     }
 
-    /// A message that says its own client id.
+    /// Messages that are to be changed, as they are now. Those of the batch itself are known.
     #[must_use]
-    pub fn text(self, sender: UserId, client_id: &str) -> Self {
-        self.body(sender, client_id, MessageBody::Text(client_id.into()))
-    }
-
-    #[must_use]
-    pub fn body(self, sender: UserId, client_id: &str, body: MessageBody) -> Self {
-        let client_id = ClientId::from_stored(client_id);
-        self.message(|id| Message {
-            id,
-            sender_id: sender,
-            client_id,
-            body,
-            reply_to: None,
-            forwarded_from: None,
-        })
-    }
-
-    #[must_use]
-    pub fn message(mut self, make: impl FnOnce(MessageId) -> Message) -> Self {
-        let id = self.next_id();
-        let message = make(MessageId::new(id));
-        let sender = message.sender_id;
-        let entry = self.push(id, 1, Change::Message(message));
-        let cursor = Cursor::at(entry.seq, entry.ordinal);
-        let (conversation, at) = (self.append.conversation, entry.at());
-        self.append.cursors.retain(|moved| moved.user_id != sender);
-        self.append.cursors.push(CursorMove { conversation, user_id: sender, cursor, at });
+    pub fn knowing(mut self, messages: impl IntoIterator<Item = LogItem>) -> Self {
+        self.messages.extend(messages);
         self
     }
 
-    /// An entry that is no message. So far there is one kind of them; that it comes twice in a log matters to no store.
+    /// One who is mentioned or changed, where the conversation is fanned out on read.
     #[must_use]
-    pub fn filler(mut self) -> Self {
-        let id = self.next_id();
-        let member_ids = self.append.members.clone();
-        self.push(id, 0, Change::Created { by: member_ids[0], kind: ConversationKind::Direct, member_ids });
+    pub fn knowing_member(mut self, user: UserId, member: Option<Member>) -> Self {
+        self.members.push((user, member));
         self
     }
 
+    /// Any change.
     #[must_use]
-    pub fn listing_for(mut self, users: &[UserId]) -> Self {
-        self.append.list_for = users.to_vec();
-        self
+    pub fn change(self, change: Change) -> Self {
+        self.push(|_, _| change)
+    }
+
+    /// An entry that changes nothing and is not shown.
+    #[must_use]
+    pub fn filler(self) -> Self {
+        self.change(Change::Expired { targets: Vec::new() })
     }
 
     pub fn build(self) -> Append {
-        assert!(!self.append.entries.is_empty(), "nothing to append");
-        self.append
+        assert!(!self.entries.is_empty(), "nothing to append");
+        Append {
+            conversation: self.state.conversation.id,
+            expected_head: self.state.head.seq,
+            effects: self.so_far().finish(),
+            entries: self.entries,
+        }
     }
 
-    fn next_id(&self) -> u64 {
-        self.ids.next_after(self.append.head.id).expect("ids without a lease are not refused")
+    /// The conversation after the entries that are in the batch so far.
+    pub(crate) fn so_far(&self) -> Fold<'_> {
+        let mut fold = Fold::new(&self.state);
+        self.messages.iter().for_each(|item| fold.know_message(item.clone()));
+        self.members.iter().for_each(|(user, member)| fold.know_member(*user, member.clone()));
+        for entry in &self.entries {
+            fold.apply(entry);
+            fold.know_message(LogItem { entry: entry.clone(), state: MessageState::default() });
+        }
+        fold
     }
 
-    fn push(&mut self, id: u64, messages: u64, change: Change) -> Entry {
-        let head = &self.append.head;
-        let entry = Entry { seq: head.seq.next(), id, ordinal: head.ordinal + messages, change };
-        self.append.head = head.after(&entry);
-        self.append.entries.push(entry.clone());
-        entry
+    /// The change is thought out with a fold of its own, with which it can do what it likes.
+    fn push(mut self, change: impl FnOnce(&mut Fold<'_>, MessageId) -> Change) -> Self {
+        let fold = self.so_far();
+        let id = self.ids.next_after(fold.head().id).expect("ids without a lease are not refused");
+        let change = change(&mut self.so_far(), MessageId::new(id));
+        let entry = fold.next_entry(id, change);
+        self.entries.push(entry);
+        self
+    }
+
+    fn target(&self, seq: Seq) -> Target {
+        let known = self.messages.iter().map(|item| &item.entry).chain(&self.entries);
+        let entry = known.into_iter().find(|entry| entry.seq == seq);
+        let entry = entry.expect("the message that is changed is known to the batch");
+        Target { id: MessageId::new(entry.id), seq }
     }
 }

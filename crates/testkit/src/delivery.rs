@@ -5,13 +5,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use godwit_domain::ports::Delivery;
 use godwit_protocol::socket::{CloseCode, Event, PresenceEvent};
-use godwit_protocol::{DeviceId, UserId};
+use godwit_protocol::{ConversationId, DeviceId, UserId};
 
 /// Remembers what it was asked to deliver, in order. Nobody is online until the test says so.
 #[derive(Debug, Default)]
 pub struct RecordingDelivery {
     calls: Mutex<Vec<Delivered>>,
     online: Mutex<BTreeSet<UserId>>,
+    /// Who of those that are online follows which conversation.
+    followers: Mutex<BTreeSet<(ConversationId, UserId)>>,
 }
 
 /// One call of the port.
@@ -26,12 +28,18 @@ pub enum Delivered {
 
 impl RecordingDelivery {
     pub fn set_online(&self, user: UserId, online: bool) {
-        let mut users = lock(&self.online);
         if online {
-            users.insert(user);
+            lock(&self.online).insert(user);
         } else {
-            users.remove(&user);
+            lock(&self.online).remove(&user);
+            lock(&self.followers).retain(|(_, follower)| *follower != user);
         }
+    }
+
+    /// Who gets what is delivered to the followers of a conversation, in the order of their ids.
+    pub fn followers_of(&self, conversation: ConversationId) -> Vec<UserId> {
+        let followers = lock(&self.followers);
+        followers.iter().filter(|(id, _)| *id == conversation).map(|(_, user)| *user).collect()
     }
 
     /// Everything since the last look.
@@ -56,6 +64,21 @@ impl RecordingDelivery {
 impl Delivery for RecordingDelivery {
     fn deliver(&self, to: &[UserId], event: &Event) {
         self.record(Delivered::Event { to: to.to_vec(), event: event.clone() });
+    }
+
+    /// Recorded as an event for those who follow at this moment.
+    fn deliver_to_followers(&self, conversation: ConversationId, event: &Event) {
+        self.deliver(&self.followers_of(conversation), event);
+    }
+
+    fn follow(&self, user: UserId, conversation: ConversationId) {
+        if self.is_online(user) {
+            lock(&self.followers).insert((conversation, user));
+        }
+    }
+
+    fn unfollow(&self, user: UserId, conversation: ConversationId) {
+        lock(&self.followers).remove(&(conversation, user));
     }
 
     fn deliver_presence(&self, event: PresenceEvent) {
@@ -97,6 +120,26 @@ mod tests {
         delivery.close_user(bob, CloseCode::SignedOut);
         assert_eq!((delivery.events_for(ada).len(), delivery.events_for(bob).len()), (1, 0));
         assert_eq!((delivery.take().len(), delivery.take().len()), (2, 0));
+    }
+
+    #[test]
+    fn followers_are_online_and_get_what_is_delivered_while_they_follow() {
+        let delivery = RecordingDelivery::default();
+        let (ada, bob, eve) = (UserId::new(1), UserId::new(2), UserId::new(3));
+        let birds = ConversationId::new(9);
+        let tell = || delivery.deliver_to_followers(birds, &Event::Reconnect(Reconnect { after_ms: 7 }));
+        delivery.set_online(ada, true);
+        delivery.set_online(bob, true);
+        [ada, bob, eve].into_iter().for_each(|user| delivery.follow(user, birds));
+        delivery.follow(ada, ConversationId::new(8));
+        tell();
+        delivery.unfollow(ada, birds);
+        tell();
+        delivery.set_online(bob, false);
+        delivery.set_online(bob, true);
+        tell();
+        let told = |user| delivery.events_for(user).len();
+        assert_eq!((told(ada), told(bob), told(eve)), (1, 2, 0));
     }
 
     #[test]

@@ -9,8 +9,9 @@
 //!
 //! What tests are written with:
 //!
-//! - [`scene`]: fresh users, conversations and times for one test; [`batch`] builds what is appended
-//! - [`paging`]: from page to page to the end
+//! - [`scene`]: fresh users, conversations and times for one test; [`founding`] builds what a conversation begins with,
+//!   [`batch`] what is appended to it
+//! - [`paging`]: from page to page to the end; [`due`]: what has come due, of what is the test's own
 //! - [`reading`]: everything that can be read from a store, as text that can be compared
 //! - [`clock`], [`delivery`]: time and sockets that the test decides
 //! - [`cluster`]: Cassandra and Redis on this machine, started when a test asks; also as the command `godwit-cluster`
@@ -20,7 +21,7 @@
 //!
 //! # Adding a case
 //!
-//! Write it into the file of its group under `conformance/`, and its name into the list in `conformance/mod.rs`. A case
+//! Write it into the file of its group under `conformance/`, and its name into the list in `conformance/cases.rs`. A case
 //! that is not in the list is unused code, which the lints refuse. If it is about a contract that must never break,
 //! add the fault that it finds to `tests/suite/mutants/`.
 //!
@@ -42,7 +43,9 @@ pub mod clock;
 pub mod cluster;
 pub mod conformance;
 pub mod delivery;
+pub mod due;
 pub mod factory;
+pub mod founding;
 pub mod model;
 pub mod paging;
 pub mod reading;

@@ -1,13 +1,22 @@
 //! Everything that can be read from a store, as text: two stores that were asked to do the same give the same text, and
 //! a call that must write nothing leaves it as it was.
+//!
+//! - here: the people, and all of it together
+//! - `accounts`: what belongs to one user: devices, blocks, the account log, the inbox, what they keep for themselves
+//! - `logs`: conversations, their logs and what follows from them
+
+mod accounts;
+mod logs;
 
 use std::fmt::{self, Debug};
 
-use godwit_domain::model::{AccountEntry, ClientId, Handle, SearchPrefix, Subject, User, UserPair};
-use godwit_domain::ports::{InboxRow, MessageOrder, SeqRange, Store, StoreError};
-use godwit_protocol::{ConversationId, DeviceId, MessageId, Seq, Timestamp, UserId};
+use godwit_domain::model::{
+    AccountEntry, ClientId, Handle, InviteToken, LogItem, MessageState, SearchPrefix, Subject, User, UserPair,
+};
+use godwit_domain::ports::{Store, StoreError};
+use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Timestamp, UserId};
 
-use crate::paging::{account_log_after, all_pages};
+use crate::paging::all_pages;
 
 /// Each list is read in pages of each of these sizes. The last one holds everything that a test makes.
 const PAGE_SIZES: [usize; 4] = [1, 2, 3, 500];
@@ -23,6 +32,8 @@ pub struct Known {
     pub conversations: Vec<ConversationId>,
     pub messages: Vec<MessageId>,
     pub client_ids: Vec<ClientId>,
+    pub tokens: Vec<InviteToken>,
+    pub scheduled: Vec<ScheduledId>,
     pub times: Vec<Timestamp>,
 }
 
@@ -40,6 +51,7 @@ pub async fn read_everything(store: &dyn Store, known: &Known) -> Result<Vec<Rea
     for &user in &known.users {
         readings.account(store, user).await?;
         readings.inbox(store, user, known).await?;
+        readings.personal(store, user, known).await?;
     }
     for (a, b) in pairs(&known.users) {
         readings.add(format!("blocks between {a} and {b}"), store.blocks_between(a, b).await?);
@@ -48,12 +60,18 @@ pub async fn read_everything(store: &dyn Store, known: &Known) -> Result<Vec<Rea
         }
     }
     for &id in &known.conversations {
+        readings.members(store, id, known).await?;
         readings.log(store, id).await?;
         readings.projections(store, id, known).await?;
+        readings.around_messages(store, id, known).await?;
     }
     for &message in &known.messages {
         readings.add(format!("locate {message}"), store.locate(message).await?);
     }
+    for token in &known.tokens {
+        readings.add(format!("invited by {}", token.as_str()), store.invited_to(token).await?);
+    }
+    readings.due(store, known).await?;
     Ok(readings.0)
 }
 
@@ -90,94 +108,17 @@ impl Readings {
         }
         Ok(())
     }
-
-    async fn account(&mut self, store: &dyn Store, user: UserId) -> Result<(), StoreError> {
-        self.add(format!("devices of {user}"), store.devices_of(user).await?);
-        for limit in PAGE_SIZES {
-            let blocked = all_pages(limit, |id| *id, |after| store.blocked_by(user, after, limit)).await?;
-            self.add(format!("blocked by {user} by {limit}"), blocked);
-            let log = account_log_after(store, user, 0, limit).await?.expect("the log is short");
-            assert!(log.is_sorted_by_key(|entry| entry.seq), "the account log of {user} is not in order");
-            let read_to = log.last().map_or(0, |entry| entry.seq);
-            assert_eq!(store.account_head(user).await?, read_to, "the account log of {user} ends elsewhere");
-            let log: Vec<_> = log.into_iter().map(without_seq).collect();
-            self.add(format!("account log of {user} by {limit}"), log);
-        }
-        Ok(())
-    }
-
-    async fn inbox(&mut self, store: &dyn Store, user: UserId, known: &Known) -> Result<(), StoreError> {
-        for limit in PAGE_SIZES {
-            for archived in [false, true] {
-                let page = |after| store.inbox(user, archived, after, limit);
-                let rows = all_pages(limit, InboxRow::position, page).await?;
-                self.add(format!("inbox of {user}, archived {archived}, by {limit}"), rows);
-            }
-            for &floor in &known.times {
-                let page = |after| store.active_since(user, floor, after, limit);
-                let rows = all_pages(limit, InboxRow::activity, page).await?;
-                self.add(format!("active of {user} since {floor} by {limit}"), rows);
-            }
-        }
-        for &id in &known.conversations {
-            self.add(format!("settings of {user} in {id}"), store.settings(user, id).await?);
-        }
-        Ok(())
-    }
-
-    async fn log(&mut self, store: &dyn Store, id: ConversationId) -> Result<(), StoreError> {
-        let state = store.load(id).await?;
-        let seqs = state.as_ref().map_or(0, |state| state.head.seq.get()) + 2;
-        self.add(format!("conversation {id}"), state);
-        for after in (0..seqs).map(Seq::new) {
-            self.add(format!("entry {after} of {id}"), store.entry(id, after).await?);
-            for limit in PAGE_SIZES {
-                let entries = store.entries(id, after, limit).await?;
-                self.add(format!("{limit} entries of {id} after {after}"), entries);
-            }
-            for before in (after.get()..=seqs).chain([u64::MAX]).map(Seq::new) {
-                for order in [MessageOrder::OldestFirst, MessageOrder::NewestFirst] {
-                    for limit in PAGE_SIZES {
-                        let messages = store.messages(id, SeqRange { after, before }, order, limit).await?;
-                        let question = format!("{limit} messages of {id}, {after} to {before}, {order:?}");
-                        self.add(question, messages.iter().map(|entry| entry.seq).collect::<Vec<_>>());
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    async fn projections(
-        &mut self,
-        store: &dyn Store,
-        id: ConversationId,
-        known: &Known,
-    ) -> Result<(), StoreError> {
-        let head = store.load(id).await?.map_or(Seq::ZERO, |state| state.head.seq);
-        for seq in (1..=head.get()).map(Seq::new) {
-            let receipts = store.receipts(id, seq, &known.users).await?;
-            self.add(format!("receipts of {seq} in {id}"), receipts);
-        }
-        for &sender in &known.users {
-            for client_id in &known.client_ids {
-                let sent = store.sent_as(id, sender, client_id).await?;
-                self.add(format!("sent by {sender} in {id} as {client_id:?}"), sent);
-            }
-        }
-        // Where there is no log there is no place in it either.
-        if head > Seq::ZERO {
-            for &time in &known.times {
-                self.add(format!("seq of {id} at {time}"), store.seq_at(id, time).await?);
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Stores number their account logs as they like, as long as the numbers rise.
 pub fn without_seq(entry: AccountEntry) -> AccountEntry {
     AccountEntry { seq: 0, ..entry }
+}
+
+/// Of a message to which nothing happened in the end nothing needs to be kept, also not that something was taken back.
+pub fn plain(item: LogItem) -> LogItem {
+    let state = if item.state.is_default() { MessageState::default() } else { item.state };
+    LogItem { state, ..item }
 }
 
 impl Debug for Reading {

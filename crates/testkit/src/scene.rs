@@ -1,20 +1,26 @@
 //! A stage of its own for one test: fresh ids, handles and times, so that many can share one store.
+//!
+//! - here: people, time and what is written by one call
+//! - `groups`: conversations of more than two, and what is done in them
+
+mod groups;
 
 use std::sync::Arc;
 
 use godwit_domain::model::{
-    AccountChange, AccountEntry, AccountNote, Change, Conversation, ConversationState, Device, DeviceName,
-    DisplayName, Entry, Handle, Kind, Session, User, UserPair,
+    AccountChange, AccountEntry, AccountNote, ConversationState, Device, DeviceName, DisplayName, Entry,
+    Handle, Session, User, UserPair,
 };
-use godwit_domain::ports::{Append, AppendOutcome, Clock, CreateUser, NewDirect, Store, StoreError};
+use godwit_domain::ports::{Append, AppendOutcome, Clock, CreateUser, NewConversation, Store, StoreError};
 use godwit_domain::snowflake::IdGenerator;
-use godwit_protocol::conversations::ConversationKind;
 use godwit_protocol::ids::EPOCH_MS;
-use godwit_protocol::{ConversationId, DeviceId, Seq, Timestamp, UserId};
+use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
 use tokio::sync::Barrier;
 
+pub use self::groups::Group;
 use crate::batch::Batch;
 use crate::clock::TestClock;
+use crate::founding;
 
 const YEAR_MS: i64 = 365 * 24 * 3_600_000;
 
@@ -132,15 +138,8 @@ impl Scene {
     }
 
     /// A direct conversation that is not stored yet.
-    pub fn new_direct(&self, by: UserId, other: UserId) -> (UserPair, NewDirect) {
-        let pair = UserPair::new(by, other).expect("a pair has two users");
-        let id = ConversationId::new(self.id());
-        let member_ids = vec![pair.low(), pair.high()];
-        let change = Change::Created { by, kind: ConversationKind::Direct, member_ids };
-        let created = Entry { seq: Seq::new(1), id: self.id(), ordinal: 0, change };
-        let conversation =
-            Conversation { id, kind: Kind::Direct(pair), created_by: by, created_at: created.at() };
-        (pair, NewDirect { conversation, created })
+    pub fn new_direct(&self, by: UserId, other: UserId) -> (UserPair, NewConversation) {
+        founding::new_direct(&self.ids, by, other)
     }
 
     pub async fn open_direct(&self, by: UserId, other: UserId) -> Result<ConversationId, StoreError> {
@@ -172,7 +171,7 @@ impl Scene {
         }
     }
 
-    /// Sends one text and lists the conversation for all members, as sending does.
+    /// Sends one text.
     pub async fn send(
         &self,
         id: ConversationId,

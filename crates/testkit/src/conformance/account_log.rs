@@ -6,7 +6,7 @@ use godwit_domain::model::{AccountChange, AccountEntry, AccountNote};
 use godwit_domain::ports::{Store, StoreError, UpdateUser, UserChange};
 use godwit_protocol::limits::ACCOUNT_LOG_ENTRIES_MAX;
 use godwit_protocol::sync::GoneReason;
-use godwit_protocol::{ConversationId, DeviceId, UserId};
+use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, UserId};
 
 use super::{CALLERS, Outcome};
 use crate::paging::account_log_after;
@@ -34,6 +34,11 @@ pub(super) async fn entries_come_in_the_order_they_were_written(s: &Scene) -> Ou
         AccountChange::ConversationGone(ConversationId::new(b), GoneReason::Removed),
         AccountChange::UserUnblocked(UserId::new(a)),
         AccountChange::DeviceRemoved(DeviceId::new(c)),
+        AccountChange::MessageHidden(MessageId::new(a)),
+        AccountChange::MessageStarred(MessageId::new(a)),
+        AccountChange::MessageUnstarred(MessageId::new(b)),
+        AccountChange::ScheduledUpdated(ScheduledId::new(a)),
+        AccountChange::ScheduledGone(ScheduledId::new(b)),
     ] {
         s.advance_ms(10);
         let entry = write(s.store(), s.note(user, change)).await?;
@@ -64,10 +69,10 @@ pub(super) async fn pages_go_through_the_log(s: &Scene) -> Outcome {
 
 pub(super) async fn a_newer_entry_replaces_the_older_about_the_same_thing(s: &Scene) -> Outcome {
     let user = s.user().await?;
-    let (user_id, conversation, device) = {
-        let id = s.id();
-        (UserId::new(id), ConversationId::new(id), DeviceId::new(id))
-    };
+    // The same number names one thing of each kind: what they are about differs all the same.
+    let id = s.id();
+    let (user_id, conversation, device) = (UserId::new(id), ConversationId::new(id), DeviceId::new(id));
+    let (message, scheduled) = (MessageId::new(id), ScheduledId::new(id));
     let pairs = [
         (AccountChange::UserBlocked(user_id), AccountChange::UserUnblocked(user_id)),
         (
@@ -76,6 +81,9 @@ pub(super) async fn a_newer_entry_replaces_the_older_about_the_same_thing(s: &Sc
         ),
         (AccountChange::SettingsChanged(conversation), AccountChange::SettingsChanged(conversation)),
         (AccountChange::ReadMoved(conversation), AccountChange::ReadMoved(conversation)),
+        (AccountChange::MessageHidden(message), AccountChange::MessageHidden(message)),
+        (AccountChange::MessageStarred(message), AccountChange::MessageUnstarred(message)),
+        (AccountChange::ScheduledUpdated(scheduled), AccountChange::ScheduledGone(scheduled)),
         (AccountChange::DeviceAdded(device), AccountChange::DeviceRemoved(device)),
         (AccountChange::ProfileUpdated, AccountChange::ProfileUpdated),
     ];

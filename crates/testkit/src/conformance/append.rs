@@ -1,11 +1,13 @@
 //! The one write that needs agreement.
 
 use godwit_domain::model::{
-    ClientId, ConversationState, Cursor, Entry, Forwarded, Media, Message, MessageBody,
+    ClientId, ConversationState, Cursor, Entry, Forwarded, LogItem, Media, Mentions, Message, MessageBody,
+    Reply, Target,
 };
 use godwit_domain::ports::{Append, AppendOutcome, Store, StoreError};
 use godwit_protocol::{ConversationId, MessageId, Seq, UserId};
 
+use super::expected::{log_of, unchanged, write};
 use super::{CALLERS, Outcome};
 use crate::batch::Batch;
 use crate::paging::account_log_after;
@@ -14,23 +16,26 @@ use crate::scene::{Chat, Scene};
 
 pub(super) async fn appended_entries_read_back(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
-    let mut log = s.store().entries(chat.id, Seq::ZERO, 50).await?;
+    let mut log = log_of(s, chat.id).await?;
     let first = s.batch(chat.id).await?.text(chat.ada, "a").text(chat.bob, "b").filler().build();
-    log.extend(first.entries.clone());
+    write(&mut log, &first);
     s.append(first).await?;
     s.advance_ms(10);
+    let target = |item: &LogItem| Target { id: MessageId::new(item.entry.id), seq: item.entry.seq };
     let reply = |id| Message {
         id,
         sender_id: chat.bob,
         client_id: ClientId::from_stored("~!c1@".repeat(12)),
         body: MessageBody::Text("two\nlines, and 👩‍💻".into()),
-        reply_to: Some(MessageId::new(log[1].id)),
-        forwarded_from: Some(Forwarded { message_id: MessageId::new(log[2].id), sender_id: chat.ada }),
+        reply: Some(Reply { to: target(&log[2]), root: target(&log[1]) }),
+        forwarded_from: Some(Forwarded { message_id: MessageId::new(log[2].entry.id), sender_id: chat.ada }),
+        mentions: Mentions { users: vec![chat.ada], all: true },
+        expires_at: Some(s.now().plus_millis(5_000)),
     };
-    let second = s.batch(chat.id).await?.message(reply).build();
-    log.extend(second.entries.clone());
+    let second = s.batch_on(chat.id, &[Seq::new(2)]).await?.message(reply).build();
+    write(&mut log, &second);
     s.append(second).await?;
-    assert_eq!(s.store().entries(chat.id, Seq::ZERO, 50).await?, log);
+    assert_eq!(log_of(s, chat.id).await?, log);
     Ok(())
 }
 
@@ -64,9 +69,9 @@ pub(super) async fn every_kind_of_body_reads_back(s: &Scene) -> Outcome {
     ];
     for (number, body) in bodies.into_iter().enumerate() {
         let append = s.batch(chat.id).await?.body(chat.ada, &format!("m{number}"), body).build();
-        let (entry, head) = (append.entries[0].clone(), append.head.clone());
+        let (entry, head) = (append.entries[0].clone(), append.effects.head.clone());
         s.append(append).await?;
-        assert_eq!(s.store().entry(chat.id, entry.seq).await?, Some(entry));
+        assert_eq!(s.item(chat.id, entry.seq).await?.entry, entry);
         assert_eq!(s.load(chat.id).await?.head, head);
     }
     Ok(())
@@ -76,13 +81,13 @@ pub(super) async fn the_head_says_where_the_log_ends(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let message = s.batch(chat.id).await?.text(chat.ada, "a").text(chat.bob, "b").build();
     s.append(message.clone()).await?;
-    assert_eq!(s.load(chat.id).await?.head, message.head);
+    assert_eq!(s.load(chat.id).await?.head, message.effects.head);
     let filler = s.batch(chat.id).await?.filler().build();
     s.append(filler.clone()).await?;
     let head = s.load(chat.id).await?.head;
-    assert_eq!(head, filler.head);
+    assert_eq!(head, filler.effects.head);
     assert_eq!((head.seq, head.ordinal), (Seq::new(4), 2));
-    assert_eq!(head.last_message, message.head.last_message);
+    assert_eq!(head.last_message, message.effects.head.last_message);
     Ok(())
 }
 
@@ -90,7 +95,7 @@ pub(super) async fn a_wrong_head_is_refused_and_nothing_is_written(s: &Scene) ->
     let chat = s.chat().await?;
     let behind = s.load(chat.id).await?;
     // Bob is not listed yet, so that a refused append could list it for him.
-    s.append(s.batch(chat.id).await?.text(chat.ada, "first").listing_for(&[]).build()).await?;
+    s.append(s.batch(chat.id).await?.filler().build()).await?;
     let now = s.load(chat.id).await?;
     let mut ahead = now.clone();
     ahead.head.seq = now.head.seq.next();
@@ -126,9 +131,10 @@ pub(super) async fn one_of_many_concurrent_appends_wins_and_the_others_write_not
     // The same chat, had there been no rivals.
     let winner = &rivals[outcomes.iter().position(won).unwrap_or_default()];
     let after = s.load(chat.id).await?;
-    assert_eq!(after.head, winner.head);
-    assert_eq!(s.store().entries(chat.id, state.head.seq, 50).await?, winner.entries);
-    assert_eq!(after.member(chat.bob).map(|m| m.cursor), Some(winner.cursors[0].cursor));
+    assert_eq!(after.head, winner.effects.head);
+    let written = s.store().entries(chat.id, state.head.seq, 50).await?;
+    assert_eq!(written, unchanged(winner.entries.clone()));
+    assert_eq!(after.member(chat.bob).map(|m| m.cursor), Some(winner.effects.cursors[0].cursor));
     assert_eq!(after.member(chat.ada).map(|m| m.cursor), Some(Cursor::default()));
     for (append, outcome) in rivals.iter().zip(&outcomes) {
         for entry in &append.entries {
@@ -142,7 +148,7 @@ pub(super) async fn one_of_many_concurrent_appends_wins_and_the_others_write_not
         assert_eq!(log.len(), 1, "listed once: {log:?}");
         let inbox = s.store().inbox(user, false, None, 50).await?;
         assert_eq!(inbox.len(), 1);
-        assert_eq!(Some(inbox[0].activity_at), winner.head.activity_at());
+        assert_eq!(Some(inbox[0].activity_at), winner.effects.head.activity_at());
     }
     Ok(())
 }
@@ -162,7 +168,7 @@ pub(super) async fn appenders_that_try_again_make_a_log_without_gaps(s: &Scene) 
         }
     })
     .await?;
-    let log = s.store().entries(chat.id, Seq::ZERO, 500).await?;
+    let log: Vec<Entry> = log_of(s, chat.id).await?.into_iter().map(|item| item.entry).collect();
     let seqs: Vec<u64> = log.iter().map(|entry| entry.seq.get()).collect();
     assert_eq!(seqs, (1..=1 + (APPENDERS * MESSAGES) as u64).collect::<Vec<_>>());
     assert!(log.iter().all(|entry| entry.ordinal == entry.seq.get() - 1), "{log:?}");

@@ -175,6 +175,80 @@ pub(super) async fn an_own_message_was_had_when_it_was_sent(s: &Scene) -> Outcom
     Ok(())
 }
 
+pub(super) async fn who_joins_has_what_was_before(s: &Scene) -> Outcome {
+    let group = s.group(2).await?;
+    let owner = group.owner();
+    let sent = s.send(group.id, owner, "before").await?;
+    s.advance_ms(10);
+    let people = s.people(2);
+    let append = s.batch(group.id).await?.join(people[0], None).add(owner, &people[1..]).build();
+    let joined = [append.entries[0].clone(), append.entries[1].clone()];
+    assert_eq!(s.append(append).await?.len(), 2, "they are told of the conversation, not of having read it");
+    for (user, entry) in people.iter().zip(&joined) {
+        assert_eq!(s.member(group.id, *user).await?.cursor, Cursor::at(entry.seq, entry.ordinal));
+    }
+    let at = Some(s.now());
+    let receipts = s.store().receipts(group.id, sent.seq, &[people[0], group.members[1], people[1]]).await?;
+    let [first, second] = [people[0], people[1]].map(|user| times(user, at, at));
+    assert_eq!(receipts, [first, times(group.members[1], None, None), second]);
+    let after = s.send(group.id, owner, "after").await?;
+    let receipts = s.store().receipts(group.id, after.seq, &people).await?;
+    assert_eq!(receipts, people.iter().map(|user| times(*user, None, None)).collect::<Vec<_>>());
+    Ok(())
+}
+
+pub(super) async fn who_comes_back_goes_on_from_there(s: &Scene) -> Outcome {
+    let group = s.group(2).await?;
+    let (owner, bob) = (group.owner(), group.members[1]);
+    let first = s.send(group.id, owner, "first").await?;
+    s.advance_ms(10);
+    move_to(s, group.id, bob, Cursor::at(first.seq, first.ordinal)).await?;
+    let read_at = Some(s.now());
+    s.append(s.batch(group.id).await?.leave(bob).build()).await?;
+    let missed = s.send(group.id, owner, "missed").await?;
+    s.advance_ms(10);
+    let back = s.batch(group.id).await?.join(bob, None).build();
+    let entry = back.entries[0].clone();
+    s.append(back).await?;
+    let back_at = Some(s.now());
+    let here = Cursor::at(entry.seq, entry.ordinal);
+    assert_eq!(cursor(s, group.id, bob).await?, here);
+    s.advance_ms(10);
+    move_to(s, group.id, bob, Cursor::at(missed.seq, missed.ordinal)).await?;
+    assert_eq!(cursor(s, group.id, bob).await?, here, "a mark from before does not take it back");
+    let receipts = s.store().receipts(group.id, first.seq, &[bob]).await?;
+    assert_eq!(receipts, [times(bob, read_at, read_at)], "what was read stays read");
+    let receipts = s.store().receipts(group.id, missed.seq, &[bob]).await?;
+    assert_eq!(receipts, [times(bob, back_at, back_at)]);
+    Ok(())
+}
+
+pub(super) async fn cursors_of_a_group_are_the_members_own(s: &Scene) -> Outcome {
+    const MEMBERS: usize = 12;
+    let group = s.group(MEMBERS).await?;
+    let mut batch = s.batch(group.id).await?;
+    for number in 0..MEMBERS {
+        batch = batch.text(group.owner(), &format!("m{number}"));
+    }
+    s.append(batch.build()).await?;
+    let moves: Vec<CursorMove> = (1..MEMBERS)
+        .map(|place| at_now(s, group.id, group.members[place], marks(place as u64 + 2, place as u64 + 1)))
+        .collect();
+    s.at_once(moves.len(), |i, store| {
+        let moved = moves[i];
+        async move { store.move_cursors(&[moved]).await }
+    })
+    .await?;
+    for moved in &moves {
+        assert_eq!(cursor(s, group.id, moved.user_id).await?, moved.cursor);
+        assert_eq!(s.member(group.id, moved.user_id).await?.cursor, moved.cursor);
+    }
+    let receipts = s.store().receipts(group.id, Seq::new(6), &group.members).await?;
+    let read = receipts.iter().filter(|times| times.read_at.is_some()).count();
+    assert_eq!(read, MEMBERS - 4, "those who have come so far, and the one who sent it");
+    Ok(())
+}
+
 /// Ada has sent `messages` in one batch: they have the seqs from 2 on, and Bob has seen none.
 async fn chat_with_messages(s: &Scene, messages: usize) -> Result<Chat, StoreError> {
     let chat = s.chat().await?;

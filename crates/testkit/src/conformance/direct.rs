@@ -1,10 +1,13 @@
 //! Direct conversations: one for each pair.
 
-use godwit_domain::model::{AccountChange, Cursor, Head, Member, UserPair};
-use godwit_domain::ports::{InboxRow, NewDirect};
+use std::slice;
+
+use godwit_domain::model::{AccountChange, Cursor, Member, UserPair};
+use godwit_domain::ports::{InboxRow, NewConversation};
 use godwit_protocol::conversations::Role;
 use godwit_protocol::{ConversationId, Seq};
 
+use super::expected::{log_of, unchanged};
 use super::{CALLERS, Outcome};
 use crate::paging::account_log_after;
 use crate::reading::{Known, read_everything};
@@ -14,17 +17,26 @@ pub(super) async fn an_opened_conversation_reads_back(s: &Scene) -> Outcome {
     let (ada, bob) = (s.user().await?, s.user().await?);
     // The maker is not the one with the lower id, who comes first among the members.
     let (pair, new) = s.new_direct(bob, ada);
-    let NewDirect { conversation, created } = new.clone();
+    let NewConversation { conversation, created, effects } = new.clone();
     let opened = s.store().open_direct(pair, new).await?;
     assert_eq!(opened.id, conversation.id);
     assert_eq!(s.store().direct_of(pair).await?, Some(opened.id));
     let state = s.load(opened.id).await?;
     let joined_at = conversation.created_at;
-    let member = |user_id| Member { user_id, role: Role::Member, joined_at, cursor: Cursor::default() };
+    let member = |user_id| Member {
+        user_id,
+        role: Role::Member,
+        joined_at,
+        visible_from: Seq::ZERO,
+        unlisted: user_id == ada,
+        cursor: Cursor::default(),
+        mentions: Vec::new(),
+    };
     assert_eq!(state.members, [member(ada), member(bob)]);
     assert_eq!(state.conversation, conversation);
-    assert_eq!(state.head, Head::empty().after(&created));
-    assert_eq!(s.store().entries(opened.id, Seq::ZERO, 50).await?, [created]);
+    assert_eq!(state.head, effects.head);
+    assert_eq!(Some(state.details), effects.details);
+    assert_eq!(log_of(s, opened.id).await?, unchanged([created]));
     Ok(())
 }
 
@@ -46,7 +58,7 @@ pub(super) async fn it_is_listed_for_its_creator_only(s: &Scene) -> Outcome {
     assert_eq!((entry.at, entry.change), (created_at, AccountChange::ConversationListed(opened.id)));
     assert_eq!(account_log_after(s.store(), ada, 0, 50).await?, Some(vec![entry]));
     let row = InboxRow { conversation: opened.id, settings: Default::default(), activity_at: created_at };
-    assert_eq!(s.store().inbox(ada, false, None, 50).await?, [row]);
+    assert_eq!(s.store().inbox(ada, false, None, 50).await?, slice::from_ref(&row));
     assert_eq!(s.store().active_since(ada, created_at, None, 50).await?, [row]);
     assert_eq!(s.store().inbox(bob, false, None, 50).await?, []);
     assert_eq!(s.store().active_since(bob, created_at, None, 50).await?, []);
@@ -74,7 +86,7 @@ pub(super) async fn opening_it_again_changes_nothing(s: &Scene) -> Outcome {
 
 pub(super) async fn many_concurrent_callers_open_one_conversation(s: &Scene) -> Outcome {
     let (ada, bob) = (s.user().await?, s.user().await?);
-    let offers: Vec<(UserPair, NewDirect)> =
+    let offers: Vec<(UserPair, NewConversation)> =
         (0..CALLERS).map(|i| if i % 2 == 0 { s.new_direct(ada, bob) } else { s.new_direct(bob, ada) }).collect();
     let opened = s.at_once(CALLERS, |i, store| {
         let (pair, new) = offers[i].clone();
@@ -102,6 +114,7 @@ pub(super) async fn many_concurrent_callers_open_one_conversation(s: &Scene) -> 
 async fn leaves_nothing(s: &Scene, id: ConversationId) -> Outcome {
     assert_eq!(s.store().load(id).await?, None);
     assert_eq!(s.store().entries(id, Seq::ZERO, 50).await?, []);
-    assert_eq!(s.store().entry(id, Seq::new(1)).await?, None);
+    assert_eq!(s.store().items(id, &[Seq::new(1)]).await?, [None]);
+    assert_eq!(s.store().members(id, None, 50).await?, []);
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! Reading the log.
 
-use godwit_domain::model::{ClientId, Entry};
-use godwit_domain::ports::{MessageOrder, SeqRange, StoreError};
+use godwit_domain::model::{ClientId, LogItem};
+use godwit_domain::ports::{HistoryOrder, SeqRange, StoreError};
 use godwit_protocol::{ConversationId, MessageId, Seq};
 
 use super::Outcome;
+use super::expected::{log_of, write};
 use crate::batch::Batch;
 use crate::scene::{Chat, Scene};
 
@@ -22,28 +23,34 @@ pub(super) async fn entries_begin_after_and_end_at_the_limit(s: &Scene) -> Outco
     Ok(())
 }
 
-pub(super) async fn one_entry_is_found_by_its_seq(s: &Scene) -> Outcome {
+pub(super) async fn items_come_in_the_order_asked(s: &Scene) -> Outcome {
     let (chat, log) = mixed_log(s).await?;
-    for entry in &log {
-        assert_eq!(s.store().entry(chat.id, entry.seq).await?.as_ref(), Some(entry));
+    for item in &log {
+        assert_eq!(s.store().items(chat.id, &[item.entry.seq]).await?, [Some(item.clone())]);
     }
-    assert_eq!(s.store().entry(chat.id, Seq::ZERO).await?, None);
-    assert_eq!(s.store().entry(chat.id, Seq::new(log.len() as u64 + 1)).await?, None);
+    let end = log.len() as u64;
+    let asked = [end, 0, 2, end + 1, 1, u64::MAX, 3].map(Seq::new);
+    let expected = [Some(log.len() - 1), None, Some(1), None, Some(0), None, Some(2)];
+    let items = s.store().items(chat.id, &asked).await?;
+    assert_eq!(items, expected.map(|place| place.map(|place| log[place].clone())));
+    assert_eq!(s.store().items(chat.id, &[]).await?, []);
     Ok(())
 }
 
-pub(super) async fn messages_are_read_from_both_ends_of_every_range(s: &Scene) -> Outcome {
+pub(super) async fn what_is_shown_is_read_from_both_ends_of_every_range(s: &Scene) -> Outcome {
     let (chat, log) = mixed_log(s).await?;
     let end = log.len() as u64 + 2;
     for after in (0..=end).map(Seq::new) {
         for before in (0..=end).chain([u64::MAX]).map(Seq::new) {
-            let within = |e: &&Entry| e.message().is_some() && e.seq > after && e.seq < before;
-            let mut expected: Vec<Entry> = log.iter().filter(within).cloned().collect();
-            for order in [MessageOrder::OldestFirst, MessageOrder::NewestFirst] {
+            let within = |item: &&LogItem| {
+                item.entry.shown && item.entry.seq > after && item.entry.seq < before
+            };
+            let mut expected: Vec<LogItem> = log.iter().filter(within).cloned().collect();
+            for order in [HistoryOrder::OldestFirst, HistoryOrder::NewestFirst] {
                 for limit in [0, 1, 2, 100] {
-                    let messages = s.store().messages(chat.id, SeqRange { after, before }, order, limit).await?;
+                    let shown = s.store().history(chat.id, SeqRange { after, before }, order, limit).await?;
                     let expected = &expected[..limit.min(expected.len())];
-                    assert_eq!(messages, expected, "{limit} between {after} and {before}, {order:?}");
+                    assert_eq!(shown, expected, "{limit} between {after} and {before}, {order:?}");
                 }
                 expected.reverse();
             }
@@ -57,7 +64,7 @@ pub(super) async fn a_long_log_reads_like_a_short_one(s: &Scene) -> Outcome {
     const ENTRIES: usize = 4_300;
     const BATCH: usize = 100;
     let chat = s.chat().await?;
-    let mut log = s.store().entries(chat.id, Seq::ZERO, 1).await?;
+    let mut log = log_of(s, chat.id).await?;
     while log.len() < ENTRIES {
         s.advance_ms(10);
         let mut batch = Batch::after(s.ids(), &s.load(chat.id).await?);
@@ -65,7 +72,7 @@ pub(super) async fn a_long_log_reads_like_a_short_one(s: &Scene) -> Outcome {
             batch = if number % 10 == 0 { batch.filler() } else { batch.text(chat.ada, &format!("m{number}")) };
         }
         let append = batch.build();
-        log.extend(append.entries.clone());
+        write(&mut log, &append);
         s.append(append).await?;
     }
 
@@ -78,29 +85,30 @@ pub(super) async fn a_long_log_reads_like_a_short_one(s: &Scene) -> Outcome {
         read.extend(page);
     }
     assert!(read == log, "all entries, in pages");
-    let messages: Vec<&Entry> = log.iter().filter(|entry| entry.message().is_some()).collect();
+    let messages: Vec<&LogItem> = log.iter().filter(|item| item.entry.shown).collect();
     for (order, expected) in [
-        (MessageOrder::OldestFirst, messages.clone()),
-        (MessageOrder::NewestFirst, messages.iter().rev().copied().collect()),
+        (HistoryOrder::OldestFirst, messages.clone()),
+        (HistoryOrder::NewestFirst, messages.iter().rev().copied().collect()),
     ] {
-        let all = s.store().messages(chat.id, EVERYTHING, order, ENTRIES * 2).await?;
+        let all = s.store().history(chat.id, EVERYTHING, order, ENTRIES * 2).await?;
         assert!(all.iter().eq(expected), "all messages, {order:?}");
     }
     for seq in [4_090, 4_095, 4_096, 4_097, 4_100].map(Seq::new) {
         let place = seq.get() as usize - 1;
-        assert_eq!(s.store().entry(chat.id, seq).await?.as_ref(), Some(&log[place]));
+        assert_eq!(s.item(chat.id, seq).await?, log[place]);
         assert_eq!(s.store().entries(chat.id, seq, 10).await?, log[place + 1..place + 11]);
         let before = SeqRange { after: Seq::ZERO, before: seq };
-        let newest = s.store().messages(chat.id, before, MessageOrder::NewestFirst, 10).await?;
-        let expected: Vec<Entry> =
-            messages.iter().rev().filter(|e| e.seq < seq).take(10).map(|e| (*e).clone()).collect();
+        let newest = s.store().history(chat.id, before, HistoryOrder::NewestFirst, 10).await?;
+        let older = messages.iter().rev().filter(|item| item.entry.seq < seq);
+        let expected: Vec<LogItem> = older.take(10).map(|item| (*item).clone()).collect();
         assert_eq!(newest, expected, "before {seq}");
     }
     for place in [500, 4_050, 4_099, 4_250] {
-        let first = log.iter().find(|entry| entry.at() == log[place].at()).map(|entry| entry.seq);
-        assert_eq!(Some(s.store().seq_at(chat.id, log[place].at()).await?), first);
+        let at = log[place].entry.at();
+        let first = log.iter().find(|item| item.entry.at() == at).map(|item| item.entry.seq);
+        assert_eq!(Some(s.store().seq_at(chat.id, at).await?), first);
     }
-    for entry in [messages[0], messages[messages.len() / 2], messages[messages.len() - 1]] {
+    for LogItem { entry, .. } in [messages[0], messages[messages.len() / 2], messages[messages.len() - 1]] {
         assert_eq!(s.store().locate(MessageId::new(entry.id)).await?, Some((chat.id, entry.seq)));
     }
     Ok(())
@@ -128,9 +136,9 @@ pub(super) async fn a_reader_sees_no_gap_while_others_append(s: &Scene) -> Outco
                 while seen < head {
                     let page = store.entries(chat.id, seen, 7).await?;
                     assert!(!page.is_empty(), "the head is {head}, but nothing follows {seen}");
-                    for entry in page {
-                        assert_eq!(entry.seq, seen.next());
-                        seen = entry.seq;
+                    for item in page {
+                        assert_eq!(item.entry.seq, seen.next());
+                        seen = item.entry.seq;
                     }
                 }
                 tokio::task::yield_now().await;
@@ -142,10 +150,10 @@ pub(super) async fn a_reader_sees_no_gap_while_others_append(s: &Scene) -> Outco
     Ok(())
 }
 
-pub(super) async fn messages_are_located_and_other_entries_are_not(s: &Scene) -> Outcome {
+pub(super) async fn what_is_shown_is_located_and_nothing_else(s: &Scene) -> Outcome {
     let (chat, log) = mixed_log(s).await?;
-    for entry in &log {
-        let place = entry.message().map(|_| (chat.id, entry.seq));
+    for LogItem { entry, .. } in &log {
+        let place = entry.shown.then_some((chat.id, entry.seq));
         assert_eq!(s.store().locate(MessageId::new(entry.id)).await?, place);
     }
     assert_eq!(s.store().locate(MessageId::new(s.id())).await?, None);
@@ -174,30 +182,32 @@ pub(super) async fn a_message_is_found_by_the_client_id_of_its_sender(s: &Scene)
 
 pub(super) async fn seq_at_is_the_first_entry_that_is_not_older(s: &Scene) -> Outcome {
     let (chat, log) = mixed_log(s).await?;
-    let expected = |time| log.iter().find(|e| e.at() >= time).map_or(Seq::new(log.len() as u64 + 1), |e| e.seq);
-    for entry in &log {
+    let entries = || log.iter().map(|item| &item.entry);
+    let expected =
+        |time| entries().find(|e| e.at() >= time).map_or(Seq::new(log.len() as u64 + 1), |e| e.seq);
+    for entry in entries() {
         for shift_ms in [-1, 0, 1] {
             let time = entry.at().plus_millis(shift_ms);
             assert_eq!(s.store().seq_at(chat.id, time).await?, expected(time), "{shift_ms} ms from {}", entry.seq);
         }
     }
-    let (long_before, long_after) = (log[0].at().plus_millis(-1_000_000), s.now().plus_millis(1_000_000));
+    let (long_before, long_after) = (log[0].entry.at().plus_millis(-1_000_000), s.now().plus_millis(1_000_000));
     assert_eq!(s.store().seq_at(chat.id, long_before).await?, Seq::new(1));
     assert_eq!(s.store().seq_at(chat.id, long_after).await?, Seq::new(log.len() as u64 + 1));
     Ok(())
 }
 
-/// A chat with messages and other entries at several times, some of them at the same.
-async fn mixed_log(s: &Scene) -> Result<(Chat, Vec<Entry>), StoreError> {
+/// A chat with messages, entries that are shown and others, at several times, some of them at the same.
+async fn mixed_log(s: &Scene) -> Result<(Chat, Vec<LogItem>), StoreError> {
     let chat = s.chat().await?;
-    let mut log = s.store().entries(chat.id, Seq::ZERO, 50).await?;
+    let mut log = log_of(s, chat.id).await?;
     for number in 0..3 {
         s.advance_ms(number * 10);
         let (a, b) = (format!("{number}a"), format!("{number}b"));
         let batch = s.batch(chat.id).await?.text(chat.ada, &a).filler();
-        let append = if number == 1 { batch.filler().text(chat.bob, &b) } else { batch.text(chat.bob, &b) };
-        let append = append.build();
-        log.extend(append.entries.clone());
+        let batch = if number == 1 { batch.filler().rename(chat.bob, "Ada and Bob") } else { batch };
+        let append = batch.text(chat.bob, &b).build();
+        write(&mut log, &append);
         s.append(append).await?;
     }
     Ok((chat, log))

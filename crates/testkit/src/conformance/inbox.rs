@@ -2,63 +2,88 @@
 
 use std::cmp::Reverse;
 
-use godwit_domain::model::{AccountChange, Settings, SettingsChange};
-use godwit_domain::ports::{InboxPosition, InboxRow, StoreError};
+use godwit_domain::model::{Settings, SettingsChange};
+use godwit_domain::ports::{InboxRow, StoreError};
 use godwit_protocol::{ConversationId, UserId};
 
 use super::Outcome;
+use super::rows::{archive, archived, listed, open, pages, pin, pinned, rows, set, unpin};
 use crate::paging::all_pages;
 use crate::scene::Scene;
 
-pub(super) async fn pinned_first_then_the_latest_then_the_higher_id(s: &Scene) -> Outcome {
+pub(super) async fn the_latest_first_then_the_higher_id(s: &Scene) -> Outcome {
     let ada = s.user().await?;
     let (a, b, c, d) = (open(s, ada).await?, open(s, ada).await?, open(s, ada).await?, open(s, ada).await?);
-    assert_eq!(listed(s, ada, false).await?, [d, c, b, a], "made at the same time: the higher id first");
+    assert_eq!(listed(s, ada).await?, [d, c, b, a], "made at the same time: the higher id first");
     s.advance_ms(10);
     s.send(b, ada, "m").await?;
     s.send(a, ada, "m").await?;
-    assert_eq!(listed(s, ada, false).await?, [b, a, d, c], "two have messages of the same time");
-    pin(s, ada, c).await?;
-    assert_eq!(listed(s, ada, false).await?, [c, b, a, d]);
-    pin(s, ada, d).await?;
-    assert_eq!(listed(s, ada, false).await?, [d, c, b, a], "pinned ones have the same order among themselves");
+    assert_eq!(listed(s, ada).await?, [b, a, d, c], "two have messages of the same time");
     s.advance_ms(10);
     s.send(c, ada, "m").await?;
     s.send(a, ada, "n").await?;
-    assert_eq!(listed(s, ada, false).await?, [c, d, a, b]);
-    change(s, ada, d, SettingsChange { pinned: Some(false), ..unchanged() }).await?;
-    assert_eq!(listed(s, ada, false).await?, [c, a, b, d]);
+    assert_eq!(listed(s, ada).await?, [c, a, b, d]);
+    Ok(())
+}
+
+pub(super) async fn pinned_conversations_are_a_list_of_their_own(s: &Scene) -> Outcome {
+    let ada = s.user().await?;
+    let (a, b, c) = (open(s, ada).await?, open(s, ada).await?, open(s, ada).await?);
+    let places = async || {
+        let rows = pinned(s, ada).await?;
+        Ok::<_, StoreError>(rows.into_iter().map(|row| (row.conversation, row.settings.pin)).collect::<Vec<_>>())
+    };
+    assert_eq!(places().await?, []);
+    pin(s, ada, b, 7).await?;
+    pin(s, ada, a, -3).await?;
+    assert_eq!(listed(s, ada).await?, [c]);
+    assert_eq!(places().await?, [(a, Some(-3)), (b, Some(7))]);
+    s.advance_ms(10);
+    let sent = s.send(b, ada, "m").await?;
+    assert_eq!(listed(s, ada).await?, [c], "a message does not bring it back");
+    assert_eq!(pinned(s, ada).await?[1].activity_at, sent.at(), "and it is activity here too");
+    pin(s, ada, b, i64::MIN).await?;
+    assert_eq!(places().await?, [(a, Some(-3)), (b, Some(i64::MIN))], "it got another place");
+    archive(s, ada, a, true).await?;
+    assert_eq!(archived(s, ada).await?, []);
+    assert_eq!(places().await?.len(), 2, "it is archived and pinned");
+    unpin(s, ada, b).await?;
+    assert_eq!(listed(s, ada).await?, [b, c], "in its place among the others");
+    unpin(s, ada, a).await?;
+    assert_eq!(archived(s, ada).await?, [a]);
+    assert_eq!(places().await?, []);
     Ok(())
 }
 
 pub(super) async fn archived_conversations_are_a_list_of_their_own(s: &Scene) -> Outcome {
     let ada = s.user().await?;
     let (a, b, c) = (open(s, ada).await?, open(s, ada).await?, open(s, ada).await?);
-    archive(s, ada, a).await?;
-    archive(s, ada, b).await?;
-    assert_eq!(listed(s, ada, false).await?, [c]);
-    assert_eq!(listed(s, ada, true).await?, [b, a]);
-    pin(s, ada, a).await?;
-    assert_eq!(listed(s, ada, true).await?, [a, b], "with pinned ones of its own");
+    archive(s, ada, a, true).await?;
+    archive(s, ada, b, true).await?;
+    assert_eq!(listed(s, ada).await?, [c]);
+    assert_eq!(archived(s, ada).await?, [b, a]);
     s.advance_ms(10);
-    s.send(b, ada, "m").await?;
-    assert_eq!(listed(s, ada, false).await?, [c], "a message does not bring it back");
-    change(s, ada, a, SettingsChange { archived: Some(false), ..unchanged() }).await?;
-    assert_eq!(listed(s, ada, false).await?, [a, c]);
-    assert_eq!(listed(s, ada, true).await?, [b]);
+    s.send(a, ada, "m").await?;
+    assert_eq!(listed(s, ada).await?, [c], "a message does not bring it back");
+    assert_eq!(archived(s, ada).await?, [a, b]);
+    archive(s, ada, a, false).await?;
+    assert_eq!(listed(s, ada).await?, [a, c]);
+    assert_eq!(archived(s, ada).await?, [b]);
     Ok(())
 }
 
 pub(super) async fn pages_of_any_size_give_each_row_once_in_order(s: &Scene) -> Outcome {
     let (ada, rows) = full_inbox(s).await?;
     for archived in [false, true] {
-        let mut expected: Vec<InboxRow> =
-            rows.iter().filter(|row| row.settings.archived == archived).copied().collect();
-        expected.sort_by_key(|row| (Reverse(row.settings.pinned), Reverse(row.activity())));
+        let is_there = |row: &&InboxRow| row.settings.pin.is_none() && row.settings.archived == archived;
+        let mut expected: Vec<InboxRow> = rows.iter().filter(is_there).cloned().collect();
+        expected.sort_by_key(|row| Reverse(row.activity()));
         for limit in 1..=expected.len() + 1 {
             assert_eq!(pages(s, ada, archived, limit).await?, expected, "in pages of {limit}");
         }
     }
+    let expected: Vec<InboxRow> = rows.into_iter().filter(|row| row.settings.pin.is_some()).collect();
+    assert_eq!(pinned(s, ada).await?, expected);
     Ok(())
 }
 
@@ -81,7 +106,7 @@ pub(super) async fn many_busy_conversations_keep_their_order(s: &Scene) -> Outco
         assert!(pages(s, ada, false, 50).await? == rows, "after round {round}");
         assert!(s.store().inbox(ada, false, None, CONVERSATIONS * 2).await? == rows, "after round {round}");
         let floor = rows[CONVERSATIONS / 2].activity_at;
-        let active: Vec<InboxRow> = rows.iter().filter(|row| row.activity_at >= floor).copied().collect();
+        let active: Vec<InboxRow> = rows.iter().filter(|row| row.activity_at >= floor).cloned().collect();
         assert!(s.store().active_since(ada, floor, None, 200).await? == active, "after round {round}");
     }
     Ok(())
@@ -89,23 +114,24 @@ pub(super) async fn many_busy_conversations_keep_their_order(s: &Scene) -> Outco
 
 pub(super) async fn a_position_need_not_be_a_row(s: &Scene) -> Outcome {
     let (ada, _) = full_inbox(s).await?;
-    let rows = s.store().inbox(ada, false, None, 50).await?;
+    let rows = rows(s, ada).await?;
     let after = async |position| s.store().inbox(ada, false, Some(position), 50).await;
     for (number, row) in rows.iter().enumerate() {
-        let here = row.position();
+        let here = row.activity();
         assert_eq!(after(here).await?, rows[number + 1..]);
         let mut just_before = here;
-        just_before.activity.conversation = ConversationId::new(row.conversation.get() + 1);
+        just_before.conversation = ConversationId::new(row.conversation.get() + 1);
         assert_eq!(after(just_before).await?, rows[number..]);
         let mut just_after = here;
-        just_after.activity.conversation = ConversationId::new(row.conversation.get() - 1);
+        just_after.conversation = ConversationId::new(row.conversation.get() - 1);
         assert_eq!(after(just_after).await?, rows[number + 1..]);
     }
-    let unpinned = rows.iter().position(|row| !row.settings.pinned).unwrap_or_default();
-    let mut end_of_pinned = rows[unpinned].position();
-    end_of_pinned.pinned = true;
-    end_of_pinned.activity.at = end_of_pinned.activity.at.plus_millis(-1_000_000);
-    assert_eq!(after(end_of_pinned).await?, rows[unpinned..], "past all pinned ones come the others");
+    // One that was pinned since the page was read, and one that came up again.
+    pin(s, ada, rows[1].conversation, 1).await?;
+    s.advance_ms(10);
+    s.send(rows[2].conversation, ada, "again").await?;
+    assert_eq!(after(rows[1].activity()).await?, rows[3..]);
+    assert_eq!(after(rows[2].activity()).await?, rows[3..]);
     Ok(())
 }
 
@@ -119,7 +145,7 @@ pub(super) async fn unchanged_rows_are_on_one_page_while_others_move(s: &Scene) 
     let mut read: Vec<InboxRow> = Vec::new();
     let mut moved: Vec<ConversationId> = Vec::new();
     loop {
-        let page = s.store().inbox(ada, false, read.last().map(InboxRow::position), 3).await?;
+        let page = s.store().inbox(ada, false, read.last().map(InboxRow::activity), 3).await?;
         let is_last = page.len() < 3;
         read.extend(page);
         if is_last {
@@ -132,17 +158,17 @@ pub(super) async fn unchanged_rows_are_on_one_page_while_others_move(s: &Scene) 
             moved.push(id);
         }
         if let Some(id) = oldest_first.iter().find(|id| !moved.contains(id)) {
-            pin(s, ada, *id).await?;
+            pin(s, ada, *id, 1).await?;
             moved.push(*id);
         }
     }
-    let order = |p: InboxPosition| (Reverse(p.pinned), Reverse(p.activity));
-    assert!(read.is_sorted_by(|a, b| order(a.position()) < order(b.position())), "{read:?}");
+    assert!(read.is_sorted_by(|a, b| a.activity() > b.activity()), "{read:?}");
     let seen = |id: &ConversationId| read.iter().filter(|row| row.conversation == *id).count();
     for id in &oldest_first {
         assert!(seen(id) == 1 || (moved.contains(id) && seen(id) == 0), "{id} was seen {} times", seen(id));
     }
-    let mut everything = listed(s, ada, false).await?;
+    let mut everything = listed(s, ada).await?;
+    everything.extend(pinned(s, ada).await?.into_iter().map(|row| row.conversation));
     everything.sort_unstable();
     assert_eq!(everything, oldest_first, "nothing was lost");
     Ok(())
@@ -153,7 +179,7 @@ pub(super) async fn active_since_begins_at_the_floor(s: &Scene) -> Outcome {
     rows.sort_by_key(|row| Reverse(row.activity()));
     for row in &rows {
         for floor in [-1, 0, 1].map(|shift_ms| row.activity_at.plus_millis(shift_ms)) {
-            let expected: Vec<InboxRow> = rows.iter().filter(|row| row.activity_at >= floor).copied().collect();
+            let expected: Vec<InboxRow> = rows.iter().filter(|row| row.activity_at >= floor).cloned().collect();
             assert_eq!(s.store().active_since(ada, floor, None, 50).await?, expected, "since {floor}");
         }
     }
@@ -164,7 +190,7 @@ pub(super) async fn active_since_pages_give_each_row_once_in_order(s: &Scene) ->
     let (ada, mut rows) = full_inbox(s).await?;
     rows.sort_by_key(|row| Reverse(row.activity()));
     let floor = rows[rows.len() - 3].activity_at;
-    let expected: Vec<InboxRow> = rows.iter().filter(|row| row.activity_at >= floor).copied().collect();
+    let expected: Vec<InboxRow> = rows.iter().filter(|row| row.activity_at >= floor).cloned().collect();
     for limit in 1..=expected.len() + 1 {
         let page = |after| s.store().active_since(ada, floor, after, limit);
         assert_eq!(all_pages(limit, InboxRow::activity, page).await?, expected, "in pages of {limit}");
@@ -176,11 +202,11 @@ pub(super) async fn inboxes_of_two_members_are_their_own(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     s.send(chat.id, chat.ada, "m").await?;
     let other = open(s, chat.bob).await?;
-    pin(s, chat.ada, chat.id).await?;
-    archive(s, chat.bob, chat.id).await?;
-    assert_eq!(listed(s, chat.ada, false).await?, [chat.id]);
-    assert_eq!(listed(s, chat.bob, false).await?, [other]);
-    let row = s.store().inbox(chat.bob, true, None, 50).await?[0];
+    pin(s, chat.ada, chat.id, 1).await?;
+    archive(s, chat.bob, chat.id, true).await?;
+    assert_eq!(listed(s, chat.ada).await?, []);
+    assert_eq!(listed(s, chat.bob).await?, [other]);
+    let row = &s.store().inbox(chat.bob, true, None, 50).await?[0];
     assert_eq!(row.settings, Settings { archived: true, ..Settings::default() });
     Ok(())
 }
@@ -192,14 +218,13 @@ async fn full_inbox(s: &Scene) -> Result<(UserId, Vec<InboxRow>), StoreError> {
     for number in 0..14 {
         s.advance_ms(if number % 3 == 0 { 10 } else { 0 });
         let conversation = open(s, ada).await?;
-        let muted_until = (number == 1).then(|| s.now());
-        let settings = Settings { pinned: number % 4 == 1, archived: number % 5 == 2, muted_until };
-        let set = SettingsChange {
-            pinned: Some(settings.pinned),
-            archived: Some(settings.archived),
-            muted_until: Some(muted_until),
+        let change = SettingsChange {
+            pin: Some((number % 4 == 1).then_some(number)),
+            archived: Some(number % 5 == 2),
+            muted_until: Some((number == 1).then(|| s.now())),
+            ..SettingsChange::default()
         };
-        change(s, ada, conversation, set).await?;
+        let (settings, _) = set(s, ada, conversation, change).await?;
         rows.push(InboxRow { conversation, settings, activity_at: s.now() });
     }
     // The order in which they were made is not the order of their activity.
@@ -208,36 +233,4 @@ async fn full_inbox(s: &Scene) -> Result<(UserId, Vec<InboxRow>), StoreError> {
         rows[number].activity_at = s.send(rows[number].conversation, ada, "m").await?.at();
     }
     Ok((ada, rows))
-}
-
-/// A conversation with somebody new.
-async fn open(s: &Scene, user: UserId) -> Result<ConversationId, StoreError> {
-    s.open_direct(user, s.new_user().id).await
-}
-
-fn unchanged() -> SettingsChange {
-    SettingsChange::default()
-}
-
-async fn pin(s: &Scene, user: UserId, id: ConversationId) -> Outcome {
-    change(s, user, id, SettingsChange { pinned: Some(true), ..unchanged() }).await
-}
-
-async fn archive(s: &Scene, user: UserId, id: ConversationId) -> Outcome {
-    change(s, user, id, SettingsChange { archived: Some(true), ..unchanged() }).await
-}
-
-async fn change(s: &Scene, user: UserId, id: ConversationId, change: SettingsChange) -> Outcome {
-    let note = s.note(user, AccountChange::SettingsChanged(id));
-    s.store().change_settings(user, id, change, note).await?;
-    Ok(())
-}
-
-async fn listed(s: &Scene, user: UserId, archived: bool) -> Result<Vec<ConversationId>, StoreError> {
-    let rows = s.store().inbox(user, archived, None, 50).await?;
-    Ok(rows.into_iter().map(|row| row.conversation).collect())
-}
-
-async fn pages(s: &Scene, user: UserId, archived: bool, limit: usize) -> Result<Vec<InboxRow>, StoreError> {
-    all_pages(limit, InboxRow::position, |after| s.store().inbox(user, archived, after, limit)).await
 }

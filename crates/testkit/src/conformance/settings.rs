@@ -1,10 +1,10 @@
 //! What a member has set for themselves.
 
-use godwit_domain::model::{AccountChange, AccountEntry, Settings, SettingsChange};
-use godwit_domain::ports::StoreError;
-use godwit_protocol::{ConversationId, UserId};
+use godwit_domain::model::{AccountChange, SavedDraft, Settings, SettingsChange};
+use godwit_protocol::MessageId;
 
 use super::Outcome;
+use super::rows::{archived, listed, pinned, rows, set, unchanged};
 use crate::paging::account_log_after;
 use crate::scene::Scene;
 
@@ -13,7 +13,7 @@ pub(super) async fn settings_are_the_defaults_until_they_are_set(s: &Scene) -> O
     for user in [chat.ada, chat.bob] {
         assert_eq!(s.store().settings(user, chat.id).await?, Settings::default());
     }
-    assert_eq!(s.store().inbox(chat.ada, false, None, 50).await?[0].settings, Settings::default());
+    assert_eq!(rows(s, chat.ada).await?[0].settings, Settings::default());
     Ok(())
 }
 
@@ -21,20 +21,25 @@ pub(super) async fn a_change_changes_what_it_names(s: &Scene) -> Outcome {
     let (chat, other) = (s.chat().await?, s.chat().await?);
     let mut expected = Settings::default();
     for change in [
-        SettingsChange { pinned: Some(true), ..unchanged() },
         SettingsChange { muted_until: Some(Some(s.now())), ..unchanged() },
         SettingsChange { archived: Some(true), ..unchanged() },
+        SettingsChange { marked_unread: Some(true), ..unchanged() },
         unchanged(),
-        SettingsChange { pinned: Some(false), muted_until: Some(None), ..unchanged() },
-        SettingsChange { archived: Some(false), ..unchanged() },
+        SettingsChange { draft: Some(Some(draft(s, "not yet"))), ..unchanged() },
+        SettingsChange { muted_until: Some(None), marked_unread: Some(false), ..unchanged() },
+        SettingsChange { draft: Some(Some(draft(s, "another\n👩‍💻"))), ..unchanged() },
+        SettingsChange { archived: Some(false), draft: Some(None), ..unchanged() },
     ] {
-        expected = expected.changed_by(change);
+        expected = expected.changed_by(change.clone());
         assert_eq!(set(s, chat.ada, chat.id, change).await?.0, expected);
         assert_eq!(s.store().settings(chat.ada, chat.id).await?, expected);
         let inbox = s.store().inbox(chat.ada, expected.archived, None, 50).await?;
-        assert_eq!(inbox.iter().map(|row| row.settings).collect::<Vec<_>>(), [expected]);
+        assert_eq!(inbox.into_iter().map(|row| row.settings).collect::<Vec<_>>(), [expected.clone()]);
         assert_eq!(s.store().inbox(chat.ada, !expected.archived, None, 50).await?, []);
     }
+    let pin = SettingsChange { pin: Some(Some(i64::MAX)), ..unchanged() };
+    assert_eq!(set(s, chat.ada, chat.id, pin).await?.0.pin, Some(i64::MAX));
+    assert_eq!(s.store().pinned(chat.ada).await?[0].settings.pin, Some(i64::MAX));
     assert_eq!(s.store().settings(chat.bob, chat.id).await?, Settings::default());
     assert_eq!(s.store().settings(other.ada, other.id).await?, Settings::default());
     Ok(())
@@ -46,7 +51,8 @@ pub(super) async fn a_change_is_noted_each_time(s: &Scene) -> Outcome {
     let mut last = None;
     for _ in 0..2 {
         s.advance_ms(10);
-        let (_, entry) = set(s, chat.ada, chat.id, SettingsChange { pinned: Some(true), ..unchanged() }).await?;
+        let archive = SettingsChange { archived: Some(true), ..unchanged() };
+        let (_, entry) = set(s, chat.ada, chat.id, archive).await?;
         assert_eq!((entry.at, entry.change), (s.now(), AccountChange::SettingsChanged(chat.id)));
         last = Some(entry);
     }
@@ -59,57 +65,66 @@ pub(super) async fn a_change_is_noted_each_time(s: &Scene) -> Outcome {
 pub(super) async fn concurrent_changes_of_different_settings_all_stay(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let changes = [
-        SettingsChange { pinned: Some(true), ..unchanged() },
+        SettingsChange { pin: Some(Some(7)), ..unchanged() },
         SettingsChange { archived: Some(true), ..unchanged() },
         SettingsChange { muted_until: Some(Some(s.now())), ..unchanged() },
+        SettingsChange { marked_unread: Some(true), ..unchanged() },
+        SettingsChange { draft: Some(Some(draft(s, "later"))), ..unchanged() },
     ];
     let note = s.note(chat.ada, AccountChange::SettingsChanged(chat.id));
     s.at_once(changes.len(), |i, store| {
-        let change = changes[i];
+        let change = changes[i].clone();
         async move { store.change_settings(chat.ada, chat.id, change, note).await }
     })
     .await?;
-    let expected = Settings { pinned: true, archived: true, muted_until: Some(s.now()) };
+    let expected = Settings {
+        pin: Some(7),
+        archived: true,
+        muted_until: Some(s.now()),
+        marked_unread: true,
+        draft: Some(draft(s, "later")),
+        ..Settings::default()
+    };
     assert_eq!(s.store().settings(chat.ada, chat.id).await?, expected);
-    assert_eq!(s.store().inbox(chat.ada, false, None, 50).await?, []);
-    assert_eq!(s.store().inbox(chat.ada, true, None, 50).await?[0].settings, expected);
+    assert_eq!((listed(s, chat.ada).await?, archived(s, chat.ada).await?), (vec![], vec![]));
+    assert_eq!(pinned(s, chat.ada).await?.into_iter().map(|row| row.settings).collect::<Vec<_>>(), [expected]);
     Ok(())
 }
 
 pub(super) async fn settings_wait_for_the_listing(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
-    let (settings, _) = set(s, chat.bob, chat.id, SettingsChange { pinned: Some(true), ..unchanged() }).await?;
-    assert_eq!(s.store().inbox(chat.bob, false, None, 50).await?, []);
+    let mute = SettingsChange { muted_until: Some(Some(s.now())), ..unchanged() };
+    let (settings, _) = set(s, chat.bob, chat.id, mute).await?;
+    assert_eq!(listed(s, chat.bob).await?, []);
     s.send(chat.id, chat.ada, "m").await?;
-    let inbox = s.store().inbox(chat.bob, false, None, 50).await?;
-    assert_eq!(inbox.iter().map(|row| row.settings).collect::<Vec<_>>(), [settings]);
+    let inbox = rows(s, chat.bob).await?;
+    assert_eq!(inbox.into_iter().map(|row| row.settings).collect::<Vec<_>>(), [settings]);
     Ok(())
 }
 
 pub(super) async fn settings_outlive_new_activity(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
-    let all = SettingsChange { pinned: Some(true), archived: Some(true), muted_until: Some(Some(s.now())) };
+    let all = SettingsChange {
+        pin: None,
+        archived: Some(true),
+        muted_until: Some(Some(s.now())),
+        marked_unread: Some(true),
+        draft: Some(Some(draft(s, "later"))),
+    };
     let (settings, _) = set(s, chat.ada, chat.id, all).await?;
     for number in 0..3 {
         s.advance_ms(10);
         s.send(chat.id, chat.bob, &format!("m{number}")).await?;
         assert_eq!(s.store().settings(chat.ada, chat.id).await?, settings);
         let archived = s.store().inbox(chat.ada, true, None, 50).await?;
-        assert_eq!(archived.iter().map(|row| (row.settings, row.activity_at)).collect::<Vec<_>>(), [(settings, s.now())]);
-        assert_eq!(s.store().inbox(chat.ada, false, None, 50).await?, []);
+        let shown: Vec<_> = archived.into_iter().map(|row| (row.settings, row.activity_at)).collect();
+        assert_eq!(shown, [(settings.clone(), s.now())]);
+        assert_eq!(listed(s, chat.ada).await?, []);
     }
     Ok(())
 }
 
-fn unchanged() -> SettingsChange {
-    SettingsChange::default()
-}
-
-async fn set(
-    s: &Scene,
-    user: UserId,
-    id: ConversationId,
-    change: SettingsChange,
-) -> Result<(Settings, AccountEntry), StoreError> {
-    s.store().change_settings(user, id, change, s.note(user, AccountChange::SettingsChanged(id))).await
+fn draft(s: &Scene, text: &str) -> Box<SavedDraft> {
+    let reply_to = Some(MessageId::new(u64::MAX >> 1));
+    Box::new(SavedDraft { text: text.into(), reply_to, updated_at: s.now() })
 }

@@ -18,6 +18,7 @@ pub(super) async fn an_update_changes_what_it_names_and_nothing_else(s: &Scene) 
         UserChange { phone: Some(Some(Phone::from_stored("+34600111222"))), ..nothing() },
         UserChange { password_hash: Some("$argon2id$…".to_owned()), ..nothing() },
         UserChange { presence_visible: Some(false), ..nothing() },
+        UserChange { read_receipts: Some(false), ..nothing() },
         UserChange { last_seen_at: Some(s.now().plus_millis(5)), ..nothing() },
         UserChange { disabled_at: Some(Some(s.now())), ..nothing() },
         UserChange { avatar: Some(None), phone: Some(None), disabled_at: Some(None), ..nothing() },
@@ -131,6 +132,7 @@ pub(super) async fn concurrent_updates_of_different_fields_all_stay(s: &Scene) -
         UserChange { phone: Some(Some(Phone::from_stored("+34600111222"))), ..nothing() },
         UserChange { password_hash: Some("$argon2id$…".to_owned()), ..nothing() },
         UserChange { presence_visible: Some(false), ..nothing() },
+        UserChange { read_receipts: Some(false), ..nothing() },
         UserChange { last_seen_at: Some(s.now()), ..nothing() },
     ];
     s.at_once(changes.len(), |i, store| {

@@ -15,6 +15,7 @@ pub(super) async fn a_created_user_reads_back(s: &Scene) -> Outcome {
         subject: Some(Subject::from_stored(s.word())),
         password_hash: Some("$argon2id$…".to_owned()),
         presence_visible: false,
+        read_receipts: false,
         last_seen_at: Some(s.now()),
         disabled_at: Some(s.now().plus_millis(1)),
         ..s.new_user_named("Ada 👩‍💻 Lovelace")

@@ -1,82 +1,114 @@
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use godwit_domain::model::{
-    AccountChange, AccountEntry, AccountNote, ClientId, ConversationState, Cursor, Entry, Head, Kind, Member,
-    UserPair,
+    AccountChange, AccountEntry, AccountNote, ClientId, ConversationState, Cursor, Entry, FanOut, Head,
+    InviteToken, Kind, LogItem, Member, UserPair,
 };
 use godwit_domain::ports::{
-    Append, AppendOutcome, ConversationStore, CursorMove, MessageOrder, NewDirect, OpenedDirect,
-    ReceiptTimes, SeqRange, StoreError,
+    Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryOrder, Made, NewConversation,
+    ReceiptTimes, SeqRange, StoreError, StoredReaction,
 };
-use godwit_protocol::conversations::Role;
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
 use super::{Log, ModelStore, State};
 
 #[async_trait]
 impl ConversationStore for ModelStore {
-    async fn open_direct(&self, pair: UserPair, new: NewDirect) -> Result<OpenedDirect, StoreError> {
+    async fn open_direct(&self, pair: UserPair, new: NewConversation) -> Result<Made, StoreError> {
         let mut state = self.state();
-        if let Some(id) = state.direct_of(pair) {
-            return Ok(OpenedDirect { id, made: None });
-        }
-        let (id, by, at) = (new.conversation.id, new.conversation.created_by, new.conversation.created_at);
-        state.logs.insert(id, Log::new(pair, new));
-        Ok(OpenedDirect { id, made: Some(state.list(id, &[by], at)) })
+        Ok(match state.direct_of(pair) {
+            Some(id) => Made { id, made: None },
+            None => state.make(new),
+        })
     }
 
     async fn direct_of(&self, pair: UserPair) -> Result<Option<ConversationId>, StoreError> {
         Ok(self.state().direct_of(pair))
     }
 
+    async fn create(&self, new: NewConversation, key: Option<&ClientId>) -> Result<Made, StoreError> {
+        let mut state = self.state();
+        let key = key.map(|key| (new.conversation.created_by, key.clone()));
+        if let Some(id) = key.as_ref().and_then(|key| state.made_with.get(key)) {
+            return Ok(Made { id: *id, made: None });
+        }
+        let id = new.conversation.id;
+        if state.logs.contains_key(&id) {
+            return Ok(Made { id, made: None });
+        }
+        state.made_with.extend(key.map(|key| (key, id)));
+        Ok(state.make(new))
+    }
+
     async fn load(&self, id: ConversationId) -> Result<Option<ConversationState>, StoreError> {
-        Ok(self.state().logs.get(&id).map(|log| log.state.clone()))
+        Ok(self.state().logs.get(&id).map(Log::state))
+    }
+
+    async fn member(&self, id: ConversationId, user: UserId) -> Result<Option<Member>, StoreError> {
+        Ok(self.state().logs.get(&id).and_then(|log| log.members.get(&user).cloned()))
+    }
+
+    async fn members(
+        &self,
+        id: ConversationId,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<Member>, StoreError> {
+        let state = self.state();
+        let members = state.logs.get(&id).into_iter().flat_map(|log| log.members.values());
+        let members = members.filter(|member| after.is_none_or(|after| member.user_id > after));
+        Ok(members.take(limit).cloned().collect())
     }
 
     async fn append(&self, append: Append) -> Result<AppendOutcome, StoreError> {
         let mut state = self.state();
         let Some(log) = state.logs.get_mut(&append.conversation) else { return Ok(AppendOutcome::HeadMoved) };
-        if log.state.head.seq != append.expected_head {
+        if log.head.seq != append.expected_head {
             return Ok(AppendOutcome::HeadMoved);
         }
         log.entries.extend(append.entries);
-        for moved in append.cursors {
-            log.move_cursor(moved);
-        }
-        let at = MessageId::new(append.head.id).timestamp();
-        log.state.head = append.head;
-        Ok(AppendOutcome::Appended(state.list(append.conversation, &append.list_for, at)))
+        Ok(AppendOutcome::Appended(state.apply(append.conversation, &append.effects)))
     }
 
-    async fn entries(&self, id: ConversationId, after: Seq, limit: usize) -> Result<Vec<Entry>, StoreError> {
-        Ok(self.state().entries(id).filter(|entry| entry.seq > after).take(limit).cloned().collect())
+    async fn entries(
+        &self,
+        id: ConversationId,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<LogItem>, StoreError> {
+        let state = self.state();
+        let wanted = state.log_of(id).filter(|entry| entry.seq > after).take(limit);
+        Ok(wanted.map(|entry| state.item(id, entry)).collect())
     }
 
-    async fn entry(&self, id: ConversationId, seq: Seq) -> Result<Option<Entry>, StoreError> {
-        Ok(self.state().entries(id).find(|entry| entry.seq == seq).cloned())
+    async fn items(&self, id: ConversationId, seqs: &[Seq]) -> Result<Vec<Option<LogItem>>, StoreError> {
+        let state = self.state();
+        let item = |seq: &Seq| Some(state.item(id, state.log_of(id).find(|entry| entry.seq == *seq)?));
+        Ok(seqs.iter().map(item).collect())
     }
 
-    async fn messages(
+    async fn history(
         &self,
         id: ConversationId,
         range: SeqRange,
-        order: MessageOrder,
+        order: HistoryOrder,
         limit: usize,
-    ) -> Result<Vec<Entry>, StoreError> {
-        let wanted =
-            |entry: &&Entry| entry.seq > range.after && entry.seq < range.before && entry.message().is_some();
-        let mut messages: Vec<Entry> = self.state().entries(id).filter(wanted).cloned().collect();
-        if order == MessageOrder::NewestFirst {
-            messages.reverse();
+    ) -> Result<Vec<LogItem>, StoreError> {
+        let state = self.state();
+        let is_wanted = |entry: &&Entry| entry.seq > range.after && entry.seq < range.before && entry.shown;
+        let mut shown: Vec<&Entry> = state.log_of(id).filter(is_wanted).collect();
+        if order == HistoryOrder::NewestFirst {
+            shown.reverse();
         }
-        messages.truncate(limit);
-        Ok(messages)
+        Ok(shown.into_iter().take(limit).map(|entry| state.item(id, entry)).collect())
     }
 
     async fn locate(&self, message: MessageId) -> Result<Option<(ConversationId, Seq)>, StoreError> {
         let state = self.state();
         let all = state.logs.iter().flat_map(|(id, log)| log.entries.iter().map(move |entry| (*id, entry)));
-        let mut messages = all.filter_map(|(id, entry)| entry.message().map(|m| (m.id, (id, entry.seq))));
-        Ok(messages.find(|(id, _)| *id == message).map(|(_, place)| place))
+        let mut found = all.filter(|(_, entry)| entry.shown && entry.id == message.get());
+        Ok(found.next().map(|(id, entry)| (id, entry.seq)))
     }
 
     async fn sent_as(
@@ -88,13 +120,13 @@ impl ConversationStore for ModelStore {
         let is_it = |entry: &&Entry| {
             entry.message().is_some_and(|m| m.sender_id == sender && m.client_id == *client_id)
         };
-        Ok(self.state().entries(id).find(is_it).map(|entry| entry.seq))
+        Ok(self.state().log_of(id).find(is_it).map(|entry| entry.seq))
     }
 
     async fn seq_at(&self, id: ConversationId, time: Timestamp) -> Result<Seq, StoreError> {
         let state = self.state();
-        let first = state.entries(id).find(|entry| entry.at() >= time).map(|entry| entry.seq);
-        Ok(first.unwrap_or_else(|| state.entries(id).last().map_or(Seq::ZERO, |entry| entry.seq).next()))
+        let first = state.log_of(id).find(|entry| entry.at() >= time).map(|entry| entry.seq);
+        Ok(first.unwrap_or_else(|| state.log_of(id).last().map_or(Seq::ZERO, |entry| entry.seq).next()))
     }
 
     async fn move_cursors(&self, moves: &[CursorMove]) -> Result<Vec<(UserId, AccountEntry)>, StoreError> {
@@ -119,7 +151,7 @@ impl ConversationStore for ModelStore {
     ) -> Result<Vec<ReceiptTimes>, StoreError> {
         let state = self.state();
         let moves = state.logs.get(&id).map(|log| &*log.moves).unwrap_or_default();
-        let entry = state.entries(id).find(|entry| entry.seq == seq);
+        let entry = state.log_of(id).find(|entry| entry.seq == seq);
         let sender = entry.and_then(Entry::message).map(|message| message.sender_id);
         let first = |user_id: UserId, mark: fn(&Cursor) -> Seq| {
             if sender == Some(user_id) {
@@ -134,50 +166,113 @@ impl ConversationStore for ModelStore {
         };
         Ok(users.iter().map(receipt).collect())
     }
+
+    async fn reactions(
+        &self,
+        id: ConversationId,
+        seq: Seq,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<StoredReaction>, StoreError> {
+        let state = self.state();
+        let all = state.logs.get(&id).into_iter().flat_map(|log| &log.reactions);
+        let of_message = all.filter(|((place, user), _)| *place == seq && after.is_none_or(|a| *user > a));
+        Ok(of_message.map(|(_, reaction)| reaction.clone()).take(limit).collect())
+    }
+
+    async fn reactions_by(
+        &self,
+        id: ConversationId,
+        asked: &[(Seq, UserId)],
+    ) -> Result<Vec<Option<Box<str>>>, StoreError> {
+        let state = self.state();
+        let log = state.logs.get(&id);
+        let reaction = |key| log.and_then(|log| log.reactions.get(key)).map(|found| found.reaction.clone());
+        Ok(asked.iter().map(reaction).collect())
+    }
+
+    async fn replies(
+        &self,
+        id: ConversationId,
+        root: Seq,
+        after: u32,
+        limit: usize,
+    ) -> Result<Vec<Seq>, StoreError> {
+        let state = self.state();
+        let all = state.logs.get(&id).into_iter().flat_map(|log| &log.replies);
+        let of_thread = all.filter(|((place, number), _)| *place == root && *number > after);
+        Ok(of_thread.map(|(_, seq)| *seq).take(limit).collect())
+    }
+
+    async fn invited_to(&self, token: &InviteToken) -> Result<Option<ConversationId>, StoreError> {
+        Ok(self.state().invites.get(token).copied())
+    }
+
+    async fn due_expiries(&self, now: Timestamp, limit: usize) -> Result<Vec<DueExpiry>, StoreError> {
+        let state = self.state();
+        let due = state.expiries.iter().filter(|(at, ..)| *at <= now);
+        let due = due.map(|&(at, conversation, seq)| DueExpiry { at, conversation, seq });
+        Ok(due.take(limit).collect())
+    }
+
+    async fn forget_expiries(&self, done: &[DueExpiry]) -> Result<(), StoreError> {
+        let mut state = self.state();
+        for expiry in done {
+            state.expiries.remove(&(expiry.at, expiry.conversation, expiry.seq));
+        }
+        Ok(())
+    }
 }
 
 impl State {
     fn direct_of(&self, pair: UserPair) -> Option<ConversationId> {
-        self.logs.iter().find(|(_, log)| log.state.conversation.kind == Kind::Direct(pair)).map(|(id, _)| *id)
+        self.logs.iter().find(|(_, log)| log.conversation.kind == Kind::Direct(pair)).map(|(id, _)| *id)
     }
 
-    fn entries(&self, id: ConversationId) -> impl Iterator<Item = &Entry> {
+    fn make(&mut self, new: NewConversation) -> Made {
+        let id = new.conversation.id;
+        let details = new.effects.details.clone().expect("a new conversation has details");
+        let log = Log {
+            conversation: new.conversation,
+            details,
+            head: Head::empty(),
+            members: BTreeMap::new(),
+            entries: vec![new.created],
+            messages: BTreeMap::new(),
+            reactions: BTreeMap::new(),
+            replies: BTreeMap::new(),
+            moves: Vec::new(),
+        };
+        self.logs.insert(id, log);
+        Made { id, made: Some(self.apply(id, &new.effects)) }
+    }
+
+    fn log_of(&self, id: ConversationId) -> impl Iterator<Item = &Entry> {
         self.logs.get(&id).into_iter().flat_map(|log| &log.entries)
     }
 
-    /// Puts a conversation into inboxes where it is not yet.
-    fn list(&mut self, id: ConversationId, users: &[UserId], at: Timestamp) -> Vec<(UserId, AccountEntry)> {
-        let change = AccountChange::ConversationListed(id);
-        let mut notes = Vec::new();
-        for &user_id in users {
-            if self.listed.insert((user_id, id)) {
-                notes.push((user_id, self.write_note(AccountNote { user_id, at, change })));
-            }
-        }
-        notes
+    fn item(&self, id: ConversationId, entry: &Entry) -> LogItem {
+        let state = self.logs.get(&id).and_then(|log| log.messages.get(&entry.seq));
+        LogItem { entry: entry.clone(), state: state.cloned().unwrap_or_default() }
     }
 }
 
 impl Log {
-    fn new(pair: UserPair, new: NewDirect) -> Self {
-        let joined_at = new.conversation.created_at;
-        let member = |user_id| Member { user_id, role: Role::Member, joined_at, cursor: Cursor::default() };
-        let state = ConversationState {
-            conversation: new.conversation,
-            head: Head::empty().after(&new.created),
-            members: vec![member(pair.low()), member(pair.high())],
+    fn state(&self) -> ConversationState {
+        let members = match self.details.fan_out {
+            FanOut::OnWrite => self.members.values().cloned().collect(),
+            FanOut::OnRead => Vec::new(),
         };
-        Self { state, entries: vec![new.created], moves: Vec::new() }
+        ConversationState {
+            conversation: self.conversation.clone(),
+            details: self.details.clone(),
+            head: self.head.clone(),
+            members,
+        }
     }
 
-    /// Whether the read mark moved.
-    fn move_cursor(&mut self, moved: CursorMove) -> bool {
-        let Some(member) = self.state.member_mut(moved.user_id) else { return false };
-        let (before, after) = (member.cursor, member.cursor.advanced_by(moved.cursor));
-        member.cursor = after;
-        if after != before {
-            self.moves.push(CursorMove { cursor: after, ..moved });
-        }
-        after.read > before.read
+    /// When something was last shown, or the conversation made.
+    pub(super) fn activity_at(&self) -> Timestamp {
+        self.head.activity_at().unwrap_or(self.conversation.created_at)
     }
 }

@@ -2,8 +2,8 @@ use std::cmp::Reverse;
 
 use async_trait::async_trait;
 use godwit_domain::model::{AccountEntry, AccountNote, Settings, SettingsChange};
-use godwit_domain::ports::{ActivityPosition, InboxPosition, InboxRow, InboxStore, StoreError};
-use godwit_protocol::{ConversationId, Timestamp, UserId};
+use godwit_domain::ports::{ActivityPosition, InboxRow, InboxStore, StoreError, UnorderedRow};
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use super::{AccountLog, ModelStore, State};
 
@@ -13,16 +13,28 @@ impl InboxStore for ModelStore {
         &self,
         user: UserId,
         archived: bool,
-        after: Option<InboxPosition>,
+        after: Option<ActivityPosition>,
         limit: usize,
     ) -> Result<Vec<InboxRow>, StoreError> {
-        let order = |position: InboxPosition| (Reverse(position.pinned), Reverse(position.activity));
         let mut rows = self.state().rows(user);
-        rows.retain(|row| row.settings.archived == archived);
-        rows.retain(|row| after.is_none_or(|after| order(row.position()) > order(after)));
-        rows.sort_by_key(|row| order(row.position()));
-        rows.truncate(limit);
+        rows.retain(|row| row.settings.pin.is_none() && row.settings.archived == archived);
+        Ok(page(rows, after, limit))
+    }
+
+    async fn pinned(&self, user: UserId) -> Result<Vec<InboxRow>, StoreError> {
+        let mut rows = self.state().rows(user);
+        rows.retain(|row| row.settings.pin.is_some());
         Ok(rows)
+    }
+
+    async fn fanned_out_on_read(&self, user: UserId) -> Result<Vec<UnorderedRow>, StoreError> {
+        let state = self.state();
+        let large = state.large.iter().filter(|(by, _)| *by == user);
+        let row = |&(_, conversation): &(UserId, ConversationId)| UnorderedRow {
+            conversation,
+            settings: state.settings_of(user, conversation),
+        };
+        Ok(large.map(row).collect())
     }
 
     async fn active_since(
@@ -34,10 +46,7 @@ impl InboxStore for ModelStore {
     ) -> Result<Vec<InboxRow>, StoreError> {
         let mut rows = self.state().rows(user);
         rows.retain(|row| row.activity_at >= floor);
-        rows.retain(|row| after.is_none_or(|after| row.activity() < after));
-        rows.sort_by_key(|row| Reverse(row.activity()));
-        rows.truncate(limit);
-        Ok(rows)
+        Ok(page(rows, after, limit))
     }
 
     async fn settings(&self, user: UserId, conversation: ConversationId) -> Result<Settings, StoreError> {
@@ -53,8 +62,30 @@ impl InboxStore for ModelStore {
     ) -> Result<(Settings, AccountEntry), StoreError> {
         let mut state = self.state();
         let settings = state.settings_of(user, conversation).changed_by(change);
-        state.settings.insert((user, conversation), settings);
+        state.settings.insert((user, conversation), settings.clone());
         Ok((settings, state.write_note(note)))
+    }
+
+    async fn clear(
+        &self,
+        user: UserId,
+        conversation: ConversationId,
+        cleared: Seq,
+        note: AccountNote,
+    ) -> Result<AccountEntry, StoreError> {
+        let mut state = self.state();
+        let settings = state.settings.entry((user, conversation)).or_default();
+        settings.cleared = settings.cleared.max(cleared);
+        if let Some(log) = state.logs.get_mut(&conversation) {
+            let last_shown = log.head.last_message.as_ref().map_or(Seq::ZERO, |last| last.seq);
+            if last_shown <= cleared {
+                if let Some(member) = log.members.get_mut(&user) {
+                    member.unlisted = true;
+                }
+                state.listed.remove(&(user, conversation));
+            }
+        }
+        Ok(state.write_note(note))
     }
 
     async fn account_log(
@@ -73,18 +104,26 @@ impl InboxStore for ModelStore {
 }
 
 impl State {
-    /// The inbox of a user, in no order.
+    /// The inbox of a user, in no order, without what is fanned out on read.
     fn rows(&self, user: UserId) -> Vec<InboxRow> {
         let listed = self.listed.iter().filter(|(by, _)| *by == user).map(|(_, id)| *id);
         let row = |id: ConversationId| InboxRow {
             conversation: id,
             settings: self.settings_of(user, id),
-            activity_at: self.logs[&id].state.last_activity_at(),
+            activity_at: self.logs[&id].activity_at(),
         };
         listed.map(row).collect()
     }
 
     fn settings_of(&self, user: UserId, conversation: ConversationId) -> Settings {
-        self.settings.get(&(user, conversation)).copied().unwrap_or_default()
+        self.settings.get(&(user, conversation)).cloned().unwrap_or_default()
     }
+}
+
+/// The latest first.
+fn page(mut rows: Vec<InboxRow>, after: Option<ActivityPosition>, limit: usize) -> Vec<InboxRow> {
+    rows.retain(|row| after.is_none_or(|after| row.activity() < after));
+    rows.sort_by_key(|row| Reverse(row.activity()));
+    rows.truncate(limit);
+    rows
 }

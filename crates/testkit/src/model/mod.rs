@@ -2,20 +2,27 @@
 //!
 //! It is what the [replay](crate::replay) compares stores with, and a fast store for tests of the domain. It keeps
 //! nothing over a restart. The conformance suite runs on it too, so that the two cannot disagree.
+//!
+//! It believes what an append says of its effects, as every store does: what follows from entries is not its business.
 
 mod accounts;
 mod conversations;
+mod effects;
 mod inbox;
+mod personal;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use godwit_domain::model::{AccountEntry, AccountNote, ConversationState, Device, Entry, Settings, User};
-use godwit_domain::ports::{Clock, CursorMove, Store, StoreError};
+use godwit_domain::model::{
+    AccountEntry, AccountNote, ClientId, Conversation, Details, Device, Entry, Head, InviteToken, Member,
+    MessageState, Scheduled, Settings, Star, User,
+};
+use godwit_domain::ports::{Clock, CursorMove, Store, StoreError, StoredReaction};
 use godwit_domain::snowflake::IdGenerator;
 use godwit_protocol::limits::ACCOUNT_LOG_ENTRIES_MAX;
-use godwit_protocol::{ConversationId, DeviceId, UserId};
+use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
 #[derive(Debug)]
 pub struct ModelStore {
@@ -30,17 +37,33 @@ struct State {
     /// Who blocks whom.
     blocks: BTreeSet<(UserId, UserId)>,
     logs: BTreeMap<ConversationId, Log>,
-    /// In whose inbox a conversation is.
+    /// What was made with a key, by whom.
+    made_with: BTreeMap<(UserId, ClientId), ConversationId>,
+    invites: BTreeMap<InviteToken, ConversationId>,
+    expiries: BTreeSet<(Timestamp, ConversationId, Seq)>,
+    /// In whose inbox a conversation is that is fanned out on write.
     listed: BTreeSet<(UserId, ConversationId)>,
+    /// Whose conversation it is, where it is fanned out on read.
+    large: BTreeSet<(UserId, ConversationId)>,
     settings: BTreeMap<(UserId, ConversationId), Settings>,
+    hidden: BTreeSet<(UserId, ConversationId, Seq)>,
+    stars: BTreeMap<(UserId, MessageId), Star>,
+    scheduled: BTreeMap<(UserId, ScheduledId), Scheduled>,
     account_logs: BTreeMap<UserId, AccountLog>,
     signing_key: Option<[u8; 32]>,
 }
 
 #[derive(Debug)]
 struct Log {
-    state: ConversationState,
+    conversation: Conversation,
+    details: Arc<Details>,
+    head: Head,
+    members: BTreeMap<UserId, Member>,
     entries: Vec<Entry>,
+    messages: BTreeMap<Seq, MessageState>,
+    reactions: BTreeMap<(Seq, UserId), StoredReaction>,
+    /// Replies by the root of their thread and their number in it.
+    replies: BTreeMap<(Seq, u32), Seq>,
     /// The moves that moved something, in the order in which they were made.
     moves: Vec<CursorMove>,
 }

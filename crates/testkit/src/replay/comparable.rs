@@ -5,7 +5,8 @@ use std::fmt::Debug;
 
 use godwit_domain::model::{AccountEntry, Settings};
 use godwit_domain::ports::{
-    AppendOutcome, BlockOutcome, CreateDevice, CreateUser, OpenedDirect, Rotation, UpdateUser,
+    AppendOutcome, BlockOutcome, CreateDevice, CreateUser, Listed, Made, ReplaceScheduled, Rotation,
+    ScheduleOutcome, UpdateUser,
 };
 use godwit_protocol::{Seq, UserId};
 
@@ -27,7 +28,7 @@ macro_rules! comparable_as_they_are {
     };
 }
 
-comparable_as_they_are!(CreateUser, Rotation, Option<Seq>);
+comparable_as_they_are!(CreateUser, Rotation, Vec<Option<Seq>>, ());
 
 impl Comparable for UpdateUser {
     fn comparable(self) -> Self {
@@ -56,7 +57,34 @@ impl Comparable for BlockOutcome {
     }
 }
 
-impl Comparable for OpenedDirect {
+impl Comparable for Listed {
+    fn comparable(self) -> Self {
+        match self {
+            Self::Added(entry) => Self::Added(without_seq(entry)),
+            refused => refused,
+        }
+    }
+}
+
+impl Comparable for ScheduleOutcome {
+    fn comparable(self) -> Self {
+        match self {
+            Self::Scheduled(entry) => Self::Scheduled(without_seq(entry)),
+            refused => refused,
+        }
+    }
+}
+
+impl Comparable for ReplaceScheduled {
+    fn comparable(self) -> Self {
+        match self {
+            Self::Replaced(entry) => Self::Replaced(entry.comparable()),
+            refused => refused,
+        }
+    }
+}
+
+impl Comparable for Made {
     fn comparable(self) -> Self {
         Self { id: self.id, made: self.made.map(Comparable::comparable) }
     }
@@ -68,6 +96,12 @@ impl Comparable for AppendOutcome {
             Self::Appended(notes) => Self::Appended(notes.comparable()),
             Self::HeadMoved => Self::HeadMoved,
         }
+    }
+}
+
+impl Comparable for AccountEntry {
+    fn comparable(self) -> Self {
+        without_seq(self)
     }
 }
 

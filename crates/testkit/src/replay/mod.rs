@@ -1,7 +1,8 @@
 //! Random operations on a store and on the model, and a comparison of everything that can be read.
 //!
-//! - [`ops`]: what can happen, as numbers small enough to meet each other, and how it is drawn
-//! - `world`, `talk`: make calls of it, on both stores with the same arguments, and compare the answers
+//! - [`ops`], [`steps`]: what can happen, as numbers small enough to meet each other, and how it is drawn
+//! - `world`, `talk`, `personal`: make calls of it, on both stores with the same arguments, and compare the answers
+//! - `writer`: makes an append of steps
 //! - `comparable`: what of the answers must be equal
 //!
 //! `PROPTEST_CASES` says how many sequences are tried. A failure prints the shortest sequence that was found; give it to
@@ -9,8 +10,11 @@
 
 mod comparable;
 pub mod ops;
+mod personal;
+pub mod steps;
 mod talk;
 mod world;
+mod writer;
 
 use std::fmt::{self, Debug};
 
@@ -43,7 +47,8 @@ pub async fn check_against_model(factory: &dyn StoreFactory, ops: &[Op]) -> Resu
             world.apply(op).await?;
         }
     }
-    world.compare_everything().await
+    world.compare_everything().await?;
+    world.tidy_up().await
 }
 
 /// Tries random operations, so many sequences unless `PROPTEST_CASES` says otherwise, each with users of its own and the

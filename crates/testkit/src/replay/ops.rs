@@ -2,77 +2,44 @@
 //!
 //! Operations name things by small numbers, so that random ones meet: the same handle, the same pair, the same client
 //! id. A number that names nothing yet wraps around to what there is, so that every part of a sequence is a sequence
-//! too, and a failing one shrinks.
+//! too, and a failing one shrinks. What makes no sense when its turn comes, such as the leaving of somebody who is not
+//! there, is left out.
 
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-/// Users of a world. All pairs of them can talk to each other.
-pub const USERS: u8 = 4;
-/// Handles, subjects, names, keys of devices and client ids to choose from.
+use super::steps::{Step, any_step};
+
+/// Users of a world. All of them can talk to each other.
+pub const USERS: u8 = 5;
+/// Handles, subjects, names, keys and client ids to choose from.
 pub const CHOICES: u8 = 4;
-const OPS_MAX: usize = 40;
+const OPS_MAX: usize = 50;
+const STEPS_MAX: usize = 9;
 
 #[derive(Debug, Clone)]
 pub enum Op {
-    CreateUser {
-        user: u8,
-        handle: u8,
-        subject: Option<u8>,
-        name: u8,
-    },
-    UpdateUser {
-        user: u8,
-        handle: Option<u8>,
-        name: Option<u8>,
-        disabled: Option<bool>,
-        noted: bool,
-    },
-    CreateDevice {
-        user: u8,
-        key: Option<u8>,
-    },
-    RotateSession {
-        device: u8,
-        generation: u8,
-    },
-    RemoveDevice {
-        device: u8,
-    },
-    Block {
-        user: u8,
-        other: u8,
-    },
-    Unblock {
-        user: u8,
-        other: u8,
-    },
-    OpenDirect {
-        by: u8,
-        other: u8,
-    },
-    Append {
-        conversation: u8,
-        head: ExpectedHead,
-        entries: Vec<NewEntry>,
-        listed: bool,
-    },
-    MoveCursors {
-        conversation: u8,
-        lower: Option<Marks>,
-        higher: Option<Marks>,
-    },
-    ChangeSettings {
-        conversation: u8,
-        by_higher: bool,
-        pinned: Option<bool>,
-        archived: Option<bool>,
-        muted: Option<bool>,
-    },
-    PassTime {
-        ms: u32,
-    },
+    CreateUser { user: u8, handle: u8, subject: Option<u8>, name: u8 },
+    UpdateUser { user: u8, handle: Option<u8>, name: Option<u8>, disabled: Option<bool>, noted: bool },
+    CreateDevice { user: u8, key: Option<u8> },
+    RotateSession { device: u8, generation: u8 },
+    RemoveDevice { device: u8 },
+    Block { user: u8, other: u8 },
+    Unblock { user: u8, other: u8 },
+    OpenDirect { by: u8, other: u8 },
+    CreateGroup { by: u8, others: Vec<u8>, channel: bool, large: bool, from_joining: bool, key: Option<u8> },
+    Append { conversation: u8, head: ExpectedHead, steps: Vec<Step> },
+    MoveCursors { conversation: u8, marks: Vec<(u8, Marks)> },
+    ChangeSettings { conversation: u8, member: u8, change: NewSettings },
+    Clear { conversation: u8, member: u8, behind: u8 },
+    ForgetExpiries,
+    Hide { user: u8, conversation: u8, seq: u8 },
+    Star { user: u8, message: u8 },
+    Unstar { user: u8, message: u8 },
+    Schedule { user: u8, conversation: u8, client_id: u8, in_ms: u32 },
+    ReplaceScheduled { scheduled: u8, expected: Stage, with: Option<(Stage, u32)>, noted: bool },
+    PassTime { ms: u32 },
     Reopen,
 }
 
@@ -84,16 +51,6 @@ pub enum ExpectedHead {
     Ahead,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub enum NewEntry {
-    /// A message of the member with the lower or the higher id. One whose client id was used is not sent again.
-    Message {
-        by_higher: bool,
-        client_id: u8,
-    },
-    Filler,
-}
-
 /// Marks of a member, as places in the log; they wrap around at its end.
 #[derive(Debug, Clone, Copy)]
 pub struct Marks {
@@ -101,16 +58,44 @@ pub struct Marks {
     pub read: u8,
 }
 
-/// Sequences of operations in which conversations happen most.
+#[derive(Debug, Clone, Copy)]
+pub struct NewSettings {
+    pub pin: Option<Option<i8>>,
+    pub archived: Option<bool>,
+    pub muted: Option<bool>,
+    pub marked_unread: Option<bool>,
+    pub draft: Option<Option<u8>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Stage {
+    Waiting,
+    Sending,
+    Failed,
+}
+
+/// Sequences of operations in which conversations happen most. There are two from the beginning, so that none is in vain.
 pub fn any_ops() -> impl Strategy<Value = Vec<Op>> {
-    vec(any_op(), 0..OPS_MAX)
+    vec(any_op(), 0..OPS_MAX).prop_map(|ops| {
+        let (channel, large, from_joining, key) = (false, false, false, None);
+        let group = Op::CreateGroup { by: 0, others: vec![1, 2], channel, large, from_joining, key };
+        [group, Op::OpenDirect { by: 0, other: 1 }].into_iter().chain(ops).collect()
+    })
 }
 
 fn any_op() -> impl Strategy<Value = Op> {
-    let user = || 0..USERS;
-    let choice = || 0..CHOICES;
-    // Names a device or a conversation.
-    let number = any::<u8>;
+    prop_oneof![
+        7 => any_op_on_accounts(),
+        30 => any_op_on_conversations(),
+        7 => any_personal_op(),
+        // Moments, and longer than any store calls recent.
+        4 => prop_oneof![1..20_u32, 1..200_000_u32].prop_map(|ms| Op::PassTime { ms }),
+        1 => Just(Op::Reopen),
+    ]
+}
+
+fn any_op_on_accounts() -> impl Strategy<Value = Op> {
+    let (user, choice) = (|| 0..USERS, || 0..CHOICES);
     let flag = any::<bool>;
     prop_oneof![
         2 => (user(), choice(), option::of(choice()), choice())
@@ -119,37 +104,76 @@ fn any_op() -> impl Strategy<Value = Op> {
             |(user, handle, name, disabled, noted)| Op::UpdateUser { user, handle, name, disabled, noted }
         ),
         2 => (user(), option::of(choice())).prop_map(|(user, key)| Op::CreateDevice { user, key }),
-        1 => (number(), 0..3_u8).prop_map(|(device, generation)| Op::RotateSession { device, generation }),
-        1 => number().prop_map(|device| Op::RemoveDevice { device }),
+        1 => (any::<u8>(), 0..3_u8)
+            .prop_map(|(device, generation)| Op::RotateSession { device, generation }),
+        1 => any::<u8>().prop_map(|device| Op::RemoveDevice { device }),
         1 => (user(), user()).prop_map(|(user, other)| Op::Block { user, other }),
         1 => (user(), user()).prop_map(|(user, other)| Op::Unblock { user, other }),
-        3 => (user(), user()).prop_map(|(by, other)| Op::OpenDirect { by, other }),
-        8 => (number(), any_head(), vec(any_entry(), 1..4), flag()).prop_map(
-            |(conversation, head, entries, listed)| Op::Append { conversation, head, entries, listed }
-        ),
-        4 => (number(), option::of(any_marks()), option::of(any_marks()))
-            .prop_map(|(conversation, lower, higher)| Op::MoveCursors { conversation, lower, higher }),
-        3 => (number(), flag(), option::of(flag()), option::of(flag()), option::of(flag())).prop_map(
-            |(conversation, by_higher, pinned, archived, muted)| {
-                Op::ChangeSettings { conversation, by_higher, pinned, archived, muted }
+    ]
+}
+
+fn any_op_on_conversations() -> impl Strategy<Value = Op> {
+    let user = || 0..USERS;
+    // Names a conversation.
+    let number = any::<u8>;
+    let flag = any::<bool>;
+    prop_oneof![
+        2 => (user(), user()).prop_map(|(by, other)| Op::OpenDirect { by, other }),
+        2 => (user(), vec(user(), 0..4), flag(), 0..6_u8, flag(), option::of(0..CHOICES)).prop_map(
+            |(by, others, channel, large, from_joining, key)| {
+                Op::CreateGroup { by, others, channel, large: large == 0, from_joining, key }
             }
         ),
-        // Moments, and longer than any store calls recent.
-        4 => prop_oneof![1..20_u32, 1..200_000_u32].prop_map(|ms| Op::PassTime { ms }),
-        1 => Just(Op::Reopen),
+        16 => (number(), any_head(), vec(any_step(), 1..STEPS_MAX))
+            .prop_map(|(conversation, head, steps)| Op::Append { conversation, head, steps }),
+        3 => (number(), vec((user(), any_marks()), 1..4))
+            .prop_map(|(conversation, marks)| Op::MoveCursors { conversation, marks }),
+        3 => (number(), user(), any_settings())
+            .prop_map(|(conversation, member, change)| Op::ChangeSettings { conversation, member, change }),
+        2 => (number(), user(), 0..3_u8)
+            .prop_map(|(conversation, member, behind)| Op::Clear { conversation, member, behind }),
+        1 => Just(Op::ForgetExpiries),
+    ]
+}
+
+fn any_personal_op() -> impl Strategy<Value = Op> {
+    let (user, number) = (|| 0..USERS, any::<u8>);
+    // Short, so that it is over soon.
+    let in_ms = || 0..30_000_u32;
+    prop_oneof![
+        1 => (user(), number(), 0..8_u8)
+            .prop_map(|(user, conversation, seq)| Op::Hide { user, conversation, seq }),
+        2 => (user(), number()).prop_map(|(user, message)| Op::Star { user, message }),
+        1 => (user(), number()).prop_map(|(user, message)| Op::Unstar { user, message }),
+        2 => (user(), number(), 0..CHOICES, in_ms()).prop_map(|(user, conversation, client_id, in_ms)| {
+            Op::Schedule { user, conversation, client_id, in_ms }
+        }),
+        2 => (number(), any_stage(), option::of((any_stage(), in_ms())), any::<bool>()).prop_map(
+            |(scheduled, expected, with, noted)| Op::ReplaceScheduled { scheduled, expected, with, noted }
+        ),
     ]
 }
 
 fn any_head() -> impl Strategy<Value = ExpectedHead> {
-    prop_oneof![6 => Just(ExpectedHead::Right), 1 => Just(ExpectedHead::Behind), 1 => Just(ExpectedHead::Ahead)]
-}
-
-fn any_entry() -> impl Strategy<Value = NewEntry> {
-    let message = (any::<bool>(), 0..CHOICES * 2)
-        .prop_map(|(by_higher, client_id)| NewEntry::Message { by_higher, client_id });
-    prop_oneof![4 => message, 1 => Just(NewEntry::Filler)]
+    prop_oneof![8 => Just(ExpectedHead::Right), 1 => Just(ExpectedHead::Behind), 1 => Just(ExpectedHead::Ahead)]
 }
 
 fn any_marks() -> impl Strategy<Value = Marks> {
     (any::<u8>(), any::<u8>()).prop_map(|(delivered, read)| Marks { delivered, read })
+}
+
+fn any_settings() -> impl Strategy<Value = NewSettings> {
+    let flag = || option::of(any::<bool>());
+    (option::of(option::of(any::<i8>())), flag(), flag(), flag(), option::of(option::of(any::<u8>())))
+        .prop_map(|(pin, archived, muted, marked_unread, draft)| NewSettings {
+            pin,
+            archived,
+            muted,
+            marked_unread,
+            draft,
+        })
+}
+
+fn any_stage() -> impl Strategy<Value = Stage> {
+    prop_oneof![3 => Just(Stage::Waiting), 2 => Just(Stage::Sending), 1 => Just(Stage::Failed)]
 }

@@ -58,7 +58,8 @@ impl World {
             prefixes: words.map(|word| SearchPrefix::from_stored(&word[..8])).collect(),
             handles,
             client_ids: (0..CHOICES * 2).map(|number| ClientId::from_stored(format!("m{number}"))).collect(),
-            times: vec![scene.now()],
+            // The other one is later than anything that happens.
+            times: vec![scene.now(), scene.now().plus_millis(100_000_000)],
             ..Known::default()
         };
         Self { store, scene, known, names }
@@ -73,10 +74,18 @@ impl World {
             Op::Block { user, other } | Op::Unblock { user, other } => {
                 self.apply_to_blocks(op, self.user(*user), self.user(*other)).await
             }
-            Op::OpenDirect { by, other } => self.open_direct(op, self.user(*by), self.user(*other)).await,
-            Op::Append { .. } | Op::MoveCursors { .. } | Op::ChangeSettings { .. } => {
-                self.apply_to_conversation(op).await
-            }
+            Op::OpenDirect { .. }
+            | Op::CreateGroup { .. }
+            | Op::Append { .. }
+            | Op::MoveCursors { .. }
+            | Op::ChangeSettings { .. }
+            | Op::Clear { .. }
+            | Op::ForgetExpiries => self.apply_to_conversations(op).await,
+            Op::Hide { .. }
+            | Op::Star { .. }
+            | Op::Unstar { .. }
+            | Op::Schedule { .. }
+            | Op::ReplaceScheduled { .. } => self.apply_to_personal(op).await,
             Op::PassTime { ms } => {
                 self.scene.advance_ms(i64::from(*ms));
                 self.known.times.push(self.scene.now());
@@ -181,7 +190,7 @@ impl World {
         }
     }
 
-    fn user(&self, number: u8) -> UserId {
+    pub(super) fn user(&self, number: u8) -> UserId {
         self.known.users[usize::from(number)]
     }
 

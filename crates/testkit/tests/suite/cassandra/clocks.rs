@@ -5,13 +5,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use godwit_domain::model::{Change, Conversation, Entry, Kind, UserPair};
-use godwit_domain::ports::{AppendOutcome, Clock, NewDirect, Store};
-use godwit_protocol::conversations::ConversationKind;
+use godwit_domain::ports::{AppendOutcome, Clock, Store};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use godwit_store_cassandra::{CassandraStore, ClockError, OpenError, Options};
 use godwit_testkit::batch::Batch;
-use godwit_testkit::{Scene, WallClock};
+use godwit_testkit::{Scene, WallClock, founding};
 
 use super::{KEYSPACE, Keyspace};
 
@@ -32,7 +30,7 @@ impl Clock for Wrong {
 
 async fn open(keyspace: &Keyspace, by_ms: i64) -> Result<Arc<dyn Store>, OpenError> {
     let options = Options::new(keyspace.0.contact_points(), KEYSPACE);
-    Ok(Arc::new(CassandraStore::open(options, Arc::new(Wrong { by_ms })).await?))
+    Ok(Arc::new(Box::pin(CassandraStore::open(options, Arc::new(Wrong { by_ms }))).await?))
 }
 
 /// The one that is right, and the one that is ahead.
@@ -44,14 +42,8 @@ async fn nodes(keyspace: &Keyspace) -> [Arc<dyn Store>; 2] {
 async fn open_direct(node: &Arc<dyn Store>) -> (ConversationId, UserId, UserId) {
     let scene = Scene::new(vec![node.clone()]);
     let (ada, bob) = (scene.user().await.unwrap(), scene.user().await.unwrap());
-    let pair = UserPair::new(ada, bob).expect("two users");
-    let id = ConversationId::new(node.ids().next().unwrap());
-    let member_ids = vec![pair.low(), pair.high()];
-    let change = Change::Created { by: ada, kind: ConversationKind::Direct, member_ids };
-    let created = Entry { seq: Seq::new(1), id: node.ids().next().unwrap(), ordinal: 0, change };
-    let conversation =
-        Conversation { id, kind: Kind::Direct(pair), created_by: ada, created_at: created.at() };
-    node.open_direct(pair, NewDirect { conversation, created }).await.unwrap();
+    let (pair, new) = founding::new_direct(node.ids(), ada, bob);
+    let id = node.open_direct(pair, new).await.unwrap().id;
     (id, ada, bob)
 }
 
@@ -79,7 +71,11 @@ async fn order_and_ids_hold() {
     for node in &nodes {
         let log = node.entries(chat, Seq::ZERO, 1_000).await.unwrap();
         assert_eq!(log.len(), 1 + MESSAGES);
-        assert!(log.windows(2).all(|two| two[0].id < two[1].id && two[0].seq.next() == two[1].seq));
+        assert!(
+            log.windows(2).all(|two| {
+                two[0].entry.id < two[1].entry.id && two[0].entry.seq.next() == two[1].entry.seq
+            })
+        );
     }
 }
 

@@ -38,7 +38,7 @@ impl Keyspace {
     async fn open_node(&self, inbox_recent_max: usize) -> Arc<dyn Store> {
         let defaults = Options::new(self.0.contact_points(), KEYSPACE);
         let options = Options { inbox_recent_max, inbox_epochs: INBOX_EPOCHS, ..defaults };
-        let opened = CassandraStore::open(options, Arc::new(WallClock)).await;
+        let opened = Box::pin(CassandraStore::open(options, Arc::new(WallClock))).await;
         Arc::new(opened.unwrap_or_else(|error| panic!("{error}")))
     }
 }

@@ -1,0 +1,36 @@
+//! What a log is expected to read like.
+
+use godwit_domain::model::{Entry, LogItem, MessageState};
+use godwit_domain::ports::{Append, StoreError};
+use godwit_protocol::{ConversationId, Seq};
+
+use crate::reading::plain;
+use crate::scene::Scene;
+
+/// Entries to which nothing happened.
+pub(super) fn unchanged(entries: impl IntoIterator<Item = Entry>) -> Vec<LogItem> {
+    entries.into_iter().map(|entry| LogItem { entry, state: MessageState::default() }).collect()
+}
+
+/// Appends to the log as it is expected, which begins at its first entry.
+pub(super) fn write(log: &mut Vec<LogItem>, append: &Append) {
+    log.extend(unchanged(append.entries.clone()));
+    for (seq, state) in &append.effects.messages {
+        log[place(*seq)].state = state.clone();
+    }
+    for seq in &append.effects.erase {
+        log[place(*seq)].entry.change.erase();
+    }
+    for item in log {
+        *item = plain(item.clone());
+    }
+}
+
+/// The log as it is, from its beginning.
+pub(super) async fn log_of(s: &Scene, id: ConversationId) -> Result<Vec<LogItem>, StoreError> {
+    Ok(s.store().entries(id, Seq::ZERO, 10_000).await?.into_iter().map(plain).collect())
+}
+
+fn place(seq: Seq) -> usize {
+    usize::try_from(seq.get() - 1).expect("logs of tests are short")
+}

@@ -1,0 +1,295 @@
+//! Messages that are to be sent later.
+
+use std::slice;
+
+use godwit_domain::model::{
+    AccountChange, ClientId, Draft, Media, MessageBody, Scheduled, ScheduledStage,
+};
+use godwit_domain::ports::{ReplaceScheduled, ScheduleOutcome, StoreError};
+use godwit_protocol::{ConversationId, ErrorCode, MessageId, ScheduledId, UserId};
+
+use super::{CALLERS, Outcome};
+use crate::due::due_scheduled_of;
+use crate::paging::account_log_after;
+use crate::scene::Scene;
+
+/// More than a case schedules, where the bound is not what it is about.
+const MAX: usize = 100;
+/// Nodes that find the same message due.
+const CLAIMANTS: usize = 8;
+
+pub(super) async fn a_scheduled_message_reads_back(s: &Scene) -> Outcome {
+    let user = s.user().await?;
+    let media = Media {
+        url: "https://example.org/m".into(),
+        content_type: "image/png".into(),
+        size_bytes: 7,
+        name: Some("señal.png".into()),
+        width: Some(640),
+        height: None,
+        duration_ms: Some(1),
+    };
+    let plain = new(s, user, 1_000);
+    let full = Scheduled {
+        draft: Draft {
+            client_id: ClientId::from_stored("full"),
+            body: MessageBody::Image { media, caption: Some("two\nlines".into()) },
+            reply_to: Some(MessageId::new(7)),
+            forwarded_from: Some(MessageId::new(8)),
+        },
+        ..new(s, user, 2_000)
+    };
+    for scheduled in [&plain, &full] {
+        let ScheduleOutcome::Scheduled(entry) = schedule(s, scheduled, MAX).await? else {
+            panic!("it was not there before");
+        };
+        assert_eq!((entry.at, entry.change), (s.now(), AccountChange::ScheduledUpdated(scheduled.id)));
+        assert_eq!(s.store().account_head(user).await?, entry.seq);
+        assert_eq!(s.store().scheduled_one(user, scheduled.id).await?.as_ref(), Some(scheduled));
+    }
+    assert_eq!(all_of(s, user).await?, [plain.clone(), full]);
+    let other = s.user().await?;
+    assert_eq!(s.store().scheduled(other).await?, []);
+    assert_eq!(s.store().scheduled_one(other, plain.id).await?, None);
+    tidy_up(s, user).await
+}
+
+pub(super) async fn the_same_client_id_again_gives_back_the_first(s: &Scene) -> Outcome {
+    let (user, other) = (s.user().await?, s.user().await?);
+    let first = new(s, user, 1_000);
+    schedule(s, &first, 1).await?;
+    let head = s.store().account_head(user).await?;
+    let again = Scheduled { id: ScheduledId::new(s.id()), send_at: s.now(), ..first.clone() };
+    let outcome = schedule(s, &again, 1).await?;
+    assert_eq!(outcome, ScheduleOutcome::Repeated(first.clone()), "also when there is no room for more");
+    assert_eq!(s.store().account_head(user).await?, head);
+    assert_eq!(all_of(s, user).await?, slice::from_ref(&first));
+    // In another conversation, or of another user, it is another message.
+    let elsewhere = Scheduled { conversation: ConversationId::new(s.id()), ..again.clone() };
+    assert!(matches!(schedule(s, &elsewhere, MAX).await?, ScheduleOutcome::Scheduled(_)));
+    let of_other = Scheduled { user_id: other, ..again };
+    assert!(matches!(schedule(s, &of_other, MAX).await?, ScheduleOutcome::Scheduled(_)));
+    // Once it is gone the client id is free.
+    replace(s, &first, ScheduledStage::Waiting, None).await?;
+    let anew = Scheduled { id: ScheduledId::new(s.id()), ..first };
+    assert!(matches!(schedule(s, &anew, MAX).await?, ScheduleOutcome::Scheduled(_)));
+    tidy_up(s, user).await?;
+    tidy_up(s, other).await
+}
+
+pub(super) async fn many_concurrent_callers_with_a_client_id_schedule_one(s: &Scene) -> Outcome {
+    let user = s.user().await?;
+    let first = new(s, user, 1_000);
+    let offers: Vec<Scheduled> =
+        (0..CALLERS).map(|_| Scheduled { id: ScheduledId::new(s.id()), ..first.clone() }).collect();
+    let outcomes = s.at_once(CALLERS, |i, store| {
+        let offer = offers[i].clone();
+        let note = s.note(user, AccountChange::ScheduledUpdated(offer.id));
+        async move { store.schedule(offer, MAX, note).await }
+    });
+    let outcomes = outcomes.await?;
+    let stored = all_of(s, user).await?;
+    assert_eq!(stored.len(), 1, "{stored:?}");
+    for (offer, outcome) in offers.into_iter().zip(outcomes) {
+        match outcome {
+            ScheduleOutcome::Scheduled(_) => assert_eq!(offer, stored[0]),
+            outcome => assert_eq!(outcome, ScheduleOutcome::Repeated(stored[0].clone())),
+        }
+    }
+    assert_eq!(account_log_after(s.store(), user, 0, 50).await?.map(|log| log.len()), Some(1));
+    tidy_up(s, user).await
+}
+
+pub(super) async fn scheduled_messages_are_bounded(s: &Scene) -> Outcome {
+    let user = s.user().await?;
+    let [a, b, c] = [1_000, 2_000, 3_000].map(|ms| new(s, user, ms));
+    schedule(s, &a, 2).await?;
+    schedule(s, &b, 2).await?;
+    let head = s.store().account_head(user).await?;
+    assert_eq!(schedule(s, &c, 2).await?, ScheduleOutcome::Full);
+    assert_eq!(s.store().account_head(user).await?, head, "what is refused writes no note");
+    assert_eq!(s.store().scheduled_one(user, c.id).await?, None);
+    replace(s, &a, ScheduledStage::Waiting, None).await?;
+    assert!(matches!(schedule(s, &c, 2).await?, ScheduleOutcome::Scheduled(_)));
+    tidy_up(s, user).await
+}
+
+pub(super) async fn it_is_replaced_only_at_the_stage_that_is_expected(s: &Scene) -> Outcome {
+    let user = s.user().await?;
+    let waiting = new(s, user, 1_000);
+    schedule(s, &waiting, MAX).await?;
+    let sending = Scheduled { stage: ScheduledStage::Sending, ..waiting.clone() };
+    let failed = Scheduled { stage: ScheduledStage::Failed(ErrorCode::NotFound), ..waiting.clone() };
+    for (expected, with) in [
+        (ScheduledStage::Waiting, &sending),
+        (ScheduledStage::Sending, &waiting),
+        (ScheduledStage::Waiting, &sending),
+        (ScheduledStage::Sending, &failed),
+    ] {
+        for wrong in [ScheduledStage::Waiting, ScheduledStage::Sending, ScheduledStage::Failed(ErrorCode::Unknown)] {
+            if wrong != expected {
+                let head = s.store().account_head(user).await?;
+                let outcome = replace(s, &waiting, wrong, Some(with)).await?;
+                assert_eq!(outcome, ReplaceScheduled::TooLate, "it is {expected:?}, not {wrong:?}");
+                assert_eq!(s.store().account_head(user).await?, head);
+            }
+        }
+        s.advance_ms(10);
+        let outcome = replace(s, &waiting, expected, Some(with)).await?;
+        let ReplaceScheduled::Replaced(Some(entry)) = outcome else { panic!("{outcome:?}") };
+        assert_eq!((entry.at, entry.change), (s.now(), AccountChange::ScheduledUpdated(waiting.id)));
+        assert_eq!(all_of(s, user).await?, slice::from_ref(with));
+    }
+    let failed_stage = ScheduledStage::Failed(ErrorCode::NotFound);
+    assert_eq!(replace(s, &waiting, ScheduledStage::Waiting, None).await?, ReplaceScheduled::TooLate);
+    assert!(matches!(replace(s, &waiting, failed_stage, None).await?, ReplaceScheduled::Replaced(Some(_))));
+    assert_eq!(all_of(s, user).await?, []);
+    assert_eq!(replace(s, &waiting, failed_stage, None).await?, ReplaceScheduled::NotFound);
+    assert_eq!(replace(s, &waiting, failed_stage, Some(&waiting)).await?, ReplaceScheduled::NotFound);
+    Ok(())
+}
+
+pub(super) async fn without_a_note_nothing_is_noted(s: &Scene) -> Outcome {
+    let user = s.user().await?;
+    let waiting = new(s, user, 1_000);
+    schedule(s, &waiting, MAX).await?;
+    let head = s.store().account_head(user).await?;
+    let sending = Scheduled { stage: ScheduledStage::Sending, ..waiting.clone() };
+    let store = s.store();
+    let outcome = store.replace_scheduled(user, waiting.id, ScheduledStage::Waiting, Some(sending), None).await?;
+    assert_eq!(outcome, ReplaceScheduled::Replaced(None));
+    let outcome = store.replace_scheduled(user, waiting.id, ScheduledStage::Sending, None, None).await?;
+    assert_eq!(outcome, ReplaceScheduled::Replaced(None));
+    assert_eq!(s.store().account_head(user).await?, head);
+    Ok(())
+}
+
+pub(super) async fn one_of_many_concurrent_claims_wins(s: &Scene) -> Outcome {
+    let user = s.user().await?;
+    for round in 0..4_usize {
+        // From the second round on one of them cancels it instead.
+        let canceller = round.checked_sub(1);
+        let waiting = new(s, user, 1_000);
+        schedule(s, &waiting, MAX).await?;
+        let sending = Scheduled { stage: ScheduledStage::Sending, ..waiting.clone() };
+        let outcomes = s.at_once(CLAIMANTS, |i, store| {
+            let (id, with) = (waiting.id, (Some(i) != canceller).then(|| sending.clone()));
+            async move { store.replace_scheduled(user, id, ScheduledStage::Waiting, with, None).await }
+        });
+        let outcomes = outcomes.await?;
+        let won = |outcome: &ReplaceScheduled| *outcome == ReplaceScheduled::Replaced(None);
+        assert_eq!(outcomes.iter().filter(|outcome| won(outcome)).count(), 1, "{outcomes:?}");
+        let cancelled = canceller.is_some_and(|canceller| won(&outcomes[canceller]));
+        let expected = (!cancelled).then(|| sending.clone());
+        assert_eq!(s.store().scheduled_one(user, waiting.id).await?, expected);
+        let lost = if cancelled { ReplaceScheduled::NotFound } else { ReplaceScheduled::TooLate };
+        assert_eq!(outcomes.iter().filter(|outcome| **outcome == lost).count(), CLAIMANTS - 1, "{outcomes:?}");
+    }
+    tidy_up(s, user).await
+}
+
+pub(super) async fn what_is_due_comes_the_longest_due_first(s: &Scene) -> Outcome {
+    let users = [s.user().await?, s.user().await?];
+    let mut all = Vec::new();
+    for (place, ms) in [5_000, 1_000, 3_600_000, 2_000, 90_000_000, 4_000].into_iter().enumerate() {
+        let scheduled = new(s, users[place % 2], ms);
+        schedule(s, &scheduled, MAX).await?;
+        all.push(scheduled);
+    }
+    all.sort_by_key(|scheduled| scheduled.send_at);
+    let begin = s.now();
+    for ms in [999, 1_000, 1_001, 4_500, 4_000_000, 100_000_000] {
+        let now = begin.plus_millis(ms);
+        let due = all.iter().filter(|scheduled| scheduled.send_at <= now);
+        let expected: Vec<_> = due.map(|scheduled| (scheduled.user_id, scheduled.id)).collect();
+        assert_eq!(due_scheduled_of(s.store(), now, &users).await?, expected, "after {ms} ms");
+        assert!(s.store().due_scheduled(now, 2).await?.len() <= 2);
+    }
+    for user in users {
+        tidy_up(s, user).await?;
+    }
+    assert_eq!(due_scheduled_of(s.store(), begin.plus_millis(100_000_000), &users).await?, []);
+    Ok(())
+}
+
+pub(super) async fn what_is_replaced_is_due_when_the_new_one_says(s: &Scene) -> Outcome {
+    let user = s.user().await?;
+    let begin = s.now();
+    let first = new(s, user, 1_000);
+    schedule(s, &first, MAX).await?;
+    let is_due = async |ms| {
+        let due = due_scheduled_of(s.store(), begin.plus_millis(ms), &[user]).await?;
+        Ok::<_, StoreError>(due == [(user, first.id)])
+    };
+    let later = Scheduled { send_at: begin.plus_millis(90_000_000), ..first.clone() };
+    replace(s, &first, ScheduledStage::Waiting, Some(&later)).await?;
+    assert_eq!((is_due(1_000).await?, is_due(90_000_000).await?), (false, true));
+    let earlier = Scheduled { send_at: begin.plus_millis(500), ..first.clone() };
+    replace(s, &first, ScheduledStage::Waiting, Some(&earlier)).await?;
+    assert_eq!((is_due(499).await?, is_due(500).await?), (false, true));
+    let sending = Scheduled { stage: ScheduledStage::Sending, ..earlier.clone() };
+    replace(s, &first, ScheduledStage::Waiting, Some(&sending)).await?;
+    assert!(is_due(500).await?, "whoever finds it like this goes on");
+    let failed = Scheduled { stage: ScheduledStage::Failed(ErrorCode::NotFound), ..earlier.clone() };
+    replace(s, &first, ScheduledStage::Sending, Some(&failed)).await?;
+    assert!(!is_due(90_000_000).await?, "it was tried");
+    replace(s, &first, failed.stage, Some(&earlier)).await?;
+    assert!(is_due(500).await?, "it is to be tried again");
+    tidy_up(s, user).await?;
+    assert!(!is_due(90_000_000).await?);
+    Ok(())
+}
+
+/// A text of the user's that is to be sent in so many milliseconds.
+fn new(s: &Scene, user_id: UserId, in_ms: i64) -> Scheduled {
+    let client_id = s.word();
+    let draft = Draft {
+        body: MessageBody::Text("later".into()),
+        client_id: ClientId::from_stored(client_id),
+        reply_to: None,
+        forwarded_from: None,
+    };
+    Scheduled {
+        id: ScheduledId::new(s.id()),
+        user_id,
+        conversation: ConversationId::new(s.id()),
+        send_at: s.now().plus_millis(in_ms),
+        draft,
+        stage: ScheduledStage::Waiting,
+    }
+}
+
+async fn schedule(s: &Scene, scheduled: &Scheduled, max: usize) -> Result<ScheduleOutcome, StoreError> {
+    let note = s.note(scheduled.user_id, AccountChange::ScheduledUpdated(scheduled.id));
+    s.store().schedule(scheduled.clone(), max, note).await
+}
+
+async fn replace(
+    s: &Scene,
+    scheduled: &Scheduled,
+    expected: ScheduledStage,
+    with: Option<&Scheduled>,
+) -> Result<ReplaceScheduled, StoreError> {
+    let (user, id) = (scheduled.user_id, scheduled.id);
+    let change = match with {
+        Some(_) => AccountChange::ScheduledUpdated(id),
+        None => AccountChange::ScheduledGone(id),
+    };
+    s.store().replace_scheduled(user, id, expected, with.cloned(), Some(s.note(user, change))).await
+}
+
+/// In the order in which they were made.
+async fn all_of(s: &Scene, user: UserId) -> Result<Vec<Scheduled>, StoreError> {
+    let mut all = s.store().scheduled(user).await?;
+    all.sort_by_key(|scheduled| scheduled.id);
+    Ok(all)
+}
+
+/// Takes all of it away, so that what is due on a shared store is not ever more.
+async fn tidy_up(s: &Scene, user: UserId) -> Outcome {
+    for scheduled in s.store().scheduled(user).await? {
+        replace(s, &scheduled, scheduled.stage, None).await?;
+    }
+    assert_eq!(s.store().scheduled(user).await?, []);
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! What an append writes down besides its entries.
+
+use godwit_domain::model::{AccountChange, AccountEntry, AccountNote, Cursor, FanOut, Member};
+use godwit_domain::ports::{CursorMove, StoredReaction};
+use godwit_domain::projection::{Effects, MemberWrite, ReactionWrite};
+use godwit_protocol::{ConversationId, MessageId, Timestamp, UserId};
+
+use super::{Log, State};
+
+impl State {
+    /// The conversation is there, with its entries. Gives back what was written to account logs.
+    pub(super) fn apply(&mut self, id: ConversationId, effects: &Effects) -> Vec<(UserId, AccountEntry)> {
+        let at = MessageId::new(effects.head.id).timestamp();
+        for invite in &effects.invites {
+            if invite.usable {
+                self.invites.insert(invite.token.clone(), id);
+            } else {
+                self.invites.remove(&invite.token);
+            }
+        }
+        self.expiries.extend(effects.expiries.iter().map(|expiry| (expiry.at, id, expiry.seq)));
+        if let Some(log) = self.logs.get_mut(&id) {
+            log.apply(effects);
+        }
+        self.apply_to_inboxes(id, effects, at)
+    }
+
+    fn apply_to_inboxes(
+        &mut self,
+        id: ConversationId,
+        effects: &Effects,
+        at: Timestamp,
+    ) -> Vec<(UserId, AccountEntry)> {
+        let mut notes = Vec::new();
+        let mut note = |state: &mut Self, user_id: UserId, change: AccountChange| {
+            notes.push((user_id, state.write_note(AccountNote { user_id, at, change })));
+        };
+        // Who follows has a row, also who took it away since the effects were thought out.
+        for &user in effects.list.iter().chain(&effects.follow) {
+            if self.list(user, id) {
+                note(self, user, AccountChange::ConversationListed(id));
+            }
+        }
+        for &user in &effects.cross {
+            self.listed.remove(&(user, id));
+            self.large.insert((user, id));
+        }
+        for &(user, reason) in &effects.unlist {
+            self.listed.remove(&(user, id));
+            self.large.remove(&(user, id));
+            self.settings.remove(&(user, id));
+            note(self, user, AccountChange::ConversationGone(id, reason));
+        }
+        notes
+    }
+
+    /// Whether it was not listed before.
+    fn list(&mut self, user: UserId, id: ConversationId) -> bool {
+        let Some(log) = self.logs.get_mut(&id) else { return false };
+        if let Some(member) = log.members.get_mut(&user) {
+            member.unlisted = false;
+        }
+        match log.details.fan_out {
+            FanOut::OnWrite => self.listed.insert((user, id)),
+            FanOut::OnRead => !self.listed.contains(&(user, id)) && self.large.insert((user, id)),
+        }
+    }
+}
+
+impl Log {
+    fn apply(&mut self, effects: &Effects) {
+        self.head = effects.head.clone();
+        if let Some(details) = &effects.details {
+            self.details = details.clone();
+        }
+        for write in &effects.members {
+            self.write_member(write);
+        }
+        self.messages.extend(effects.messages.iter().cloned());
+        for entry in self.entries.iter_mut().filter(|entry| effects.erase.contains(&entry.seq)) {
+            entry.change.erase();
+        }
+        for write in &effects.reactions {
+            self.write_reaction(write);
+        }
+        for reply in &effects.replies {
+            self.replies.insert((reply.root, reply.number), reply.seq);
+        }
+        for moved in &effects.cursors {
+            self.move_cursor(*moved);
+        }
+    }
+
+    fn write_member(&mut self, write: &MemberWrite) {
+        match write {
+            MemberWrite::Put(member) => {
+                let before = self.members.get(&member.user_id);
+                let cursor = before.map_or_else(Cursor::default, |before| before.cursor);
+                // Who has cleared it since the effects were thought out gets it back by being listed.
+                let unlisted = member.unlisted || before.is_some_and(|before| before.unlisted);
+                self.members.insert(member.user_id, Member { cursor, unlisted, ..member.clone() });
+            }
+            MemberWrite::Remove(user) => drop(self.members.remove(user)),
+        }
+    }
+
+    fn write_reaction(&mut self, write: &ReactionWrite) {
+        let key = (write.seq, write.user_id);
+        match &write.reaction {
+            Some(reaction) => {
+                let stored =
+                    StoredReaction { user_id: write.user_id, reaction: reaction.clone(), at: write.at };
+                self.reactions.insert(key, stored);
+            }
+            None => drop(self.reactions.remove(&key)),
+        }
+    }
+
+    /// Whether the read mark moved.
+    pub(super) fn move_cursor(&mut self, moved: CursorMove) -> bool {
+        let Some(member) = self.members.get_mut(&moved.user_id) else { return false };
+        let (before, after) = (member.cursor, member.cursor.advanced_by(moved.cursor));
+        member.cursor = after;
+        if after != before {
+            self.moves.push(CursorMove { cursor: after, ..moved });
+        }
+        after.read > before.read
+    }
+}

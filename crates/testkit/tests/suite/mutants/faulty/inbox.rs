@@ -1,0 +1,62 @@
+//! Inboxes and account logs.
+
+use async_trait::async_trait;
+use godwit_domain::model::{AccountEntry, AccountNote, Settings, SettingsChange};
+use godwit_domain::ports::{
+    ActivityPosition, ConversationStore, InboxRow, InboxStore, StoreError, UnorderedRow,
+};
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
+
+use super::{Fault, Faulty, lock, port};
+
+port! { impl InboxStore {
+    async fn inbox(&self, user: UserId, archived: bool, after: Option<ActivityPosition>, limit: usize) -> Vec<InboxRow> {
+        let loses_one = self.has(Fault::InboxLosesARowBetweenPages) && after.is_some();
+        let mut rows = self.right.inbox(user, archived, after, limit + usize::from(loses_one)).await?;
+        if loses_one && !rows.is_empty() {
+            rows.remove(0);
+        }
+        if self.has(Fault::InboxHasPinnedOnes) && after.is_none() {
+            rows.extend(self.right.pinned(user).await?);
+        }
+        for row in &mut rows {
+            let old_place = lock(&self.old_places).get(&(user, row.conversation)).copied();
+            row.activity_at = old_place.unwrap_or(row.activity_at);
+        }
+        rows.sort_by_key(|row| std::cmp::Reverse(row.activity()));
+        Ok(rows)
+    }
+    async fn pinned(&self, user: UserId) -> Vec<InboxRow>;
+    async fn fanned_out_on_read(&self, user: UserId) -> Vec<UnorderedRow>;
+    async fn active_since(&self, user: UserId, floor: Timestamp, after: Option<ActivityPosition>, limit: usize) -> Vec<InboxRow> {
+        let skips = self.has(Fault::ActiveSinceSkipsTheFloor);
+        self.right.active_since(user, if skips { floor.plus_millis(1) } else { floor }, after, limit).await
+    }
+    async fn settings(&self, user: UserId, conversation: ConversationId) -> Settings;
+    async fn change_settings(&self, user: UserId, conversation: ConversationId, change: SettingsChange, note: AccountNote) -> (Settings, AccountEntry) {
+        let replacement = SettingsChange {
+            pin: change.pin.or(Some(None)),
+            archived: change.archived.or(Some(false)),
+            muted_until: change.muted_until.or(Some(None)),
+            marked_unread: change.marked_unread.or(Some(false)),
+            draft: change.draft.clone().or(Some(None)),
+        };
+        let change = if self.has(Fault::SettingsAreReplaced) { replacement } else { change };
+        self.right.change_settings(user, conversation, change, note).await
+    }
+    async fn clear(&self, user: UserId, conversation: ConversationId, cleared: Seq, note: AccountNote) -> AccountEntry {
+        let mut cleared = cleared;
+        if self.has(Fault::ClearingHidesWhatCameSince) {
+            cleared = self.right.load(conversation).await?.map_or(cleared, |state| state.head.seq);
+        }
+        self.right.clear(user, conversation, cleared, note).await
+    }
+    async fn account_log(&self, user: UserId, after: u64, limit: usize) -> Option<Vec<AccountEntry>> {
+        let mut page = self.right.account_log(user, after, limit).await?;
+        if let Some(page) = &mut page && self.has(Fault::AccountLogLosesAnEntry) && after > 0 && !page.is_empty() {
+            page.remove(0);
+        }
+        Ok(if self.has(Fault::AccountLogHidesItsHoles) { page.or(Some(Vec::new())) } else { page })
+    }
+    async fn account_head(&self, user: UserId) -> u64;
+}}
