@@ -31,7 +31,7 @@ pub(crate) fn advance(
     Ok(notes)
 }
 
-/// Moves the cursors of members who sent something. The log ended at `old_head`, and `appended` are the entries after it,
+/// Moves the cursors of members who sent something, or joined. The log ended at `old_head`, and `appended` are the entries after it,
 /// with the senders of those that are messages.
 ///
 /// Most of these moves pass nothing but the sender's own messages, and of these it is known anyway when their sender had
@@ -109,11 +109,15 @@ impl Passed {
     }
 }
 
-/// `None` when the cursor is there already, or the user is not a member.
+/// `None` when the cursor is there already, or the user is not a member. A member whose cursor has never moved has no row
+/// of it.
 fn advance_one(txn: &mut Txn<'_>, by: &CursorMove) -> Result<Option<Advance>, StoreError> {
     let key = keys::cursor(by.conversation, by.user_id);
     let record: Option<CursorRecord> = txn.record(&key)?;
-    let Some(before) = record.map(Cursor::from) else { return Ok(None) };
+    if record.is_none() && !txn.contains(&keys::member(by.conversation, by.user_id))? {
+        return Ok(None);
+    }
+    let before = record.map(Cursor::from).unwrap_or_default();
     let after = before.advanced_by(by.cursor);
     if after == before {
         return Ok(None);

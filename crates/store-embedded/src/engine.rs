@@ -8,8 +8,8 @@
 //! - There is one writer, the committer's thread.
 
 use std::fs::File;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-#[cfg(test)]
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -70,7 +70,6 @@ pub(crate) struct Engine {
     folder: PathBuf,
     #[cfg(test)]
     pub(crate) keys_read: AtomicU64,
-    #[cfg(test)]
     pub(crate) keys_written: AtomicU64,
 }
 
@@ -102,7 +101,6 @@ impl Engine {
             folder: path.to_owned(),
             #[cfg(test)]
             keys_read: AtomicU64::new(0),
-            #[cfg(test)]
             keys_written: AtomicU64::new(0),
         })
     }
@@ -117,7 +115,6 @@ impl Engine {
         writes: impl ExactSizeIterator<Item = (Key, Option<Bytes>)>,
     ) -> Result<(), EngineError> {
         self.wait_for_room()?;
-        #[cfg(test)]
         self.keys_written.fetch_add(writes.len() as u64, Ordering::Relaxed);
         let mut batch = OwnedWriteBatch::with_capacity(self.db.clone(), writes.len())
             .durability(Some(PersistMode::SyncData));
@@ -216,6 +213,24 @@ impl View<'_> {
         #[cfg(test)]
         self.engine.keys_read.fetch_add(page.as_ref().map_or(0, Vec::len) as u64, Ordering::Relaxed);
         page.map_err(unreadable)
+    }
+
+    /// Visits the rows of a range in their order, until it is told to stop. What comes after is not read.
+    pub(crate) fn visit(
+        &self,
+        range: &KeyRange,
+        mut visitor: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError>,
+    ) -> Result<(), StoreError> {
+        let bounds = range.start.clone()..range.end.clone();
+        for row in self.snapshot.range(self.engine.keyspace(range.table), bounds) {
+            let (key, value) = row.into_inner().map_err(unreadable)?;
+            #[cfg(test)]
+            self.engine.keys_read.fetch_add(1, Ordering::Relaxed);
+            if visitor(&key, &value)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 

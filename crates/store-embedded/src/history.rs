@@ -1,15 +1,18 @@
 //! Reading the log.
 //!
-//! Messages and other changes are in two ranges, so that a page of messages reads nothing else.
+//! Entries that are shown and the others are in two ranges, so that a page of the history reads nothing else. What became
+//! of messages is in a third, which is short or empty, and is read beside them.
 
-use godwit_domain::model::{ClientId, Entry};
-use godwit_domain::ports::{MessageOrder, SeqRange, StoreError};
+use godwit_domain::model::{ClientId, Entry, LogItem, MessageState};
+use godwit_domain::ports::{HistoryOrder, SeqRange, StoreError};
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
 use crate::engine::{Direction, Row};
 use crate::keys;
 use crate::read::Read;
-use crate::records::{ChangeRecord, HeadRecord, LocationRecord, MessageRecord, Record, SentRecord};
+use crate::records::{
+    EntryRecord, HeadRecord, LocationRecord, MessageStateRecord, Record, SeqRecord, corrupt,
+};
 
 /// Entries after `after`, of both ranges. The log has no gaps, so they are the next `limit` numbers.
 pub(crate) fn entries(
@@ -17,50 +20,64 @@ pub(crate) fn entries(
     id: ConversationId,
     after: Seq,
     limit: usize,
-) -> Result<Vec<Entry>, StoreError> {
+) -> Result<Vec<LogItem>, StoreError> {
     let range =
         SeqRange { after, before: Seq::new(after.get().saturating_add(limit as u64).saturating_add(1)) };
-    let messages = store.page(&keys::messages(id, range), Direction::Forward, limit)?;
-    let changes = store.page(&keys::changes(id, range), Direction::Forward, limit)?;
-    let messages = messages.iter().map(message_entry);
-    let mut entries = messages.chain(changes.iter().map(change_entry)).collect::<Result<Vec<_>, _>>()?;
+    let shown = store.page(&keys::all_shown(id, range), Direction::Forward, limit)?;
+    let others = store.page(&keys::all_others(id, range), Direction::Forward, limit)?;
+    let shown = shown.iter().map(|row| decode(row, true));
+    let others = others.iter().map(|row| decode(row, false));
+    let mut entries = shown.chain(others).collect::<Result<Vec<_>, _>>()?;
     entries.sort_unstable_by_key(|entry| entry.seq);
     let mut expected = after;
     for entry in &entries {
         expected = expected.next();
         if entry.seq != expected {
-            let key = keys::display(&keys::message(id, expected).bytes);
-            return Err(StoreError::Corrupt {
-                table: "log",
-                key,
-                reason: "the entry is missing or doubled".into(),
-            });
+            return Err(missing(id, expected));
         }
     }
-    Ok(entries)
+    with_states(store, id, entries)
 }
 
+/// One entry, without what became of it.
 pub(crate) fn entry(store: &impl Read, id: ConversationId, seq: Seq) -> Result<Option<Entry>, StoreError> {
-    let message: Option<MessageRecord> = store.record(&keys::message(id, seq))?;
-    if let Some(message) = message {
-        return Ok(Some(message.into_entry(seq)));
+    let shown: Option<EntryRecord> = store.record(&keys::shown(id, seq))?;
+    if let Some(shown) = shown {
+        return Ok(Some(shown.into_entry(seq, true)));
     }
-    let change: Option<ChangeRecord> = store.record(&keys::change(id, seq))?;
-    Ok(change.map(|change| change.into_entry(seq)))
+    let other: Option<EntryRecord> = store.record(&keys::other(id, seq))?;
+    Ok(other.map(|other| other.into_entry(seq, false)))
 }
 
-pub(crate) fn messages(
+pub(crate) fn items(
+    store: &impl Read,
+    id: ConversationId,
+    seqs: &[Seq],
+) -> Result<Vec<Option<LogItem>>, StoreError> {
+    let item = |seq: &Seq| {
+        let Some(entry) = entry(store, id, *seq)? else { return Ok(None) };
+        let state: Option<MessageStateRecord> = match entry.message() {
+            Some(_) => store.record(&keys::message_state(id, *seq))?,
+            None => None,
+        };
+        Ok(Some(LogItem { entry, state: state.map(MessageState::from).unwrap_or_default() }))
+    };
+    seqs.iter().map(item).collect()
+}
+
+pub(crate) fn history(
     store: &impl Read,
     id: ConversationId,
     range: SeqRange,
-    order: MessageOrder,
+    order: HistoryOrder,
     limit: usize,
-) -> Result<Vec<Entry>, StoreError> {
+) -> Result<Vec<LogItem>, StoreError> {
     let direction = match order {
-        MessageOrder::OldestFirst => Direction::Forward,
-        MessageOrder::NewestFirst => Direction::Backward,
+        HistoryOrder::OldestFirst => Direction::Forward,
+        HistoryOrder::NewestFirst => Direction::Backward,
     };
-    store.page(&keys::messages(id, range), direction, limit)?.iter().map(message_entry).collect()
+    let rows = store.page(&keys::all_shown(id, range), direction, limit)?;
+    with_states(store, id, rows.iter().map(|row| decode(row, true)).collect::<Result<_, _>>()?)
 }
 
 pub(crate) fn locate(
@@ -77,8 +94,8 @@ pub(crate) fn sent_as(
     sender: UserId,
     client_id: &ClientId,
 ) -> Result<Option<Seq>, StoreError> {
-    let sent: Option<SentRecord> = store.record(&keys::client_id(id, sender, client_id))?;
-    Ok(sent.map(|SentRecord(seq)| seq))
+    let sent: Option<SeqRecord> = store.record(&keys::client_id(id, sender, client_id))?;
+    Ok(sent.map(|SeqRecord(seq)| seq))
 }
 
 /// A search by halves: ids, and the times in them, rise with seq.
@@ -88,10 +105,7 @@ pub(crate) fn seq_at(store: &impl Read, id: ConversationId, time: Timestamp) -> 
     let mut to = head.map_or(Seq::ZERO, |head| head.seq).next();
     while from < to {
         let middle = Seq::new(from.get().midpoint(to.get()));
-        let entry = entry(store, id, middle)?.ok_or_else(|| {
-            let key = keys::display(&keys::message(id, middle).bytes);
-            StoreError::Corrupt { table: "log", key, reason: "the entry is missing".into() }
-        })?;
+        let entry = entry(store, id, middle)?.ok_or_else(|| missing(id, middle))?;
         if entry.at() < time {
             from = middle.next();
         } else {
@@ -101,12 +115,36 @@ pub(crate) fn seq_at(store: &impl Read, id: ConversationId, time: Timestamp) -> 
     Ok(from)
 }
 
-fn message_entry((key, value): &Row) -> Result<Entry, StoreError> {
-    let seq = Seq::new(keys::last_id(MessageRecord::TABLE, key)?);
-    Ok(MessageRecord::decode(key, value)?.into_entry(seq))
+/// Entries of one page, in the order of the log or in the opposite one, with what became of them. There is no more of that
+/// than there are messages between the first and the last, so one scan finds it.
+fn with_states(
+    store: &impl Read,
+    id: ConversationId,
+    entries: Vec<Entry>,
+) -> Result<Vec<LogItem>, StoreError> {
+    let mut items: Vec<LogItem> =
+        entries.into_iter().map(|entry| LogItem { entry, state: MessageState::default() }).collect();
+    let (Some(one), Some(other)) = (items.first(), items.last()) else { return Ok(items) };
+    let (one, other) = (one.entry.seq, other.entry.seq);
+    let is_reversed = one > other;
+    for (key, value) in store.all(&keys::message_states(id, one.min(other), one.max(other)))? {
+        let seq = Seq::new(keys::last_id(MessageStateRecord::TABLE, &key)?);
+        let place = items.binary_search_by(|item| {
+            let order = item.entry.seq.cmp(&seq);
+            if is_reversed { order.reverse() } else { order }
+        });
+        if let Ok(place) = place {
+            items[place].state = MessageStateRecord::decode(&key, &value)?.into();
+        }
+    }
+    Ok(items)
 }
 
-fn change_entry((key, value): &Row) -> Result<Entry, StoreError> {
-    let seq = Seq::new(keys::last_id(ChangeRecord::TABLE, key)?);
-    Ok(ChangeRecord::decode(key, value)?.into_entry(seq))
+fn decode((key, value): &Row, shown: bool) -> Result<Entry, StoreError> {
+    let seq = Seq::new(keys::last_id(EntryRecord::TABLE, key)?);
+    Ok(EntryRecord::decode(key, value)?.into_entry(seq, shown))
+}
+
+fn missing(id: ConversationId, seq: Seq) -> StoreError {
+    corrupt::<EntryRecord>(&keys::shown(id, seq).bytes, "the entry is missing or doubled")
 }

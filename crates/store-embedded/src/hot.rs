@@ -1,13 +1,12 @@
 //! Which conversations are hot (see `order.rs`), and when they are settled.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use godwit_domain::ports::StoreError;
 use godwit_protocol::{ConversationId, Timestamp};
 
 use crate::keys;
 use crate::read::Read;
-use crate::records::{HotRecord, Record};
 
 /// A conversation is hot for this long, so that the rows of one that is always busy move once in this time.
 pub(crate) const HOT_MS_MAX: i64 = 60_000;
@@ -16,7 +15,7 @@ pub(crate) const HOT_CONVERSATIONS_MAX: usize = 8_192;
 /// Conversations that are settled with one group of writes, so that none is held up by many.
 const SETTLED_PER_GROUP_MAX: usize = 32;
 
-/// The hot conversations, the one that became so first in front. It is made anew from the hot lists at each start.
+/// The hot conversations, the one that became so first in front. It is made anew from their rows at each start.
 #[derive(Debug)]
 pub(crate) struct HotQueue {
     conversations: VecDeque<(ConversationId, Timestamp)>,
@@ -34,13 +33,9 @@ pub(crate) enum Pace {
 impl HotQueue {
     /// All that were hot when the store was last used.
     pub(crate) fn read(store: &impl Read, now: Timestamp) -> Result<Self, StoreError> {
-        let mut conversations = BTreeSet::new();
-        for (key, value) in store.all(&keys::hot_of_all())? {
-            conversations.extend(HotRecord::decode(&key, &value)?.0);
-        }
-        Ok(Self {
-            conversations: conversations.into_iter().map(|conversation| (conversation, now)).collect(),
-        })
+        let rows = store.all(&keys::all_hot())?;
+        let hot = rows.iter().map(|(key, _)| Ok((ConversationId::new(keys::last_id("hot", key)?), now)));
+        Ok(Self { conversations: hot.collect::<Result<_, StoreError>>()? })
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -7,9 +7,11 @@
 //! - `keys`: the key layout; `records`: what is in the rows
 //! - `txn`: one write, on top of those of its group; `read`: what a write and a mere read have in common
 //! - `committer`, `worker`: the one thread that writes, and makes a group of writes durable with one fsync
-//! - `users`, `devices`, `blocks`, `conversations`, `inbox`: the ports, one file each; `history` (the log), `cursors` and
-//!   `account_log` are parts of them
-//! - `order`, `hot`: how the inbox stays in order without moving rows with every message
+//! - `users`, `devices`, `blocks`, `conversations`, `inbox`, `personal`: the ports, one file each
+//! - `append`: entries and all that follows from them, in one transaction; `erasing` is a part of it
+//! - `loading`, `history` (the log), `projections`, `cursors`: what is read of a conversation; `account_log`
+//! - `listing`: whose inbox has a conversation; `order`, `hot`: how the inbox stays in order without moving rows with every
+//!   message
 //!
 //! Reads do not go through the committer and not to a pool of blocking threads: they take a few microseconds from memory,
 //! and handing one to another thread would take longer. One that goes to the disk holds up its thread of the runtime
@@ -18,20 +20,26 @@
 //! The crate knows no rules: it does not ask whether a user may do what they do, and no HTTP status.
 
 mod account_log;
+mod append;
 mod blocks;
 mod committer;
 mod conversations;
 mod cursors;
 mod devices;
 mod engine;
+mod erasing;
 mod folder;
 mod history;
 mod hot;
 mod inbox;
 mod keys;
+mod listing;
+mod loading;
 mod measure;
 mod options;
 mod order;
+mod personal;
+mod projections;
 mod read;
 mod records;
 #[cfg(test)]
@@ -83,6 +91,8 @@ pub struct Stats {
     pub queue_depth: usize,
     /// Groups of writes made durable since the store was opened.
     pub fsyncs: u64,
+    /// Rows written or removed since the store was opened.
+    pub rows_written: u64,
     /// Conversations whose place in the inboxes is not settled yet.
     pub hot_conversations: usize,
 }
@@ -115,6 +125,7 @@ impl EmbeddedStore {
             journal_files: self.engine.journal_files(),
             queue_depth: self.committer.queue_depth(),
             fsyncs: state.commits.load(Ordering::Relaxed),
+            rows_written: self.engine.keys_written.load(Ordering::Relaxed),
             hot_conversations: state.hot_conversations.load(Ordering::Relaxed),
         }
     }

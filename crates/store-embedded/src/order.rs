@@ -2,105 +2,110 @@
 //!
 //! A row per listed conversation stands at the place of its activity (tag 60 of `keys.rs`). Moving the rows of all members
 //! with every message would delete and insert a row per member and message, and bury the list in deleted rows. So the
-//! rows of a busy conversation are left behind: it is then *hot*. Its head says where the rows stand, and each listed
-//! member has it in a short list (tag 61). While it is hot, messages write nothing here. A page takes the rows in
+//! rows of a busy conversation are left behind: it is then *hot* (tag 64). Its head says where the rows stand, and each
+//! listed member has it in a short list (tag 61). While it is hot, messages write nothing here. A page takes the rows in
 //! order, without the hot ones, and puts these where their heads say (`inbox.rs`). After [`HOT_MS_MAX`] a hot
 //! conversation is *settled*: its rows are moved to where they belong, in one transaction.
 //!
 //! A conversation that is not busy is not worth that: its rows are moved at once, and so are those of one for which the
 //! hot lists have no room. They are bounded, because a page looks at all that the user has.
 //!
-//! What always holds: the rows of all listed members stand at the same time, which is the activity unless the
-//! conversation is hot; and a hot conversation is in the hot list of all its listed members.
+//! What always holds: the rows of all members who have the conversation in the order stand at the same time, which is the
+//! activity unless the conversation is hot; and a hot conversation is in the hot list of all of them.
+//!
+//! Conversations that are fanned out on read are not in the order: they have no rows that could follow.
 
-use godwit_domain::model::{AccountChange, AccountEntry, AccountNote, Settings, SettingsChange};
 use godwit_domain::ports::{ActivityPosition, StoreError};
 use godwit_protocol::{ConversationId, Timestamp, UserId};
 
-use crate::account_log;
 use crate::hot::HOT_MS_MAX;
 use crate::keys::{self, Section};
 use crate::read::Read;
-use crate::records::{HeadRecord, HotRecord, ListingRecord, OrderRecord};
+use crate::records::{HeadRecord, HotListRecord, ListingRecord, Place, Standing, present};
 use crate::txn::Txn;
 
 /// Hot conversations of one user, and with it what a page has to look at beyond its rows.
 pub(crate) const HOT_PER_USER_MAX: usize = 64;
 
-/// Makes the inboxes follow a conversation whose activity is `activity_at` from now on. Returns where the rows stand, if not
-/// there.
+/// Makes the inboxes of members follow a conversation whose activity is `activity_at` from now on.
 pub(crate) fn follow(
     txn: &mut Txn<'_>,
     conversation: ConversationId,
-    head: &HeadRecord,
+    standing: &mut Standing,
     activity_at: Timestamp,
     members: &[UserId],
-) -> Result<Option<Timestamp>, StoreError> {
-    let stand_at = head.activity_at;
-    if head.ordered_at.is_some() || activity_at == stand_at {
-        return Ok(head.ordered_at);
+) -> Result<(), StoreError> {
+    let stand_at = standing.rows_at();
+    let may_stay = standing.is_hot() || activity_at == stand_at;
+    standing.activity_at = activity_at;
+    if may_stay {
+        return Ok(());
     }
-    let listed = listed(txn, conversation, members)?;
+    let rows = rows_of(txn, conversation, members)?;
     let is_busy = activity_at.millis_since(stand_at) < HOT_MS_MAX;
-    if is_busy && heat(txn, conversation, &listed)? {
-        return Ok(Some(stand_at));
+    if is_busy && heat(txn, conversation, &rows)? {
+        standing.ordered_at = Some(stand_at);
+        return Ok(());
     }
-    for (user, settings) in listed {
-        displace(txn, user, conversation, stand_at, settings);
-        place(txn, user, conversation, activity_at, settings);
+    for (user, section) in rows {
+        displace(txn, user, conversation, stand_at, section);
+        place(txn, user, conversation, activity_at, section);
     }
-    Ok(None)
+    Ok(())
 }
 
-/// Puts a conversation into the inbox of a user, with a note. `None` when it is there. `head` may be settled by it.
-pub(crate) fn list(
+/// Puts a conversation into the order of a user. It may be settled by it.
+pub(crate) fn enter(
     txn: &mut Txn<'_>,
     user: UserId,
     conversation: ConversationId,
-    head: &mut HeadRecord,
-    at: Timestamp,
-) -> Result<Option<AccountEntry>, StoreError> {
-    let key = keys::listing(user, conversation);
-    let listing: ListingRecord = txn.record(&key)?.unwrap_or_default();
-    if listing.is_listed {
-        return Ok(None);
+    section: Section,
+    standing: &mut Standing,
+) -> Result<(), StoreError> {
+    if standing.is_hot() && !enlist(txn, &[user], conversation)? {
+        settle_rows(txn, conversation, standing)?;
     }
-    let settings = listing.settings();
-    if head.ordered_at.is_some() && !enlist(txn, &[user], conversation)? {
-        settle_rows(txn, conversation, head)?;
-    }
-    place(txn, user, conversation, head.ordered_at.unwrap_or(head.activity_at), settings);
-    txn.put_record(key, &ListingRecord::new(true, settings));
-    let change = AccountChange::ConversationListed(conversation);
-    account_log::note(txn, AccountNote { user_id: user, at, change }).map(Some)
+    place(txn, user, conversation, standing.rows_at(), section);
+    Ok(())
 }
 
-/// Changes the settings, and moves the row to the section that they say.
-pub(crate) fn change_settings(
+/// Takes a conversation out of the order of a user.
+pub(crate) fn leave(
     txn: &mut Txn<'_>,
     user: UserId,
     conversation: ConversationId,
-    change: SettingsChange,
-) -> Result<Settings, StoreError> {
-    let key = keys::listing(user, conversation);
-    let listing: ListingRecord = txn.record(&key)?.unwrap_or_default();
-    let head: Option<HeadRecord> = txn.record(&keys::head(conversation))?;
-    let settings = listing.settings().changed_by(change);
-    if let Some(head) = head.filter(|_| listing.is_listed) {
-        let stand_at = head.ordered_at.unwrap_or(head.activity_at);
-        displace(txn, user, conversation, stand_at, listing.settings());
-        place(txn, user, conversation, stand_at, settings);
+    section: Section,
+    standing: &Standing,
+) -> Result<(), StoreError> {
+    displace(txn, user, conversation, standing.rows_at(), section);
+    if standing.is_hot() { delist(txn, user, conversation) } else { Ok(()) }
+}
+
+/// Moves the row of a user to another section.
+pub(crate) fn change_section(
+    txn: &mut Txn<'_>,
+    user: UserId,
+    conversation: ConversationId,
+    (from, to): (Section, Section),
+    standing: &Standing,
+) {
+    displace(txn, user, conversation, standing.rows_at(), from);
+    place(txn, user, conversation, standing.rows_at(), to);
+}
+
+/// Ends that a conversation is hot, whose rows are where they belong, or gone.
+pub(crate) fn cool(txn: &mut Txn<'_>, conversation: ConversationId, standing: &mut Standing) {
+    if standing.ordered_at.take().is_some() {
+        txn.remove(keys::hot(conversation));
     }
-    txn.put_record(key, &ListingRecord::new(listing.is_listed, settings));
-    Ok(settings)
 }
 
 /// Moves the rows of a hot conversation to where they belong.
 pub(crate) fn settle(txn: &mut Txn<'_>, conversation: ConversationId) -> Result<(), StoreError> {
     let key = keys::head(conversation);
     let head: Option<HeadRecord> = txn.record(&key)?;
-    if let Some(mut head) = head.filter(|head| head.ordered_at.is_some()) {
-        settle_rows(txn, conversation, &mut head)?;
+    if let Some(mut head) = head.filter(|head| head.standing.is_hot()) {
+        settle_rows(txn, conversation, &mut head.standing)?;
         txn.put_record(key, &head);
     }
     Ok(())
@@ -109,17 +114,17 @@ pub(crate) fn settle(txn: &mut Txn<'_>, conversation: ConversationId) -> Result<
 fn settle_rows(
     txn: &mut Txn<'_>,
     conversation: ConversationId,
-    head: &mut HeadRecord,
+    standing: &mut Standing,
 ) -> Result<(), StoreError> {
-    let Some(stand_at) = head.ordered_at.take() else { return Ok(()) };
-    let members = txn.all(&keys::members(conversation))?;
+    let members = txn.all(&keys::members_after(conversation, None))?;
     let members = members.iter().map(|(key, _)| keys::last_id("members", key).map(UserId::new));
     let members = members.collect::<Result<Vec<_>, _>>()?;
-    for (user, settings) in listed(txn, conversation, &members)? {
-        displace(txn, user, conversation, stand_at, settings);
-        place(txn, user, conversation, head.activity_at, settings);
+    for (user, section) in rows_of(txn, conversation, &members)? {
+        displace(txn, user, conversation, standing.rows_at(), section);
+        place(txn, user, conversation, standing.activity_at, section);
         delist(txn, user, conversation)?;
     }
+    cool(txn, conversation, standing);
     Ok(())
 }
 
@@ -127,11 +132,12 @@ fn settle_rows(
 fn heat(
     txn: &mut Txn<'_>,
     conversation: ConversationId,
-    listed: &[(UserId, Settings)],
+    rows: &[(UserId, Section)],
 ) -> Result<bool, StoreError> {
-    let users: Vec<UserId> = listed.iter().map(|(user, _)| *user).collect();
-    let is_hot = txn.may_heat() && enlist(txn, &users, conversation)?;
+    let users: Vec<UserId> = rows.iter().map(|(user, _)| *user).collect();
+    let is_hot = !users.is_empty() && txn.may_heat() && enlist(txn, &users, conversation)?;
     if is_hot {
+        txn.put(keys::hot(conversation), present());
         txn.heat(conversation);
     }
     Ok(is_hot)
@@ -141,7 +147,7 @@ fn heat(
 fn enlist(txn: &mut Txn<'_>, users: &[UserId], conversation: ConversationId) -> Result<bool, StoreError> {
     let mut lists = Vec::with_capacity(users.len());
     for user in users {
-        let mut list: HotRecord = txn.record(&keys::hot(*user))?.unwrap_or_default();
+        let mut list: HotListRecord = txn.record(&keys::hot_list(*user))?.unwrap_or_default();
         if list.0.len() >= HOT_PER_USER_MAX {
             return Ok(false);
         }
@@ -149,14 +155,14 @@ fn enlist(txn: &mut Txn<'_>, users: &[UserId], conversation: ConversationId) -> 
         lists.push((*user, list));
     }
     for (user, list) in lists {
-        txn.put_record(keys::hot(user), &list);
+        txn.put_record(keys::hot_list(user), &list);
     }
     Ok(true)
 }
 
 fn delist(txn: &mut Txn<'_>, user: UserId, conversation: ConversationId) -> Result<(), StoreError> {
-    let key = keys::hot(user);
-    let mut list: HotRecord = txn.record(&key)?.unwrap_or_default();
+    let key = keys::hot_list(user);
+    let mut list: HotListRecord = txn.record(&key)?.unwrap_or_default();
     list.0.retain(|hot| *hot != conversation);
     if list.0.is_empty() {
         txn.remove(key);
@@ -166,35 +172,25 @@ fn delist(txn: &mut Txn<'_>, user: UserId, conversation: ConversationId) -> Resu
     Ok(())
 }
 
-/// Those of the users in whose inbox the conversation is, with what decides on its section.
-fn listed(
+/// Those of the users who have the conversation in the order, and in which section.
+fn rows_of(
     txn: &Txn<'_>,
     conversation: ConversationId,
     users: &[UserId],
-) -> Result<Vec<(UserId, Settings)>, StoreError> {
-    let mut listed = Vec::with_capacity(users.len());
+) -> Result<Vec<(UserId, Section)>, StoreError> {
+    let mut rows = Vec::with_capacity(users.len());
     for user in users {
         let listing: Option<ListingRecord> = txn.record(&keys::listing(*user, conversation))?;
-        listed.extend(listing.filter(|listing| listing.is_listed).map(|listing| (*user, listing.settings())));
+        let listing = listing.filter(|listing| listing.place == Place::Ordered);
+        rows.extend(listing.map(|listing| (*user, listing.section())));
     }
-    Ok(listed)
+    Ok(rows)
 }
 
-fn place(txn: &mut Txn<'_>, user: UserId, conversation: ConversationId, at: Timestamp, settings: Settings) {
-    let key = keys::order(user, section(settings), ActivityPosition { at, conversation });
-    txn.put_record(key, &OrderRecord { muted_until: settings.muted_until });
+fn place(txn: &mut Txn<'_>, user: UserId, conversation: ConversationId, at: Timestamp, section: Section) {
+    txn.put(keys::order(user, section, ActivityPosition { at, conversation }), present());
 }
 
-fn displace(
-    txn: &mut Txn<'_>,
-    user: UserId,
-    conversation: ConversationId,
-    at: Timestamp,
-    settings: Settings,
-) {
-    txn.remove(keys::order(user, section(settings), ActivityPosition { at, conversation }));
-}
-
-const fn section(settings: Settings) -> Section {
-    Section { archived: settings.archived, pinned: settings.pinned }
+fn displace(txn: &mut Txn<'_>, user: UserId, conversation: ConversationId, at: Timestamp, section: Section) {
+    txn.remove(keys::order(user, section, ActivityPosition { at, conversation }));
 }

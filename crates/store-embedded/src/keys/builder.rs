@@ -1,6 +1,7 @@
 //! How the parts of a key are put together, and which ranges they make.
 
 use godwit_domain::ports::{ActivityPosition, SeqRange};
+use godwit_protocol::Timestamp;
 
 use super::{Key, KeyRange, Table};
 use crate::engine::Bytes;
@@ -29,6 +30,11 @@ impl KeyBuilder {
         self.bytes(&id.to_be_bytes())
     }
 
+    /// No time is before 1970.
+    pub(super) fn time(self, at: Timestamp) -> Self {
+        self.id(at.as_millis().cast_unsigned())
+    }
+
     /// The later and the higher first.
     pub(super) fn position(self, position: ActivityPosition) -> Self {
         self.id(!position.at.as_millis().cast_unsigned()).id(!position.conversation.get())
@@ -52,6 +58,18 @@ impl KeyBuilder {
             Some(after) => just_after(&self.id(after).bytes),
         };
         KeyRange { table, start, end }
+    }
+
+    /// All keys of this and one more id from `first` to `last`.
+    pub(super) fn span(self, first: u64, last: u64) -> KeyRange {
+        let start = [&self.bytes[..], &first.to_be_bytes()].concat().into();
+        KeyRange { table: self.table, start, end: just_after(&self.id(last).bytes) }
+    }
+
+    /// All keys of this and a time that is not after `last`.
+    pub(super) fn until(self, last: Timestamp) -> KeyRange {
+        let start = self.bytes.clone().into();
+        KeyRange { table: self.table, start, end: after_prefix(&self.time(last).bytes) }
     }
 
     /// All keys of this and a sequence number of the range.

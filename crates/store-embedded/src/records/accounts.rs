@@ -5,7 +5,7 @@ use godwit_domain::model::{
     User,
 };
 use godwit_protocol::sync::GoneReason;
-use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
+use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
 use super::Record;
@@ -19,6 +19,7 @@ pub(crate) struct UserRecord {
     subject: Option<Box<str>>,
     password_hash: Option<String>,
     presence_visible: bool,
+    read_receipts: bool,
     last_seen_at: Option<Timestamp>,
     disabled_at: Option<Timestamp>,
     created_at: Timestamp,
@@ -38,6 +39,7 @@ impl From<&User> for UserRecord {
             subject: user.subject.as_deref().map(Into::into),
             password_hash: user.password_hash.clone(),
             presence_visible: user.presence_visible,
+            read_receipts: user.read_receipts,
             last_seen_at: user.last_seen_at,
             disabled_at: user.disabled_at,
             created_at: user.created_at,
@@ -56,6 +58,7 @@ impl UserRecord {
             subject: self.subject.map(Subject::from_stored),
             password_hash: self.password_hash,
             presence_visible: self.presence_visible,
+            read_receipts: self.read_receipts,
             last_seen_at: self.last_seen_at,
             disabled_at: self.disabled_at,
             created_at: self.created_at,
@@ -133,12 +136,12 @@ impl DeviceRecord {
     }
 }
 
-/// How many users a user blocks.
+/// How many a user has of something: blocks, stars, hidden messages of a conversation.
 #[derive(Serialize, Deserialize, Default)]
 pub(crate) struct CountRecord(pub(crate) u64);
 
 impl Record for CountRecord {
-    const TABLE: &'static str = "block counts";
+    const TABLE: &'static str = "counts";
 }
 
 /// The entry of an account log about a subject.
@@ -162,6 +165,11 @@ enum AccountChangeRecord {
     ConversationRemoved(ConversationId),
     SettingsChanged(ConversationId),
     ReadMoved(ConversationId),
+    MessageHidden(MessageId),
+    MessageStarred(MessageId),
+    MessageUnstarred(MessageId),
+    ScheduledUpdated(ScheduledId),
+    ScheduledGone(ScheduledId),
     UserBlocked(UserId),
     UserUnblocked(UserId),
     ProfileUpdated,
@@ -182,6 +190,11 @@ impl From<&AccountEntry> for AccountEntryRecord {
             AccountChange::ConversationGone(id, GoneReason::Removed) => Stored::ConversationRemoved(id),
             AccountChange::SettingsChanged(id) => Stored::SettingsChanged(id),
             AccountChange::ReadMoved(id) => Stored::ReadMoved(id),
+            AccountChange::MessageHidden(id) => Stored::MessageHidden(id),
+            AccountChange::MessageStarred(id) => Stored::MessageStarred(id),
+            AccountChange::MessageUnstarred(id) => Stored::MessageUnstarred(id),
+            AccountChange::ScheduledUpdated(id) => Stored::ScheduledUpdated(id),
+            AccountChange::ScheduledGone(id) => Stored::ScheduledGone(id),
             AccountChange::UserBlocked(id) => Stored::UserBlocked(id),
             AccountChange::UserUnblocked(id) => Stored::UserUnblocked(id),
             AccountChange::ProfileUpdated => Stored::ProfileUpdated,
@@ -201,6 +214,11 @@ impl AccountEntryRecord {
             Stored::ConversationRemoved(id) => AccountChange::ConversationGone(id, GoneReason::Removed),
             Stored::SettingsChanged(id) => AccountChange::SettingsChanged(id),
             Stored::ReadMoved(id) => AccountChange::ReadMoved(id),
+            Stored::MessageHidden(id) => AccountChange::MessageHidden(id),
+            Stored::MessageStarred(id) => AccountChange::MessageStarred(id),
+            Stored::MessageUnstarred(id) => AccountChange::MessageUnstarred(id),
+            Stored::ScheduledUpdated(id) => AccountChange::ScheduledUpdated(id),
+            Stored::ScheduledGone(id) => AccountChange::ScheduledGone(id),
             Stored::UserBlocked(id) => AccountChange::UserBlocked(id),
             Stored::UserUnblocked(id) => AccountChange::UserUnblocked(id),
             Stored::ProfileUpdated => AccountChange::ProfileUpdated,

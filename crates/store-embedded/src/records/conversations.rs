@@ -1,13 +1,12 @@
-//! Conversations, members, cursors and the inbox.
+//! Conversations, members and cursors.
 
-use godwit_domain::model::{Conversation, Cursor, Head, Kind, LastMessage, Member, Settings, UserPair};
+use godwit_domain::model::{Conversation, Cursor, Head, Kind, LastMessage, Member, UserPair};
 use godwit_domain::ports::StoreError;
-use godwit_protocol::conversations::Role;
-use godwit_protocol::messages::MessageKind;
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
-use super::Record;
+use super::words::{MessageKindRecord, RoleRecord};
+use super::{Record, corrupt};
 use crate::keys;
 
 #[derive(Serialize, Deserialize)]
@@ -20,6 +19,8 @@ pub(crate) struct ConversationRecord {
 #[derive(Serialize, Deserialize)]
 enum KindRecord {
     Direct { low: UserId, high: UserId },
+    Group,
+    Channel,
 }
 
 impl Record for ConversationRecord {
@@ -30,6 +31,8 @@ impl From<&Conversation> for ConversationRecord {
     fn from(conversation: &Conversation) -> Self {
         let kind = match conversation.kind {
             Kind::Direct(pair) => KindRecord::Direct { low: pair.low(), high: pair.high() },
+            Kind::Group => KindRecord::Group,
+            Kind::Channel => KindRecord::Channel,
         };
         Self { kind, created_by: conversation.created_by, created_at: conversation.created_at }
     }
@@ -38,21 +41,23 @@ impl From<&Conversation> for ConversationRecord {
 impl ConversationRecord {
     pub(crate) fn into_conversation(self, id: ConversationId) -> Result<Conversation, StoreError> {
         let kind = match self.kind {
-            KindRecord::Direct { low, high } => Kind::Direct(UserPair::new(low, high).ok_or_else(|| {
-                let key = keys::display(&keys::conversation(id).bytes);
-                StoreError::Corrupt { table: Self::TABLE, key, reason: "a pair of one user".into() }
-            })?),
+            KindRecord::Direct { low, high } => Kind::Direct(
+                UserPair::new(low, high)
+                    .ok_or_else(|| corrupt::<Self>(&keys::conversation(id).bytes, "a pair of one user"))?,
+            ),
+            KindRecord::Group => Kind::Group,
+            KindRecord::Channel => Kind::Channel,
         };
         Ok(Conversation { id, kind, created_by: self.created_by, created_at: self.created_at })
     }
 }
 
-/// The direct conversation of a pair.
+/// The conversation that a key leads to: of a pair, of the key with which it was made, of an invite.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct PairRecord(pub(crate) ConversationId);
+pub(crate) struct ConversationIdRecord(pub(crate) ConversationId);
 
-impl Record for PairRecord {
-    const TABLE: &'static str = "pairs";
+impl Record for ConversationIdRecord {
+    const TABLE: &'static str = "pairs, keys and invites";
 }
 
 #[derive(Serialize, Deserialize)]
@@ -61,10 +66,18 @@ pub(crate) struct HeadRecord {
     id: u64,
     ordinal: u64,
     last_message: Option<LastMessageRecord>,
+    pub(crate) standing: Standing,
+}
+
+/// Where a conversation is in the inboxes of its members, see `order.rs`.
+#[derive(Debug, Serialize, Deserialize, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Standing {
     /// When the newest message was sent, or the conversation made: what the inbox is ordered by.
     pub(crate) activity_at: Timestamp,
-    /// Where the members' rows of the inbox stand, if that is not `activity_at`: the conversation is hot, see `order.rs`.
+    /// Where the members' rows stand, if that is not `activity_at`: the conversation is hot.
     pub(crate) ordered_at: Option<Timestamp>,
+    /// Whether there may be members who do not have it in their inbox. What is shown next lists it for them.
+    pub(crate) has_unlisted: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -73,16 +86,10 @@ struct LastMessageRecord {
     seq: Seq,
     sender_id: UserId,
     kind: MessageKindRecord,
+    event: Option<Box<str>>,
     preview: Box<str>,
-}
-
-#[derive(Serialize, Deserialize)]
-enum MessageKindRecord {
-    Text,
-    Image,
-    File,
-    Voice,
-    System,
+    gone: bool,
+    expires_at: Option<Timestamp>,
 }
 
 impl Record for HeadRecord {
@@ -90,21 +97,23 @@ impl Record for HeadRecord {
 }
 
 impl HeadRecord {
-    pub(crate) fn new(head: Head, activity_at: Timestamp, ordered_at: Option<Timestamp>) -> Self {
+    pub(crate) fn new(head: Head, standing: Standing) -> Self {
         let last_message = head.last_message.map(|message| LastMessageRecord {
             id: message.id,
             seq: message.seq,
             sender_id: message.sender_id,
-            kind: match message.kind {
-                MessageKind::Text => MessageKindRecord::Text,
-                MessageKind::Image => MessageKindRecord::Image,
-                MessageKind::File => MessageKindRecord::File,
-                MessageKind::Voice => MessageKindRecord::Voice,
-                MessageKind::System => MessageKindRecord::System,
-            },
+            kind: message.kind.into(),
+            event: message.event,
             preview: message.preview,
+            gone: message.gone,
+            expires_at: message.expires_at,
         });
-        Self { seq: head.seq, id: head.id, ordinal: head.ordinal, last_message, activity_at, ordered_at }
+        Self { seq: head.seq, id: head.id, ordinal: head.ordinal, last_message, standing }
+    }
+
+    /// The newest entry that is shown.
+    pub(crate) fn last_shown(&self) -> Option<Seq> {
+        self.last_message.as_ref().map(|message| message.seq)
     }
 
     pub(crate) fn into_head(self) -> Head {
@@ -112,16 +121,29 @@ impl HeadRecord {
             id: message.id,
             seq: message.seq,
             sender_id: message.sender_id,
-            kind: match message.kind {
-                MessageKindRecord::Text => MessageKind::Text,
-                MessageKindRecord::Image => MessageKind::Image,
-                MessageKindRecord::File => MessageKind::File,
-                MessageKindRecord::Voice => MessageKind::Voice,
-                MessageKindRecord::System => MessageKind::System,
-            },
+            kind: message.kind.into(),
+            event: message.event,
             preview: message.preview,
+            gone: message.gone,
+            expires_at: message.expires_at,
         });
         Head { seq: self.seq, id: self.id, ordinal: self.ordinal, last_message }
+    }
+}
+
+impl Standing {
+    /// Of a conversation that nobody has in their inbox yet.
+    pub(crate) const fn new(activity_at: Timestamp) -> Self {
+        Self { activity_at, ordered_at: None, has_unlisted: false }
+    }
+
+    pub(crate) const fn is_hot(&self) -> bool {
+        self.ordered_at.is_some()
+    }
+
+    /// Where the members' rows stand.
+    pub(crate) fn rows_at(&self) -> Timestamp {
+        self.ordered_at.unwrap_or(self.activity_at)
     }
 }
 
@@ -129,36 +151,38 @@ impl HeadRecord {
 pub(crate) struct MemberRecord {
     role: RoleRecord,
     joined_at: Timestamp,
-}
-
-#[derive(Serialize, Deserialize)]
-enum RoleRecord {
-    Owner,
-    Admin,
-    Member,
+    visible_from: Seq,
+    pub(crate) unlisted: bool,
+    mentions: Vec<Seq>,
 }
 
 impl Record for MemberRecord {
     const TABLE: &'static str = "members";
 }
 
-impl MemberRecord {
-    pub(crate) fn new(role: Role, joined_at: Timestamp) -> Self {
-        let role = match role {
-            Role::Owner => RoleRecord::Owner,
-            Role::Admin => RoleRecord::Admin,
-            Role::Member => RoleRecord::Member,
-        };
-        Self { role, joined_at }
+impl From<Member> for MemberRecord {
+    fn from(member: Member) -> Self {
+        Self {
+            role: member.role.into(),
+            joined_at: member.joined_at,
+            visible_from: member.visible_from,
+            unlisted: member.unlisted,
+            mentions: member.mentions,
+        }
     }
+}
 
+impl MemberRecord {
     pub(crate) fn into_member(self, user_id: UserId, cursor: Cursor) -> Member {
-        let role = match self.role {
-            RoleRecord::Owner => Role::Owner,
-            RoleRecord::Admin => Role::Admin,
-            RoleRecord::Member => Role::Member,
-        };
-        Member { user_id, role, joined_at: self.joined_at, cursor }
+        Member {
+            user_id,
+            role: self.role.into(),
+            joined_at: self.joined_at,
+            visible_from: self.visible_from,
+            unlisted: self.unlisted,
+            cursor,
+            mentions: self.mentions,
+        }
     }
 }
 
@@ -191,47 +215,4 @@ pub(crate) struct MoveRecord(pub(crate) Timestamp);
 
 impl Record for MoveRecord {
     const TABLE: &'static str = "cursor moves";
-}
-
-/// What a member has of a conversation in the inbox.
-#[derive(Serialize, Deserialize, Default, Clone, Copy)]
-pub(crate) struct ListingRecord {
-    /// Whether the conversation is in the inbox.
-    pub(crate) is_listed: bool,
-    pinned: bool,
-    archived: bool,
-    muted_until: Option<Timestamp>,
-}
-
-impl Record for ListingRecord {
-    const TABLE: &'static str = "listings";
-}
-
-impl ListingRecord {
-    pub(crate) const fn new(is_listed: bool, settings: Settings) -> Self {
-        let Settings { pinned, archived, muted_until } = settings;
-        Self { is_listed, pinned, archived, muted_until }
-    }
-
-    pub(crate) const fn settings(&self) -> Settings {
-        Settings { pinned: self.pinned, archived: self.archived, muted_until: self.muted_until }
-    }
-}
-
-/// The hot conversations of a user.
-#[derive(Serialize, Deserialize, Default)]
-pub(crate) struct HotRecord(pub(crate) Vec<ConversationId>);
-
-impl Record for HotRecord {
-    const TABLE: &'static str = "hot conversations";
-}
-
-/// What a row of the inbox shows beyond its key.
-#[derive(Serialize, Deserialize, Clone, Copy)]
-pub(crate) struct OrderRecord {
-    pub(crate) muted_until: Option<Timestamp>,
-}
-
-impl Record for OrderRecord {
-    const TABLE: &'static str = "order";
 }

@@ -1,35 +1,38 @@
-//! The log, and the index of messages.
+//! Messages, and the index of them.
 
-use godwit_domain::model::{Change, ClientId, Entry, Forwarded, Media, Message, MessageBody};
-use godwit_protocol::conversations::ConversationKind;
-use godwit_protocol::{ConversationId, MessageId, Seq, UserId};
+use godwit_domain::model::{
+    ClientId, Draft, Forwarded, Media, Mentions, Message, MessageBody, Reply, Target,
+};
+use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
 use super::Record;
+use super::words::MessageKindRecord;
 
+/// A message without its id, which is that of its entry.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct MessageRecord {
-    id: MessageId,
-    /// Entries up to this one that are not messages: the difference of seq and ordinal, which stays small.
-    others: u64,
+pub(super) struct MessageRecord {
     sender_id: UserId,
     client_id: Box<str>,
     body: BodyRecord,
-    reply_to: Option<MessageId>,
+    reply: Option<(TargetRecord, TargetRecord)>,
     forwarded_from: Option<(MessageId, UserId)>,
+    mentions: MentionsRecord,
+    expires_at: Option<Timestamp>,
 }
 
 #[derive(Serialize, Deserialize)]
-enum BodyRecord {
+pub(super) enum BodyRecord {
     Text(Box<str>),
     Image(MediaRecord, Option<Box<str>>),
     File(MediaRecord, Option<Box<str>>),
     Voice(MediaRecord),
     System(Box<str>, Option<Box<str>>),
+    Erased(MessageKindRecord),
 }
 
 #[derive(Serialize, Deserialize)]
-struct MediaRecord {
+pub(super) struct MediaRecord {
     url: Box<str>,
     content_type: Box<str>,
     size_bytes: u64,
@@ -39,38 +42,42 @@ struct MediaRecord {
     duration_ms: Option<u32>,
 }
 
-impl Record for MessageRecord {
-    const TABLE: &'static str = "messages";
+#[derive(Serialize, Deserialize, Clone, Copy)]
+pub(super) struct TargetRecord(MessageId, Seq);
+
+#[derive(Serialize, Deserialize, Default)]
+pub(super) struct MentionsRecord {
+    users: Vec<UserId>,
+    all: bool,
 }
 
 impl MessageRecord {
-    pub(crate) fn new(seq: Seq, ordinal: u64, message: Message) -> Self {
+    pub(super) fn into_message(self, id: MessageId) -> Message {
+        Message {
+            id,
+            sender_id: self.sender_id,
+            client_id: ClientId::from_stored(self.client_id),
+            body: self.body.into(),
+            reply: self.reply.map(|(to, root)| Reply { to: to.into(), root: root.into() }),
+            forwarded_from: self
+                .forwarded_from
+                .map(|(message_id, sender_id)| Forwarded { message_id, sender_id }),
+            mentions: self.mentions.into(),
+            expires_at: self.expires_at,
+        }
+    }
+}
+
+impl From<Message> for MessageRecord {
+    fn from(message: Message) -> Self {
         Self {
-            id: message.id,
-            others: seq.get().saturating_sub(ordinal),
             sender_id: message.sender_id,
             client_id: message.client_id.as_str().into(),
             body: message.body.into(),
-            reply_to: message.reply_to,
+            reply: message.reply.map(|reply| (reply.to.into(), reply.root.into())),
             forwarded_from: message.forwarded_from.map(|from| (from.message_id, from.sender_id)),
-        }
-    }
-
-    pub(crate) fn into_entry(self, seq: Seq) -> Entry {
-        Entry {
-            seq,
-            id: self.id.get(),
-            ordinal: seq.get().saturating_sub(self.others),
-            change: Change::Message(Message {
-                id: self.id,
-                sender_id: self.sender_id,
-                client_id: ClientId::from_stored(self.client_id),
-                body: self.body.into(),
-                reply_to: self.reply_to,
-                forwarded_from: self
-                    .forwarded_from
-                    .map(|(message_id, sender_id)| Forwarded { message_id, sender_id }),
-            }),
+            mentions: message.mentions.into(),
+            expires_at: message.expires_at,
         }
     }
 }
@@ -83,6 +90,7 @@ impl From<MessageBody> for BodyRecord {
             MessageBody::File { media, caption } => Self::File(media.into(), caption),
             MessageBody::Voice { media } => Self::Voice(media.into()),
             MessageBody::System { event, text } => Self::System(event, text),
+            MessageBody::Erased(kind) => Self::Erased(kind.into()),
         }
     }
 }
@@ -95,6 +103,7 @@ impl From<BodyRecord> for MessageBody {
             BodyRecord::File(media, caption) => Self::File { media: media.into(), caption },
             BodyRecord::Voice(media) => Self::Voice { media: media.into() },
             BodyRecord::System(event, text) => Self::System { event, text },
+            BodyRecord::Erased(kind) => Self::Erased(kind.into()),
         }
     }
 }
@@ -113,53 +122,67 @@ impl From<MediaRecord> for Media {
     }
 }
 
-/// An entry of the log that is not a message.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct ChangeRecord {
-    id: u64,
-    ordinal: u64,
-    change: OtherChangeRecord,
-}
-
-#[derive(Serialize, Deserialize)]
-enum OtherChangeRecord {
-    DirectCreated { by: UserId, member_ids: Vec<UserId> },
-}
-
-impl Record for ChangeRecord {
-    const TABLE: &'static str = "changes";
-}
-
-impl ChangeRecord {
-    pub(crate) fn created(
-        id: u64,
-        ordinal: u64,
-        by: UserId,
-        kind: ConversationKind,
-        member_ids: Vec<UserId>,
-    ) -> Self {
-        let change = match kind {
-            ConversationKind::Direct => OtherChangeRecord::DirectCreated { by, member_ids },
-        };
-        Self { id, ordinal, change }
-    }
-
-    pub(crate) fn into_entry(self, seq: Seq) -> Entry {
-        let change = match self.change {
-            OtherChangeRecord::DirectCreated { by, member_ids } => {
-                Change::Created { by, kind: ConversationKind::Direct, member_ids }
-            }
-        };
-        Entry { seq, id: self.id, ordinal: self.ordinal, change }
+impl From<Target> for TargetRecord {
+    fn from(target: Target) -> Self {
+        Self(target.id, target.seq)
     }
 }
 
-/// Where the message with a client id is.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct SentRecord(pub(crate) Seq);
+impl From<TargetRecord> for Target {
+    fn from(TargetRecord(id, seq): TargetRecord) -> Self {
+        Self { id, seq }
+    }
+}
 
-impl Record for SentRecord {
-    const TABLE: &'static str = "client ids";
+impl From<Mentions> for MentionsRecord {
+    fn from(Mentions { users, all }: Mentions) -> Self {
+        Self { users, all }
+    }
+}
+
+impl From<MentionsRecord> for Mentions {
+    fn from(MentionsRecord { users, all }: MentionsRecord) -> Self {
+        Self { users, all }
+    }
+}
+
+/// A message that is not sent yet.
+#[derive(Serialize, Deserialize)]
+pub(super) struct DraftRecord {
+    client_id: Box<str>,
+    body: BodyRecord,
+    reply_to: Option<MessageId>,
+    forwarded_from: Option<MessageId>,
+}
+
+impl From<Draft> for DraftRecord {
+    fn from(draft: Draft) -> Self {
+        Self {
+            client_id: draft.client_id.as_str().into(),
+            body: draft.body.into(),
+            reply_to: draft.reply_to,
+            forwarded_from: draft.forwarded_from,
+        }
+    }
+}
+
+impl From<DraftRecord> for Draft {
+    fn from(record: DraftRecord) -> Self {
+        Self {
+            client_id: ClientId::from_stored(record.client_id),
+            body: record.body.into(),
+            reply_to: record.reply_to,
+            forwarded_from: record.forwarded_from,
+        }
+    }
+}
+
+/// Where the message with a client id is, or a reply of a thread.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SeqRecord(pub(crate) Seq);
+
+impl Record for SeqRecord {
+    const TABLE: &'static str = "client ids and replies";
 }
 
 /// Where a message is.

@@ -6,7 +6,13 @@
 
 mod accounts;
 mod conversations;
+mod details;
+mod entries;
+mod inbox;
+mod message_states;
 mod messages;
+mod personal;
+mod words;
 
 use godwit_domain::ports::StoreError;
 use serde::Serialize;
@@ -17,10 +23,14 @@ pub(crate) use accounts::{
     UserRecord,
 };
 pub(crate) use conversations::{
-    ConversationRecord, CursorRecord, HeadRecord, HotRecord, ListingRecord, MemberRecord, MoveRecord,
-    OrderRecord, PairRecord,
+    ConversationIdRecord, ConversationRecord, CursorRecord, HeadRecord, MemberRecord, MoveRecord, Standing,
 };
-pub(crate) use messages::{ChangeRecord, LocationRecord, MessageRecord, SentRecord};
+pub(crate) use details::DetailsRecord;
+pub(crate) use entries::EntryRecord;
+pub(crate) use inbox::{HotListRecord, ListingRecord, Place};
+pub(crate) use message_states::{MessageStateRecord, ReactionRecord};
+pub(crate) use messages::{LocationRecord, SeqRecord};
+pub(crate) use personal::{ScheduledRecord, StarRecord};
 
 use crate::engine::Bytes;
 use crate::keys;
@@ -37,16 +47,14 @@ pub(crate) trait Record: Serialize + DeserializeOwned {
     }
 
     fn decode(key: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
-        let corrupt =
-            |reason: String| StoreError::Corrupt { table: Self::TABLE, key: keys::display(key), reason };
         match bytes.split_first() {
             Some((version, record)) if *version == Self::VERSION => match postcard::take_from_bytes(record) {
                 Ok((record, [])) => Ok(record),
-                Ok((_, rest)) => Err(corrupt(format!("{} bytes too many", rest.len()))),
-                Err(error) => Err(corrupt(error.to_string())),
+                Ok((_, rest)) => Err(corrupt::<Self>(key, format!("{} bytes too many", rest.len()))),
+                Err(error) => Err(corrupt::<Self>(key, error.to_string())),
             },
-            Some((version, _)) => Err(corrupt(format!("version {version} is not known"))),
-            None => Err(corrupt("it is empty".into())),
+            Some((version, _)) => Err(corrupt::<Self>(key, format!("version {version} is not known"))),
+            None => Err(corrupt::<Self>(key, "it is empty")),
         }
     }
 }
@@ -54,4 +62,9 @@ pub(crate) trait Record: Serialize + DeserializeOwned {
 /// The value of rows whose key says everything.
 pub(crate) fn present() -> Bytes {
     Bytes::new(&[])
+}
+
+/// A row that cannot be what it should be, or is not there.
+pub(crate) fn corrupt<R: Record>(key: &[u8], reason: impl Into<String>) -> StoreError {
+    StoreError::Corrupt { table: R::TABLE, key: keys::display(key), reason: reason.into() }
 }

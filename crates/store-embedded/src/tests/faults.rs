@@ -57,7 +57,7 @@ fn a_disk_that_refuses_a_write_stops_the_store_and_nothing_acknowledged_is_lost(
             }
             let head = store.load(conversation).await.unwrap().unwrap().head.seq;
             let entries = store.entries(conversation, Seq::ZERO, usize::MAX / 2).await.unwrap();
-            assert_eq!(entries.last().map(|entry| entry.seq), Some(head), "the log and its head agree");
+            assert_eq!(entries.last().map(|item| item.entry.seq), Some(head), "the log and its head agree");
         }
         scene(&store).chat().await.expect("an opened store takes writes again");
     });
@@ -105,7 +105,7 @@ async fn send_until_refused(
     while acknowledged.len() < SENDS_MAX {
         let text = format!("{:0>500}", acknowledged.len());
         let append = s.batch(id).await.unwrap().text(sender, &text).build();
-        let message = MessageId::new(append.head.id);
+        let message = MessageId::new(append.entries[0].id);
         match store.append(append).await {
             Ok(_) => acknowledged.push(message),
             Err(error) => {

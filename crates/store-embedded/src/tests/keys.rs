@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
-use godwit_domain::model::{AccountSubject, ClientId, UserPair};
-use godwit_domain::ports::{ActivityPosition, SeqRange};
-use godwit_protocol::{ConversationId, DeviceId, MessageId, Seq, Timestamp, UserId};
+use godwit_domain::model::{AccountSubject, ClientId, InviteToken, UserPair};
+use godwit_domain::ports::{ActivityPosition, DueExpiry, SeqRange};
+use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 use proptest::prelude::*;
 
 use crate::keys::{self, ConversationPart, Key, KeyRange, Mark, Section};
@@ -40,7 +40,7 @@ fn conversation(id: u64) -> ConversationId {
 proptest! {
     #[test]
     fn log_keys_are_in_the_order_of_the_log(a in (number(), number()), b in (number(), number())) {
-        let key = |(id, seq)| keys::message(conversation(id), Seq::new(seq));
+        let key = |(id, seq)| keys::shown(conversation(id), Seq::new(seq));
         prop_assert_eq!(key(a).cmp(&key(b)), a.cmp(&b));
         prop_assert_eq!(keys::last_id("log", &key(a).bytes).unwrap(), a.1);
     }
@@ -51,12 +51,50 @@ proptest! {
     ) {
         let range = SeqRange { after: Seq::new(after), before: Seq::new(before) };
         let is_between = after < seq && seq < before;
-        let (messages, changes) = (keys::messages(conversation(id), range), keys::changes(conversation(id), range));
-        prop_assert_eq!(contains(&messages, &keys::message(conversation(id), Seq::new(seq))), is_between);
-        prop_assert_eq!(contains(&changes, &keys::change(conversation(id), Seq::new(seq))), is_between);
-        let of_other = keys::message(conversation(other), Seq::new(seq));
-        prop_assert_eq!(contains(&messages, &of_other), is_between && other == id);
-        prop_assert!(!contains(&messages, &keys::change(conversation(id), Seq::new(seq))));
+        let (shown, others) = (keys::all_shown(conversation(id), range), keys::all_others(conversation(id), range));
+        prop_assert_eq!(contains(&shown, &keys::shown(conversation(id), Seq::new(seq))), is_between);
+        prop_assert_eq!(contains(&others, &keys::other(conversation(id), Seq::new(seq))), is_between);
+        let elsewhere = keys::shown(conversation(other), Seq::new(seq));
+        prop_assert_eq!(contains(&shown, &elsewhere), is_between && other == id);
+        prop_assert!(!contains(&shown, &keys::other(conversation(id), Seq::new(seq))));
+        let hidden = keys::all_hidden(user(7), conversation(id), range);
+        let is_hidden = contains(&hidden, &keys::hidden(user(7), conversation(other), Seq::new(seq)));
+        prop_assert_eq!(is_hidden, is_between && other == id);
+    }
+
+    #[test]
+    fn what_became_of_a_page_is_from_its_first_to_its_last(
+        id in number(), other in number(), ends in (number(), number()), seq in number(),
+    ) {
+        let range = keys::message_states(conversation(id), Seq::new(ends.0), Seq::new(ends.1));
+        let is_inside = (ends.0..=ends.1).contains(&seq);
+        prop_assert_eq!(contains(&range, &keys::message_state(conversation(id), Seq::new(seq))), is_inside);
+        let elsewhere = keys::message_state(conversation(other), Seq::new(seq));
+        prop_assert_eq!(contains(&range, &elsewhere), is_inside && other == id);
+        let cursors = keys::cursors(conversation(id), user(ends.0), user(ends.1));
+        prop_assert_eq!(contains(&cursors, &keys::cursor(conversation(id), user(seq))), is_inside);
+    }
+
+    #[test]
+    fn what_is_due_is_in_the_order_of_its_time(
+        a in (time(), number(), number()), b in (time(), number(), number()), now in time(),
+    ) {
+        let expiry = |(at, id, seq)| DueExpiry { at, conversation: conversation(id), seq: Seq::new(seq) };
+        let key = |due| keys::expiry(expiry(due));
+        prop_assert_eq!(key(a).cmp(&key(b)), a.cmp(&b));
+        prop_assert_eq!(keys::decode_expiry(&key(a).bytes).unwrap(), expiry(a));
+        prop_assert_eq!(contains(&keys::expiries_until(now), &key(a)), a.0 <= now);
+        let due = |(at, of, id)| keys::due(at, user(of), ScheduledId::new(id));
+        prop_assert_eq!(due(a).cmp(&due(b)), a.cmp(&b));
+        prop_assert_eq!(keys::decode_due(&due(a).bytes).unwrap(), (user(a.1), ScheduledId::new(a.2)));
+        prop_assert_eq!(contains(&keys::due_until(now), &due(a)), a.0 <= now);
+    }
+
+    #[test]
+    fn stars_before_another(of in (number(), number()), before in proptest::option::of(number()), id in number()) {
+        let range = keys::stars_before(user(of.0), before.map(MessageId::new));
+        let is_inside = of.0 == of.1 && before.is_none_or(|before| id < before);
+        prop_assert_eq!(contains(&range, &keys::star(user(of.1), MessageId::new(id))), is_inside);
     }
 
     #[test]
@@ -89,6 +127,16 @@ proptest! {
         prop_assert_eq!(contains(&keys::users_after(after), &keys::user(user(id))), is_after);
         let blocks = keys::blocks_after(user(of.0), after);
         prop_assert_eq!(contains(&blocks, &keys::block(user(of.1), user(id))), is_after && of.0 == of.1);
+        let reactions = keys::reactions_after(conversation(1), Seq::new(of.0), after);
+        let reaction = keys::reaction(conversation(1), Seq::new(of.1), user(id));
+        prop_assert_eq!(contains(&reactions, &reaction), is_after && of.0 == of.1);
+    }
+
+    #[test]
+    fn replies_after_another(roots in (number(), number()), after in any::<u32>(), number in any::<u32>()) {
+        let range = keys::replies_after(conversation(1), Seq::new(roots.0), after);
+        let reply = keys::reply(conversation(1), Seq::new(roots.1), number);
+        prop_assert_eq!(contains(&range, &reply), roots.0 == roots.1 && number > after);
     }
 
     #[test]
@@ -111,26 +159,33 @@ proptest! {
     }
 
     #[test]
-    fn the_rows_of_a_conversation_are_together_and_known(id in number(), other in number(), of in number()) {
+    fn the_rows_of_a_conversation_are_together_and_known(
+        id in number(), other in number(), of in number(), after in proptest::option::of(number()),
+    ) {
         let range = keys::conversation_parts(conversation(id));
-        for (key, part) in [
+        let parts = [
             (keys::conversation(conversation(id)), ConversationPart::Conversation),
             (keys::head(conversation(id)), ConversationPart::Head),
+            (keys::details(conversation(id)), ConversationPart::Details),
             (keys::member(conversation(id), user(of)), ConversationPart::Member(user(of))),
             (keys::cursor(conversation(id), user(of)), ConversationPart::Cursor(user(of))),
-        ] {
+        ];
+        prop_assert!(parts.is_sorted_by_key(|(key, _)| key), "the details come before the members");
+        for (key, part) in parts {
             prop_assert!(contains(&range, &key));
             prop_assert_eq!(keys::decode_part(&key.bytes).unwrap(), part);
         }
         prop_assert_eq!(contains(&range, &keys::member(conversation(other), user(of))), other == id);
-        let members = keys::members(conversation(id));
-        prop_assert!(contains(&members, &keys::member(conversation(id), user(of))));
+        let members = keys::members_after(conversation(id), after.map(user));
+        let is_after = after.is_none_or(|after| of > after);
+        prop_assert_eq!(contains(&members, &keys::member(conversation(id), user(of))), is_after);
         prop_assert!(!contains(&members, &keys::cursor(conversation(id), user(of))));
     }
 
     #[test]
     fn malformed_keys_are_errors(key in proptest::collection::vec(any::<u8>(), 0..30)) {
         let _ = (keys::decode_part(&key), keys::decode_order(&key));
+        let _ = (keys::decode_expiry(&key), keys::decode_due(&key));
         prop_assert_eq!(keys::last_id("any", &key).is_ok(), key.len() >= 8);
     }
 }
@@ -139,13 +194,14 @@ proptest! {
 #[test]
 fn every_kind_of_row_has_its_own_place() {
     let (u, c, seq) = (user(1), conversation(1), Seq::new(1));
-    let position = ActivityPosition { at: Timestamp::from_millis(1), conversation: c };
+    let at = Timestamp::from_millis(1);
     let client_id = ClientId::from_stored("c");
     let places = [
-        keys::message(c, seq),
-        keys::change(c, seq),
+        keys::shown(c, seq),
+        keys::other(c, seq),
         keys::client_id(c, u, &client_id),
         keys::location(MessageId::new(1)),
+        keys::invite(&InviteToken::from_bits(1)),
         keys::highest_id(),
         keys::signing_key(),
         keys::user(u),
@@ -162,9 +218,22 @@ fn every_kind_of_row_has_its_own_place() {
         keys::head(c),
         keys::pair(UserPair::new(u, user(2)).unwrap()),
         keys::cursor_move(c, u, Mark::Read, seq),
-        keys::order(u, Section { archived: false, pinned: false }, position),
-        keys::hot(u),
+        keys::made_with(u, &client_id),
+        keys::message_state(c, seq),
+        keys::reaction(c, seq, u),
+        keys::reply(c, seq, 1),
+        keys::expiry(DueExpiry { at, conversation: c, seq }),
+        keys::order(u, Section { archived: false, pinned: false }, ActivityPosition { at, conversation: c }),
+        keys::hot_list(u),
         keys::listing(u, c),
+        keys::on_read(u, c),
+        keys::hot(c),
+        keys::star(u, MessageId::new(1)),
+        keys::star_count(u),
+        keys::hidden(u, c, seq),
+        keys::hidden_count(u, c),
+        keys::scheduled(u, ScheduledId::new(1)),
+        keys::due(at, u, ScheduledId::new(1)),
     ];
     let tags: BTreeSet<_> = places.iter().map(|key| (key.table, key.bytes[0])).collect();
     assert_eq!(tags.len(), places.len());
@@ -177,6 +246,9 @@ fn subjects_of_the_account_log_do_not_meet() {
         AccountSubject::Listing(c),
         AccountSubject::Settings(c),
         AccountSubject::Read(c),
+        AccountSubject::Hidden(MessageId::new(7)),
+        AccountSubject::Star(MessageId::new(7)),
+        AccountSubject::Scheduled(ScheduledId::new(7)),
         AccountSubject::Block(u),
         AccountSubject::Profile,
         AccountSubject::Device(d),

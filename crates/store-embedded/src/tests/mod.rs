@@ -7,8 +7,11 @@ mod committing;
 mod faults;
 mod folder;
 mod golden;
+mod groups;
 mod inbox;
 mod keys;
+mod listing;
+mod order;
 mod overlay;
 mod records;
 mod sending;
@@ -21,6 +24,9 @@ use godwit_protocol::{ConversationId, UserId};
 use godwit_testkit::{Scene, TestClock};
 use tempfile::TempDir;
 
+use crate::keys::Section;
+use crate::read::Read;
+use crate::records::HotListRecord;
 use crate::{EmbeddedStore, OpenError, Options};
 
 /// A folder and a clock, on which a store can be opened more than once.
@@ -54,9 +60,20 @@ fn scene(store: &Arc<EmbeddedStore>) -> Scene {
 /// The whole inbox, read in pages of `limit`.
 async fn inbox(store: &EmbeddedStore, user: UserId, archived: bool, limit: usize) -> Vec<InboxRow> {
     let page = |after| store.inbox(user, archived, after, limit);
-    godwit_testkit::paging::all_pages(limit, InboxRow::position, page).await.unwrap()
+    godwit_testkit::paging::all_pages(limit, InboxRow::activity, page).await.unwrap()
 }
 
 async fn listed(store: &EmbeddedStore, user: UserId) -> Vec<ConversationId> {
     inbox(store, user, false, 50).await.into_iter().map(|row| row.conversation).collect()
+}
+
+/// Rows of a user in the order of the inbox.
+fn order_rows(store: &EmbeddedStore, user: UserId) -> usize {
+    let sections = [(false, true), (false, false), (true, true), (true, false)];
+    let range = |(archived, pinned)| crate::keys::order_after(user, Section { archived, pinned }, None, None);
+    sections.map(|section| store.engine.view().all(&range(section)).unwrap().len()).iter().sum()
+}
+
+fn hot_list(store: &EmbeddedStore, user: UserId) -> Vec<ConversationId> {
+    store.engine.view().record::<HotListRecord>(&crate::keys::hot_list(user)).unwrap().unwrap_or_default().0
 }

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::keys;
 use crate::records::{
-    AccountEntryRecord, AccountHeadRecord, ChangeRecord, ConversationRecord, CursorRecord, DeviceRecord,
-    HeadRecord, HotRecord, ListingRecord, LocationRecord, MemberRecord, MessageRecord, Record, UserRecord,
+    AccountEntryRecord, AccountHeadRecord, ConversationRecord, CursorRecord, DetailsRecord, DeviceRecord,
+    EntryRecord, HeadRecord, HotListRecord, ListingRecord, LocationRecord, MemberRecord, MessageStateRecord,
+    ReactionRecord, Record, ScheduledRecord, StarRecord, UserRecord,
 };
 
 #[derive(Debug, Serialize, Deserialize, PartialEq)]
@@ -42,13 +43,17 @@ proptest! {
         let _ = AccountHeadRecord::decode(b"", &bytes);
         let _ = ConversationRecord::decode(b"", &bytes);
         let _ = HeadRecord::decode(b"", &bytes);
+        let _ = DetailsRecord::decode(b"", &bytes);
         let _ = MemberRecord::decode(b"", &bytes);
         let _ = CursorRecord::decode(b"", &bytes);
         let _ = ListingRecord::decode(b"", &bytes);
-        let _ = HotRecord::decode(b"", &bytes);
-        let _ = MessageRecord::decode(b"", &bytes);
-        let _ = ChangeRecord::decode(b"", &bytes);
+        let _ = HotListRecord::decode(b"", &bytes);
+        let _ = EntryRecord::decode(b"", &bytes);
         let _ = LocationRecord::decode(b"", &bytes);
+        let _ = MessageStateRecord::decode(b"", &bytes);
+        let _ = ReactionRecord::decode(b"", &bytes);
+        let _ = StarRecord::decode(b"", &bytes);
+        let _ = ScheduledRecord::decode(b"", &bytes);
         prop_assert!(keys::display(&bytes).len() == bytes.len() * 2);
     }
 }

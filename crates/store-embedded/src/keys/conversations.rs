@@ -1,0 +1,146 @@
+//! Conversations: their parts, and what became of messages.
+
+use godwit_domain::model::{ClientId, UserPair};
+use godwit_domain::ports::{DueExpiry, StoreError};
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
+
+use super::builder::KeyBuilder;
+use super::{Key, KeyRange, last_ids, malformed, state};
+
+/// Which of the marks of a cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mark {
+    Delivered,
+    Read,
+}
+
+/// The rows of one conversation under tag 50, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ConversationPart {
+    Conversation,
+    Head,
+    Details,
+    Member(UserId),
+    Cursor(UserId),
+}
+
+/// Everything that [`ConversationPart`] names.
+pub(crate) fn conversation_parts(id: ConversationId) -> KeyRange {
+    state(0x50).id(id.get()).range()
+}
+
+pub(crate) fn conversation(id: ConversationId) -> Key {
+    state(0x50).id(id.get()).bytes(&[0x00]).key()
+}
+
+pub(crate) fn head(id: ConversationId) -> Key {
+    state(0x50).id(id.get()).bytes(&[0x01]).key()
+}
+
+pub(crate) fn details(id: ConversationId) -> Key {
+    state(0x50).id(id.get()).bytes(&[0x02]).key()
+}
+
+pub(crate) fn member(id: ConversationId, user: UserId) -> Key {
+    of_members(id).id(user.get()).key()
+}
+
+pub(crate) fn members_after(id: ConversationId, after: Option<UserId>) -> KeyRange {
+    of_members(id).after(after.map(UserId::get))
+}
+
+pub(crate) fn cursor(id: ConversationId, user: UserId) -> Key {
+    of_cursors(id).id(user.get()).key()
+}
+
+/// The cursors of members from `first` to `last`.
+pub(crate) fn cursors(id: ConversationId, first: UserId, last: UserId) -> KeyRange {
+    of_cursors(id).span(first.get(), last.get())
+}
+
+/// What a key of [`conversation_parts`] says.
+pub(crate) fn decode_part(key: &[u8]) -> Result<ConversationPart, StoreError> {
+    let user = |id: &[u8]| id.try_into().map(|id| UserId::new(u64::from_be_bytes(id)));
+    match key.get(9..).and_then(<[u8]>::split_first) {
+        Some((0x00, [])) => Ok(ConversationPart::Conversation),
+        Some((0x01, [])) => Ok(ConversationPart::Head),
+        Some((0x02, [])) => Ok(ConversationPart::Details),
+        Some((0x03, id)) => user(id).map(ConversationPart::Member).map_err(|_| malformed("members", key)),
+        Some((0x04, id)) => user(id).map(ConversationPart::Cursor).map_err(|_| malformed("cursors", key)),
+        _ => Err(malformed("conversations", key)),
+    }
+}
+
+pub(crate) fn pair(pair: UserPair) -> Key {
+    state(0x51).id(pair.low().get()).id(pair.high().get()).key()
+}
+
+pub(crate) fn cursor_move(id: ConversationId, user: UserId, mark: Mark, seq: Seq) -> Key {
+    of_moves(id, user, mark).id(seq.get()).key()
+}
+
+/// The moves of a mark that reached `seq`, the first one first.
+pub(crate) fn moves_reaching(id: ConversationId, user: UserId, mark: Mark, seq: Seq) -> KeyRange {
+    let start = of_moves(id, user, mark).id(seq.get()).key().bytes;
+    KeyRange { start, ..of_moves(id, user, mark).range() }
+}
+
+pub(crate) fn made_with(maker: UserId, key: &ClientId) -> Key {
+    state(0x53).id(maker.get()).bytes(key.as_str().as_bytes()).key()
+}
+
+pub(crate) fn message_state(id: ConversationId, seq: Seq) -> Key {
+    state(0x54).id(id.get()).id(seq.get()).key()
+}
+
+/// What became of the messages from `first` to `last`.
+pub(crate) fn message_states(id: ConversationId, first: Seq, last: Seq) -> KeyRange {
+    state(0x54).id(id.get()).span(first.get(), last.get())
+}
+
+pub(crate) fn reaction(id: ConversationId, seq: Seq, user: UserId) -> Key {
+    state(0x55).id(id.get()).id(seq.get()).id(user.get()).key()
+}
+
+pub(crate) fn reactions_after(id: ConversationId, seq: Seq, after: Option<UserId>) -> KeyRange {
+    state(0x55).id(id.get()).id(seq.get()).after(after.map(UserId::get))
+}
+
+pub(crate) fn reply(id: ConversationId, root: Seq, number: u32) -> Key {
+    state(0x56).id(id.get()).id(root.get()).id(number.into()).key()
+}
+
+pub(crate) fn replies_after(id: ConversationId, root: Seq, after: u32) -> KeyRange {
+    state(0x56).id(id.get()).id(root.get()).after(Some(after.into()))
+}
+
+pub(crate) fn expiry(expiry: DueExpiry) -> Key {
+    state(0x57).time(expiry.at).id(expiry.conversation.get()).id(expiry.seq.get()).key()
+}
+
+/// What was due at `now`, the longest due first.
+pub(crate) fn expiries_until(now: Timestamp) -> KeyRange {
+    state(0x57).until(now)
+}
+
+/// What a key of [`expiries_until`] says.
+pub(crate) fn decode_expiry(key: &[u8]) -> Result<DueExpiry, StoreError> {
+    let [at, conversation, seq] = last_ids("expiries", key)?;
+    Ok(DueExpiry {
+        at: Timestamp::from_millis(at.cast_signed()),
+        conversation: ConversationId::new(conversation),
+        seq: Seq::new(seq),
+    })
+}
+
+fn of_members(id: ConversationId) -> KeyBuilder {
+    state(0x50).id(id.get()).bytes(&[0x03])
+}
+
+fn of_cursors(id: ConversationId) -> KeyBuilder {
+    state(0x50).id(id.get()).bytes(&[0x04])
+}
+
+fn of_moves(id: ConversationId, user: UserId, mark: Mark) -> KeyBuilder {
+    state(0x52).id(id.get()).id(user.get()).bytes(&[mark as u8])
+}

@@ -1,0 +1,87 @@
+//! Conversations and members as they are now.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use godwit_domain::model::{ConversationState, Cursor, Details, FanOut, Member};
+use godwit_domain::ports::StoreError;
+use godwit_protocol::{ConversationId, UserId};
+
+use crate::engine::{Direction, View};
+use crate::keys::{self, ConversationPart};
+use crate::read::Read;
+use crate::records::{
+    ConversationRecord, CursorRecord, DetailsRecord, HeadRecord, MemberRecord, Record, corrupt,
+};
+
+/// All rows of a conversation but its log are one range, so this is one scan. It ends before the members where they are too
+/// many.
+pub(crate) fn load(view: &View<'_>, id: ConversationId) -> Result<Option<ConversationState>, StoreError> {
+    let (mut conversation, mut head, mut details, mut members) = (None, None, None, Vec::new());
+    view.visit(&keys::conversation_parts(id), |key, value| {
+        match keys::decode_part(key)? {
+            ConversationPart::Conversation => {
+                conversation = Some(ConversationRecord::decode(key, value)?.into_conversation(id)?);
+            }
+            ConversationPart::Head => head = Some(HeadRecord::decode(key, value)?.into_head()),
+            ConversationPart::Details => {
+                let record = Details::from(DetailsRecord::decode(key, value)?);
+                let is_large = record.fan_out == FanOut::OnRead;
+                details = Some(Arc::new(record));
+                if is_large {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            ConversationPart::Member(user) => {
+                members.push(MemberRecord::decode(key, value)?.into_member(user, Cursor::default()));
+            }
+            ConversationPart::Cursor(user) => set_cursor(&mut members, user, key, value)?,
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let Some(conversation) = conversation else { return Ok(None) };
+    let (Some(head), Some(details)) = (head, details) else {
+        let key = keys::conversation(id).bytes;
+        return Err(corrupt::<ConversationRecord>(&key, "its head or its details are missing"));
+    };
+    Ok(Some(ConversationState { conversation, details, head, members }))
+}
+
+pub(crate) fn member(
+    store: &impl Read,
+    id: ConversationId,
+    user: UserId,
+) -> Result<Option<Member>, StoreError> {
+    let member: Option<MemberRecord> = store.record(&keys::member(id, user))?;
+    let Some(member) = member else { return Ok(None) };
+    let cursor: Option<CursorRecord> = store.record(&keys::cursor(id, user))?;
+    Ok(Some(member.into_member(user, cursor.map(Cursor::from).unwrap_or_default())))
+}
+
+pub(crate) fn members(
+    store: &impl Read,
+    id: ConversationId,
+    after: Option<UserId>,
+    limit: usize,
+) -> Result<Vec<Member>, StoreError> {
+    let mut members = Vec::new();
+    for (key, value) in store.page(&keys::members_after(id, after), Direction::Forward, limit)? {
+        let user = UserId::new(keys::last_id(MemberRecord::TABLE, &key)?);
+        members.push(MemberRecord::decode(&key, &value)?.into_member(user, Cursor::default()));
+    }
+    if let (Some(first), Some(last)) = (members.first(), members.last()) {
+        for (key, value) in store.all(&keys::cursors(id, first.user_id, last.user_id))? {
+            let user = UserId::new(keys::last_id(CursorRecord::TABLE, &key)?);
+            set_cursor(&mut members, user, &key, &value)?;
+        }
+    }
+    Ok(members)
+}
+
+/// The members are in the order of their ids.
+fn set_cursor(members: &mut [Member], user: UserId, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+    if let Ok(place) = members.binary_search_by_key(&user, |member| member.user_id) {
+        members[place].cursor = CursorRecord::decode(key, value)?.into();
+    }
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! Starred and scheduled messages.
+
+use godwit_domain::model::{Scheduled, ScheduledStage, Star};
+use godwit_protocol::{ConversationId, ErrorCode, MessageId, ScheduledId, Seq, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
+
+use super::Record;
+use super::messages::DraftRecord;
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StarRecord {
+    conversation: ConversationId,
+    seq: Seq,
+    at: Timestamp,
+}
+
+impl Record for StarRecord {
+    const TABLE: &'static str = "stars";
+}
+
+impl From<Star> for StarRecord {
+    fn from(star: Star) -> Self {
+        Self { conversation: star.conversation, seq: star.seq, at: star.at }
+    }
+}
+
+impl StarRecord {
+    pub(crate) fn into_star(self, message_id: MessageId) -> Star {
+        Star { message_id, conversation: self.conversation, seq: self.seq, at: self.at }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct ScheduledRecord {
+    conversation: ConversationId,
+    send_at: Timestamp,
+    draft: DraftRecord,
+    stage: StageRecord,
+}
+
+#[derive(Serialize, Deserialize)]
+enum StageRecord {
+    Waiting,
+    Sending,
+    /// With the text of the code, which does not change.
+    Failed(Box<str>),
+}
+
+impl Record for ScheduledRecord {
+    const TABLE: &'static str = "scheduled";
+}
+
+impl From<Scheduled> for ScheduledRecord {
+    fn from(scheduled: Scheduled) -> Self {
+        let stage = match scheduled.stage {
+            ScheduledStage::Waiting => StageRecord::Waiting,
+            ScheduledStage::Sending => StageRecord::Sending,
+            ScheduledStage::Failed(code) => StageRecord::Failed(code.as_str().into()),
+        };
+        Self {
+            conversation: scheduled.conversation,
+            send_at: scheduled.send_at,
+            draft: scheduled.draft.into(),
+            stage,
+        }
+    }
+}
+
+impl ScheduledRecord {
+    pub(crate) fn into_scheduled(self, user_id: UserId, id: ScheduledId) -> Scheduled {
+        let stage = match self.stage {
+            StageRecord::Waiting => ScheduledStage::Waiting,
+            StageRecord::Sending => ScheduledStage::Sending,
+            StageRecord::Failed(text) => ScheduledStage::Failed(error_code(&text)),
+        };
+        Scheduled {
+            id,
+            user_id,
+            conversation: self.conversation,
+            send_at: self.send_at,
+            draft: self.draft.into(),
+            stage,
+        }
+    }
+}
+
+fn error_code(text: &str) -> ErrorCode {
+    let known = ErrorCode::ALL.iter().map(|(code, _)| *code).find(|code| code.as_str() == text);
+    known.unwrap_or(ErrorCode::Unknown)
+}

@@ -1,0 +1,139 @@
+use godwit_domain::model::details::default_permissions;
+use godwit_domain::model::{
+    Change, ClientId, Created, DetailsChange, Edited, Entry, FanOut, Forwarded, Gone, Invite, InviteToken,
+    JoiningTerms, Mentions, Message, MessageBody, MessageState, ReactionChange, ReactionCount, Reply, Target,
+};
+use godwit_protocol::conversations::{ConversationKind, EditsVisibleTo, HistoryVisibility, Role};
+use godwit_protocol::{ConversationId, InviteId, MessageId, Seq, UserId};
+
+use super::{AT, ID, Sample, bodies, read, sample};
+use crate::records::{EntryRecord, LocationRecord, MessageStateRecord, ReactionRecord, SeqRecord};
+
+pub(super) fn samples() -> Vec<Sample> {
+    let mut samples = vec![
+        sample("seq", &SeqRecord(Seq::new(300))),
+        sample("location", &LocationRecord(ConversationId::new(ID), Seq::new(300))),
+        sample("message state", &MessageStateRecord::from(message_state())),
+        sample("reaction", &ReactionRecord { reaction: "+".into(), at: AT }),
+    ];
+    samples
+        .extend(changes().into_iter().map(|(name, change)| sample(name, &EntryRecord::from(entry(change)))));
+    samples
+}
+
+#[test]
+fn what_was_written_is_read() {
+    for (name, change) in changes() {
+        let written = entry(change);
+        let record: EntryRecord = read(&sample(name, &EntryRecord::from(written.clone())));
+        assert_eq!(record.into_entry(written.seq, written.shown), written);
+    }
+    let record: MessageStateRecord = read(&sample("state", &MessageStateRecord::from(message_state())));
+    assert_eq!(MessageState::from(record), message_state());
+}
+
+fn entry(change: Change) -> Entry {
+    Entry { seq: Seq::new(5), id: ID, ordinal: 3, shown: true, change }
+}
+
+fn changes() -> Vec<(&'static str, Change)> {
+    let (by, user_id) = (UserId::new(1), UserId::new(2));
+    let target = Target { id: MessageId::new(ID), seq: Seq::new(4) };
+    let terms = JoiningTerms { visible_from: Seq::new(3), crosses_to: None };
+    let crossing = JoiningTerms { visible_from: Seq::ZERO, crosses_to: Some(FanOut::OnRead) };
+    let reaction = ReactionChange { user_id, from: Some("-".into()), to: Some("+".into()) };
+    let mut changes: Vec<_> =
+        bodies().into_iter().map(|(name, body)| (name, Change::Message(message(body)))).collect();
+    changes.extend([
+        ("created", Change::Created(Box::new(created()))),
+        ("edited", Change::Edited { by, target, text: Some("t".into()), mentions: mentions() }),
+        ("message deleted", Change::Deleted { by, target }),
+        ("expired", Change::Expired { targets: vec![target] }),
+        ("reacted", Change::Reacted { target, changes: vec![reaction], counts: counts() }),
+        ("members added", Change::MembersAdded { by, user_ids: vec![user_id], terms: crossing }),
+        ("member joined", Change::MemberJoined { user_id, invite: Some(InviteId::new(6)), terms }),
+        ("member left", Change::MemberLeft { user_id }),
+        ("member removed", Change::MemberRemoved { by, user_id }),
+        ("role changed", Change::RoleChanged { by, user_id, role: Role::Admin }),
+        ("ownership transferred", Change::OwnershipTransferred { by, user_id }),
+        ("details changed", Change::DetailsChanged { by, change: Box::new(details_change()) }),
+        ("details not changed", Change::DetailsChanged { by, change: Box::default() }),
+        ("pinned", Change::Pinned { by, target }),
+        ("unpinned", Change::Unpinned { by, target }),
+        ("invite created", Change::InviteCreated { invite: Box::new(invite()) }),
+        ("invite revoked", Change::InviteRevoked { by, invite_id: InviteId::new(6) }),
+        ("conversation deleted", Change::ConversationDeleted { by }),
+    ]);
+    changes
+}
+
+fn message(body: MessageBody) -> Message {
+    let target = |id, seq| Target { id: MessageId::new(id), seq: Seq::new(seq) };
+    Message {
+        id: MessageId::new(ID),
+        sender_id: UserId::new(2),
+        client_id: ClientId::from_stored("c1"),
+        body,
+        reply: Some(Reply { to: target(3, 2), root: target(2, 1) }),
+        forwarded_from: Some(Forwarded { message_id: MessageId::new(4), sender_id: UserId::new(5) }),
+        mentions: mentions(),
+        expires_at: Some(AT),
+    }
+}
+
+fn mentions() -> Mentions {
+    Mentions { users: vec![UserId::new(7)], all: true }
+}
+
+fn counts() -> Vec<ReactionCount> {
+    vec![ReactionCount { reaction: "+".into(), count: 300 }]
+}
+
+fn created() -> Created {
+    Created {
+        by: UserId::new(1),
+        kind: ConversationKind::Channel,
+        member_ids: vec![UserId::new(1), UserId::new(2)],
+        name: "Birds".into(),
+        description: Some("d".into()),
+        image: Some("https://i".into()),
+        permissions: default_permissions(true),
+        history: HistoryVisibility::FromJoining,
+        fan_out: FanOut::OnRead,
+    }
+}
+
+fn details_change() -> DetailsChange {
+    DetailsChange {
+        name: Some("Birds".into()),
+        description: Some(None),
+        image: Some(Some("https://i".into())),
+        permissions: Some(default_permissions(false)),
+        history: Some(HistoryVisibility::All),
+        edits_visible_to: Some(EditsVisibleTo::Admins),
+        message_ttl_secs: Some(Some(300)),
+    }
+}
+
+fn invite() -> Invite {
+    Invite {
+        id: InviteId::new(6),
+        token: InviteToken::from_bits(7),
+        created_by: UserId::new(1),
+        created_at: AT,
+        expires_at: None,
+        uses_max: Some(8),
+        uses: 1,
+    }
+}
+
+fn message_state() -> MessageState {
+    MessageState {
+        through: Seq::new(9),
+        edits: vec![Seq::new(6), Seq::new(7)],
+        edited: Some(Edited { at: AT, text: "t".into(), mentions: mentions() }),
+        gone: Some(Gone { at: AT, by: Some(UserId::new(1)) }),
+        reactions: counts(),
+        replies: 2,
+    }
+}

@@ -1,0 +1,53 @@
+use godwit_domain::model::{ClientId, Draft, Scheduled, ScheduledStage, Star};
+use godwit_protocol::{ConversationId, ErrorCode, MessageId, ScheduledId, Seq, UserId};
+
+use super::{AT, ID, Sample, bodies, read, sample};
+use crate::records::{ScheduledRecord, StarRecord};
+
+pub(super) fn samples() -> Vec<Sample> {
+    let mut samples = vec![sample("star", &StarRecord::from(star()))];
+    let stages = stages().map(|(name, stage)| sample(name, &ScheduledRecord::from(scheduled(stage))));
+    samples.extend(stages);
+    samples
+}
+
+#[test]
+fn what_was_written_is_read() {
+    let record: StarRecord = read(&sample("star", &StarRecord::from(star())));
+    assert_eq!(record.into_star(star().message_id), star());
+    for (name, stage) in stages() {
+        let written = scheduled(stage);
+        let record: ScheduledRecord = read(&sample(name, &ScheduledRecord::from(written.clone())));
+        assert_eq!(record.into_scheduled(written.user_id, written.id), written);
+    }
+}
+
+fn star() -> Star {
+    Star { message_id: MessageId::new(1), conversation: ConversationId::new(ID), seq: Seq::new(300), at: AT }
+}
+
+fn stages() -> [(&'static str, ScheduledStage); 4] {
+    [
+        ("waiting", ScheduledStage::Waiting),
+        ("sending", ScheduledStage::Sending),
+        ("failed", ScheduledStage::Failed(ErrorCode::Blocked)),
+        ("failed for unknown reasons", ScheduledStage::Failed(ErrorCode::Unknown)),
+    ]
+}
+
+fn scheduled(stage: ScheduledStage) -> Scheduled {
+    let [(_, body), ..] = bodies();
+    Scheduled {
+        id: ScheduledId::new(1),
+        user_id: UserId::new(2),
+        conversation: ConversationId::new(ID),
+        send_at: AT,
+        draft: Draft {
+            client_id: ClientId::from_stored("c1"),
+            body,
+            reply_to: Some(MessageId::new(3)),
+            forwarded_from: None,
+        },
+        stage,
+    }
+}
