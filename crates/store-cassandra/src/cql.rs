@@ -29,7 +29,7 @@ use tokio::time::sleep;
 
 use crate::options::Options;
 #[cfg(test)]
-pub(crate) use traces::ReadCost;
+pub(crate) use traces::{ReadCost, RowsRead};
 
 /// How many other nodes are asked when a read is slow.
 const SPECULATIVE_READS_MAX: usize = 2;
@@ -40,6 +40,8 @@ const SERIAL_READ_PAUSE_MAX: Duration = Duration::from_millis(100);
 pub(crate) struct Cql {
     session: Session,
     profiles: Profiles,
+    #[cfg(test)]
+    pub(crate) rows_read: RowsRead,
 }
 
 #[derive(Debug)]
@@ -99,7 +101,12 @@ impl Together {
 
 impl Cql {
     pub(crate) fn new(session: Session, options: &Options) -> Self {
-        Self { session, profiles: Profiles::new(options) }
+        Self {
+            session,
+            profiles: Profiles::new(options),
+            #[cfg(test)]
+            rows_read: RowsRead::default(),
+        }
     }
 
     pub(crate) const fn session(&self) -> &Session {
@@ -145,7 +152,10 @@ impl Cql {
         R: for<'frame, 'metadata> DeserializeRow<'frame, 'metadata>,
     {
         let result = self.session.execute_unpaged(&statement.0, values).await;
-        decode(operation, result.map_err(|error| unavailable(operation, error))?)
+        let rows = decode(operation, result.map_err(|error| unavailable(operation, error))?)?;
+        #[cfg(test)]
+        self.rows_read.count(operation, rows.len());
+        Ok(rows)
     }
 
     pub(crate) async fn row<R>(

@@ -4,9 +4,11 @@
 //! - [`accounts`]: users and all that is one user's; one partition each, changed by compare-and-set
 //! - [`conversations`]: logs, appended to by compare-and-set, and what follows from them
 //! - [`inbox`]: a user's list of conversations
+//! - [`personal`]: messages deleted for oneself, starred and scheduled ones; [`due`]: what is to happen at a time
 //! - [`installation`]: what there is one of
 //! - [`lease`], [`skew`]: the node number of this node's ids, and its clock
 //! - [`schema`]: the tables, in `migrations/`, and how they come to be
+//! - [`records`]: what is written as JSON
 //! - [`connect`], [`options`], [`cql`], [`merge`], [`turns`], [`pause`], [`values`]: the way to the cluster
 //!
 //! Correctness rests on two things alone: compare-and-set within one partition, and writes that can be repeated and come in
@@ -17,12 +19,15 @@ mod accounts;
 mod connect;
 mod conversations;
 mod cql;
+mod due;
 mod inbox;
 mod installation;
 mod lease;
 mod merge;
 pub mod options;
 mod pause;
+mod personal;
+mod records;
 pub mod schema;
 mod skew;
 mod turns;
@@ -47,9 +52,11 @@ pub use skew::ClockError;
 use accounts::Accounts;
 use conversations::Conversations;
 use cql::Cql;
+use due::Due;
 use inbox::Inbox;
 use installation::{Installation, Probe};
 use lease::NodeLease;
+use personal::Hidden;
 
 /// From the moment when a message gets its time to that when it can be read, whatever happens between.
 const APPEND_MS_MAX: i64 = 60_000;
@@ -60,6 +67,8 @@ pub struct CassandraStore {
     accounts: Arc<Accounts>,
     conversations: Arc<Conversations>,
     inbox: Arc<Inbox>,
+    hidden: Hidden,
+    due: Arc<Due>,
     installation: Arc<Installation>,
     lease: NodeLease,
     ids: IdGenerator,
@@ -90,16 +99,29 @@ impl CassandraStore {
         let inbox = Arc::new(
             Inbox::new(cql.clone(), accounts.clone(), options.inbox_recent_max, options.inbox_epochs).await?,
         );
-        let conversations = Conversations::new(cql.clone(), accounts.clone(), inbox.clone()).await?;
-        let installation = Installation::new(cql.clone()).await?;
-        let (conversations, installation) = (Arc::new(conversations), Arc::new(installation));
+        let due = Arc::new(Due::new(cql.clone(), clock.clone()).await?);
+        let conversations =
+            Box::pin(Conversations::new(cql.clone(), accounts.clone(), inbox.clone(), due.clone())).await?;
+        let hidden = Hidden::new(cql.clone()).await?;
+        let installation = Arc::new(Installation::new(cql.clone()).await?);
         let (lease, ids) = NodeLease::take(cql, clock).await?;
         let probe = Arc::new(Probe::default());
         let mut background = JoinSet::new();
         let (projections, probed, probing) = (conversations.clone(), installation.clone(), probe.clone());
         background.spawn(async move { projections.run().await });
         background.spawn(async move { probing.run(&probed).await });
-        Ok(Self { accounts, conversations, inbox, installation, lease, ids, probe, _background: background })
+        Ok(Self {
+            accounts,
+            conversations,
+            inbox,
+            hidden,
+            due,
+            installation,
+            lease,
+            ids,
+            probe,
+            _background: background,
+        })
     }
 
     /// Writes what is left, and gives the node number back. Nothing may use the store after it.

@@ -4,6 +4,10 @@
 //! Migrations are online: one only ever adds what the build before it does not look at, so that nodes of both builds can
 //! run side by side.
 
+#[cfg(test)]
+mod cassandra;
+mod migrations;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -25,27 +29,7 @@ use uuid::Uuid;
 use crate::connect::{ConnectError, connect};
 use crate::options::{Options, Replication};
 use crate::pause::pause;
-
-/// In order, the oldest first. What has been released is never changed.
-const MIGRATIONS: &[Migration] = &[
-    Migration { name: "installation", cql: include_str!("../migrations/0001_installation.cql") },
-    Migration { name: "conversations", cql: include_str!("../migrations/0002_conversations.cql") },
-];
-
-const BOOKKEEPING: &str = "\
--- Which migrations have been applied.
-CREATE TABLE IF NOT EXISTS schema_migrations (
-    version    int PRIMARY KEY,
-    name       text,
-    applied_at timestamp
-);
-
--- Who applies migrations now; it ends by itself.
-CREATE TABLE IF NOT EXISTS schema_lock (
-    name  text PRIMARY KEY,
-    owner uuid
-);
-";
+use migrations::{ALTER, AddedColumn, BOOKKEEPING, CREATE, MIGRATIONS, statements};
 
 /// Longer than any single migration; a node that dies while it migrates keeps the others waiting for so long.
 const LOCK_TTL_SECONDS: i32 = 120;
@@ -54,12 +38,6 @@ const VERSION_ATTEMPTS_MAX: u32 = 16;
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(300);
 /// The name of a keyspace is limited by Cassandra.
 const KEYSPACE_CHARS_MAX: usize = 48;
-
-#[derive(Debug)]
-struct Migration {
-    name: &'static str,
-    cql: &'static str,
-}
 
 /// The version that this build makes.
 pub const NEWEST: usize = MIGRATIONS.len();
@@ -256,7 +234,7 @@ impl<'a> Schema<'a> {
         for (number, migration) in (1..).zip(MIGRATIONS).skip(version) {
             tracing::info!(number, name = migration.name, "migrating the schema");
             for statement in statements(migration.cql) {
-                self.change("create a table", &self.qualified(statement)).await?;
+                self.apply(statement).await?;
             }
             let done = format!(
                 "INSERT INTO {}.schema_migrations (version, name, applied_at) VALUES ({number}, '{}', toTimestamp(now()))",
@@ -265,6 +243,26 @@ impl<'a> Schema<'a> {
             self.run("record a migration", &done, Consistency::Quorum, None).await?;
         }
         Ok(())
+    }
+
+    /// Whoever died in the middle of a migration has applied some of its statements.
+    async fn apply(&self, statement: &str) -> Result<(), SchemaError> {
+        match AddedColumn::of(statement) {
+            Some(added) if self.has_column(&added).await? => Ok(()),
+            Some(_) => self.change("add a column", &self.qualified(statement)).await,
+            None => self.change("create a table", &self.qualified(statement)).await,
+        }
+    }
+
+    async fn has_column(&self, added: &AddedColumn<'_>) -> Result<bool, SchemaError> {
+        let cql = format!(
+            "SELECT column_name FROM system_schema.columns \
+             WHERE keyspace_name = '{}' AND table_name = '{}' AND column_name = '{}'",
+            self.options.keyspace.to_ascii_lowercase(),
+            added.table,
+            added.column
+        );
+        Ok(!self.rows::<(String,)>("read the schema", &cql, Consistency::One).await?.is_empty())
     }
 
     /// Waits until it is this one's turn, or somebody else has done everything: then there is nothing left to apply.
@@ -465,7 +463,8 @@ impl<'a> Schema<'a> {
     }
 
     fn qualified(&self, statement: &str) -> String {
-        statement.replacen("IF NOT EXISTS ", &format!("IF NOT EXISTS {}.", self.options.keyspace), 1)
+        let before_name = if statement.starts_with(ALTER) { ALTER } else { CREATE };
+        statement.replacen(before_name, &format!("{before_name}{}.", self.options.keyspace), 1)
     }
 }
 
@@ -474,34 +473,14 @@ fn replication_map(copies: &BTreeMap<String, u8>) -> String {
     format!("{{'class': 'NetworkTopologyStrategy'{copies}}}")
 }
 
-/// The statements of a file, without its comments.
-fn statements(cql: &str) -> impl Iterator<Item = &str> {
-    cql.split(';')
-        .map(|part| part.find("CREATE").map_or("", |start| &part[start..]))
-        .filter(|part| !part.is_empty())
-}
-
-#[cfg(test)]
-mod cassandra;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_file_is_split_into_its_tables() {
-        let tables: Vec<usize> = MIGRATIONS.iter().map(|m| statements(m.cql).count()).collect();
-        assert_eq!(tables, [6, 11]);
-        for statement in MIGRATIONS.iter().flat_map(|migration| statements(migration.cql)) {
-            assert!(statement.starts_with("CREATE TABLE IF NOT EXISTS "), "{statement}");
-            assert!(!statement.contains("ALLOW FILTERING") && !statement.contains("CREATE INDEX"));
-        }
-    }
-
-    #[test]
     fn the_printed_schema_has_the_keyspace_and_all_tables() {
         let text = print(&Options::new(vec!["localhost".into()], "chat"));
         assert!(text.starts_with("CREATE KEYSPACE IF NOT EXISTS chat WITH replication"));
-        assert_eq!(text.matches("CREATE TABLE").count(), 19);
+        assert_eq!(text.matches("CREATE TABLE").count(), 30);
     }
 }

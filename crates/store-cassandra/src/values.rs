@@ -8,6 +8,12 @@ pub(crate) fn int(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
+/// For `LIMIT`, which takes no zero.
+pub(crate) fn row_limit(limit: usize) -> Option<i32> {
+    let limit = i32::try_from(limit).unwrap_or(i32::MAX);
+    (limit > 0).then_some(limit)
+}
+
 pub(crate) fn bigint(value: u64) -> CqlValue {
     CqlValue::BigInt(int(value))
 }

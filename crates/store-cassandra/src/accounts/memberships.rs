@@ -1,14 +1,15 @@
-//! What a user has set for conversations, and where these stand in the inbox.
+//! What a user has set for conversations, whether these are in the inbox, and where they stand there.
 
 use std::collections::HashMap;
 
 use futures_util::future::try_join_all;
 use godwit_domain::model::{AccountChange, AccountEntry, AccountNote, Settings, SettingsChange};
 use godwit_domain::ports::StoreError;
-use godwit_protocol::{ConversationId, Timestamp, UserId};
+use godwit_protocol::sync::GoneReason;
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use super::queue::Before;
-use super::rows::{Key, MEMBERSHIP, MembershipBody};
+use super::rows::{APART, Key, MEMBERSHIP, MembershipBody, Present};
 use super::snapshot::Want;
 use super::txn::{Stop, Txn, decode};
 use super::{Accounts, log};
@@ -18,13 +19,17 @@ use crate::values::int;
 const ASKED_AT_ONCE_MAX: usize = 100;
 
 /// What an account says of a conversation. The default is that of one it says nothing of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Membership {
     pub(crate) listed: bool,
+    /// It is fanned out on read: its rows are not in the inbox but by themselves.
+    pub(crate) apart: bool,
     pub(crate) settings: Settings,
     pub(crate) place: Option<Place>,
     /// The revision of the account that listed it or changed its settings last.
     pub(crate) revision: u64,
+    /// The last entry of its log that has put it into the inbox or taken it out. What follows from earlier ones is late.
+    pub(crate) through: Seq,
 }
 
 /// Where a conversation stands in the ordered part of the inbox.
@@ -46,11 +51,15 @@ impl Section {
 
     pub(crate) const ALL: [Self; 4] =
         [Self(0), Self(Self::ARCHIVED), Self(Self::PINNED), Self(Self::ARCHIVED | Self::PINNED)];
+    pub(crate) const ALL_PINNED: [Self; 2] = [Self(Self::PINNED), Self(Self::ARCHIVED | Self::PINNED)];
 
-    pub(crate) const fn of(settings: Settings) -> Self {
-        let archived = if settings.archived { Self::ARCHIVED } else { 0 };
-        let pinned = if settings.pinned { Self::PINNED } else { 0 };
-        Self(archived | pinned)
+    pub(crate) const fn unpinned(archived: bool) -> Self {
+        Self(if archived { Self::ARCHIVED } else { 0 })
+    }
+
+    pub(crate) const fn of(settings: &Settings) -> Self {
+        let pinned = if settings.pin.is_some() { Self::PINNED } else { 0 };
+        Self(Self::unpinned(settings.archived).0 | pinned)
     }
 
     pub(crate) const fn number(self) -> i8 {
@@ -59,13 +68,35 @@ impl Section {
 }
 
 /// A conversation that is to be given a place.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct PlaceChange {
     pub(crate) conversation: ConversationId,
     /// It is placed only if this is what the account still says of it.
     pub(crate) seen: Membership,
     pub(crate) section: Section,
     pub(crate) at: Timestamp,
+}
+
+/// How a conversation comes into an inbox.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listing {
+    pub(crate) conversation: ConversationId,
+    /// Of the note.
+    pub(crate) at: Timestamp,
+    /// The entry that it follows from.
+    pub(crate) through: Seq,
+    /// The place of what was last shown.
+    pub(crate) shown: Seq,
+    pub(crate) apart: bool,
+    /// Because the user became a member, and not because something was shown.
+    pub(crate) joined: bool,
+}
+
+/// A conversation that went from its place, with this revision of the account.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Displaced {
+    pub(crate) place: Option<Place>,
+    pub(crate) revision: u64,
 }
 
 impl Accounts {
@@ -88,29 +119,104 @@ impl Accounts {
         rows.map(membership).collect()
     }
 
+    /// The conversations of the user that are fanned out on read.
+    pub(crate) async fn apart(&self, user: UserId) -> Result<Vec<ConversationId>, StoreError> {
+        let rows = self.rows_of(user, APART).await?;
+        Ok(rows.into_iter().map(|(key, _)| ConversationId::new(key.id.cast_unsigned())).collect())
+    }
+
     /// Lists a conversation and writes the note, unless it is listed. `before` is called with the membership's new
     /// revision, and does its work before the membership has it; again if the attempt fails.
     pub(crate) async fn list<Done>(
         &self,
         user: UserId,
-        conversation: ConversationId,
-        at: Timestamp,
+        listing: Listing,
         before: impl Fn(u64) -> Done + Send + 'static,
     ) -> Result<Option<AccountEntry>, StoreError>
     where
         Done: Future<Output = Result<(), StoreError>> + Send + 'static,
     {
-        let note = AccountNote { user_id: user, at, change: AccountChange::ConversationListed(conversation) };
+        let id = listing.conversation;
+        let change = AccountChange::ConversationListed(id);
+        let note = AccountNote { user_id: user, at: listing.at, change };
+        let run = move |txn: &mut Txn<'_>| list(txn, listing, &note);
+        let before = Some(boxed(before));
+        self.writer.write_after("list a conversation", user, wants(id, &note), before, run).await
+    }
+
+    /// Takes a conversation out of the inbox, with its settings, and writes the note, unless that was done.
+    pub(crate) async fn unlist(
+        &self,
+        user: UserId,
+        id: ConversationId,
+        through: Seq,
+        at: Timestamp,
+        reason: GoneReason,
+    ) -> Result<Option<(AccountEntry, Displaced)>, StoreError> {
+        let note = AccountNote { user_id: user, at, change: AccountChange::ConversationGone(id, reason) };
         let run = move |txn: &mut Txn<'_>| {
-            let membership = membership(txn, conversation)?;
-            if membership.listed {
+            let membership = membership(txn, id)?;
+            let was_unlisted = !membership.listed && membership.through > Seq::ZERO;
+            let was_cleared = membership.settings.cleared > Seq::ZERO;
+            if membership.through >= through || (was_unlisted && !was_cleared) {
                 return Ok(None);
             }
-            put(txn, conversation, Membership { listed: true, revision: txn.revision(), ..membership });
-            log::write(txn, &note).map(Some)
+            let revision = txn.revision();
+            put(txn, id, &Membership { revision, through, ..Membership::default() });
+            if membership.apart {
+                txn.remove(Key::apart(id));
+            }
+            let displaced = Displaced { place: membership.place, revision };
+            Ok(Some((log::write(txn, &note)?, displaced)))
         };
-        let before = Some(boxed(before));
-        self.writer.write_after("list a conversation", user, wants(conversation, &note), before, run).await
+        self.writer.write("take a conversation away", user, wants(id, &note), run).await
+    }
+
+    /// From now on the conversation is fanned out on read.
+    pub(crate) async fn cross(
+        &self,
+        user: UserId,
+        id: ConversationId,
+        through: Seq,
+    ) -> Result<Option<Displaced>, StoreError> {
+        let run = move |txn: &mut Txn<'_>| {
+            let membership = membership(txn, id)?;
+            if membership.through > through || membership.apart {
+                return Ok(None);
+            }
+            let (place, revision) = (membership.place, txn.revision());
+            let crossed =
+                Membership { listed: true, apart: true, place: None, revision, through, ..membership };
+            put(txn, id, &crossed);
+            txn.put(Key::apart(id), &Present {});
+            Ok(Some(Displaced { place, revision }))
+        };
+        self.writer.write("set a conversation apart", user, [Want::Row(Key::membership(id))], run).await
+    }
+
+    /// Moves what was cleared forward and writes the note. If it hides the conversation, this is not in the inbox any more.
+    pub(crate) async fn clear(
+        &self,
+        user: UserId,
+        id: ConversationId,
+        cleared: Seq,
+        hides: bool,
+        note: AccountNote,
+    ) -> Result<(AccountEntry, Displaced), StoreError> {
+        let run = move |txn: &mut Txn<'_>| {
+            let mut membership = membership(txn, id)?;
+            let revision = txn.revision();
+            membership.settings.cleared = membership.settings.cleared.max(cleared);
+            let mut place = None;
+            if hides && !membership.apart {
+                membership.listed = false;
+                membership.revision = revision;
+                place = membership.place.take();
+            }
+            put(txn, id, &membership);
+            Ok((log::write(txn, &note)?, Displaced { place, revision }))
+        };
+        self.writer.write("clear a conversation", user, wants(id, &note), run).await
     }
 
     /// Changes the settings and writes the note; `before` as in [`list`](Self::list).
@@ -127,8 +233,9 @@ impl Accounts {
     {
         let run = move |txn: &mut Txn<'_>| {
             let membership = membership(txn, conversation)?;
-            let settings = membership.settings.changed_by(change);
-            put(txn, conversation, Membership { settings, revision: txn.revision(), ..membership });
+            let settings = membership.settings.clone().changed_by(change.clone());
+            let changed = Membership { settings: settings.clone(), revision: txn.revision(), ..membership };
+            put(txn, conversation, &changed);
             Ok((settings, log::write(txn, &note)?))
         };
         let before = Some(boxed(before));
@@ -155,12 +262,30 @@ impl Accounts {
     }
 }
 
+fn list(txn: &mut Txn<'_>, listing: Listing, note: &AccountNote) -> Result<Option<AccountEntry>, Stop> {
+    let Listing { conversation: id, through, shown, apart, joined, .. } = listing;
+    let before = membership(txn, id)?;
+    // What is said of an entry that the member has cleared is late too; but who joined again has cleared nothing.
+    let is_cleared = before.settings.cleared > Seq::ZERO && before.settings.cleared >= shown;
+    let is_late = before.through > through || if joined { before.through == through } else { is_cleared };
+    if is_late || (before.listed && !joined) {
+        return Ok(None);
+    }
+    let was_listed = before.listed;
+    let through = through.max(before.through);
+    put(txn, id, &Membership { listed: true, apart, revision: txn.revision(), through, ..before });
+    if apart {
+        txn.put(Key::apart(id), &Present {});
+    }
+    if was_listed { Ok(None) } else { log::write(txn, note).map(Some) }
+}
+
 fn place(txn: &mut Txn<'_>, change: &PlaceChange) -> Result<Option<Place>, Stop> {
     if membership(txn, change.conversation)? != change.seen {
         return Ok(None);
     }
     let place = Place { section: change.section, at: change.at, version: txn.revision() };
-    put(txn, change.conversation, Membership { place: Some(place), ..change.seen });
+    put(txn, change.conversation, &Membership { place: Some(place), ..change.seen.clone() });
     Ok(Some(place))
 }
 
@@ -169,8 +294,8 @@ fn membership(txn: &mut Txn<'_>, conversation: ConversationId) -> Result<Members
     Ok(body.map(Membership::from).unwrap_or_default())
 }
 
-fn put(txn: &mut Txn<'_>, conversation: ConversationId, membership: Membership) {
-    txn.put(Key::membership(conversation), &MembershipBody::from(&membership));
+fn put(txn: &mut Txn<'_>, conversation: ConversationId, membership: &Membership) {
+    txn.put(Key::membership(conversation), &MembershipBody::from(membership));
 }
 
 fn wants(conversation: ConversationId, note: &AccountNote) -> [Want; 2] {

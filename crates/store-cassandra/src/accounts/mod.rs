@@ -8,7 +8,7 @@
 //! - [`queue`]: operations that wait together are made together
 //! - [`writer`]: the compare-and-set, and what happens when it fails
 //!
-//! What is done with it: [`users`], [`devices`], [`blocks`], [`memberships`] and [`log`]. Two things are not of one account:
+//! What is done with it: [`users`], [`devices`], [`blocks`], [`memberships`], [`stars`], [`scheduled`] and [`log`]. Two things are not of one account:
 //! [`names`] are unique over all of them, and [`people`] are found by their words.
 
 mod blocks;
@@ -19,7 +19,9 @@ mod names;
 mod people;
 mod queue;
 mod rows;
+mod scheduled;
 mod snapshot;
+mod stars;
 mod statements;
 #[cfg(test)]
 mod tests;
@@ -44,7 +46,7 @@ use statements::Statements;
 use txn::decode;
 use writer::Writer;
 
-pub(crate) use memberships::{Membership, Place, PlaceChange, Section};
+pub(crate) use memberships::{Displaced, Listing, Membership, Place, PlaceChange, Section};
 
 #[derive(Debug)]
 pub(crate) struct Accounts {

@@ -10,22 +10,30 @@
 //!   4   conversation    the membership
 //!   5   seq / 32        entries of the log
 //!   6   revision % 64   who made this revision
+//!   7   conversation    {}                       is fanned out on read
+//!   8   scheduled       a message to be sent later
+//!   9   message         a star
 //!   16… thing           seq of the newest entry about it
 //! ```
 //!
 //! A body is JSON, and does not repeat what its key says. A new field needs `#[serde(default)]`, and an old one keeps its
 //! name for good.
 
-use godwit_domain::model::{
-    AccountChange, AccountEntry, AccountSubject, Avatar, Device, DeviceName, DisplayName, Handle, Phone,
-    Session, Settings, Subject, User,
-};
-use godwit_protocol::sync::GoneReason;
-use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
+mod entries;
+mod memberships;
+mod people;
+mod personal;
+
+use godwit_domain::model::AccountSubject;
+use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, UserId};
 use serde::{Deserialize, Serialize};
 
-use super::{Membership, Place, Section};
 use crate::values::int;
+
+pub(super) use entries::EntryBody;
+pub(super) use memberships::MembershipBody;
+pub(super) use people::{DeviceBody, ProfileBody};
+pub(super) use personal::{ScheduledBody, StarBody};
 
 /// Entries of the log that share a row: those whose seq divided by this is the same. A larger number means fewer
 /// tombstones, because a row goes only with its last entry; and more to write for each entry.
@@ -39,6 +47,9 @@ pub(super) const BLOCK: i8 = 3;
 pub(super) const MEMBERSHIP: i8 = 4;
 pub(super) const CHUNK: i8 = 5;
 pub(super) const WRITER: i8 = 6;
+pub(super) const APART: i8 = 7;
+pub(super) const SCHEDULED: i8 = 8;
+pub(super) const STAR: i8 = 9;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Key {
@@ -73,6 +84,19 @@ impl Key {
         Self { kind: WRITER, id: revision % WRITERS_KNOWN }
     }
 
+    /// That a conversation is fanned out on read.
+    pub(super) fn apart(conversation: ConversationId) -> Self {
+        Self { kind: APART, id: int(conversation.get()) }
+    }
+
+    pub(super) fn scheduled(id: ScheduledId) -> Self {
+        Self { kind: SCHEDULED, id: int(id.get()) }
+    }
+
+    pub(super) fn star(message: MessageId) -> Self {
+        Self { kind: STAR, id: int(message.get()) }
+    }
+
     /// Where it stands which entry is the newest about a thing.
     pub(super) fn newest(subject: AccountSubject) -> Self {
         let (kind, id) = match subject {
@@ -82,6 +106,9 @@ impl Key {
             AccountSubject::Block(id) => (19, id.get()),
             AccountSubject::Profile => (20, 0),
             AccountSubject::Device(id) => (21, id.get()),
+            AccountSubject::Hidden(id) => (22, id.get()),
+            AccountSubject::Star(id) => (23, id.get()),
+            AccountSubject::Scheduled(id) => (24, id.get()),
         };
         Self { kind, id: int(id) }
     }
@@ -98,6 +125,8 @@ pub(super) struct Head {
     pub(super) log_count: u64,
     /// How many users are blocked.
     pub(super) blocks: u64,
+    /// How many messages are starred.
+    pub(super) stars: u64,
     /// See [`names`](super::names).
     pub(super) naming: u64,
 }
@@ -111,241 +140,4 @@ pub(super) struct WriterBody {
     pub(super) revision: i64,
     /// A number that was made for this one attempt.
     pub(super) writer: Box<str>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct ProfileBody {
-    handle: Box<str>,
-    name: Box<str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    avatar: Option<Box<str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    phone: Option<Box<str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    subject: Option<Box<str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    password: Option<String>,
-    visible: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    seen: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    disabled: Option<Timestamp>,
-    created: Timestamp,
-}
-
-impl From<&User> for ProfileBody {
-    fn from(user: &User) -> Self {
-        Self {
-            handle: (*user.handle).into(),
-            name: (*user.display_name).into(),
-            avatar: user.avatar.as_deref().map(Into::into),
-            phone: user.phone.as_deref().map(Into::into),
-            subject: user.subject.as_deref().map(Into::into),
-            password: user.password_hash.clone(),
-            visible: user.presence_visible,
-            seen: user.last_seen_at,
-            disabled: user.disabled_at,
-            created: user.created_at,
-        }
-    }
-}
-
-impl ProfileBody {
-    pub(super) fn into_user(self, id: UserId) -> User {
-        User {
-            id,
-            handle: Handle::from_stored(self.handle),
-            display_name: DisplayName::from_stored(self.name),
-            avatar: self.avatar.map(Avatar::from_stored),
-            phone: self.phone.map(Phone::from_stored),
-            subject: self.subject.map(Subject::from_stored),
-            password_hash: self.password,
-            presence_visible: self.visible,
-            last_seen_at: self.seen,
-            disabled_at: self.disabled,
-            created_at: self.created,
-        }
-    }
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct DeviceBody {
-    name: Box<str>,
-    created: Timestamp,
-    active: Timestamp,
-    session: SessionBody,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum SessionBody {
-    Own {
-        generation: u32,
-        expires: Timestamp,
-    },
-    Application {
-        key: Box<str>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        after: Option<Timestamp>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        revoked: Option<Timestamp>,
-    },
-}
-
-impl From<&Device> for DeviceBody {
-    fn from(device: &Device) -> Self {
-        let session = match &device.session {
-            Session::Own { generation, refresh_expires_at } => {
-                SessionBody::Own { generation: *generation, expires: *refresh_expires_at }
-            }
-            Session::Application { key, tokens_after, revoked_at } => {
-                SessionBody::Application { key: key.clone(), after: *tokens_after, revoked: *revoked_at }
-            }
-        };
-        Self {
-            name: (*device.name).into(),
-            created: device.created_at,
-            active: device.last_active_at,
-            session,
-        }
-    }
-}
-
-impl DeviceBody {
-    pub(super) fn into_device(self, id: DeviceId, user_id: UserId) -> Device {
-        let session = match self.session {
-            SessionBody::Own { generation, expires } => {
-                Session::Own { generation, refresh_expires_at: expires }
-            }
-            SessionBody::Application { key, after, revoked } => {
-                Session::Application { key, tokens_after: after, revoked_at: revoked }
-            }
-        };
-        Device {
-            id,
-            user_id,
-            name: DeviceName::from_stored(self.name),
-            created_at: self.created,
-            last_active_at: self.active,
-            session,
-        }
-    }
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct MembershipBody {
-    revision: u64,
-    #[serde(default)]
-    listed: bool,
-    #[serde(default)]
-    pinned: bool,
-    #[serde(default)]
-    archived: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    muted: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    place: Option<PlaceBody>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct PlaceBody {
-    section: u8,
-    at: i64,
-    version: u64,
-}
-
-impl From<&Membership> for MembershipBody {
-    fn from(membership: &Membership) -> Self {
-        let place = |place: Place| PlaceBody {
-            section: place.section.0,
-            at: place.at.as_millis(),
-            version: place.version,
-        };
-        Self {
-            revision: membership.revision,
-            listed: membership.listed,
-            pinned: membership.settings.pinned,
-            archived: membership.settings.archived,
-            muted: membership.settings.muted_until,
-            place: membership.place.map(place),
-        }
-    }
-}
-
-impl From<MembershipBody> for Membership {
-    fn from(body: MembershipBody) -> Self {
-        let place = |place: PlaceBody| Place {
-            section: Section(place.section),
-            at: Timestamp::from_millis(place.at),
-            version: place.version,
-        };
-        Self {
-            listed: body.listed,
-            settings: Settings { pinned: body.pinned, archived: body.archived, muted_until: body.muted },
-            place: body.place.map(place),
-            revision: body.revision,
-        }
-    }
-}
-
-/// An entry of the log. Its names are short because there are thousands of them.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct EntryBody {
-    #[serde(rename = "s")]
-    pub(super) seq: u64,
-    #[serde(rename = "t")]
-    at: i64,
-    #[serde(rename = "c")]
-    change: ChangeBody,
-}
-
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum ChangeBody {
-    Listed(ConversationId),
-    Deleted(ConversationId),
-    Removed(ConversationId),
-    Settings(ConversationId),
-    Read(ConversationId),
-    Blocked(UserId),
-    Unblocked(UserId),
-    Profile,
-    DeviceAdded(DeviceId),
-    DeviceRemoved(DeviceId),
-}
-
-impl From<&AccountEntry> for EntryBody {
-    fn from(entry: &AccountEntry) -> Self {
-        let change = match entry.change {
-            AccountChange::ConversationListed(id) => ChangeBody::Listed(id),
-            AccountChange::ConversationGone(id, GoneReason::Deleted) => ChangeBody::Deleted(id),
-            AccountChange::ConversationGone(id, GoneReason::Removed) => ChangeBody::Removed(id),
-            AccountChange::SettingsChanged(id) => ChangeBody::Settings(id),
-            AccountChange::ReadMoved(id) => ChangeBody::Read(id),
-            AccountChange::UserBlocked(id) => ChangeBody::Blocked(id),
-            AccountChange::UserUnblocked(id) => ChangeBody::Unblocked(id),
-            AccountChange::ProfileUpdated => ChangeBody::Profile,
-            AccountChange::DeviceAdded(id) => ChangeBody::DeviceAdded(id),
-            AccountChange::DeviceRemoved(id) => ChangeBody::DeviceRemoved(id),
-        };
-        Self { seq: entry.seq, at: entry.at.as_millis(), change }
-    }
-}
-
-impl From<&EntryBody> for AccountEntry {
-    fn from(body: &EntryBody) -> Self {
-        let change = match body.change {
-            ChangeBody::Listed(id) => AccountChange::ConversationListed(id),
-            ChangeBody::Deleted(id) => AccountChange::ConversationGone(id, GoneReason::Deleted),
-            ChangeBody::Removed(id) => AccountChange::ConversationGone(id, GoneReason::Removed),
-            ChangeBody::Settings(id) => AccountChange::SettingsChanged(id),
-            ChangeBody::Read(id) => AccountChange::ReadMoved(id),
-            ChangeBody::Blocked(id) => AccountChange::UserBlocked(id),
-            ChangeBody::Unblocked(id) => AccountChange::UserUnblocked(id),
-            ChangeBody::Profile => AccountChange::ProfileUpdated,
-            ChangeBody::DeviceAdded(id) => AccountChange::DeviceAdded(id),
-            ChangeBody::DeviceRemoved(id) => AccountChange::DeviceRemoved(id),
-        };
-        Self { seq: body.seq, at: Timestamp::from_millis(body.at), change }
-    }
 }

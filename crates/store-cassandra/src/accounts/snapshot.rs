@@ -59,16 +59,19 @@ pub(super) struct AccountRow {
     pub(super) log_count: i64,
     pub(super) blocks: i64,
     pub(super) naming: i64,
+    /// Not in accounts that were last changed before there were stars.
+    pub(super) stars: Option<i64>,
 }
 
 impl AccountRow {
-    pub(super) const fn head(&self) -> Head {
+    pub(super) fn head(&self) -> Head {
         Head {
             log_last: self.log_last.cast_unsigned(),
             log_floor: self.log_floor.cast_unsigned(),
             log_count: self.log_count.cast_unsigned(),
             blocks: self.blocks.cast_unsigned(),
             naming: self.naming.cast_unsigned(),
+            stars: self.stars.map_or(0, i64::cast_unsigned),
         }
     }
 

@@ -14,6 +14,8 @@ pub(super) struct Statements {
     pub(super) body: Read,
     pub(super) bodies_of: Read,
     pub(super) ids_after: Read,
+    /// Rows of one kind below an id, the highest first.
+    pub(super) bodies_below: Read,
     pub(super) log_last: Read,
     /// One row alone, after every write that was begun before.
     pub(super) settled_body: SerialRead,
@@ -28,10 +30,9 @@ pub(super) struct Statements {
 
 impl Statements {
     pub(super) async fn prepare(cql: &Cql) -> Result<Self, PrepareError> {
-        let row =
-            "SELECT kind, id, body, revision, log_last, log_floor, log_count, blocks, naming FROM accounts";
+        let row = "SELECT kind, id, body, revision, log_last, log_floor, log_count, blocks, naming, stars FROM accounts";
         let set = "UPDATE accounts SET revision = ?, log_last = ?, log_floor = ?, log_count = ?, \
-                   blocks = ?, naming = ? WHERE user_id = ?";
+                   blocks = ?, naming = ?, stars = ? WHERE user_id = ?";
         let body = "SELECT body FROM accounts WHERE user_id = ? AND kind = ? AND id = ?";
         Ok(Self {
             rows: cql.prepare_read(&format!("{row} WHERE user_id = ? AND (kind, id) IN ?")).await?,
@@ -45,6 +46,12 @@ impl Statements {
                 .await?,
             ids_after: cql
                 .prepare_read("SELECT id FROM accounts WHERE user_id = ? AND kind = ? AND id > ? LIMIT ?")
+                .await?,
+            bodies_below: cql
+                .prepare_read(
+                    "SELECT id, body FROM accounts WHERE user_id = ? AND kind = ? AND id < ? \
+                     ORDER BY kind DESC, id DESC LIMIT ?",
+                )
                 .await?,
             log_last: cql.prepare_read("SELECT log_last FROM accounts WHERE user_id = ? LIMIT 1").await?,
             begin: cql.prepare_conditional(&format!("{set} IF revision = null")).await?,

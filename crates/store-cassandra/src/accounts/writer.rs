@@ -278,6 +278,7 @@ impl Writer {
             bigint(head.log_count),
             bigint(head.blocks),
             bigint(head.naming),
+            bigint(head.stars),
             bigint(user.get()),
         ];
         match snapshot.revision() {

@@ -2,14 +2,15 @@
 
 use godwit_domain::model::{Change, Entry, Head};
 use godwit_domain::ports::{Append, StoreError};
-use godwit_protocol::{ConversationId, Seq, UserId};
+use godwit_protocol::{ConversationId, Seq};
 use scylla::errors::PrepareError;
 use scylla::value::CqlValue;
 
 use super::buckets::{self, APPEND_ENTRIES_MAX, BucketStart};
-use super::records::{Class, body_of, last_message_from_text, last_message_to_text};
+use super::rows::{Class, body_of};
 use crate::cql::{Conditional, Cql, Outcome, SerialRead, Together, Write};
 use crate::pause::pause;
+use crate::records::{StoredLastMessage, from_json, to_json};
 use crate::values::{bigint, int, text};
 
 /// How often an append is tried that is not answered: among many who append to one log it happens that none gets through.
@@ -24,7 +25,6 @@ pub(super) struct Statements {
     head_message: Write,
     insert_message: Write,
     insert_other: Write,
-    list_for: Write,
     read_head: SerialRead,
     read_id: SerialRead,
 }
@@ -50,9 +50,6 @@ impl Statements {
                      VALUES (?, ?, ?, ?, ?, ?, ?)",
                 )
                 .await?,
-            list_for: cql
-                .prepare_write(&format!("UPDATE log SET list_for = ? {of_bucket} AND class = ? AND seq = ?"))
-                .await?,
             read_head: cql
                 .prepare_serial_read(&format!(
                     "SELECT head_seq, head_id, head_ordinal, head_message FROM log {of_bucket} LIMIT 1"
@@ -77,15 +74,14 @@ pub(super) struct NewEntries<'a> {
     pub(super) conversation: ConversationId,
     pub(super) expected_head: Seq,
     pub(super) entries: &'a [Entry],
+    /// Where the log ends with them.
     pub(super) head: &'a Head,
-    /// Kept with the first entry, so that after a crash it is known what was to follow.
-    pub(super) list_for: &'a [UserId],
 }
 
 impl<'a> From<&'a Append> for NewEntries<'a> {
     fn from(append: &'a Append) -> Self {
-        let Append { conversation, expected_head, entries, head, list_for, .. } = append;
-        Self { conversation: *conversation, expected_head: *expected_head, entries, head, list_for }
+        let Append { conversation, expected_head, entries, effects } = append;
+        Self { conversation: *conversation, expected_head: *expected_head, entries, head: &effects.head }
     }
 }
 
@@ -156,7 +152,7 @@ impl Log<'_> {
     }
 
     fn together(self, new: NewEntries<'_>, condition: Bucket) -> Together {
-        let NewEntries { conversation, expected_head, entries, head, list_for } = new;
+        let NewEntries { conversation, expected_head, entries, head } = new;
         let bucket = buckets::of_append(entries[0].seq);
         let partition = || [bigint(conversation.get()), bigint(bucket)];
         let mut together = Together::new();
@@ -171,17 +167,11 @@ impl Log<'_> {
         }
         if let Some(last) = &head.last_message {
             let [id, bucket] = partition();
-            together.write(&self.statements.head_message, [text(last_message_to_text(last)), id, bucket]);
+            let last = text(to_json(&StoredLastMessage::from(last)));
+            together.write(&self.statements.head_message, [last, id, bucket]);
         }
         for entry in entries {
             self.insert(&mut together, partition(), entry);
-        }
-        if !list_for.is_empty() {
-            let users = list_for.iter().map(|user| bigint(user.get())).collect();
-            let [id, bucket] = partition();
-            let (class, seq) =
-                (CqlValue::TinyInt(Class::of(&entries[0]).number()), bigint(entries[0].seq.get()));
-            together.write(&self.statements.list_for, [CqlValue::List(users), id, bucket, class, seq]);
         }
         together
     }
@@ -196,7 +186,7 @@ impl Log<'_> {
                 values.extend([bigint(message.sender_id.get()), text(message.client_id.as_str())]);
                 together.write(&self.statements.insert_message, values);
             }
-            Change::Created { .. } => together.write(&self.statements.insert_other, values),
+            _ => together.write(&self.statements.insert_other, values),
         }
     }
 
@@ -233,17 +223,24 @@ impl Log<'_> {
         Ok(newest)
     }
 
-    async fn head_of_bucket(self, id: ConversationId, bucket: u64) -> Result<Option<Head>, StoreError> {
+    pub(super) async fn head_of_bucket(
+        self,
+        id: ConversationId,
+        bucket: u64,
+    ) -> Result<Option<Head>, StoreError> {
         type Row = (Option<i64>, Option<i64>, Option<i64>, Option<String>);
         let values = (int(id.get()), int(bucket));
         let row: Option<Row> =
             self.cql.serial_row("read the head of a log", &self.statements.read_head, values).await?;
         let Some((Some(seq), Some(head_id), Some(ordinal), last)) = row else { return Ok(None) };
+        let last = last.map(|text| {
+            from_json::<StoredLastMessage>("log", || format!("{id}/{bucket}/head"), &text).map(Into::into)
+        });
         Ok(Some(Head {
             seq: Seq::new(seq.cast_unsigned()),
             id: head_id.cast_unsigned(),
             ordinal: ordinal.cast_unsigned(),
-            last_message: last.map(|last| last_message_from_text(id, &last)).transpose()?,
+            last_message: last.transpose()?,
         }))
     }
 }

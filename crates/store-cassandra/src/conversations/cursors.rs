@@ -3,7 +3,9 @@
 //! A mark is written with its own value as the timestamp: Cassandra keeps the cell with the highest, so a mark only moves
 //! forward, whoever writes it, in whatever order.
 
-use futures_util::future::try_join_all;
+use std::collections::HashMap;
+
+use futures_util::future::{try_join, try_join_all};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use godwit_domain::model::{Cursor, Entry};
 use godwit_domain::ports::{CursorMove, ReceiptTimes, StoreError};
@@ -11,6 +13,7 @@ use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use scylla::errors::PrepareError;
 use scylla::value::{CqlTimestamp, CqlValue};
 
+use super::members::Members;
 use crate::cql::{Cql, Read, Together, Write};
 use crate::values::{bigint, int, timestamp};
 
@@ -19,26 +22,25 @@ use crate::values::{bigint, int, timestamp};
 const MOVES_BUCKET_ENTRIES: u64 = 65_536;
 /// Cursors that are moved at once.
 const MOVES_AT_ONCE_MAX: usize = 64;
+/// Cursors that one query asks for by their users. ScyllaDB takes no more than 100.
+const ASKED_AT_ONCE_MAX: usize = 100;
 
 #[derive(Debug)]
 pub(super) struct Statements {
-    start: Write,
     deliver: Write,
     read: Write,
     record: Write,
-    one: Read,
+    all: Read,
+    of: Read,
     first_move: Read,
 }
 
 impl Statements {
     pub(super) async fn prepare(cql: &Cql) -> Result<Self, PrepareError> {
         let of_member = "WHERE conversation_id = ? AND user_id = ?";
+        let of_conversation =
+            "SELECT user_id, delivered, read, read_ordinal FROM cursors WHERE conversation_id = ?";
         Ok(Self {
-            start: cql
-                .prepare_write(&format!(
-                    "UPDATE cursors USING TIMESTAMP 0 SET delivered = 0, read = 0, read_ordinal = 0 {of_member}"
-                ))
-                .await?,
             deliver: cql
                 .prepare_write(&format!("UPDATE cursors USING TIMESTAMP ? SET delivered = ? {of_member}"))
                 .await?,
@@ -52,9 +54,8 @@ impl Statements {
                     "INSERT INTO cursor_moves (conversation_id, user_id, bucket, mark, seq, at) VALUES (?, ?, ?, ?, ?, ?)",
                 )
                 .await?,
-            one: cql
-                .prepare_read(&format!("SELECT delivered, read, read_ordinal FROM cursors {of_member}"))
-                .await?,
+            all: cql.prepare_read(of_conversation).await?,
+            of: cql.prepare_read(&format!("{of_conversation} AND user_id IN ?")).await?,
             first_move: cql
                 .prepare_read(&format!(
                     "SELECT at FROM cursor_moves {of_member} AND bucket = ? AND mark = ? AND seq >= ? LIMIT 1"
@@ -89,147 +90,143 @@ impl Passed {
     }
 }
 
-/// A member who has read nothing.
-pub(super) async fn start(
-    cql: &Cql,
-    statements: &Statements,
-    id: ConversationId,
-    user: UserId,
-) -> Result<(), StoreError> {
-    cql.write("start a cursor", &statements.start, (int(id.get()), int(user.get()))).await
+type CursorRow = (i64, Option<i64>, Option<i64>, Option<i64>);
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cursors<'a> {
+    pub(super) cql: &'a Cql,
+    pub(super) statements: &'a Statements,
 }
 
-/// Moves the cursors of members who received or read something. Gives back the moves that took a read mark further.
-pub(super) async fn advance(
-    cql: &Cql,
-    statements: &Statements,
-    moves: &[CursorMove],
-) -> Result<Vec<CursorMove>, StoreError> {
-    let advances = moves.iter().copied().map(|by| async move {
-        let Some(before) = cursor(cql, statements, by.conversation, by.user_id).await? else {
+impl Cursors<'_> {
+    /// Of all who are or were members. Only where they are not too many. Who is missing has read nothing.
+    pub(super) async fn all(self, id: ConversationId) -> Result<HashMap<UserId, Cursor>, StoreError> {
+        let rows = self.cql.rows("load cursors", &self.statements.all, (int(id.get()),)).await?;
+        Ok(by_user(rows))
+    }
+
+    pub(super) async fn of(
+        self,
+        id: ConversationId,
+        users: &[UserId],
+    ) -> Result<HashMap<UserId, Cursor>, StoreError> {
+        let asked = users.chunks(ASKED_AT_ONCE_MAX).map(|users| {
+            let users: Vec<i64> = users.iter().map(|user| int(user.get())).collect();
+            self.cql.rows("read cursors", &self.statements.of, (int(id.get()), users))
+        });
+        let rows: Vec<Vec<CursorRow>> = try_join_all(asked).await?;
+        Ok(by_user(rows.into_iter().flatten()))
+    }
+
+    async fn one(self, id: ConversationId, user: UserId) -> Result<Cursor, StoreError> {
+        Ok(self.of(id, &[user]).await?.remove(&user).unwrap_or_default())
+    }
+
+    /// Moves the cursors of members who received or read something; who is not a member has none. Gives back the moves
+    /// that took a read mark further.
+    pub(super) async fn advance(
+        self,
+        members: Members<'_>,
+        moves: &[CursorMove],
+    ) -> Result<Vec<CursorMove>, StoreError> {
+        let advances = moves.iter().copied().map(|by| async move {
+            let (id, user) = (by.conversation, by.user_id);
+            let (member, before) = try_join(members.one(id, user), self.one(id, user)).await?;
+            let passed = Passed::between(before, before.advanced_by(by.cursor));
+            let Some(passed) = passed.filter(|_| member.is_some()) else { return Ok(None) };
+            self.write(by, passed).await?;
+            Ok(passed.read.map(|_| by))
+        });
+        let read = stream::iter(advances).buffered(MOVES_AT_ONCE_MAX);
+        read.try_filter_map(|moved| async move { Ok(moved) }).try_collect().await
+    }
+
+    /// First when a mark came there, then that it is there: a mark that can be seen has its time.
+    pub(super) async fn write(self, by: CursorMove, passed: Passed) -> Result<(), StoreError> {
+        let member = || [bigint(by.conversation.get()), bigint(by.user_id.get())];
+        let mut marks = Together::new();
+        let mut records: Vec<(Mark, Seq)> = Vec::with_capacity(2);
+        if let Some(seq) = passed.delivered {
+            let [id, user] = member();
+            marks.write(&self.statements.deliver, [bigint(seq.get()), bigint(seq.get()), id, user]);
+            records.push((Mark::Delivered, seq));
+        }
+        if let Some((seq, ordinal)) = passed.read {
+            let [id, user] = member();
+            let values = [bigint(seq.get()), bigint(seq.get()), bigint(ordinal), id, user];
+            marks.write(&self.statements.read, values);
+            records.push((Mark::Read, seq));
+        }
+        let mut buckets = HashMap::<u64, Together>::new();
+        for (mark, seq) in records {
+            let [id, user] = member();
+            let bucket = moves_bucket(seq);
+            let mark = CqlValue::TinyInt(mark as i8);
+            let values = [id, user, bigint(bucket), mark, bigint(seq.get()), timestamp(by.at)];
+            buckets.entry(bucket).or_insert_with(Together::new).write(&self.statements.record, values);
+        }
+        let recorded =
+            buckets.into_values().map(|together| self.cql.write_together("record a cursor's move", together));
+        try_join_all(recorded).await?;
+        self.cql.write_together("move a cursor", marks).await
+    }
+
+    /// When users had an entry: at the first moves that reached it, and their own messages when they sent them.
+    pub(super) async fn receipts(
+        self,
+        id: ConversationId,
+        seq: Seq,
+        entry: Option<&Entry>,
+        users: &[UserId],
+    ) -> Result<Vec<ReceiptTimes>, StoreError> {
+        let sent = entry.and_then(|entry| entry.message().map(|message| (message.sender_id, entry.at())));
+        let times = users.iter().copied().map(|user_id| async move {
+            if let Some((_, at)) = sent.filter(|(sender, _)| *sender == user_id) {
+                return Ok(ReceiptTimes { user_id, delivered_at: Some(at), read_at: Some(at) });
+            }
+            let cursor = self.one(id, user_id).await?;
+            let first = |mark, reached| self.first_move(id, user_id, mark, seq, reached);
+            let delivered_at = first(Mark::Delivered, cursor.delivered).await?;
+            Ok(ReceiptTimes { user_id, delivered_at, read_at: first(Mark::Read, cursor.read).await? })
+        });
+        stream::iter(times).buffered(MOVES_AT_ONCE_MAX).try_collect().await
+    }
+
+    async fn first_move(
+        self,
+        id: ConversationId,
+        user: UserId,
+        mark: Mark,
+        seq: Seq,
+        reached: Seq,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        if reached < seq {
             return Ok(None);
+        }
+        for bucket in moves_bucket(seq)..=moves_bucket(reached) {
+            let values = (int(id.get()), int(user.get()), int(bucket), mark as i8, int(seq.get()));
+            let row: Option<(CqlTimestamp,)> =
+                self.cql.row("read a receipt", &self.statements.first_move, values).await?;
+            if let Some((CqlTimestamp(ms),)) = row {
+                return Ok(Some(Timestamp::from_millis(ms)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn by_user(rows: impl IntoIterator<Item = CursorRow>) -> HashMap<UserId, Cursor> {
+    let cursor = |(user, delivered, read, ordinal): CursorRow| {
+        let seq = |value: Option<i64>| Seq::new(value.unwrap_or(0).cast_unsigned());
+        let stored = Cursor {
+            delivered: seq(delivered),
+            read: seq(read),
+            read_ordinal: ordinal.unwrap_or(0).cast_unsigned(),
         };
-        let Some(passed) = Passed::between(before, before.advanced_by(by.cursor)) else { return Ok(None) };
-        write(cql, statements, by, passed).await?;
-        Ok(passed.read.map(|_| by))
-    });
-    let read = stream::iter(advances).buffered(MOVES_AT_ONCE_MAX);
-    read.try_filter_map(|moved| async move { Ok(moved) }).try_collect().await
-}
-
-/// First when a mark came there, then that it is there: a mark that can be seen has its time.
-pub(super) async fn write(
-    cql: &Cql,
-    statements: &Statements,
-    by: CursorMove,
-    passed: Passed,
-) -> Result<(), StoreError> {
-    let member = || [bigint(by.conversation.get()), bigint(by.user_id.get())];
-    let mut marks = Together::new();
-    let mut records: Vec<(Mark, Seq)> = Vec::with_capacity(2);
-    if let Some(seq) = passed.delivered {
-        let [id, user] = member();
-        marks.write(&statements.deliver, [bigint(seq.get()), bigint(seq.get()), id, user]);
-        records.push((Mark::Delivered, seq));
-    }
-    if let Some((seq, ordinal)) = passed.read {
-        let [id, user] = member();
-        marks.write(&statements.read, [bigint(seq.get()), bigint(seq.get()), bigint(ordinal), id, user]);
-        records.push((Mark::Read, seq));
-    }
-    let same_bucket = records.windows(2).all(|pair| moves_bucket(pair[0].1) == moves_bucket(pair[1].1));
-    let recorded = records.iter().map(|(mark, seq)| {
-        let [id, user] = member();
-        [
-            id,
-            user,
-            bigint(moves_bucket(*seq)),
-            CqlValue::TinyInt(*mark as i8),
-            bigint(seq.get()),
-            timestamp(by.at),
-        ]
-    });
-    if same_bucket {
-        let mut together = Together::new();
-        recorded.for_each(|values| together.write(&statements.record, values));
-        cql.write_together("record a cursor's move", together).await?;
-    } else {
-        try_join_all(recorded.map(|values| {
-            let mut alone = Together::new();
-            alone.write(&statements.record, values);
-            cql.write_together("record a cursor's move", alone)
-        }))
-        .await?;
-    }
-    cql.write_together("move a cursor", marks).await
-}
-
-/// `None` for who is not a member.
-async fn cursor(
-    cql: &Cql,
-    statements: &Statements,
-    id: ConversationId,
-    user: UserId,
-) -> Result<Option<Cursor>, StoreError> {
-    let values = (int(id.get()), int(user.get()));
-    let row: Option<(Option<i64>, Option<i64>, Option<i64>)> =
-        cql.row("read a cursor", &statements.one, values).await?;
-    Ok(row.map(|(delivered, read, ordinal)| cursor_from(delivered, read, ordinal)))
-}
-
-pub(super) fn cursor_from(delivered: Option<i64>, read: Option<i64>, ordinal: Option<i64>) -> Cursor {
-    let seq = |value: Option<i64>| Seq::new(value.unwrap_or(0).cast_unsigned());
-    let stored = Cursor {
-        delivered: seq(delivered),
-        read: seq(read),
-        read_ordinal: ordinal.unwrap_or(0).cast_unsigned(),
+        // What was read was delivered, whichever of the two writes is seen first.
+        (UserId::new(user.cast_unsigned()), stored.advanced_by(stored))
     };
-    // What was read was delivered, whichever of the two writes is seen first.
-    stored.advanced_by(stored)
-}
-
-/// When users had an entry: at the first moves that reached it, and their own messages when they sent them.
-pub(super) async fn receipts(
-    cql: &Cql,
-    statements: &Statements,
-    id: ConversationId,
-    seq: Seq,
-    entry: Option<&Entry>,
-    users: &[UserId],
-) -> Result<Vec<ReceiptTimes>, StoreError> {
-    let sent = entry.and_then(|entry| entry.message().map(|message| (message.sender_id, entry.at())));
-    let times = users.iter().copied().map(|user_id| async move {
-        if let Some((_, at)) = sent.filter(|(sender, _)| *sender == user_id) {
-            return Ok(ReceiptTimes { user_id, delivered_at: Some(at), read_at: Some(at) });
-        }
-        let cursor = cursor(cql, statements, id, user_id).await?.unwrap_or_default();
-        let first = |mark, reached| first_move(cql, statements, id, user_id, mark, seq, reached);
-        let delivered_at = first(Mark::Delivered, cursor.delivered).await?;
-        Ok(ReceiptTimes { user_id, delivered_at, read_at: first(Mark::Read, cursor.read).await? })
-    });
-    stream::iter(times).buffered(MOVES_AT_ONCE_MAX).try_collect().await
-}
-
-async fn first_move(
-    cql: &Cql,
-    statements: &Statements,
-    id: ConversationId,
-    user: UserId,
-    mark: Mark,
-    seq: Seq,
-    reached: Seq,
-) -> Result<Option<Timestamp>, StoreError> {
-    if reached < seq {
-        return Ok(None);
-    }
-    for bucket in moves_bucket(seq)..=moves_bucket(reached) {
-        let values = (int(id.get()), int(user.get()), int(bucket), mark as i8, int(seq.get()));
-        let row: Option<(CqlTimestamp,)> = cql.row("read a receipt", &statements.first_move, values).await?;
-        if let Some((CqlTimestamp(ms),)) = row {
-            return Ok(Some(Timestamp::from_millis(ms)));
-        }
-    }
-    Ok(None)
+    rows.into_iter().map(cursor).collect()
 }
 
 const fn moves_bucket(seq: Seq) -> u64 {

@@ -1,116 +1,127 @@
 //! Conversations and their logs.
 //!
 //! - [`append`]: the one write that needs agreement, and where a log ends
-//! - [`buckets`]: in which partition an entry is
-//! - [`history`]: reading the log
-//! - [`project`]: what follows from the log, and the watermark
-//! - [`cursors`]: how far members have come, and when
-//! - [`direct`]: making conversations
-//! - [`records`]: how all that is written
+//! - [`buckets`], [`rows`]: in which partition an entry is, and how it is written
+//! - [`history`], [`finding`]: reading the log
+//! - [`project`]: what follows from the log, written after it; [`watermarks`]: how far that has been done
+//! - [`load`]: the conversation as it is now, and what is done again after a crash
+//! - [`making`]: conversations that are unique for a pair or a key; [`clearing`]: taking one out of an inbox
+//!
+//! What follows from the log, each where it is kept: [`details`], [`members`], [`cursors`], [`states`], [`reactions`],
+//! [`threads`], [`invites`], [`expiries`]; and [`erase`], which takes content out of it.
 
 mod append;
 mod buckets;
+mod clearing;
 mod cursors;
-mod direct;
+mod details;
+mod erase;
+mod expiries;
+mod finding;
 mod history;
+mod invites;
+mod load;
+mod making;
+mod members;
+mod port;
 mod project;
-mod records;
+mod reactions;
+mod rows;
+mod states;
+#[cfg(test)]
+mod tests;
+mod threads;
+mod watermarks;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use futures_util::future::{try_join_all, try_join3};
+use futures_util::future::{try_join, try_join_all};
 use godwit_domain::model::{
-    AccountChange, AccountEntry, AccountNote, ClientId, Conversation, ConversationState, Cursor, Entry, Kind,
-    Member, UserPair,
+    AccountChange, AccountEntry, AccountNote, ConversationState, FanOut, Head, LogItem, Member,
 };
-use godwit_domain::ports::{
-    Append, AppendOutcome, ConversationStore, CursorMove, MessageOrder, NewDirect, OpenedDirect,
-    ReceiptTimes, SeqRange, StoreError,
-};
-use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
-use scylla::DeserializeRow;
+use godwit_domain::ports::{Append, AppendOutcome, CursorMove, ReceiptTimes, StoreError};
+use godwit_protocol::{ConversationId, Seq, UserId};
 use scylla::errors::PrepareError;
-use scylla::value::CqlTimestamp;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use crate::CassandraStore;
 use crate::accounts::Accounts;
-use crate::cql::{Cql, Read};
-use crate::inbox::Inbox;
+use crate::cql::Cql;
+use crate::due::Due;
+use crate::inbox::{Activity, Inbox};
 use crate::merge::Merged;
+use crate::records::corrupt;
 use crate::turns::Turns;
-use crate::values::int;
 use append::{Appended, Log, NewEntries};
-use buckets::BucketStart;
+use cursors::Cursors;
+use details::AboutConversations;
+use erase::Erasing;
+use finding::Finding;
 use history::History;
-use project::{Projection, Projector, Watermarks};
-use records::{LogRow, corrupt, role_from_name};
+use invites::Invites;
+use making::Unique;
+use members::{Members, Unlisted};
+use project::{Projection, fan_out_after};
+use reactions::Reactions;
+use states::States;
+use threads::Threads;
+use watermarks::{Marking, Watermarks};
 
 /// How long who was beaten to an append waits before it hears of it.
 const CONTENTION_PAUSE_MS_MAX: u64 = 20;
-/// Entries that are projected at once when a conversation is loaded after a crash.
-const PROJECTED_AT_ONCE_MAX: usize = 256;
 
 #[derive(Debug)]
 pub(crate) struct Conversations {
     cql: Arc<Cql>,
     accounts: Arc<Accounts>,
     inbox: Arc<Inbox>,
+    due: Arc<Due>,
     statements: Statements,
-    appending: append::Statements,
-    reading: history::Statements,
-    projecting: project::Statements,
-    cursors: cursors::Statements,
-    directs: direct::Statements,
+    making: making::Statements,
     watermarks: Watermarks,
     /// Of those who agree on the end of a log, or ask where it is.
     turns: Turns<ConversationId>,
-    /// Of those who open the conversation of a pair.
-    openings: Turns<UserPair>,
+    /// Of those who make a conversation that is unique.
+    makings: Turns<Unique>,
     loads: Merged<ConversationId, Option<ConversationState>>,
-    pages: Merged<(ConversationId, Seq, Seq, bool, usize), Vec<Entry>>,
-    logs: Merged<(ConversationId, Seq, usize), Vec<Entry>>,
+    pages: Merged<(ConversationId, Seq, Seq, bool, usize), Vec<LogItem>>,
+    logs: Merged<(ConversationId, Seq, usize), Vec<LogItem>>,
 }
 
 #[derive(Debug)]
 struct Statements {
-    members: Read,
-    cursors: Read,
-    watermark: Read,
+    append: append::Statements,
+    history: history::Statements,
+    finding: finding::Statements,
+    states: states::Statements,
+    details: details::Statements,
+    members: members::Statements,
+    cursors: cursors::Statements,
+    reactions: reactions::Statements,
+    threads: threads::Statements,
+    invites: invites::Statements,
+    erase: erase::Statements,
+    marks: watermarks::Statements,
 }
 
 impl Statements {
     async fn prepare(cql: &Cql) -> Result<Self, PrepareError> {
         Ok(Self {
-            members: cql
-                .prepare_read(
-                    "SELECT kind, created_by, created_at, user_id, role, joined_at FROM conversations \
-                     WHERE conversation_id = ?",
-                )
-                .await?,
-            cursors: cql
-                .prepare_read(
-                    "SELECT user_id, delivered, read, read_ordinal FROM cursors WHERE conversation_id = ?",
-                )
-                .await?,
-            watermark: cql
-                .prepare_read("SELECT bucket, projected FROM log_buckets WHERE conversation_id = ? LIMIT 1")
-                .await?,
+            append: append::Statements::prepare(cql).await?,
+            history: history::Statements::prepare(cql).await?,
+            finding: finding::Statements::prepare(cql).await?,
+            states: states::Statements::prepare(cql).await?,
+            details: details::Statements::prepare(cql).await?,
+            members: members::Statements::prepare(cql).await?,
+            cursors: cursors::Statements::prepare(cql).await?,
+            reactions: reactions::Statements::prepare(cql).await?,
+            threads: threads::Statements::prepare(cql).await?,
+            invites: invites::Statements::prepare(cql).await?,
+            erase: erase::Statements::prepare(cql).await?,
+            marks: watermarks::Statements::prepare(cql).await?,
         })
     }
-}
-
-#[derive(Debug, DeserializeRow)]
-struct MemberRow {
-    kind: Option<String>,
-    created_by: Option<i64>,
-    created_at: Option<CqlTimestamp>,
-    user_id: Option<i64>,
-    role: Option<String>,
-    joined_at: Option<CqlTimestamp>,
 }
 
 impl Conversations {
@@ -118,29 +129,27 @@ impl Conversations {
         cql: Arc<Cql>,
         accounts: Arc<Accounts>,
         inbox: Arc<Inbox>,
-    ) -> Result<Self, PrepareError> {
-        Ok(Self {
-            statements: Statements::prepare(&cql).await?,
-            appending: append::Statements::prepare(&cql).await?,
-            reading: history::Statements::prepare(&cql).await?,
-            cursors: cursors::Statements::prepare(&cql).await?,
-            directs: direct::Statements::prepare(&cql).await?,
-            projecting: project::Statements::prepare(&cql).await?,
+        due: Arc<Due>,
+    ) -> Result<Arc<Self>, PrepareError> {
+        Ok(Arc::new(Self {
+            statements: Box::pin(Statements::prepare(&cql)).await?,
+            making: making::Statements::prepare(&cql).await?,
             watermarks: Watermarks::default(),
             turns: Turns::default(),
-            openings: Turns::default(),
+            makings: Turns::default(),
             loads: Merged::new("load a conversation"),
             pages: Merged::new("read messages"),
             logs: Merged::new("read the log"),
             cql,
             accounts,
             inbox,
-        })
+            due,
+        }))
     }
 
     /// Writes watermarks until it is dropped.
     pub(crate) async fn run(&self) {
-        let mut ticks = interval(project::WATERMARK_INTERVAL);
+        let mut ticks = interval(watermarks::WATERMARK_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
@@ -152,108 +161,7 @@ impl Conversations {
 
     /// Writes what is left.
     pub(crate) async fn close(&self) -> Result<(), StoreError> {
-        self.watermarks.write(self.projector()).await
-    }
-
-    fn log(&self) -> Log<'_> {
-        Log { cql: &self.cql, statements: &self.appending }
-    }
-
-    fn history(&self) -> History<'_> {
-        History { cql: &self.cql, statements: &self.reading }
-    }
-
-    fn projector(&self) -> Projector<'_> {
-        Projector { cql: &self.cql, statements: &self.projecting, cursors: &self.cursors, inbox: &self.inbox }
-    }
-
-    /// The conversation as it is now. What a crash left half done is finished first.
-    async fn load(&self, id: ConversationId) -> Result<Option<ConversationState>, StoreError> {
-        let key = (int(id.get()),);
-        // Cursors before the head: none is past it.
-        let (members, cursors, marks) = try_join3(
-            self.cql.rows::<MemberRow>("load a conversation", &self.statements.members, key),
-            self.cql.rows::<(i64, Option<i64>, Option<i64>, Option<i64>)>(
-                "load cursors",
-                &self.statements.cursors,
-                key,
-            ),
-            self.cql.row::<(Option<i64>, Option<i64>)>("load a watermark", &self.statements.watermark, key),
-        )
-        .await?;
-        let Some((conversation, mut members)) = conversation_of(id, members)? else { return Ok(None) };
-        let (bucket, projected) = marks.unwrap_or_default();
-        let known = bucket.map_or(0, i64::cast_unsigned);
-        let turn = self.turns.take(id).await;
-        let Some((head, bucket)) = self.log().head(id, known).await? else { return Ok(None) };
-        drop(turn);
-        let cursors: HashMap<i64, Cursor> = cursors
-            .into_iter()
-            .map(|(user, delivered, read, ordinal)| (user, cursors::cursor_from(delivered, read, ordinal)))
-            .collect();
-        for member in &mut members {
-            member.cursor = cursors.get(&int(member.user_id.get())).copied().unwrap_or_default();
-        }
-        let mut state = ConversationState { conversation, head, members };
-        if bucket != known {
-            self.find_begun_buckets(id, known, bucket).await?;
-        }
-        let projected = Seq::new(projected.unwrap_or(0).cast_unsigned());
-        if projected < state.head.seq {
-            self.project_again(&mut state, projected).await?;
-        }
-        Ok(Some(state))
-    }
-
-    async fn find_begun_buckets(
-        &self,
-        id: ConversationId,
-        known: u64,
-        newest: u64,
-    ) -> Result<(), StoreError> {
-        for bucket in known + 1..=newest {
-            if let Some((seq, entry_id)) = self.history().first_of_bucket(id, bucket).await? {
-                self.projector().begin_bucket(id, BucketStart { bucket, seq, id: entry_id }).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes what follows from the entries after the watermark, and brings the state up to it.
-    async fn project_again(&self, state: &mut ConversationState, after: Seq) -> Result<(), StoreError> {
-        let conversation = state.conversation.id;
-        let mut after = after;
-        while after < state.head.seq {
-            let rows = self.history().rows(conversation, after, PROJECTED_AT_ONCE_MAX).await?;
-            let Some(last) = rows.last().map(LogRow::seq) else {
-                return Err(corrupt(
-                    "log",
-                    format!("{conversation}/{after}"),
-                    "the entry after it is missing",
-                ));
-            };
-            let list_for = rows.iter().flat_map(LogRow::listed_for).collect();
-            let entries: Vec<Entry> =
-                rows.into_iter().map(|row| row.into_entry(conversation)).collect::<Result<_, _>>()?;
-            let projection = Projection {
-                conversation,
-                begun: None,
-                cursors: Projection::senders(conversation, &entries),
-                members: state.member_ids(),
-                list_for,
-                activity_at: state.last_activity_at(),
-                entries,
-            };
-            self.projector().project(&projection).await?;
-            for by in &projection.cursors {
-                if let Some(member) = state.member_mut(by.user_id) {
-                    member.cursor = member.cursor.advanced_by(by.cursor);
-                }
-            }
-            after = last;
-        }
-        self.watermarks.raise(conversation, after);
-        Ok(())
+        self.watermarks.write(self.marking()).await
     }
 
     async fn append(&self, append: Append) -> Result<AppendOutcome, StoreError> {
@@ -269,27 +177,86 @@ impl Conversations {
             Appended::Yes => None,
             Appended::AsFirstOf(start) => Some(start),
         };
-        let Append { conversation, entries, head, cursors, members, list_for, .. } = append;
-        let activity_at = match head.activity_at() {
-            Some(at) => at,
-            None => self.created_at(conversation).await?,
-        };
-        let projection = Projection { conversation, begun, entries, cursors, members, list_for, activity_at };
-        let notes = self.projector().project(&projection).await?;
-        self.watermarks.raise(conversation, head.seq);
+        let Append { conversation, entries, effects, .. } = append;
+        let (activity, fan_out) =
+            (self.activity(conversation, &effects.head).await?, fan_out_after(&effects));
+        let projection = Projection { conversation, begun, entries, effects, activity, fan_out };
+        let notes = self.project(&projection).await?;
+        self.watermarks.raise(conversation, projection.effects.head.seq);
         Ok(AppendOutcome::Appended(notes))
     }
 
-    async fn created_at(&self, id: ConversationId) -> Result<Timestamp, StoreError> {
-        let rows = self.cql.rows("load a conversation", &self.statements.members, (int(id.get()),)).await?;
-        let found = conversation_of(id, rows)?;
-        found
-            .map(|(conversation, _)| conversation.created_at)
-            .ok_or_else(|| corrupt("conversations", id.to_string(), "there is a log and no conversation"))
+    async fn activity(&self, id: ConversationId, head: &Head) -> Result<Activity, StoreError> {
+        if let Some(activity) = Activity::shown(head) {
+            return Ok(activity);
+        }
+        // Only in direct conversations in which nothing was said yet.
+        let stored = self.about().read(id).await?;
+        let stored = stored.ok_or_else(|| corrupt("conversations", id.to_string(), "only a log is there"))?;
+        Ok(Activity::of(head, stored.conversation.created_at))
+    }
+
+    async fn member(&self, id: ConversationId, user: UserId) -> Result<Option<Member>, StoreError> {
+        let (member, unlisted) =
+            try_join(self.member_alone(id, user), self.members().unlisted_of(id, &[user])).await?;
+        let mut members: Vec<Member> = member.into_iter().collect();
+        self.say_who_is_unlisted(id, &mut members, &unlisted).await?;
+        Ok(members.pop())
+    }
+
+    /// A member, whoever's inbox the conversation is in.
+    async fn member_alone(&self, id: ConversationId, user: UserId) -> Result<Option<Member>, StoreError> {
+        let (member, mut cursors) =
+            try_join(self.members().one(id, user), self.cursors().of(id, &[user])).await?;
+        Ok(member.map(|member| Member { cursor: cursors.remove(&user).unwrap_or_default(), ..member }))
+    }
+
+    async fn members_after(
+        &self,
+        id: ConversationId,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<Member>, StoreError> {
+        let mut members = self.members().after(id, after, limit).await?;
+        let users: Vec<UserId> = members.iter().map(|member| member.user_id).collect();
+        let (cursors, unlisted) =
+            try_join(self.cursors().of(id, &users), self.members().unlisted_of(id, &users)).await?;
+        for member in &mut members {
+            member.cursor = cursors.get(&member.user_id).copied().unwrap_or_default();
+        }
+        self.say_who_is_unlisted(id, &mut members, &unlisted).await?;
+        Ok(members)
+    }
+
+    /// Where rows are completed when they are read nobody comes back by what is shown.
+    async fn say_who_is_unlisted(
+        &self,
+        id: ConversationId,
+        members: &mut [Member],
+        unlisted: &Unlisted,
+    ) -> Result<(), StoreError> {
+        if unlisted.is_empty() || members.is_empty() {
+            return Ok(());
+        }
+        let (stored, end) = try_join(self.about().read(id), self.end(id)).await?;
+        let shown = Activity::shown(&end).map_or(Seq::ZERO, |shown| shown.seq);
+        let details = stored.and_then(|stored| stored.details);
+        let is_whole = details.is_none_or(|details| details.fan_out == FanOut::OnWrite);
+        for member in members {
+            let through = unlisted.get(&member.user_id);
+            member.unlisted = through.is_some_and(|through| !is_whole || *through >= shown);
+        }
+        Ok(())
+    }
+
+    /// Where the log ends.
+    async fn end(&self, id: ConversationId) -> Result<Head, StoreError> {
+        let bucket = self.history().newest_bucket(id).await?;
+        Ok(self.head(id, bucket).await?.map_or_else(Head::empty, |(head, _)| head))
     }
 
     async fn move_cursors(&self, moves: &[CursorMove]) -> Result<Vec<(UserId, AccountEntry)>, StoreError> {
-        let read = cursors::advance(&self.cql, &self.cursors, moves).await?;
+        let read = self.cursors().advance(self.members(), moves).await?;
         let mut notes = HashMap::<UserId, Vec<AccountNote>>::new();
         for by in read {
             let change = AccountChange::ReadMoved(by.conversation);
@@ -310,123 +277,59 @@ impl Conversations {
         users: &[UserId],
     ) -> Result<Vec<ReceiptTimes>, StoreError> {
         let entry = self.history().entry(id, seq).await?;
-        cursors::receipts(&self.cql, &self.cursors, id, seq, entry.as_ref(), users).await
+        self.cursors().receipts(id, seq, entry.as_ref(), users).await
     }
-}
 
-/// A conversation and its members, with cursors that say nothing yet.
-fn conversation_of(
-    id: ConversationId,
-    rows: Vec<MemberRow>,
-) -> Result<Option<(Conversation, Vec<Member>)>, StoreError> {
-    let Some(MemberRow { kind, created_by: Some(created_by), created_at: Some(created_at), .. }) =
-        rows.first()
-    else {
-        return Ok(None);
-    };
-    let user = |id: i64| UserId::new(id.cast_unsigned());
-    let (created_by, created_at) = (user(*created_by), Timestamp::from_millis(created_at.0));
-    let kind = kind.clone();
-    let mut members = Vec::with_capacity(rows.len());
-    for row in rows {
-        if let (Some(user_id), Some(role), Some(joined_at)) = (row.user_id, row.role, row.joined_at) {
-            members.push(Member {
-                user_id: user(user_id),
-                role: role_from_name(id, &role)?,
-                joined_at: Timestamp::from_millis(joined_at.0),
-                cursor: Cursor::default(),
-            });
+    fn log(&self) -> Log<'_> {
+        Log { cql: &self.cql, statements: &self.statements.append }
+    }
+
+    fn history(&self) -> History<'_> {
+        History { cql: &self.cql, statements: &self.statements.history, states: self.states() }
+    }
+
+    fn finding(&self) -> Finding<'_> {
+        Finding { cql: &self.cql, statements: &self.statements.finding }
+    }
+
+    fn states(&self) -> States<'_> {
+        States { cql: &self.cql, statements: &self.statements.states }
+    }
+
+    fn about(&self) -> AboutConversations<'_> {
+        AboutConversations { cql: &self.cql, statements: &self.statements.details }
+    }
+
+    fn members(&self) -> Members<'_> {
+        Members { cql: &self.cql, statements: &self.statements.members }
+    }
+
+    fn cursors(&self) -> Cursors<'_> {
+        Cursors { cql: &self.cql, statements: &self.statements.cursors }
+    }
+
+    fn reactions(&self) -> Reactions<'_> {
+        Reactions { cql: &self.cql, statements: &self.statements.reactions }
+    }
+
+    fn threads(&self) -> Threads<'_> {
+        Threads { cql: &self.cql, statements: &self.statements.threads }
+    }
+
+    fn invites(&self) -> Invites<'_> {
+        Invites { cql: &self.cql, statements: &self.statements.invites }
+    }
+
+    fn erasing(&self) -> Erasing<'_> {
+        Erasing {
+            cql: &self.cql,
+            statements: &self.statements.erase,
+            history: self.history(),
+            log: self.log(),
         }
     }
-    members.sort_unstable_by_key(|member| member.user_id);
-    let pair = match (kind.as_deref(), &*members) {
-        (Some("direct"), [a, b]) => UserPair::new(a.user_id, b.user_id),
-        _ => None,
-    };
-    let pair =
-        pair.ok_or_else(|| corrupt("conversations", id.to_string(), "no direct conversation of two"))?;
-    Ok(Some((Conversation { id, kind: Kind::Direct(pair), created_by, created_at }, members)))
-}
 
-#[async_trait]
-impl ConversationStore for CassandraStore {
-    async fn open_direct(&self, pair: UserPair, new: NewDirect) -> Result<OpenedDirect, StoreError> {
-        self.conversations.open_direct(pair, new).await
-    }
-
-    async fn direct_of(&self, pair: UserPair) -> Result<Option<ConversationId>, StoreError> {
-        self.conversations.direct_of(pair).await
-    }
-
-    async fn load(&self, id: ConversationId) -> Result<Option<ConversationState>, StoreError> {
-        let conversations = &self.conversations;
-        conversations.loads.read(id, || conversations.load(id)).await
-    }
-
-    async fn append(&self, append: Append) -> Result<AppendOutcome, StoreError> {
-        self.conversations.append(append).await
-    }
-
-    async fn entries(&self, id: ConversationId, after: Seq, limit: usize) -> Result<Vec<Entry>, StoreError> {
-        let conversations = &self.conversations;
-        conversations
-            .logs
-            .read((id, after, limit), || conversations.history().entries(id, after, limit))
-            .await
-    }
-
-    async fn entry(&self, id: ConversationId, seq: Seq) -> Result<Option<Entry>, StoreError> {
-        self.conversations.history().entry(id, seq).await
-    }
-
-    async fn messages(
-        &self,
-        id: ConversationId,
-        range: SeqRange,
-        order: MessageOrder,
-        limit: usize,
-    ) -> Result<Vec<Entry>, StoreError> {
-        let key = (id, range.after, range.before, order == MessageOrder::NewestFirst, limit);
-        let conversations = &self.conversations;
-        conversations.pages.read(key, || conversations.history().messages(id, range, order, limit)).await
-    }
-
-    async fn locate(&self, message: MessageId) -> Result<Option<(ConversationId, Seq)>, StoreError> {
-        self.conversations.history().locate(message).await
-    }
-
-    async fn sent_as(
-        &self,
-        id: ConversationId,
-        sender: UserId,
-        client_id: &ClientId,
-    ) -> Result<Option<Seq>, StoreError> {
-        self.conversations.history().sent_as(id, sender, client_id).await
-    }
-
-    async fn sent_as_each(
-        &self,
-        id: ConversationId,
-        sent: &[(UserId, &ClientId)],
-    ) -> Result<Vec<Option<Seq>>, StoreError> {
-        let history = self.conversations.history();
-        try_join_all(sent.iter().map(|(sender, client_id)| history.sent_as(id, *sender, client_id))).await
-    }
-
-    async fn seq_at(&self, id: ConversationId, time: Timestamp) -> Result<Seq, StoreError> {
-        self.conversations.history().seq_at(id, time).await
-    }
-
-    async fn move_cursors(&self, moves: &[CursorMove]) -> Result<Vec<(UserId, AccountEntry)>, StoreError> {
-        self.conversations.move_cursors(moves).await
-    }
-
-    async fn receipts(
-        &self,
-        id: ConversationId,
-        seq: Seq,
-        users: &[UserId],
-    ) -> Result<Vec<ReceiptTimes>, StoreError> {
-        self.conversations.receipts(id, seq, users).await
+    fn marking(&self) -> Marking<'_> {
+        Marking { cql: &self.cql, statements: &self.statements.marks }
     }
 }

@@ -1,62 +1,37 @@
-//! What follows from entries of the log, and the watermark that says how far that has been written.
+//! What follows from entries of the log.
 //!
-//! Every write here can be repeated without harm. After an append all of them are done before it is acknowledged; after a
-//! crash in between, whoever loads the conversation does them again from the watermark on. The watermark itself may lag
-//! behind, so it is written now and then, by a task of its own.
+//! Every write here can be repeated without harm, and comes in any order with those of another node that projects the same
+//! entries, or later ones. After an append all of them are done before it is acknowledged; after a crash in between,
+//! whoever loads the conversation does them again from the watermark on.
+//!
+//! Their order matters all the same. Details and message states say up to which entry they go, and what they already have
+//! is not folded into them again. So what follows from the same entries and does not say that comes before them: it is
+//! done, or it is done again.
+//!
+//! 1. what stands for itself: indexes, cursors, members, reactions, replies, expiries, invites, the activity of inboxes
+//! 2. whose inbox the conversation comes into, leaves, and stops to follow
+//! 3. details, then message states
+//! 4. the content of what was deleted, which is found by the states
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::collections::HashSet;
 
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::{BoxFuture, FutureExt, try_join};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use godwit_domain::model::{AccountEntry, Change, Cursor, Entry};
-use godwit_domain::ports::{CursorMove, StoreError};
+use godwit_domain::model::{AccountEntry, Change, Entry, FanOut, Member};
+use godwit_domain::ports::StoreError;
+use godwit_domain::projection::{Effects, MemberWrite};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
-use scylla::errors::PrepareError;
 
 use super::buckets::BucketStart;
-use super::cursors;
-use crate::cql::{Cql, Write};
-use crate::inbox::Inbox;
-use crate::values::int;
+use super::cursors::Passed;
+use super::members::Unlisted;
+use super::{Conversations, expiries};
+use crate::inbox::{Activity, ListingChange};
 
 /// Writes of one projection that are under way at once.
 const WRITES_AT_ONCE_MAX: usize = 128;
-/// How long a watermark may lag behind; it bounds what is projected again after a crash.
-pub(super) const WATERMARK_INTERVAL: Duration = Duration::from_millis(500);
-/// Watermarks that wait to be written. Past it the oldest of them are just forgotten: that costs work after a crash,
-/// nothing else.
-const WATERMARKS_WAITING_MAX: usize = 16_384;
-
-#[derive(Debug)]
-pub(super) struct Statements {
-    client_id: Write,
-    message_id: Write,
-    bucket: Write,
-    watermark: Write,
-}
-
-impl Statements {
-    pub(super) async fn prepare(cql: &Cql) -> Result<Self, PrepareError> {
-        Ok(Self {
-            client_id: cql
-                .prepare_write("INSERT INTO client_ids (conversation_id, sender_id, client_id, seq) VALUES (?, ?, ?, ?)")
-                .await?,
-            message_id: cql
-                .prepare_write("INSERT INTO message_ids (message_id, conversation_id, seq) VALUES (?, ?, ?)")
-                .await?,
-            bucket: cql
-                .prepare_write(
-                    "INSERT INTO log_buckets (conversation_id, bucket, first_seq, first_id) VALUES (?, ?, ?, ?)",
-                )
-                .await?,
-            watermark: cql
-                .prepare_write("UPDATE log_buckets USING TIMESTAMP ? SET projected = ? WHERE conversation_id = ?")
-                .await?,
-        })
-    }
-}
+/// Accounts that are changed at once.
+const ACCOUNTS_AT_ONCE_MAX: usize = 32;
 
 /// Entries that are in the log, with all that is to follow from them.
 #[derive(Debug)]
@@ -65,112 +40,205 @@ pub(super) struct Projection {
     /// The bucket that they begin.
     pub(super) begun: Option<BucketStart>,
     pub(super) entries: Vec<Entry>,
-    pub(super) cursors: Vec<CursorMove>,
-    pub(super) members: Vec<UserId>,
-    pub(super) list_for: Vec<UserId>,
-    /// When something was last said, or the conversation made.
-    pub(super) activity_at: Timestamp,
+    pub(super) effects: Effects,
+    /// What was last shown, by these entries or by later ones.
+    pub(super) activity: Activity,
+    /// After these entries.
+    pub(super) fan_out: FanOut,
 }
+
+type Writes<'a> = Vec<BoxFuture<'a, Result<(), StoreError>>>;
+
+/// What was written to an account log.
+type Noted = Option<(UserId, AccountEntry)>;
 
 impl Projection {
-    /// The senders, read up to their own last messages.
-    pub(super) fn senders(conversation: ConversationId, entries: &[Entry]) -> Vec<CursorMove> {
-        let mut last = HashMap::new();
-        for entry in entries {
-            if let Change::Message(message) = &entry.change {
-                let cursor = Cursor::at(entry.seq, entry.ordinal);
-                let user_id = message.sender_id;
-                last.insert(user_id, CursorMove { conversation, user_id, cursor, at: entry.at() });
+    /// The last of the entries: the version of all that follows from them.
+    fn through(&self) -> Seq {
+        self.entries.last().map_or(Seq::ZERO, |entry| entry.seq)
+    }
+
+    fn at(&self) -> Timestamp {
+        self.entries.last().map_or(self.activity.at, Entry::at)
+    }
+
+    /// Those who became members with these entries, if they still are.
+    pub(super) fn joined(&self) -> HashSet<UserId> {
+        let mut joined = HashSet::new();
+        for entry in &self.entries {
+            match &entry.change {
+                Change::Created(created) => joined.extend(&created.member_ids),
+                Change::MembersAdded { user_ids, .. } => joined.extend(user_ids),
+                Change::MemberJoined { user_id, .. } => drop(joined.insert(*user_id)),
+                Change::MemberLeft { user_id } | Change::MemberRemoved { user_id, .. } => {
+                    joined.remove(user_id);
+                }
+                _ => {}
             }
         }
-        last.into_values().collect()
+        joined
+    }
+
+    fn put_members(&self) -> impl Iterator<Item = &Member> {
+        self.effects.members.iter().filter_map(|write| match write {
+            MemberWrite::Put(member) => Some(member),
+            MemberWrite::Remove(_) => None,
+        })
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Projector<'a> {
-    pub(super) cql: &'a Cql,
-    pub(super) statements: &'a Statements,
-    pub(super) cursors: &'a cursors::Statements,
-    pub(super) inbox: &'a Arc<Inbox>,
-}
-
-impl Projector<'_> {
-    pub(super) async fn begin_bucket(self, id: ConversationId, start: BucketStart) -> Result<(), StoreError> {
-        let values = (int(id.get()), int(start.bucket), int(start.seq.get()), int(start.id));
-        self.cql.write("index a bucket", &self.statements.bucket, values).await
-    }
-
-    pub(super) async fn raise_watermark(self, id: ConversationId, seq: Seq) -> Result<(), StoreError> {
-        let values = (int(seq.get()), int(seq.get()), int(id.get()));
-        self.cql.write("raise a watermark", &self.statements.watermark, values).await
-    }
-
+impl Conversations {
     /// Writes what follows from the entries, and gives back what it wrote to account logs.
     pub(super) async fn project(
-        self,
+        &self,
         projection: &Projection,
     ) -> Result<Vec<(UserId, AccountEntry)>, StoreError> {
-        let Projection { conversation, entries, cursors, members, activity_at, .. } = projection;
-        let mut writes: Vec<BoxFuture<'_, Result<(), StoreError>>> = Vec::new();
+        let joined = projection.joined();
+        let unlisted = self.write_plain(projection, &joined).await?;
+        let notes = self.change_inboxes(projection, &joined, &unlisted).await?;
+        self.write_details(projection).await?;
+        self.write_states(projection).await?;
+        self.erase_content(projection).await?;
+        Ok(notes)
+    }
+
+    /// Gives back who was unlisted after the entries came.
+    pub(super) async fn write_plain(
+        &self,
+        projection: &Projection,
+        joined: &HashSet<UserId>,
+    ) -> Result<Unlisted, StoreError> {
+        let writes = at_once(self.plain_writes(projection, joined));
+        Ok(try_join(self.unlisted(projection), writes).await?.0)
+    }
+
+    pub(super) async fn write_details(&self, projection: &Projection) -> Result<(), StoreError> {
+        let Some(details) = &projection.effects.details else { return Ok(()) };
+        if details.fan_out == FanOut::OnRead {
+            self.marking().fan_out_on_read(projection.conversation).await?;
+        }
+        self.about().write(projection.conversation, details).await
+    }
+
+    pub(super) async fn write_states(&self, projection: &Projection) -> Result<(), StoreError> {
+        let (id, states) = (projection.conversation, self.states());
+        let messages = projection.effects.messages.iter();
+        at_once(messages.map(|(seq, state)| states.write(id, *seq, state).boxed()).collect()).await
+    }
+
+    pub(super) async fn erase_content(&self, projection: &Projection) -> Result<(), StoreError> {
+        let erase = &projection.effects.erase;
+        if erase.is_empty() {
+            return Ok(());
+        }
+        self.erasing().erase(projection.conversation, erase).await
+    }
+
+    /// Those who may get the conversation back: something is shown to them, or they joined again.
+    async fn unlisted(&self, projection: &Projection) -> Result<Unlisted, StoreError> {
+        let Effects { follow, list, .. } = &projection.effects;
+        if follow.is_empty() && list.is_empty() {
+            return Ok(Unlisted::new());
+        }
+        self.members().unlisted(projection.conversation).await
+    }
+
+    fn plain_writes<'a>(&'a self, projection: &'a Projection, joined: &HashSet<UserId>) -> Writes<'a> {
+        let Projection { conversation, entries, effects, activity, .. } = projection;
+        let (id, through) = (*conversation, projection.through());
+        let mut writes: Writes<'a> = Vec::new();
+        writes.extend(projection.begun.map(|start| self.marking().begin_bucket(id, start).boxed()));
         for entry in entries {
-            if let Change::Message(message) = &entry.change {
-                let (id, seq) = (int(conversation.get()), int(entry.seq.get()));
-                let client_id = (id, int(message.sender_id.get()), message.client_id.as_str(), seq);
-                writes
-                    .push(self.cql.write("index a client id", &self.statements.client_id, client_id).boxed());
-                let message_id = (int(message.id.get()), id, seq);
-                writes
-                    .push(self.cql.write("index a message", &self.statements.message_id, message_id).boxed());
+            if entry.shown {
+                writes.push(self.finding().index_id(id, entry).boxed());
+            }
+            if entry.message().is_some() {
+                writes.push(self.finding().index_client_id(id, entry).boxed());
             }
         }
-        writes.extend(projection.begun.map(|start| self.begin_bucket(*conversation, start).boxed()));
-        for by in cursors {
-            writes
-                .push(cursors::write(self.cql, self.cursors, *by, cursors::Passed::both(by.cursor)).boxed());
+        let cursors = self.cursors();
+        writes.extend(effects.cursors.iter().map(|by| cursors.write(*by, Passed::both(by.cursor)).boxed()));
+        if !effects.members.is_empty() {
+            writes.push(self.members().write(id, &effects.members, through).boxed());
         }
-        let says_something = entries.iter().any(|entry| entry.message().is_some());
-        for user in members.iter().filter(|_| says_something) {
-            writes.push(self.inbox.follow(*user, *conversation, *activity_at).boxed());
+        let unlisted =
+            projection.put_members().filter(|member| member.unlisted && joined.contains(&member.user_id));
+        writes.extend(
+            unlisted.map(|member| self.members().set_unlisted(id, member.user_id, through, through).boxed()),
+        );
+        let reactions = self.reactions();
+        writes.extend(effects.reactions.iter().map(|write| reactions.write(id, write, through).boxed()));
+        writes.extend(effects.replies.iter().map(|reply| self.threads().write(id, *reply).boxed()));
+        writes.extend(effects.expiries.iter().map(|expiry| expiries::put(&self.due, id, *expiry).boxed()));
+        let invites = self.invites();
+        writes.extend(effects.invites.iter().map(|write| invites.write(id, entries, write).boxed()));
+        writes.extend(effects.follow.iter().map(|user| self.inbox.follow(*user, id, activity.at).boxed()));
+        writes
+    }
+
+    /// Afterwards: who is told of a conversation finds it.
+    pub(super) async fn change_inboxes(
+        &self,
+        projection: &Projection,
+        joined: &HashSet<UserId>,
+        unlisted: &Unlisted,
+    ) -> Result<Vec<(UserId, AccountEntry)>, StoreError> {
+        let Projection { conversation, effects, activity, fan_out, .. } = projection;
+        let change = ListingChange {
+            conversation: *conversation,
+            at: projection.at(),
+            through: projection.through(),
+            activity: *activity,
+            apart: *fan_out == FanOut::OnRead,
+        };
+        let listed: HashSet<UserId> = effects.list.iter().copied().collect();
+        // Also those whose conversation was taken away since the effects were thought out.
+        let comes_back = |user: &&UserId| {
+            !listed.contains(user) && unlisted.get(user).is_some_and(|through| *through < activity.seq)
+        };
+        let returning = effects.follow.iter().filter(comes_back);
+        let mut changes: Vec<BoxFuture<'_, Result<Noted, StoreError>>> = Vec::new();
+        for user in effects.list.iter().chain(returning).copied() {
+            let has_joined = joined.contains(&user);
+            let was_unlisted = unlisted.contains_key(&user);
+            changes.push(self.list(user, change, has_joined, was_unlisted).boxed());
         }
-        stream::iter(writes).buffer_unordered(WRITES_AT_ONCE_MAX).try_collect::<()>().await?;
-        // Afterwards: who is told of the conversation finds it.
-        let at = entries.last().map_or(*activity_at, Entry::at);
-        let lists = projection.list_for.iter().copied().map(|user| async move {
-            let listed = self.inbox.list(user, *conversation, *activity_at, at).await?;
-            Ok(listed.map(|entry| (user, entry)))
-        });
-        stream::iter(lists)
-            .buffered(WRITES_AT_ONCE_MAX)
-            .try_filter_map(|listed| async move { Ok(listed) })
+        for user in effects.cross.iter().filter(|user| !listed.contains(user)).copied() {
+            changes.push(self.inbox.cross(user, change).map(|crossed| crossed.map(|()| None)).boxed());
+        }
+        for (user, reason) in effects.unlist.iter().copied() {
+            let gone = self.inbox.unlist(user, change, reason);
+            changes.push(gone.map(move |gone| Ok(gone?.map(|entry| (user, entry)))).boxed());
+        }
+        stream::iter(changes)
+            .buffered(ACCOUNTS_AT_ONCE_MAX)
+            .try_filter_map(|note| async move { Ok(note) })
             .try_collect()
             .await
     }
-}
 
-/// Conversations whose watermarks are to be written.
-#[derive(Debug, Default)]
-pub(super) struct Watermarks {
-    waiting: Mutex<HashMap<ConversationId, Seq>>,
-}
-
-impl Watermarks {
-    /// Everything up to here has been projected.
-    pub(super) fn raise(&self, id: ConversationId, seq: Seq) {
-        let mut waiting = self.lock();
-        if waiting.len() < WATERMARKS_WAITING_MAX || waiting.contains_key(&id) {
-            let mark = waiting.entry(id).or_default();
-            *mark = seq.max(*mark);
+    /// Puts a conversation into an inbox, and then says that it is there.
+    pub(super) async fn list(
+        &self,
+        user: UserId,
+        change: ListingChange,
+        has_joined: bool,
+        was_unlisted: bool,
+    ) -> Result<Noted, StoreError> {
+        let entry = self.inbox.list(user, change, has_joined).await?;
+        if was_unlisted {
+            let at = if has_joined { change.through } else { change.activity.seq };
+            self.members().set_unlisted(change.conversation, user, Seq::ZERO, at).await?;
         }
+        Ok(entry.map(|entry| (user, entry)))
     }
+}
 
-    pub(super) async fn write(&self, projector: Projector<'_>) -> Result<(), StoreError> {
-        let waiting = std::mem::take(&mut *self.lock());
-        let writes = waiting.into_iter().map(|(id, seq)| projector.raise_watermark(id, seq));
-        stream::iter(writes).buffer_unordered(WRITES_AT_ONCE_MAX).try_collect().await
-    }
+async fn at_once(writes: Writes<'_>) -> Result<(), StoreError> {
+    stream::iter(writes).buffer_unordered(WRITES_AT_ONCE_MAX).try_collect().await
+}
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ConversationId, Seq>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Who joins or follows is told in effects by a change of the details, or because all are written to.
+pub(super) fn fan_out_after(effects: &Effects) -> FanOut {
+    effects.details.as_ref().map_or(FanOut::OnWrite, |details| details.fan_out)
 }

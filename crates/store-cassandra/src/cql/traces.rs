@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::AddAssign;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use scylla::serialize::row::SerializeRow;
@@ -12,6 +13,20 @@ use super::{Cql, Read};
 
 const TRACE_LOOKS_MAX: usize = 100;
 const TRACE_LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How many rows were read, by what they were read for.
+#[derive(Debug, Default)]
+pub(crate) struct RowsRead(Mutex<HashMap<&'static str, usize>>);
+
+impl RowsRead {
+    pub(super) fn count(&self, operation: &'static str, rows: usize) {
+        *self.0.lock().expect("nobody panics with it").entry(operation).or_default() += rows;
+    }
+
+    pub(crate) fn of(&self, operation: &str) -> usize {
+        self.0.lock().expect("nobody panics with it").get(operation).copied().unwrap_or(0)
+    }
+}
 
 /// What a query read on one of the nodes that answered it; on the one that read most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

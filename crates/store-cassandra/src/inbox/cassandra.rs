@@ -5,14 +5,15 @@
 use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
+use godwit_domain::ports::InboxStore;
 use godwit_protocol::Seq;
 use godwit_testkit::batch::Batch;
 use godwit_testkit::cluster::Cluster;
 use godwit_testkit::{Scene, WallClock};
 
 use super::*;
-use crate::Options;
 use crate::cql::ReadCost;
+use crate::{CassandraStore, Options};
 
 const KEYSPACE: &str = "godwit_inbox";
 const PAGE: usize = 50;
@@ -58,12 +59,12 @@ impl Stage {
     async fn talk(&self, id: ConversationId, messages: usize) {
         let mut state = self.scene.load(id).await.expect("it is there");
         for first in (0..messages).step_by(MESSAGES_PER_APPEND) {
-            let mut batch = Batch::after(self.scene.ids(), &state).listing_for(&[]);
+            let mut batch = Batch::after(self.scene.ids(), &state);
             for number in first..messages.min(first + MESSAGES_PER_APPEND) {
                 batch = batch.text(self.user, &format!("m{number}"));
             }
             let append = batch.build();
-            state.head = append.head.clone();
+            append.effects.apply_to(&mut state);
             self.scene.append(append).await.expect("it is appended");
         }
         assert!(state.head.seq > Seq::new(messages as u64));
@@ -167,7 +168,7 @@ impl Stage {
             let page = self.store.inbox(self.user, false, after, PAGE).await.expect("a page");
             count += page.len();
             match page.last() {
-                Some(last) => after = Some(last.position()),
+                Some(last) => after = Some(last.activity()),
                 None => return count,
             }
         }

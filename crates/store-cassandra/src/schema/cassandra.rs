@@ -39,9 +39,11 @@ async fn nodes_that_start_at_once_apply_every_migration_once() {
     // The tables are whole: a statement about each can be prepared.
     let session = opened.into_iter().next().unwrap().unwrap();
     for statement in MIGRATIONS.iter().flat_map(|migration| statements(migration.cql)) {
-        let name =
-            statement.trim_start_matches("CREATE TABLE IF NOT EXISTS ").split([' ', '(']).next().unwrap();
-        session.prepare(format!("SELECT * FROM {name}")).await.unwrap();
+        let (column, name) = match AddedColumn::of(statement) {
+            Some(AddedColumn { table, column }) => (column, table),
+            None => ("*", statement.trim_start_matches(CREATE).split([' ', '(']).next().unwrap()),
+        };
+        session.prepare(format!("SELECT {column} FROM {name}")).await.unwrap();
     }
     super::drop(&options).await.unwrap();
 }

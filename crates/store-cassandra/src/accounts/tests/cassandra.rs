@@ -4,6 +4,7 @@ mod log;
 mod memberships;
 mod names;
 mod people;
+mod scheduled;
 mod writing;
 
 use std::sync::Arc;

@@ -3,13 +3,13 @@
 use std::fmt::Debug;
 
 use godwit_domain::model::{
-    AccountChange, AccountEntry, Avatar, Device, DeviceName, DisplayName, Handle, Phone, Session, Settings,
-    Subject, User,
+    AccountChange, AccountEntry, Avatar, ClientId, Device, DeviceName, DisplayName, Draft, Handle,
+    MessageBody, Phone, SavedDraft, Scheduled, ScheduledStage, Session, Settings, Star, Subject, User,
 };
 use godwit_protocol::sync::GoneReason;
-use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
+use godwit_protocol::{ConversationId, DeviceId, ErrorCode, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
-use super::super::rows::{DeviceBody, EntryBody, MembershipBody, ProfileBody};
+use super::super::rows::{DeviceBody, EntryBody, MembershipBody, ProfileBody, ScheduledBody, StarBody};
 use super::super::txn::{decode, encode};
 use super::super::{Membership, Place, Section, rows::Key};
 use super::memory::USER;
@@ -35,6 +35,7 @@ fn profiles() {
         subject: Some(Subject::from_stored("s-1")),
         password_hash: Some("$argon2id$".to_owned()),
         presence_visible: false,
+        read_receipts: false,
         last_seen_at: Some(NOON.plus_millis(1)),
         disabled_at: Some(NOON.plus_millis(2)),
         ..plain.clone()
@@ -43,7 +44,7 @@ fn profiles() {
         (plain, r#"{"handle":"ada","name":"ada","visible":true,"created":"2027-01-15T08:00:00.000Z"}"#),
         (
             full,
-            r#"{"handle":"ada","name":"Ada \"L\"","avatar":"https://example.org/a","phone":"+34600111222","subject":"s-1","password":"$argon2id$","visible":false,"seen":"2027-01-15T08:00:00.001Z","disabled":"2027-01-15T08:00:00.002Z","created":"2027-01-15T08:00:00.000Z"}"#,
+            r#"{"handle":"ada","name":"Ada \"L\"","avatar":"https://example.org/a","phone":"+34600111222","subject":"s-1","password":"$argon2id$","visible":false,"no_receipts":true,"seen":"2027-01-15T08:00:00.001Z","disabled":"2027-01-15T08:00:00.002Z","created":"2027-01-15T08:00:00.000Z"}"#,
         ),
     ] {
         check(&user, &encode(&ProfileBody::from(&user)), body, &read::<ProfileBody>(body).into_user(USER));
@@ -80,27 +81,86 @@ fn devices() {
 
 #[test]
 fn memberships() {
-    let settings = Settings { pinned: true, archived: true, muted_until: Some(NOON) };
-    let place = Some(Place { section: Section::of(settings), at: NOON, version: 8 });
-    let membership = Membership { listed: true, settings, place, revision: 9 };
-    let body = r#"{"revision":9,"listed":true,"pinned":true,"archived":true,"muted":"2027-01-15T08:00:00.000Z","place":{"section":3,"at":1800000000000,"version":8}}"#;
-    check(
-        &membership,
-        &encode(&MembershipBody::from(&membership)),
-        body,
-        &read::<MembershipBody>(body).into(),
-    );
+    let draft = SavedDraft { text: "hm".into(), reply_to: Some(MessageId::new(6)), updated_at: NOON };
+    let settings = Settings {
+        pin: Some(-2),
+        archived: true,
+        muted_until: Some(NOON),
+        marked_unread: true,
+        cleared: Seq::new(4),
+        draft: Some(Box::new(draft)),
+    };
+    let place = Some(Place { section: Section::of(&settings), at: NOON, version: 8 });
+    let full = Membership { listed: true, apart: true, settings, place, revision: 9, through: Seq::new(5) };
+    let plain = Membership { listed: true, revision: 9, ..Membership::default() };
+    for (membership, body) in [
+        (plain, r#"{"revision":9,"listed":true,"through":0,"cleared":0}"#),
+        (
+            full,
+            r#"{"revision":9,"listed":true,"apart":true,"through":5,"pin":-2,"archived":true,"muted":"2027-01-15T08:00:00.000Z","unread":true,"cleared":4,"draft":{"text":"hm","reply_to":"6","updated":"2027-01-15T08:00:00.000Z"},"place":{"section":3,"at":1800000000000,"version":8}}"#,
+        ),
+    ] {
+        let read = read::<MembershipBody>(body).into();
+        check(&membership, &encode(&MembershipBody::from(&membership)), body, &read);
+    }
+}
+
+#[test]
+fn stars() {
+    let star = Star {
+        message_id: MessageId::new(7),
+        conversation: ConversationId::new(1),
+        seq: Seq::new(3),
+        at: NOON,
+    };
+    let body = r#"{"c":"1","s":3,"t":1800000000000}"#;
+    let read = read::<StarBody>(body).into_star(star.message_id);
+    check(&star, &encode(&StarBody::from(&star)), body, &read);
+}
+
+#[test]
+fn scheduled() {
+    let id = ScheduledId::new(5);
+    let scheduled = |stage| Scheduled {
+        id,
+        user_id: USER,
+        conversation: ConversationId::new(1),
+        send_at: NOON,
+        draft: Draft {
+            client_id: ClientId::from_stored("c"),
+            body: MessageBody::Text("later".into()),
+            reply_to: Some(MessageId::new(2)),
+            forwarded_from: None,
+        },
+        stage,
+    };
+    let begin = r#"{"conversation":"1","send_at":"2027-01-15T08:00:00.000Z","draft":{"client_id":"c","body":{"kind":"text","text":"later"},"reply_to":"2"},"stage":"#;
+    for (stage, of_stage) in [
+        (ScheduledStage::Waiting, r#""waiting"}"#),
+        (ScheduledStage::Sending, r#""sending"}"#),
+        (ScheduledStage::Failed(ErrorCode::Forbidden), r#"{"failed":"forbidden"}}"#),
+    ] {
+        let (scheduled, body) = (scheduled(stage), format!("{begin}{of_stage}"));
+        let read = read::<ScheduledBody>(&body).into_scheduled(id, USER);
+        check(&scheduled, &encode(&ScheduledBody::from(&scheduled)), &body, &read);
+    }
 }
 
 #[test]
 fn entries() {
     let (conversation, user, device) = (ConversationId::new(1), UserId::new(2), DeviceId::new(3));
+    let (message, scheduled) = (MessageId::new(4), ScheduledId::new(5));
     for (change, of_change) in [
         (AccountChange::ConversationListed(conversation), r#"{"listed":"1"}"#),
         (AccountChange::ConversationGone(conversation, GoneReason::Deleted), r#"{"deleted":"1"}"#),
         (AccountChange::ConversationGone(conversation, GoneReason::Removed), r#"{"removed":"1"}"#),
         (AccountChange::SettingsChanged(conversation), r#"{"settings":"1"}"#),
         (AccountChange::ReadMoved(conversation), r#"{"read":"1"}"#),
+        (AccountChange::MessageHidden(message), r#"{"hidden":"4"}"#),
+        (AccountChange::MessageStarred(message), r#"{"starred":"4"}"#),
+        (AccountChange::MessageUnstarred(message), r#"{"unstarred":"4"}"#),
+        (AccountChange::ScheduledUpdated(scheduled), r#"{"scheduled":"5"}"#),
+        (AccountChange::ScheduledGone(scheduled), r#"{"scheduled_gone":"5"}"#),
         (AccountChange::UserBlocked(user), r#"{"blocked":"2"}"#),
         (AccountChange::UserUnblocked(user), r#"{"unblocked":"2"}"#),
         (AccountChange::ProfileUpdated, r#""profile""#),

@@ -86,6 +86,7 @@ impl MemoryAccount {
             log_count: int(self.head.log_count),
             blocks: int(self.head.blocks),
             naming: int(self.head.naming),
+            stars: Some(int(self.head.stars)),
         }
     }
 }

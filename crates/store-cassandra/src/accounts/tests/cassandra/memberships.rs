@@ -5,9 +5,10 @@ use std::sync::Mutex;
 use futures_util::future::BoxFuture;
 use godwit_domain::model::{Settings, SettingsChange};
 use godwit_domain::ports::StoreError;
-use godwit_protocol::ConversationId;
+use godwit_protocol::sync::GoneReason;
+use godwit_protocol::{ConversationId, Seq};
 
-use super::super::super::{Membership, PlaceChange, Section};
+use super::super::super::{Listing, Membership, PlaceChange, Section};
 use super::*;
 use crate::cql::unavailable;
 
@@ -34,11 +35,22 @@ impl Calls {
 }
 
 async fn membership(node: &Node, user: UserId, conversation: ConversationId) -> Option<Membership> {
-    node.accounts.memberships(user, &[conversation]).await.unwrap().get(&conversation).copied()
+    node.accounts.memberships(user, &[conversation]).await.unwrap().remove(&conversation)
+}
+
+/// Because the user joined with this entry, which was shown.
+fn joining(conversation: ConversationId, seq: u64) -> Listing {
+    let seq = Seq::new(seq);
+    Listing { conversation, at: NOON, through: seq, shown: seq, apart: false, joined: true }
+}
+
+/// Because something was shown in it.
+fn showing(conversation: ConversationId, seq: u64) -> Listing {
+    Listing { joined: false, ..joining(conversation, seq) }
 }
 
 async fn pin(node: &Node, user: UserId, conversation: ConversationId, calls: &Calls) -> Settings {
-    let change = SettingsChange { pinned: Some(true), ..SettingsChange::default() };
+    let change = SettingsChange { pin: Some(Some(1)), ..SettingsChange::default() };
     let note = note(user, AccountChange::SettingsChanged(conversation));
     node.accounts.change_settings(user, conversation, change, note, calls.hook()).await.unwrap().0
 }
@@ -48,19 +60,19 @@ async fn a_conversation_is_listed_once_and_the_revision_is_told_before() {
     let node = Node::new().await;
     let (user, conversation, calls) = (new_id(), new_conversation(), Calls::default());
     assert_eq!(membership(&node, user, conversation).await, None);
-    let entry = node.accounts.list(user, conversation, NOON, calls.hook()).await.unwrap().unwrap();
+    let entry = node.accounts.list(user, joining(conversation, 1), calls.hook()).await.unwrap().unwrap();
     assert_eq!(entry.change, AccountChange::ConversationListed(conversation));
     let listed = membership(&node, user, conversation).await.unwrap();
     assert!(listed.listed);
     assert_eq!(calls.seen(), [listed.revision]);
 
-    assert_eq!(node.accounts.list(user, conversation, NOON, calls.hook()).await.unwrap(), None);
+    assert_eq!(node.accounts.list(user, joining(conversation, 1), calls.hook()).await.unwrap(), None);
     assert_eq!(calls.seen().len(), 1, "nothing is written, so nothing is told");
 
-    assert!(pin(&node, user, conversation, &calls).await.pinned);
+    assert_eq!(pin(&node, user, conversation, &calls).await.pin, Some(1));
     let pinned = membership(&node, user, conversation).await.unwrap();
     assert_eq!(calls.seen(), [listed.revision, pinned.revision]);
-    assert!(pinned.listed && pinned.settings.pinned && pinned.revision > listed.revision);
+    assert!(pinned.listed && pinned.settings.pin.is_some() && pinned.revision > listed.revision);
 }
 
 #[tokio::test]
@@ -79,7 +91,7 @@ async fn every_attempt_is_told() {
             Ok(())
         }
     };
-    node.accounts.list(user, conversation, NOON, before).await.unwrap().unwrap();
+    node.accounts.list(user, joining(conversation, 1), before).await.unwrap().unwrap();
     assert_eq!(calls.seen(), [1, 2, 3]);
     assert_eq!(membership(&node, user, conversation).await.unwrap().revision, 3);
 }
@@ -89,7 +101,7 @@ async fn what_could_not_be_told_is_not_written() {
     let node = Node::new().await;
     let (user, conversation) = (new_id(), new_conversation());
     let failing = |_| async { Err(unavailable("test", "no")) };
-    let outcome = node.accounts.list(user, conversation, NOON, failing).await;
+    let outcome = node.accounts.list(user, joining(conversation, 1), failing).await;
     assert!(matches!(outcome, Err(StoreError::Unavailable { .. })), "{outcome:?}");
     assert_eq!(membership(&node, user, conversation).await, None);
     assert_eq!(node.accounts.account_head(user).await.unwrap(), 0);
@@ -101,14 +113,14 @@ async fn a_conversation_is_placed_if_nothing_has_changed() {
     let (user, calls) = (new_id(), Calls::default());
     let (still, changed, unknown) = (new_conversation(), new_conversation(), new_conversation());
     for conversation in [still, changed] {
-        node.accounts.list(user, conversation, NOON, calls.hook()).await.unwrap();
+        node.accounts.list(user, joining(conversation, 1), calls.hook()).await.unwrap();
     }
     let seen = node.accounts.memberships(user, &[still, changed, unknown]).await.unwrap();
     pin(&node, user, changed, &calls).await;
     let place = |conversation| PlaceChange {
         conversation,
-        seen: seen.get(&conversation).copied().unwrap_or_default(),
-        section: Section::of(Settings::default()),
+        seen: seen.get(&conversation).cloned().unwrap_or_default(),
+        section: Section::unpinned(false),
         at: NOON,
     };
     let head = node.accounts.account_head(user).await.unwrap();
@@ -118,13 +130,75 @@ async fn a_conversation_is_placed_if_nothing_has_changed() {
     assert_eq!(revision, node.revision(user).await.cast_unsigned());
 
     let now = node.accounts.memberships(user, &[still, changed, unknown]).await.unwrap();
-    assert_eq!(now[&still], Membership { place: placed[0], ..seen[&still] });
+    assert_eq!(now[&still], Membership { place: placed[0], ..seen[&still].clone() });
     assert_eq!(now[&still].place.map(|place| place.version), Some(revision));
     assert_eq!(now[&changed].place, None);
     assert!(!now[&unknown].listed && now[&unknown].place.is_some());
     assert_eq!(node.accounts.account_head(user).await.unwrap(), head, "a place is not noted");
     // It is not what was seen any more.
     assert_eq!(node.accounts.place(user, vec![place(still)]).await.unwrap().1, [None]);
+}
+
+#[tokio::test]
+async fn what_is_late_changes_nothing() {
+    let node = Node::new().await;
+    let (user, conversation, calls) = (new_id(), new_conversation(), Calls::default());
+    let list = async |listing| node.accounts.list(user, listing, calls.hook()).await.unwrap();
+    let unlist = async |seq| {
+        let gone = node.accounts.unlist(user, conversation, Seq::new(seq), NOON, GoneReason::Removed);
+        gone.await.unwrap().map(|(entry, _)| entry)
+    };
+    assert!(list(joining(conversation, 3)).await.is_some());
+    pin(&node, user, conversation, &calls).await;
+    assert!(unlist(5).await.is_some());
+    let gone = membership(&node, user, conversation).await.unwrap();
+    assert_eq!((gone.listed, gone.settings, gone.through), (false, Settings::default(), Seq::new(5)));
+    assert_eq!(list(joining(conversation, 3)).await, None, "the user has left since");
+    assert_eq!(list(showing(conversation, 4)).await, None);
+    assert_eq!(unlist(5).await, None, "done again");
+    assert_eq!(unlist(6).await, None, "it follows from the same entry, projected with the next");
+
+    assert!(list(joining(conversation, 8)).await.is_some());
+    assert_eq!(unlist(5).await, None, "the user has come back since");
+    // Somebody projects leaving and coming back at once, and finds the conversation listed.
+    assert_eq!(list(joining(conversation, 9)).await, None);
+    assert_eq!(unlist(9).await, None);
+    assert!(membership(&node, user, conversation).await.unwrap().listed);
+}
+
+#[tokio::test]
+async fn what_was_cleared_comes_back_with_what_is_new() {
+    let node = Node::new().await;
+    let (user, conversation, calls) = (new_id(), new_conversation(), Calls::default());
+    let list = async |listing| node.accounts.list(user, listing, calls.hook()).await.unwrap();
+    assert!(list(joining(conversation, 3)).await.is_some());
+    let gone = note(user, AccountChange::ConversationGone(conversation, GoneReason::Deleted));
+    node.accounts.clear(user, conversation, Seq::new(4), true, gone).await.unwrap();
+    let cleared = membership(&node, user, conversation).await.unwrap();
+    assert_eq!((cleared.listed, cleared.settings.cleared), (false, Seq::new(4)));
+    assert_eq!(list(joining(conversation, 3)).await, None, "projected again");
+    assert_eq!(list(Listing { through: Seq::new(6), ..showing(conversation, 4) }).await, None);
+    assert!(list(showing(conversation, 5)).await.is_some());
+    let back = membership(&node, user, conversation).await.unwrap();
+    assert_eq!((back.listed, back.settings.cleared), (true, Seq::new(4)));
+}
+
+#[tokio::test]
+async fn a_conversation_that_grew_stands_apart_until_the_user_leaves() {
+    let node = Node::new().await;
+    let (user, conversation, calls) = (new_id(), new_conversation(), Calls::default());
+    let (grown, left) = (Seq::new(4), Seq::new(6));
+    node.accounts.list(user, joining(conversation, 3), calls.hook()).await.unwrap();
+    assert!(node.accounts.cross(user, conversation, grown).await.unwrap().is_some());
+    assert!(node.accounts.cross(user, conversation, grown).await.unwrap().is_none(), "done again");
+    assert_eq!(node.accounts.apart(user).await.unwrap(), [conversation]);
+    let gone = node.accounts.unlist(user, conversation, left, NOON, GoneReason::Removed).await;
+    assert!(gone.unwrap().is_some());
+    assert!(node.accounts.cross(user, conversation, grown).await.unwrap().is_none(), "it is late");
+    assert_eq!(node.accounts.apart(user).await.unwrap(), []);
+    let joined = Listing { apart: true, ..joining(conversation, 8) };
+    assert!(node.accounts.list(user, joined, calls.hook()).await.unwrap().is_some());
+    assert_eq!(node.accounts.apart(user).await.unwrap(), [conversation]);
 }
 
 #[tokio::test]
@@ -135,7 +209,7 @@ async fn many_memberships_are_read_at_once() {
     let place = |conversation: &ConversationId| PlaceChange {
         conversation: *conversation,
         seen: Membership::default(),
-        section: Section::of(Settings::default()),
+        section: Section::unpinned(false),
         at: NOON,
     };
     node.accounts.place(user, conversations.iter().map(place).collect()).await.unwrap();

@@ -1,0 +1,85 @@
+//! Stars, and messages that are to be sent later.
+
+use godwit_domain::model::{Scheduled, ScheduledStage, Star};
+use godwit_protocol::{ConversationId, ErrorCode, MessageId, ScheduledId, Seq, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
+
+use crate::records::StoredDraft;
+
+/// Short, because there are thousands of them.
+#[derive(Debug, Serialize, Deserialize)]
+pub(in crate::accounts) struct StarBody {
+    #[serde(rename = "c")]
+    conversation: ConversationId,
+    #[serde(rename = "s")]
+    seq: Seq,
+    #[serde(rename = "t")]
+    at: i64,
+}
+
+impl From<&Star> for StarBody {
+    fn from(star: &Star) -> Self {
+        Self { conversation: star.conversation, seq: star.seq, at: star.at.as_millis() }
+    }
+}
+
+impl StarBody {
+    pub(in crate::accounts) const fn into_star(self, message_id: MessageId) -> Star {
+        Star {
+            message_id,
+            conversation: self.conversation,
+            seq: self.seq,
+            at: Timestamp::from_millis(self.at),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(in crate::accounts) struct ScheduledBody {
+    conversation: ConversationId,
+    send_at: Timestamp,
+    draft: StoredDraft,
+    stage: StageBody,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StageBody {
+    Waiting,
+    Sending,
+    Failed(ErrorCode),
+}
+
+impl From<&Scheduled> for ScheduledBody {
+    fn from(scheduled: &Scheduled) -> Self {
+        let stage = match scheduled.stage {
+            ScheduledStage::Waiting => StageBody::Waiting,
+            ScheduledStage::Sending => StageBody::Sending,
+            ScheduledStage::Failed(code) => StageBody::Failed(code),
+        };
+        Self {
+            conversation: scheduled.conversation,
+            send_at: scheduled.send_at,
+            draft: StoredDraft::from(&scheduled.draft),
+            stage,
+        }
+    }
+}
+
+impl ScheduledBody {
+    pub(in crate::accounts) fn into_scheduled(self, id: ScheduledId, user_id: UserId) -> Scheduled {
+        let stage = match self.stage {
+            StageBody::Waiting => ScheduledStage::Waiting,
+            StageBody::Sending => ScheduledStage::Sending,
+            StageBody::Failed(code) => ScheduledStage::Failed(code),
+        };
+        Scheduled {
+            id,
+            user_id,
+            conversation: self.conversation,
+            send_at: self.send_at,
+            draft: self.draft.into(),
+            stage,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Scheduled messages, and what the index of what is due says of them.
+
+use godwit_domain::model::{ClientId, Draft, MessageBody, Scheduled, ScheduledStage};
+use godwit_domain::ports::{ReplaceScheduled, ScheduleOutcome};
+use godwit_protocol::{ConversationId, ErrorCode, ScheduledId};
+use godwit_testkit::WallClock;
+
+use super::*;
+use crate::due::{Due, DueItem, DueKind};
+
+const MAX: usize = 10;
+
+struct Stage {
+    node: Node,
+    due: Arc<Due>,
+    user: UserId,
+}
+
+impl Stage {
+    async fn new() -> Self {
+        let node = Node::new().await;
+        let due = Arc::new(Due::new(node.cql.clone(), Arc::new(WallClock)).await.unwrap());
+        Self { node, due, user: new_id() }
+    }
+
+    fn message(&self, send_at: Timestamp) -> Scheduled {
+        Scheduled {
+            id: ScheduledId::new(new_id().get()),
+            user_id: self.user,
+            conversation: ConversationId::new(1),
+            send_at,
+            draft: Draft {
+                client_id: ClientId::from_stored(word()),
+                body: MessageBody::Text("later".into()),
+                reply_to: None,
+                forwarded_from: None,
+            },
+            stage: ScheduledStage::Waiting,
+        }
+    }
+
+    fn note(&self, id: ScheduledId) -> AccountNote {
+        note(self.user, AccountChange::ScheduledUpdated(id))
+    }
+
+    async fn schedule(&self, message: &Scheduled) -> ScheduleOutcome {
+        self.node.accounts.schedule(&self.due, message.clone(), MAX, self.note(message.id)).await.unwrap()
+    }
+
+    async fn replace(&self, expected: ScheduledStage, with: &Scheduled) -> ReplaceScheduled {
+        let accounts = &self.node.accounts;
+        let replaced =
+            accounts.replace_scheduled(&self.due, self.user, with.id, expected, Some(with.clone()), None);
+        replaced.await.unwrap()
+    }
+
+    /// Those of this user.
+    async fn due(&self, now: Timestamp) -> Vec<ScheduledId> {
+        let due = self.node.accounts.due_scheduled(&self.due, now, 10_000).await.unwrap();
+        due.into_iter().filter(|(user, _)| *user == self.user).map(|(_, id)| id).collect()
+    }
+
+    /// What the index says of this user, whether it is so or not.
+    async fn indexed(&self) -> usize {
+        let items = self.due.due(DueKind::Scheduled, NOON.plus_millis(1_000_000_000), 10_000).await.unwrap();
+        items.iter().filter(|item| item.owner == self.user.get()).count()
+    }
+}
+
+#[tokio::test]
+async fn a_message_is_due_at_the_time_that_it_was_given_last() {
+    let stage = Stage::new().await;
+    let (soon, later) = (NOON.plus_millis(1_000), NOON.plus_millis(5_000_000));
+    let message = stage.message(soon);
+    assert!(matches!(stage.schedule(&message).await, ScheduleOutcome::Scheduled(_)));
+    assert_eq!(stage.schedule(&message).await, ScheduleOutcome::Repeated(message.clone()));
+    assert_eq!((stage.due(NOON).await, stage.due(soon).await), (vec![], vec![message.id]));
+    // There and back again.
+    for _ in 0..2 {
+        stage.replace(message.stage, &Scheduled { send_at: later, ..message.clone() }).await;
+        assert_eq!((stage.due(soon).await, stage.due(later).await), (vec![], vec![message.id]));
+        assert_eq!(stage.indexed().await, 1);
+        stage.replace(message.stage, &message).await;
+        assert_eq!(stage.due(soon).await, [message.id]);
+    }
+    let sending = Scheduled { stage: ScheduledStage::Sending, ..message.clone() };
+    assert_eq!(stage.replace(message.stage, &sending).await, ReplaceScheduled::Replaced(None));
+    assert_eq!(stage.replace(message.stage, &sending).await, ReplaceScheduled::TooLate);
+    assert_eq!(stage.due(soon).await, [message.id], "whoever finds it goes on");
+    let failed = Scheduled { stage: ScheduledStage::Failed(ErrorCode::Forbidden), ..message.clone() };
+    stage.replace(sending.stage, &failed).await;
+    assert_eq!((stage.due(soon).await, stage.indexed().await), (vec![], 0));
+    stage.replace(failed.stage, &message).await;
+    assert_eq!(stage.due(soon).await, [message.id]);
+}
+
+#[tokio::test]
+async fn what_the_index_says_too_much_goes_and_what_it_says_early_stays() {
+    let stage = Stage::new().await;
+    let message = stage.message(NOON);
+    assert!(matches!(stage.schedule(&message).await, ScheduleOutcome::Scheduled(_)));
+    let revision = stage.node.revision(stage.user).await.cast_unsigned();
+    let item = |id| DueItem { at: NOON, owner: stage.user.get(), item: id };
+    // Whoever wrote these died before the account had them, and before it lost them.
+    stage.due.put(DueKind::Scheduled, item(1), revision).await.unwrap();
+    stage
+        .due
+        .put(DueKind::Scheduled, DueItem { at: NOON.plus_millis(1), ..item(message.id.get()) }, revision)
+        .await
+        .unwrap();
+    // This one is about to be in the account.
+    stage.due.put(DueKind::Scheduled, item(2), revision + 1).await.unwrap();
+    assert_eq!(stage.due(NOON.plus_millis(10)).await, [message.id]);
+    assert_eq!(stage.indexed().await, 2);
+}

@@ -1,0 +1,267 @@
+//! Making conversations: one for each pair or key, also when it is made at once on two nodes, and one that is whole, also
+//! when the node that makes it dies in between.
+//!
+//! The row of the pair or the key is agreed on first and has all that is needed for the rest. The rest can be repeated
+//! without harm, and whoever finds the row before the watermark says that it is done does so.
+
+use std::sync::Arc;
+
+use godwit_domain::model::{
+    AccountEntry, Change, ClientId, Conversation, ConversationState, Created, Details, Entry, Head, Kind,
+    UserPair,
+};
+use godwit_domain::ports::{Made, NewConversation, StoreError};
+use godwit_domain::projection::Fold;
+use godwit_protocol::conversations::ConversationKind;
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
+use scylla::DeserializeRow;
+use scylla::errors::PrepareError;
+use scylla::value::CqlTimestamp;
+
+use super::Conversations;
+use super::append::{Appended, NewEntries};
+use super::buckets::BucketStart;
+use super::project::{Projection, fan_out_after};
+use super::rows::body_of;
+use crate::cql::{Conditional, Cql, Outcome, Read, SerialRead, unavailable};
+use crate::inbox::Activity;
+use crate::records::{StoredChange, corrupt, from_json};
+use crate::values::{int, time};
+
+pub(super) const FIRST: Seq = Seq::new(1);
+const OPERATION: &str = "make a conversation";
+
+#[derive(Debug)]
+pub(super) struct Statements {
+    pairs: Rows,
+    keys: Rows,
+}
+
+/// The rows of a table that say what was, or is to be, made.
+#[derive(Debug)]
+struct Rows {
+    find: Read,
+    find_serial: SerialRead,
+    claim: Conditional,
+}
+
+impl Statements {
+    pub(super) async fn prepare(cql: &Cql) -> Result<Self, PrepareError> {
+        Ok(Self {
+            pairs: Rows::prepare(cql, "directs", ["low", "high"]).await?,
+            keys: Rows::prepare(cql, "creations", ["user_id", "key"]).await?,
+        })
+    }
+}
+
+impl Rows {
+    async fn prepare(cql: &Cql, table: &str, [first, second]: [&str; 2]) -> Result<Self, PrepareError> {
+        let find = format!(
+            "SELECT conversation_id, created_at, entry_id, created FROM {table} \
+             WHERE {first} = ? AND {second} = ?"
+        );
+        let claim = format!(
+            "INSERT INTO {table} ({first}, {second}, conversation_id, created_at, entry_id, created) \
+             VALUES (?, ?, ?, ?, ?, ?) IF NOT EXISTS"
+        );
+        Ok(Self {
+            find: cql.prepare_read(&find).await?,
+            find_serial: cql.prepare_serial_read(&find).await?,
+            claim: cql.prepare_conditional(&claim).await?,
+        })
+    }
+}
+
+/// What a conversation is unique for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Unique {
+    Pair(UserPair),
+    Key(UserId, ClientId),
+}
+
+#[derive(Debug, DeserializeRow)]
+struct Row {
+    conversation_id: i64,
+    created_at: CqlTimestamp,
+    entry_id: i64,
+    created: Option<String>,
+}
+
+impl Conversations {
+    pub(super) async fn open_direct(&self, pair: UserPair, new: NewConversation) -> Result<Made, StoreError> {
+        self.make_once(Unique::Pair(pair), new).await
+    }
+
+    pub(super) async fn direct_of(&self, pair: UserPair) -> Result<Option<ConversationId>, StoreError> {
+        self.made(&Unique::Pair(pair)).await
+    }
+
+    pub(super) async fn create(
+        &self,
+        new: NewConversation,
+        key: Option<&ClientId>,
+    ) -> Result<Made, StoreError> {
+        if let Some(key) = key {
+            return self.make_once(Unique::Key(new.conversation.created_by, key.clone()), new).await;
+        }
+        let id = new.conversation.id;
+        if self.is_finished(id).await? {
+            return Ok(Made { id, made: None });
+        }
+        let (appended, notes) = self.make(new).await?;
+        Ok(Made { id, made: (appended || !notes.is_empty()).then_some(notes) })
+    }
+
+    async fn make_once(&self, unique: Unique, new: NewConversation) -> Result<Made, StoreError> {
+        let _turn = self.makings.take(unique.clone()).await;
+        if let Some(id) = self.made(&unique).await? {
+            return Ok(Made { id, made: None });
+        }
+        let id = new.conversation.id;
+        match self.claim(&unique, &new).await {
+            Outcome::Applied => {}
+            Outcome::NotApplied => return self.claimed(&unique, new, None).await,
+            Outcome::Unknown(error) => {
+                tracing::debug!(%id, %error, "reading back a new conversation");
+                return self.claimed(&unique, new, Some(error)).await;
+            }
+        }
+        Ok(Made { id, made: Some(self.make(new).await?.1) })
+    }
+
+    /// Somebody else was faster, or nobody said who was.
+    async fn claimed(
+        &self,
+        unique: &Unique,
+        new: NewConversation,
+        error: Option<StoreError>,
+    ) -> Result<Made, StoreError> {
+        let row: Option<Row> = match unique {
+            Unique::Pair(pair) => {
+                let values = (int(pair.low().get()), int(pair.high().get()));
+                self.cql.serial_row(OPERATION, &self.making.pairs.find_serial, values).await?
+            }
+            Unique::Key(user, key) => {
+                let values = (int(user.get()), key.as_str());
+                self.cql.serial_row(OPERATION, &self.making.keys.find_serial, values).await?
+            }
+        };
+        let Some(row) = row else {
+            return Err(error.unwrap_or_else(|| unavailable(OPERATION, "it was not found after it was made")));
+        };
+        let first = row.into_new()?;
+        let id = first.conversation.id;
+        if id == new.conversation.id {
+            return Ok(Made { id, made: Some(self.make(new).await?.1) });
+        }
+        self.make(first).await?;
+        Ok(Made { id, made: None })
+    }
+
+    pub(super) async fn claim(&self, unique: &Unique, new: &NewConversation) -> Outcome {
+        let (id, at) = (int(new.conversation.id.get()), time(new.conversation.created_at));
+        let (entry_id, created) = (int(new.created.id), body_of(&new.created.change));
+        match unique {
+            Unique::Pair(pair) => {
+                let (low, high) = (int(pair.low().get()), int(pair.high().get()));
+                let row = (low, high, id, at, entry_id, created);
+                self.cql.conditional(OPERATION, &self.making.pairs.claim, row).await
+            }
+            Unique::Key(user, key) => {
+                let row = (int(user.get()), key.as_str(), id, at, entry_id, created);
+                self.cql.conditional(OPERATION, &self.making.keys.claim, row).await
+            }
+        }
+    }
+
+    /// What was made, and is finished now.
+    async fn made(&self, unique: &Unique) -> Result<Option<ConversationId>, StoreError> {
+        const OPERATION: &str = "find a conversation";
+        let row: Option<Row> = match unique {
+            Unique::Pair(pair) => {
+                let values = (int(pair.low().get()), int(pair.high().get()));
+                self.cql.row(OPERATION, &self.making.pairs.find, values).await?
+            }
+            Unique::Key(user, key) => {
+                self.cql.row(OPERATION, &self.making.keys.find, (int(user.get()), key.as_str())).await?
+            }
+        };
+        let Some(row) = row else { return Ok(None) };
+        let id = row.id();
+        if !self.is_finished(id).await? {
+            self.make(row.into_new()?).await?;
+        }
+        Ok(Some(id))
+    }
+
+    async fn is_finished(&self, id: ConversationId) -> Result<bool, StoreError> {
+        Ok(self.marking().read(id).await?.projected.is_some())
+    }
+
+    /// Everything but the row of the pair or the key. Says whether it began the log, and what it wrote to account logs.
+    async fn make(&self, new: NewConversation) -> Result<(bool, Vec<(UserId, AccountEntry)>), StoreError> {
+        let NewConversation { conversation, created, effects } = new;
+        self.about().make(&conversation).await?;
+        let appended = self.log().append(NewEntries {
+            conversation: conversation.id,
+            expected_head: Seq::ZERO,
+            entries: std::slice::from_ref(&created),
+            head: &effects.head,
+        });
+        // If another one was faster it may have stopped after that.
+        let appended = appended.await? != Appended::No;
+        let fan_out = fan_out_after(&effects);
+        let projection = Projection {
+            conversation: conversation.id,
+            begun: Some(BucketStart::new(0, &created)),
+            activity: Activity::of(&effects.head, conversation.created_at),
+            fan_out,
+            entries: vec![created],
+            effects,
+        };
+        let notes = self.project(&projection).await?;
+        // Not later with the others: until it is written everybody who looks for it does all this again.
+        self.marking().raise(conversation.id, FIRST).await?;
+        Ok((appended, notes))
+    }
+}
+
+impl Row {
+    const fn id(&self) -> ConversationId {
+        ConversationId::new(self.conversation_id.cast_unsigned())
+    }
+
+    /// What was to be made.
+    fn into_new(self) -> Result<NewConversation, StoreError> {
+        let (id, created_at) = (self.id(), Timestamp::from_millis(self.created_at.0));
+        let invalid = |reason: &str| corrupt("directs or creations", id.to_string(), reason);
+        let created = self.created.ok_or_else(|| invalid("it does not say what was made"))?;
+        let stored: StoredChange = from_json("directs or creations", || id.to_string(), &created)?;
+        let Change::Created(created) = Change::from(stored) else {
+            return Err(invalid("it is not the beginning of a conversation"));
+        };
+        let kind = kind_of(&created).ok_or_else(|| invalid("a direct conversation has two members"))?;
+        let conversation = Conversation { id, kind, created_by: created.by, created_at };
+        Ok(beginning(conversation, self.entry_id.cast_unsigned(), *created))
+    }
+}
+
+fn kind_of(created: &Created) -> Option<Kind> {
+    match (created.kind, &*created.member_ids) {
+        (ConversationKind::Direct, [a, b]) => UserPair::new(*a, *b).map(Kind::Direct),
+        (ConversationKind::Direct, _) => None,
+        (ConversationKind::Group, _) => Some(Kind::Group),
+        (ConversationKind::Channel, _) => Some(Kind::Channel),
+    }
+}
+
+/// A conversation with its first entry, and what follows from that.
+fn beginning(conversation: Conversation, entry_id: u64, created: Created) -> NewConversation {
+    let details = Arc::new(Details::new(conversation.created_at, created.permissions));
+    let nothing = ConversationState { conversation, details, head: Head::empty(), members: Vec::new() };
+    let mut fold = Fold::new(&nothing);
+    let created: Entry = fold.next_entry(entry_id, Change::Created(Box::new(created)));
+    fold.apply(&created);
+    let effects = fold.finish();
+    NewConversation { conversation: nothing.conversation, created, effects }
+}

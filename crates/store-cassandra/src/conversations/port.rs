@@ -1,0 +1,160 @@
+//! The port.
+
+use async_trait::async_trait;
+use futures_util::future::try_join_all;
+use godwit_domain::model::{
+    AccountEntry, ClientId, ConversationState, InviteToken, LogItem, Member, UserPair,
+};
+use godwit_domain::ports::{
+    Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryOrder, Made, NewConversation,
+    ReceiptTimes, SeqRange, StoreError, StoredReaction,
+};
+use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
+
+use super::expiries;
+use crate::CassandraStore;
+
+#[async_trait]
+impl ConversationStore for CassandraStore {
+    async fn open_direct(&self, pair: UserPair, new: NewConversation) -> Result<Made, StoreError> {
+        self.conversations.open_direct(pair, new).await
+    }
+
+    async fn direct_of(&self, pair: UserPair) -> Result<Option<ConversationId>, StoreError> {
+        self.conversations.direct_of(pair).await
+    }
+
+    async fn create(&self, new: NewConversation, key: Option<&ClientId>) -> Result<Made, StoreError> {
+        self.conversations.create(new, key).await
+    }
+
+    async fn load(&self, id: ConversationId) -> Result<Option<ConversationState>, StoreError> {
+        let conversations = &self.conversations;
+        conversations.loads.read(id, || conversations.load(id)).await
+    }
+
+    async fn member(&self, id: ConversationId, user: UserId) -> Result<Option<Member>, StoreError> {
+        self.conversations.member(id, user).await
+    }
+
+    async fn members(
+        &self,
+        id: ConversationId,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<Member>, StoreError> {
+        self.conversations.members_after(id, after, limit).await
+    }
+
+    async fn append(&self, append: Append) -> Result<AppendOutcome, StoreError> {
+        self.conversations.append(append).await
+    }
+
+    async fn entries(
+        &self,
+        id: ConversationId,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<LogItem>, StoreError> {
+        let conversations = &self.conversations;
+        conversations
+            .logs
+            .read((id, after, limit), || conversations.history().entries(id, after, limit))
+            .await
+    }
+
+    async fn items(&self, id: ConversationId, seqs: &[Seq]) -> Result<Vec<Option<LogItem>>, StoreError> {
+        self.conversations.history().items(id, seqs).await
+    }
+
+    async fn history(
+        &self,
+        id: ConversationId,
+        range: SeqRange,
+        order: HistoryOrder,
+        limit: usize,
+    ) -> Result<Vec<LogItem>, StoreError> {
+        let key = (id, range.after, range.before, order == HistoryOrder::NewestFirst, limit);
+        let conversations = &self.conversations;
+        conversations.pages.read(key, || conversations.history().history(id, range, order, limit)).await
+    }
+
+    async fn locate(&self, message: MessageId) -> Result<Option<(ConversationId, Seq)>, StoreError> {
+        self.conversations.finding().locate(message).await
+    }
+
+    async fn sent_as(
+        &self,
+        id: ConversationId,
+        sender: UserId,
+        client_id: &ClientId,
+    ) -> Result<Option<Seq>, StoreError> {
+        self.conversations.finding().sent_as(id, sender, client_id).await
+    }
+
+    async fn sent_as_each(
+        &self,
+        id: ConversationId,
+        sent: &[(UserId, &ClientId)],
+    ) -> Result<Vec<Option<Seq>>, StoreError> {
+        let finding = self.conversations.finding();
+        try_join_all(sent.iter().map(|(sender, client_id)| finding.sent_as(id, *sender, client_id))).await
+    }
+
+    async fn seq_at(&self, id: ConversationId, time: Timestamp) -> Result<Seq, StoreError> {
+        self.conversations.finding().seq_at(id, time).await
+    }
+
+    async fn move_cursors(&self, moves: &[CursorMove]) -> Result<Vec<(UserId, AccountEntry)>, StoreError> {
+        self.conversations.move_cursors(moves).await
+    }
+
+    async fn receipts(
+        &self,
+        id: ConversationId,
+        seq: Seq,
+        users: &[UserId],
+    ) -> Result<Vec<ReceiptTimes>, StoreError> {
+        self.conversations.receipts(id, seq, users).await
+    }
+
+    async fn reactions(
+        &self,
+        id: ConversationId,
+        seq: Seq,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<StoredReaction>, StoreError> {
+        self.conversations.reactions().after(id, seq, after, limit).await
+    }
+
+    async fn reactions_by(
+        &self,
+        id: ConversationId,
+        asked: &[(Seq, UserId)],
+    ) -> Result<Vec<Option<Box<str>>>, StoreError> {
+        self.conversations.reactions().by(id, asked).await
+    }
+
+    async fn replies(
+        &self,
+        id: ConversationId,
+        root: Seq,
+        after: u32,
+        limit: usize,
+    ) -> Result<Vec<Seq>, StoreError> {
+        self.conversations.threads().after(id, root, after, limit).await
+    }
+
+    async fn invited_to(&self, token: &InviteToken) -> Result<Option<ConversationId>, StoreError> {
+        self.conversations.invites().find(token).await
+    }
+
+    async fn due_expiries(&self, now: Timestamp, limit: usize) -> Result<Vec<DueExpiry>, StoreError> {
+        expiries::due(&self.conversations.due, now, limit).await
+    }
+
+    async fn forget_expiries(&self, done: &[DueExpiry]) -> Result<(), StoreError> {
+        expiries::forget(&self.conversations.due, done).await
+    }
+}

@@ -1,0 +1,124 @@
+//! What became of messages, beside the log.
+//!
+//! A state is written with the last entry that is part of it as the timestamp, so whoever is late changes nothing. It is in
+//! the bucket of the log that its message is in: the states of a page are found by the same range.
+
+use std::collections::HashMap;
+
+use godwit_domain::model::MessageState;
+use godwit_domain::ports::{HistoryOrder, SeqRange, StoreError};
+use godwit_protocol::{ConversationId, Seq};
+use scylla::errors::PrepareError;
+
+use super::buckets;
+use super::rows::Class;
+use crate::cql::{Cql, Read, Write};
+use crate::records::{StoredState, from_json, to_json};
+use crate::values::int;
+
+#[derive(Debug)]
+pub(super) struct Statements {
+    forward: Read,
+    backward: Read,
+    of: Read,
+    write: Write,
+    is_in_bucket: Read,
+}
+
+impl Statements {
+    pub(super) async fn prepare(cql: &Cql) -> Result<Self, PrepareError> {
+        let of_bucket = "SELECT seq, body FROM message_states WHERE conversation_id = ? AND bucket = ?";
+        Ok(Self {
+            forward: cql.prepare_read(&format!("{of_bucket} AND seq > ? AND seq < ? LIMIT ?")).await?,
+            backward: cql
+                .prepare_read(&format!("{of_bucket} AND seq > ? AND seq < ? ORDER BY seq DESC LIMIT ?"))
+                .await?,
+            of: cql.prepare_read(&format!("{of_bucket} AND seq IN ?")).await?,
+            write: cql
+                .prepare_write(
+                    "UPDATE message_states USING TIMESTAMP ? SET body = ? \
+                     WHERE conversation_id = ? AND bucket = ? AND seq = ?",
+                )
+                .await?,
+            is_in_bucket: cql
+                .prepare_read(
+                    "SELECT seq FROM log WHERE conversation_id = ? AND bucket = ? AND class = ? AND seq = ?",
+                )
+                .await?,
+        })
+    }
+}
+
+/// States by the places of their messages. Where there is none nothing has happened.
+pub(super) type FoundStates = HashMap<Seq, MessageState>;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct States<'a> {
+    pub(super) cql: &'a Cql,
+    pub(super) statements: &'a Statements,
+}
+
+impl States<'_> {
+    /// Those of the messages on a page of the log. Every state is that of a message, so the first states of a range are
+    /// enough for as many messages from the same end.
+    pub(super) async fn page(
+        self,
+        id: ConversationId,
+        bucket: u64,
+        range: SeqRange,
+        order: HistoryOrder,
+        limit: usize,
+    ) -> Result<FoundStates, StoreError> {
+        let statement = match order {
+            HistoryOrder::OldestFirst => &self.statements.forward,
+            HistoryOrder::NewestFirst => &self.statements.backward,
+        };
+        let limit = i32::try_from(limit).unwrap_or(i32::MAX);
+        let values = (int(id.get()), int(bucket), int(range.after.get()), int(range.before.get()), limit);
+        found(id, self.cql.rows("read message states", statement, values).await?)
+    }
+
+    /// Those of some messages in a bucket. No more than one query can ask for.
+    pub(super) async fn of(
+        self,
+        id: ConversationId,
+        bucket: u64,
+        seqs: Vec<i64>,
+    ) -> Result<FoundStates, StoreError> {
+        let values = (int(id.get()), int(bucket), seqs);
+        found(id, self.cql.rows("read message states", &self.statements.of, values).await?)
+    }
+
+    pub(super) async fn write(
+        self,
+        id: ConversationId,
+        seq: Seq,
+        state: &MessageState,
+    ) -> Result<(), StoreError> {
+        let bucket = self.bucket_of(id, seq).await?;
+        let body = to_json(&StoredState::from(state));
+        let values = (int(state.through.get()), body, int(id.get()), int(bucket), int(seq.get()));
+        self.cql.write("write a message state", &self.statements.write, values).await
+    }
+
+    /// The bucket that a message is in. Most numbers can be in one only.
+    async fn bucket_of(self, id: ConversationId, seq: Seq) -> Result<u64, StoreError> {
+        let (first, last) = (buckets::first_with(seq), buckets::of_append(seq));
+        if first == last {
+            return Ok(last);
+        }
+        let values = (int(id.get()), int(last), Class::Shown.number(), int(seq.get()));
+        let row: Option<(i64,)> =
+            self.cql.row("find a message", &self.statements.is_in_bucket, values).await?;
+        Ok(if row.is_some() { last } else { first })
+    }
+}
+
+fn found(id: ConversationId, rows: Vec<(i64, String)>) -> Result<FoundStates, StoreError> {
+    let state = |(seq, body): (i64, String)| {
+        let seq = Seq::new(seq.cast_unsigned());
+        let stored: StoredState = from_json("message_states", || format!("{id}/{seq}"), &body)?;
+        Ok((seq, stored.into()))
+    };
+    rows.into_iter().map(state).collect()
+}

@@ -1,0 +1,160 @@
+//! How conversations come into inboxes, move there, and go.
+
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, FutureExt};
+use godwit_domain::model::{AccountEntry, AccountNote, Head};
+use godwit_domain::ports::StoreError;
+use godwit_protocol::sync::GoneReason;
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
+use scylla::value::CqlValue;
+
+use super::Inbox;
+use crate::accounts::Listing;
+use crate::cql::Together;
+use crate::values::{bigint, int};
+
+/// One in so many messages looks whether the recent ones of its readers have become too many, so that they do also for
+/// somebody who never looks at the list.
+const LOOK_ONCE_IN: u32 = 64;
+
+/// What was last shown in a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Activity {
+    pub(crate) at: Timestamp,
+    /// Zero where nothing was shown yet; then the time is that when the conversation was made.
+    pub(crate) seq: Seq,
+}
+
+impl Activity {
+    pub(crate) fn shown(head: &Head) -> Option<Self> {
+        let last = head.last_message.as_ref()?;
+        Some(Self { at: last.id.timestamp(), seq: last.seq })
+    }
+
+    pub(crate) fn of(head: &Head, created_at: Timestamp) -> Self {
+        Self::shown(head).unwrap_or(Self { at: created_at, seq: Seq::ZERO })
+    }
+}
+
+/// A conversation that comes into inboxes, or goes, with an entry.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ListingChange {
+    pub(crate) conversation: ConversationId,
+    /// Of the notes.
+    pub(crate) at: Timestamp,
+    /// The entry that it follows from.
+    pub(crate) through: Seq,
+    pub(crate) activity: Activity,
+    /// It is fanned out on read.
+    pub(crate) apart: bool,
+}
+
+impl Inbox {
+    /// Something was said in a conversation.
+    pub(crate) async fn follow(
+        self: &Arc<Self>,
+        user: UserId,
+        conversation: ConversationId,
+        activity_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let at = activity_at.as_millis();
+        let follow = |epoch| {
+            let values = (at, at, int(user.get()), int(epoch), int(conversation.get()));
+            self.cql.write("move an inbox row", &self.statements.follow, values)
+        };
+        self.epochs.write(user, follow).await?;
+        if rand::random_ratio(1, LOOK_ONCE_IN) {
+            self.place_later(user);
+        }
+        Ok(())
+    }
+
+    /// Puts a conversation into an inbox, unless it is there.
+    pub(crate) async fn list(
+        self: &Arc<Self>,
+        user: UserId,
+        change: ListingChange,
+        joined: bool,
+    ) -> Result<Option<AccountEntry>, StoreError> {
+        let ListingChange { conversation, at, through, activity, apart } = change;
+        let known = self.accounts.memberships(user, &[conversation]).await?.remove(&conversation);
+        if known.is_some_and(|known| known.listed && (!joined || known.through >= through)) {
+            return Ok(None);
+        }
+        let listing = Listing { conversation, at, through, shown: activity.seq, apart, joined };
+        if apart {
+            // It has no row that would have to be found.
+            return self.accounts.list(user, listing, |_| async { Ok(()) }).await;
+        }
+        self.accounts.list(user, listing, self.doubting(user, conversation, Some(activity.at))).await
+    }
+
+    /// Takes a conversation out of an inbox, with its settings.
+    pub(crate) async fn unlist(
+        &self,
+        user: UserId,
+        change: ListingChange,
+        reason: GoneReason,
+    ) -> Result<Option<AccountEntry>, StoreError> {
+        let ListingChange { conversation, at, through, .. } = change;
+        let gone = self.accounts.unlist(user, conversation, through, at, reason).await?;
+        let Some((entry, displaced)) = gone else { return Ok(None) };
+        self.displace(user, conversation, displaced).await?;
+        Ok(Some(entry))
+    }
+
+    /// From now on the conversation is fanned out on read.
+    pub(crate) async fn cross(&self, user: UserId, change: ListingChange) -> Result<(), StoreError> {
+        let ListingChange { conversation, through, .. } = change;
+        match self.accounts.cross(user, conversation, through).await? {
+            Some(displaced) => self.displace(user, conversation, displaced).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Moves what a member has cleared, and if it hides the conversation takes it out of the inbox.
+    pub(crate) async fn clear(
+        &self,
+        user: UserId,
+        conversation: ConversationId,
+        cleared: Seq,
+        hides: bool,
+        note: AccountNote,
+    ) -> Result<AccountEntry, StoreError> {
+        let (entry, displaced) = self.accounts.clear(user, conversation, cleared, hides, note).await?;
+        self.displace(user, conversation, displaced).await?;
+        Ok(entry)
+    }
+
+    /// Makes a conversation one of the recent ones, because with this revision its place will not be right any more. With
+    /// its activity where it may have none here yet.
+    pub(super) fn doubting(
+        self: &Arc<Self>,
+        user: UserId,
+        conversation: ConversationId,
+        activity_at: Option<Timestamp>,
+    ) -> impl Fn(u64) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + use<> {
+        let this = self.clone();
+        move |revision| {
+            let this = this.clone();
+            async move {
+                let doubt = |epoch| {
+                    let mut together = Together::new();
+                    let row = || [user.get(), epoch, conversation.get()].map(bigint);
+                    let [user, epoch, id] = row();
+                    let version = [bigint(revision), bigint(revision)];
+                    together.write(&this.statements.doubt, [version.as_slice(), &[user, epoch, id]].concat());
+                    if let Some(at) = activity_at {
+                        let at = CqlValue::BigInt(at.as_millis());
+                        let values = [[at.clone(), at].as_slice(), &row()].concat();
+                        together.write(&this.statements.follow, values);
+                    }
+                    this.cql.write_together("move an inbox row", together)
+                };
+                this.epochs.write(user, doubt).await
+            }
+            .boxed()
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The port.
+
+use async_trait::async_trait;
+use godwit_domain::model::{AccountEntry, AccountNote, Settings, SettingsChange};
+use godwit_domain::ports::{ActivityPosition, InboxRow, InboxStore, StoreError, UnorderedRow};
+use godwit_protocol::limits::PINNED_CONVERSATIONS_MAX;
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
+
+use crate::CassandraStore;
+use crate::accounts::Section;
+
+const EVER: Timestamp = Timestamp::from_millis(0);
+/// Those who pin at the same moment may come over the limit together.
+const PINNED_READ_MAX: usize = 2 * PINNED_CONVERSATIONS_MAX;
+
+#[async_trait]
+impl InboxStore for CassandraStore {
+    async fn inbox(
+        &self,
+        user: UserId,
+        archived: bool,
+        after: Option<ActivityPosition>,
+        limit: usize,
+    ) -> Result<Vec<InboxRow>, StoreError> {
+        let recent = self.inbox.recent(user).await?;
+        self.inbox.sections(user, &recent, &[Section::unpinned(archived)], EVER, after, limit).await
+    }
+
+    async fn pinned(&self, user: UserId) -> Result<Vec<InboxRow>, StoreError> {
+        let recent = self.inbox.recent(user).await?;
+        self.inbox.sections(user, &recent, &Section::ALL_PINNED, EVER, None, PINNED_READ_MAX).await
+    }
+
+    async fn fanned_out_on_read(&self, user: UserId) -> Result<Vec<UnorderedRow>, StoreError> {
+        self.inbox.apart(user).await
+    }
+
+    async fn active_since(
+        &self,
+        user: UserId,
+        floor: Timestamp,
+        after: Option<ActivityPosition>,
+        limit: usize,
+    ) -> Result<Vec<InboxRow>, StoreError> {
+        let recent = self.inbox.recent(user).await?;
+        self.inbox.sections(user, &recent, &Section::ALL, floor, after, limit).await
+    }
+
+    async fn settings(&self, user: UserId, conversation: ConversationId) -> Result<Settings, StoreError> {
+        let mut memberships = self.inbox.accounts.memberships(user, &[conversation]).await?;
+        Ok(memberships.remove(&conversation).map(|membership| membership.settings).unwrap_or_default())
+    }
+
+    async fn change_settings(
+        &self,
+        user: UserId,
+        conversation: ConversationId,
+        change: SettingsChange,
+        note: AccountNote,
+    ) -> Result<(Settings, AccountEntry), StoreError> {
+        let doubt = self.inbox.doubting(user, conversation, None);
+        self.accounts.change_settings(user, conversation, change, note, doubt).await
+    }
+
+    async fn clear(
+        &self,
+        user: UserId,
+        conversation: ConversationId,
+        cleared: Seq,
+        note: AccountNote,
+    ) -> Result<AccountEntry, StoreError> {
+        self.conversations.clear(user, conversation, cleared, note).await
+    }
+
+    async fn account_log(
+        &self,
+        user: UserId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Option<Vec<AccountEntry>>, StoreError> {
+        self.accounts.account_log(user, after, limit).await
+    }
+
+    async fn account_head(&self, user: UserId) -> Result<u64, StoreError> {
+        self.accounts.account_head(user).await
+    }
+}
