@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use godwit_domain::ports::{Clock, Delivery};
 use godwit_protocol::socket::{CloseCode, Event, PresenceEvent, Reconnect};
-use godwit_protocol::{DeviceId, Timestamp, UserId};
+use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
 use metrics::{counter, gauge};
 use serde::Serialize;
 
+use crate::followers::Followers;
 use crate::outgoing::Outgoing;
 use crate::socket::Socket;
 
@@ -42,6 +43,7 @@ pub struct Hub {
     all: Sharded<u64>,
     by_user: Sharded<UserId>,
     watchers: Sharded<UserId>,
+    followers: Followers,
 }
 
 impl Hub {
@@ -55,6 +57,7 @@ impl Hub {
             all: Sharded::new(),
             by_user: Sharded::new(),
             watchers: Sharded::new(),
+            followers: Followers::default(),
         }
     }
 
@@ -100,6 +103,10 @@ impl Hub {
         }
         for watched in socket.watch(Vec::new()) {
             self.watchers.remove(watched, socket);
+        }
+        // Nobody finds it by its user any more, so nobody lets it follow another one.
+        for conversation in socket.followed() {
+            self.followers.remove(conversation, socket);
         }
     }
 
@@ -166,20 +173,25 @@ impl Hub {
 
 impl Delivery for Hub {
     fn deliver(&self, to: &[UserId], event: &Event) {
-        // Written once, and only if somebody is there to read it.
-        let mut frame: Option<Bytes> = None;
-        let mut delivered = 0;
+        let mut sending = Broadcast::new(event);
         for user in to {
-            self.by_user.with(*user, |socket| {
-                if frame.is_none() {
-                    frame = encode(event);
-                }
-                if let Some(frame) = &frame {
-                    delivered += u64::from(socket.outgoing.push(frame.clone()));
-                }
-            });
+            self.by_user.with(*user, |socket| sending.push(socket));
         }
-        counter!("godwit_deliveries_total").increment(delivered);
+        sending.count();
+    }
+
+    fn deliver_to_followers(&self, conversation: ConversationId, event: &Event) {
+        let mut sending = Broadcast::new(event);
+        self.followers.with(conversation, |socket| sending.push(socket));
+        sending.count();
+    }
+
+    fn follow(&self, user: UserId, conversation: ConversationId) {
+        self.by_user.with(user, |socket| self.followers.add(conversation, socket));
+    }
+
+    fn unfollow(&self, user: UserId, conversation: ConversationId) {
+        self.by_user.with(user, |socket| self.followers.remove(conversation, socket));
     }
 
     fn deliver_presence(&self, event: PresenceEvent) {
@@ -211,6 +223,32 @@ impl Delivery for Hub {
 
     fn is_online(&self, user: UserId) -> bool {
         self.by_user.contains(user)
+    }
+}
+
+/// An event on its way to many sockets. It is written once, and only if somebody is there to read it.
+struct Broadcast<'a> {
+    event: &'a Event,
+    frame: Option<Bytes>,
+    delivered: u64,
+}
+
+impl<'a> Broadcast<'a> {
+    const fn new(event: &'a Event) -> Self {
+        Self { event, frame: None, delivered: 0 }
+    }
+
+    fn push(&mut self, socket: &Socket) {
+        if self.frame.is_none() {
+            self.frame = encode(self.event);
+        }
+        if let Some(frame) = &self.frame {
+            self.delivered += u64::from(socket.outgoing.push(frame.clone()));
+        }
+    }
+
+    fn count(self) {
+        counter!("godwit_deliveries_total").increment(self.delivered);
     }
 }
 
@@ -410,6 +448,24 @@ mod tests {
         assert_eq!(frames(&watcher).await, 0);
         hub.forget(&watcher);
         assert!(!hub.watchers.contains(user(7)));
+    }
+
+    #[tokio::test]
+    async fn followers_get_what_is_delivered_to_them_until_they_leave_or_close() {
+        let (_, hub) = hub();
+        let (phone, laptop, other) = (signed_in(&hub, 1, 10), signed_in(&hub, 1, 11), signed_in(&hub, 2, 20));
+        let (birds, fish) = (ConversationId::new(5), ConversationId::new(6));
+        for (follower, conversation) in [(1, birds), (1, birds), (2, birds), (2, fish), (3, fish)] {
+            hub.follow(user(follower), conversation);
+        }
+        hub.deliver_to_followers(birds, &reconnect());
+        assert_eq!((frames(&phone).await, frames(&laptop).await, frames(&other).await), (1, 1, 1));
+        hub.unfollow(user(1), birds);
+        hub.deliver_to_followers(birds, &reconnect());
+        assert_eq!((frames(&phone).await, frames(&laptop).await, frames(&other).await), (0, 0, 1));
+        hub.forget(&other);
+        hub.follow(user(2), fish);
+        assert!(hub.followers.is_empty());
     }
 
     #[tokio::test]

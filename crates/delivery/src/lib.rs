@@ -2,11 +2,13 @@
 //!
 //! - [`outgoing`]: the bounded queue of one socket
 //! - [`socket`]: one open socket as the rest of the server sees it
+//! - `followers`: those of the members of large conversations
 //! - [`hub`]: all sockets of this process, and the [`Delivery`](godwit_domain::ports::Delivery) port on top of them
 //!
 //! Nothing here waits for a slow reader: a socket whose queue is full is closed, and its client resumes. Nothing here
 //! knows WebSockets either: frames are bytes, and the server writes them.
 
+mod followers;
 pub mod hub;
 pub mod outgoing;
 pub mod socket;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use godwit_protocol::socket::CloseCode;
-use godwit_protocol::{DeviceId, Timestamp, UserId};
+use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
 
 use crate::outgoing::Outgoing;
 
@@ -21,6 +21,8 @@ pub struct Socket {
     heard_ms: AtomicU64,
     pinged_ms: AtomicU64,
     pub(crate) watching: Mutex<Vec<UserId>>,
+    /// Large conversations whose entries it gets.
+    following: Mutex<Vec<ConversationId>>,
 }
 
 /// A deadline that never comes.
@@ -36,6 +38,7 @@ impl Socket {
             heard_ms: AtomicU64::new(now_ms),
             pinged_ms: AtomicU64::new(now_ms),
             watching: Mutex::default(),
+            following: Mutex::default(),
         }
     }
 
@@ -76,5 +79,24 @@ impl Socket {
 
     pub(crate) fn stop_watching(&self, user: UserId) {
         self.watching.lock().unwrap_or_else(PoisonError::into_inner).retain(|watched| *watched != user);
+    }
+
+    /// False when it did already.
+    pub(crate) fn follow(&self, conversation: ConversationId) -> bool {
+        let mut following = self.following.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = !following.contains(&conversation);
+        if is_new {
+            following.push(conversation);
+        }
+        is_new
+    }
+
+    pub(crate) fn unfollow(&self, conversation: ConversationId) {
+        let mut following = self.following.lock().unwrap_or_else(PoisonError::into_inner);
+        following.retain(|followed| *followed != conversation);
+    }
+
+    pub(crate) fn followed(&self) -> Vec<ConversationId> {
+        self.following.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

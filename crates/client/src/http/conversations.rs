@@ -1,11 +1,11 @@
 //! `/v1/conversations`, `/v1/sync`
 
 use godwit_protocol::conversations::{
-    Conversation, ConversationPage, CreateConversation, MemberCursor, Membership, MoveCursor,
-    UpdateMembership,
+    Conversation, ConversationPage, CreateConversation, CreatedConversation, DeleteFor, MemberCursor,
+    Membership, MoveCursor, NewConversation, OrderPinned, UpdateConversation, UpdateMembership,
 };
-use godwit_protocol::sync::SyncPage;
-use godwit_protocol::{ConversationId, UserId};
+use godwit_protocol::sync::{GoneList, SyncPage};
+use godwit_protocol::{ConversationId, Timestamp, UserId};
 use reqwest::Method;
 
 use super::request::Request;
@@ -17,13 +17,53 @@ impl Http {
     pub async fn create_conversation(
         &self,
         create: &CreateConversation,
-    ) -> Result<Created<Conversation>, Error> {
+    ) -> Result<Created<CreatedConversation>, Error> {
         self.call_created(Request::new(Method::POST, "/v1/conversations").json(create)?).await
     }
 
     /// The direct conversation with `user`, made if there is none.
     pub async fn direct(&self, user: UserId) -> Result<Created<Conversation>, Error> {
-        self.create_conversation(&CreateConversation::Direct { user_id: user }).await
+        let Created { value, is_new } =
+            self.create_conversation(&CreateConversation::Direct { user_id: user }).await?;
+        Ok(Created { value: value.conversation, is_new })
+    }
+
+    /// A new group with these members.
+    pub async fn group(&self, name: &str, members: &[UserId]) -> Result<CreatedConversation, Error> {
+        let new =
+            NewConversation { name: name.into(), member_ids: members.to_vec(), ..NewConversation::default() };
+        self.create_conversation(&CreateConversation::Group(new)).await.map(|created| created.value)
+    }
+
+    /// `PATCH /v1/conversations/{id}`
+    pub async fn update_conversation(
+        &self,
+        conversation: ConversationId,
+        update: &UpdateConversation,
+    ) -> Result<Conversation, Error> {
+        let path = format!("/v1/conversations/{conversation}");
+        self.call(Request::new(Method::PATCH, path).json(update)?).await
+    }
+
+    /// `DELETE /v1/conversations/{id}?for=`
+    pub async fn delete_conversation(
+        &self,
+        conversation: ConversationId,
+        whom: DeleteFor,
+    ) -> Result<(), Error> {
+        let request = Request::new(Method::DELETE, format!("/v1/conversations/{conversation}"));
+        self.call_empty(request.query("for", Some(super::delete_for(whom)))).await
+    }
+
+    /// `GET /v1/conversations/gone?since=`
+    pub async fn gone_conversations(&self, since: Timestamp) -> Result<GoneList, Error> {
+        self.call(Request::get("/v1/conversations/gone").query("since", Some(since))).await
+    }
+
+    /// `PUT /v1/conversations/pinned`
+    pub async fn order_pinned(&self, conversations: &[ConversationId]) -> Result<(), Error> {
+        let order = OrderPinned { conversation_ids: conversations.to_vec() };
+        self.call_empty(Request::new(Method::PUT, "/v1/conversations/pinned").json(&order)?).await
     }
 
     /// `GET /v1/conversations`: the inbox. `after` is the `next` of the page before.

@@ -2,7 +2,7 @@
 //!
 //! - here: what every request has in common
 //! - [`auth`](self): the tokens, and refreshing them once for everybody who waits
-//! - `accounts`, `people`, `conversations`, `messages`: the routes
+//! - `accounts`, `people`, `conversations`, `groups`, `messages`, `personal`: the routes
 //!
 //! Register and sign-in keep the tokens that they get; every later request carries them. A request that is refused with
 //! `token_expired` is sent once more with a fresh token.
@@ -10,8 +10,10 @@
 mod accounts;
 mod auth;
 mod conversations;
+mod groups;
 mod messages;
 mod people;
+mod personal;
 mod request;
 
 use std::fmt;
@@ -20,7 +22,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use godwit_protocol::accounts::Tokens;
+use godwit_protocol::conversations::DeleteFor;
 
+pub use groups::Members;
 pub use messages::{History, Position};
 
 use self::auth::Auth;
@@ -120,6 +124,14 @@ impl fmt::Debug for Http {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let signed_in = self.auth.access_token().is_some();
         f.debug_struct("Http").field("base_url", &self.base_url).field("signed_in", &signed_in).finish()
+    }
+}
+
+/// As the query has it.
+const fn delete_for(whom: DeleteFor) -> &'static str {
+    match whom {
+        DeleteFor::Me => "me",
+        DeleteFor::All => "all",
     }
 }
 

@@ -122,7 +122,7 @@ impl CatchUp {
         }
         for conversation in page.conversations {
             let (id, head) = (conversation.id, conversation.head);
-            if let Some(begins) = logs.list(id, head) {
+            if let Some(begins) = logs.list(id, head, conversation.me.history_from) {
                 queue.push(Item::Begin(id, begins));
             }
             queue.update(Update::Conversation(Box::new(conversation)));

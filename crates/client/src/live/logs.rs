@@ -48,6 +48,15 @@ enum Reading {
     UnderWay,
 }
 
+/// A conversation that does not go on where it was left.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Begin {
+    /// It is new here, and begins after this entry.
+    New(Seq),
+    /// What was seen is out of the user's sight now; it goes on after this entry.
+    Anew(Seq),
+}
+
 /// What came of a page of the log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Read {
@@ -101,15 +110,16 @@ impl Logs {
         self.queue(id);
     }
 
-    /// A sync lists the conversation. Gives where it begins, if it is new here.
-    pub(super) fn list(&mut self, id: ConversationId, head: Seq) -> Option<Seq> {
+    /// A sync lists the conversation, of which the user sees what comes from `from` on. Gives after which entry it begins,
+    /// if it is new here.
+    pub(super) fn list(&mut self, id: ConversationId, head: Seq, from: Seq) -> Option<Seq> {
         let begins = match self.tracks.get_mut(&id) {
             Some(track) => {
                 track.doubt = (head < track.seen).then_some(head);
                 None
             }
             None if !self.first_sync_done && self.start == StartAt::Head => Some(head),
-            None => Some(Seq::ZERO),
+            None => Some(Seq::new(from.get().saturating_sub(1))),
         };
         let early = self.early.remove(&id).unwrap_or_default();
         let track = self.tracks.entry(id).or_default();
@@ -141,6 +151,22 @@ impl Logs {
             track.reading = Reading::No;
         }
         None
+    }
+
+    /// A page says that the user sees nothing before this entry. To be told before the page itself.
+    pub(super) fn begins(&mut self, id: ConversationId, begins: Seq) -> Option<Begin> {
+        let seen = self.tracks.get(&id)?.seen;
+        if begins <= seen.next() {
+            return None;
+        }
+        let before = Seq::new(begins.get() - 1);
+        let head = self.tracks.get(&id)?.head;
+        self.reset(id, before);
+        if let Some(track) = self.tracks.get_mut(&id) {
+            track.head = track.head.max(head);
+            track.reading = Reading::UnderWay;
+        }
+        Some(if seen == Seq::ZERO { Begin::New(before) } else { Begin::Anew(before) })
     }
 
     /// A page of the log has come.

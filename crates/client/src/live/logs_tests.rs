@@ -13,6 +13,7 @@ fn page(entries: impl IntoIterator<Item = u64>, head: u64) -> LogPage {
     LogPage {
         conversation_id: C,
         entries: entries.into_iter().map(entry).collect(),
+        begins: Seq::new(1),
         head: Seq::new(head),
         more: false,
         truncated: false,
@@ -92,7 +93,7 @@ fn on_a_first_start_a_conversation_begins_at_its_head() {
     let mut logs = Logs::new(StartAt::Head, [], false);
     // This one came before the list that says where the conversation begins, and is newer than that list.
     assert!(offer(&mut logs, [10]).is_empty());
-    assert_eq!(logs.list(C, Seq::new(9)), Some(Seq::new(9)));
+    assert_eq!(logs.list(C, Seq::new(9), Seq::ZERO), Some(Seq::new(9)));
     logs.listed_all();
     assert_eq!(logs.next_due(), Some((C, Seq::new(9))));
     assert_eq!(give(&mut logs, page([10], 10)), (vec![10], Read::Done));
@@ -106,14 +107,37 @@ fn a_conversation_that_comes_later_begins_at_its_beginning() {
     assert_eq!(logs.next_due(), Some((C, Seq::ZERO)));
 
     let mut logs = Logs::new(StartAt::Head, [], true);
-    assert_eq!(logs.list(C, Seq::new(3)), Some(Seq::ZERO));
+    assert_eq!(logs.list(C, Seq::new(3), Seq::ZERO), Some(Seq::ZERO));
     assert_eq!(logs.next_due(), Some((C, Seq::ZERO)));
+}
+
+#[test]
+fn what_is_out_of_sight_is_passed_over() {
+    let mut logs = Logs::new(StartAt::Head, [], true);
+    assert_eq!(logs.list(C, Seq::new(30), Seq::new(21)), Some(Seq::new(20)), "somebody joined a group");
+    assert_eq!(logs.next_due(), Some((C, Seq::new(20))));
+
+    // The same, when the first that is heard of it is an entry.
+    let mut logs = Logs::new(StartAt::Head, [], true);
+    assert!(offer(&mut logs, [22]).is_empty());
+    assert_eq!(logs.next_due(), Some((C, Seq::ZERO)));
+    assert_eq!(logs.begins(C, Seq::new(21)), Some(Begin::New(Seq::new(20))));
+    assert_eq!(give(&mut logs, page([21, 22], 22)), (vec![21, 22], Read::Done));
+    assert_eq!(logs.next_due(), None);
+
+    // Somebody left, and came back when others had gone on.
+    assert!(offer(&mut logs, [40]).is_empty());
+    logs.next_due().unwrap();
+    assert_eq!(logs.begins(C, Seq::new(39)), Some(Begin::Anew(Seq::new(38))));
+    assert_eq!(give(&mut logs, page([39, 40], 40)), (vec![39, 40], Read::Done));
+    assert_eq!(logs.begins(C, Seq::new(39)), None);
+    assert_eq!(logs.held, 0);
 }
 
 #[test]
 fn from_the_beginning_when_told_so() {
     let mut logs = Logs::new(StartAt::Beginning, [], false);
-    assert_eq!(logs.list(C, Seq::new(3)), Some(Seq::ZERO));
+    assert_eq!(logs.list(C, Seq::new(3), Seq::ZERO), Some(Seq::ZERO));
     assert_eq!(logs.next_due(), Some((C, Seq::ZERO)));
 }
 
@@ -131,12 +155,12 @@ fn a_truncated_log_resets_the_conversation() {
 #[test]
 fn a_server_that_has_less_is_asked_before_it_is_believed() {
     let mut logs = seen(4);
-    assert_eq!(logs.list(C, Seq::new(2)), None);
+    assert_eq!(logs.list(C, Seq::new(2), Seq::ZERO), None);
     assert_eq!(logs.next_due(), Some((C, Seq::new(4))));
     assert_eq!(give(&mut logs, page([], 4)), (vec![], Read::Done), "the list was only older");
     assert_eq!(logs.next_due(), None);
 
-    logs.list(C, Seq::new(2));
+    logs.list(C, Seq::new(2), Seq::ZERO);
     logs.next_due().unwrap();
     assert_eq!(logs.ahead_of_server(C), Some(Seq::new(2)));
     assert_eq!(offer(&mut logs, [3]), [3]);

@@ -12,8 +12,9 @@ use godwit_protocol::{ConversationId, ErrorCode};
 use tokio::time::Instant;
 
 use super::Update;
-use super::logs::Read;
+use super::logs::{Begin, Read};
 use super::online::{Online, sign_in_again};
+use super::queue::Item;
 use super::session::{Ended, Session, retry_after};
 use crate::Error;
 
@@ -28,7 +29,7 @@ pub(super) type Work = Pin<Box<dyn Future<Output = Done> + Send>>;
 pub(super) enum Done {
     Synced(Result<SyncPage, Error>),
     LogRead(ConversationId, Result<LogPage, Error>),
-    Sent(ConversationId, Result<Message, Error>),
+    Sent(ConversationId, Box<Result<Message, Error>>),
     CursorMoved(ConversationId, Result<MemberCursor, Error>),
     Watched(Result<Vec<PresenceEvent>, Error>),
     SignedIn(Result<Option<(String, SignedInSocket)>, Error>),
@@ -89,7 +90,7 @@ impl Online<'_> {
     fn begin_sends(&mut self, now: Instant) {
         while let Some((id, message)) = self.session.outbox.next(now) {
             let socket = self.socket.clone();
-            self.work.push(Box::pin(async move { Done::Sent(id, socket.send(id, message).await) }));
+            self.work.push(Box::pin(async move { Done::Sent(id, Box::new(socket.send(id, message).await)) }));
         }
     }
 
@@ -117,7 +118,7 @@ impl Online<'_> {
         match done {
             Done::Synced(outcome) => self.synced(outcome),
             Done::LogRead(id, outcome) => self.log_read(id, outcome),
-            Done::Sent(id, outcome) => self.sent(id, outcome),
+            Done::Sent(id, outcome) => self.sent(id, *outcome),
             Done::CursorMoved(id, outcome) => self.cursor_moved(id, outcome),
             Done::Watched(outcome) => self.presence_watched(outcome),
             Done::SignedIn(outcome) => return self.signed_in_again(outcome),
@@ -150,9 +151,16 @@ impl Online<'_> {
         let Session { catch_up, logs, queue, .. } = &mut *self.session;
         let read = match outcome {
             // The book-keeping goes by the id that was asked for.
-            Ok(page) => logs.page(LogPage { conversation_id: id, ..page }, |entry| {
-                queue.update(Update::Entry(EntryEvent { conversation_id: id, entry }));
-            }),
+            Ok(page) => {
+                match logs.begins(id, page.begins) {
+                    Some(Begin::New(seq)) => queue.push(Item::Begin(id, seq)),
+                    Some(Begin::Anew(seq)) => queue.update(Update::Reset { conversation_id: id, seq }),
+                    None => {}
+                }
+                logs.page(LogPage { conversation_id: id, ..page }, |entry| {
+                    queue.update(Update::Entry(EntryEvent { conversation_id: id, entry }));
+                })
+            }
             Err(error) => return self.log_read_failed(id, &error),
         };
         match read {

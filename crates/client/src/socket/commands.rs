@@ -1,13 +1,17 @@
-//! One method per command. What is answered by an empty object gives `()`.
+//! Methods for the commands that a live client gives all the time, and one for all others. What is answered by an empty
+//! object gives `()`.
 
-use godwit_protocol::conversations::{MemberCursor, MoveCursor};
-use godwit_protocol::messages::{LogPage, Message, SendMessage};
+use godwit_protocol::conversations::{DeleteFor, MemberCursor, MoveCursor};
+use godwit_protocol::messages::{
+    DeleteMessage, EditMessage, LogPage, Message, OfMessage, React, SendMessage,
+};
 use godwit_protocol::socket::{
     Command, Empty, PresenceEvent, PresenceList, ReadLog, SignInSocket, SignedInSocket, Sync, Typing,
     WatchPresence,
 };
 use godwit_protocol::sync::SyncPage;
-use godwit_protocol::{ConversationId, Seq, UserId};
+use godwit_protocol::{ConversationId, MessageId, Seq, UserId};
+use serde::de::DeserializeOwned;
 
 use super::Socket;
 use crate::Error;
@@ -25,6 +29,29 @@ impl Socket {
         message: impl Into<SendMessage>,
     ) -> Result<Message, Error> {
         self.command(Command::Send(addressed(conversation, message))).await
+    }
+
+    /// For the commands that have no method of their own: any [`Command`], answered as its documentation says.
+    pub async fn call<T: DeserializeOwned>(&self, command: Command) -> Result<T, Error> {
+        self.command(command).await
+    }
+
+    pub async fn edit(&self, message: MessageId, text: impl Into<String>) -> Result<Message, Error> {
+        self.command(Command::Edit(EditMessage { message_id: Some(message), text: text.into() })).await
+    }
+
+    pub async fn delete(&self, message: MessageId, whom: DeleteFor) -> Result<(), Error> {
+        let Empty {} =
+            self.command(Command::Delete(DeleteMessage { message_id: message, r#for: whom })).await?;
+        Ok(())
+    }
+
+    pub async fn react(&self, message: MessageId, reaction: impl Into<String>) -> Result<Message, Error> {
+        self.command(Command::React(React { message_id: Some(message), reaction: reaction.into() })).await
+    }
+
+    pub async fn unreact(&self, message: MessageId) -> Result<Message, Error> {
+        self.command(Command::Unreact(OfMessage { message_id: message })).await
     }
 
     pub async fn move_cursor(

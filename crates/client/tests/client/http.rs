@@ -10,10 +10,14 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use futures_util::FutureExt;
-use godwit_client::http::{History, HttpConfig};
+use godwit_client::http::{History, HttpConfig, Members};
 use godwit_client::protocol::accounts::{ChangePassword, Register, SignIn, Tokens, UpdateMe};
-use godwit_client::protocol::conversations::{MoveCursor, UpdateMembership};
-use godwit_client::protocol::{DeviceId, ErrorCode, MessageId, Seq, UserId};
+use godwit_client::protocol::conversations::{
+    DeleteFor, MoveCursor, Role, UpdateConversation, UpdateMembership,
+};
+use godwit_client::protocol::groups::CreateInvite;
+use godwit_client::protocol::personal::{ScheduleMessage, UpdateScheduled};
+use godwit_client::protocol::{DeviceId, ErrorCode, InviteId, MessageId, ScheduledId, Seq, UserId};
 use godwit_client::{Draft, Error, Http};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
@@ -74,7 +78,8 @@ fn value(of: &impl serde::Serialize) -> Value {
 }
 
 fn me() -> Value {
-    json!({ "id": "1", "handle": "me", "display_name": "Me", "presence_visible": true, "created_at": now() })
+    json!({ "id": "1", "handle": "me", "display_name": "Me", "presence_visible": true, "read_receipts": true,
+        "created_at": now() })
 }
 
 fn signed_in() -> Value {
@@ -196,6 +201,8 @@ async fn every_route_is_asked_as_the_api_has_it() {
     route!(s, "GET /v1/conversations/100/log?after=7", 200, page, http.log(C, Seq::new(7), None));
     route!(s, "GET /v1/messages/118059912994951168", 200, value(&message), http.message(message_id));
     route!(s, "GET /v1/messages/118059912994951168/receipts", 200, receipts, http.receipts(message_id));
+    every_route_of_groups(s, &http).await;
+    every_route_of_messages(s, &http).await;
     let page = value(&sample::sync_page("t", &[]));
     route!(s, "GET /v1/sync?since=t&limit=3", 200, page, http.sync(Some("t"), Some(3)));
     for (path, text) in [("/healthz", http.healthz().boxed()), ("/readyz", http.readyz().boxed())] {
@@ -207,6 +214,91 @@ async fn every_route_is_asked_as_the_api_has_it() {
     route!(s, "DELETE /v1/sessions/current", 204, Value::Null, http.sign_out());
     assert_eq!(s.last().1, "Bearer access-1");
     assert!(http.tokens().is_none());
+}
+
+async fn every_route_of_groups(s: &Script, http: &Http) {
+    let conversation = || value(&sample::conversation(C, 3, 3));
+    let invite = json!({
+        "id": "7", "conversation_id": "100", "token": "t", "created_by": "1", "created_at": now(), "uses": 0
+    });
+    let preview = json!({
+        "conversation_id": "100", "kind": "group", "name": "Birds", "member_count": 2, "member": false
+    });
+    let none = || Value::Null;
+    route!(s, "POST /v1/conversations", 201, conversation(), http.group("Birds", &[PEER]));
+    assert_eq!(s.last().2, json!({ "kind": "group", "name": "Birds", "member_ids": ["2"] }));
+    let update = UpdateConversation { image: Some(None), ..UpdateConversation::default() };
+    route!(s, "PATCH /v1/conversations/100", 200, conversation(), http.update_conversation(C, &update));
+    assert_eq!(s.last().2, json!({ "image": null }));
+    let all = DeleteFor::All;
+    route!(s, "DELETE /v1/conversations/100?for=all", 204, none(), http.delete_conversation(C, all));
+    let gone = json!({ "gone": [], "truncated": false });
+    route!(
+        s,
+        "GET /v1/conversations/gone?since=2027-01-15T08%3A00%3A00.000Z",
+        200,
+        gone,
+        http.gone_conversations(now())
+    );
+    route!(s, "PUT /v1/conversations/pinned", 204, none(), http.order_pinned(&[C]));
+    let asked = Members { role: Some(Role::Admin), query: Some("p"), after: Some("n"), limit: Some(5) };
+    route!(
+        s,
+        "GET /v1/conversations/100/members?role=admin&query=p&after=n&limit=5",
+        200,
+        json!({ "members": [] }),
+        http.members(C, asked)
+    );
+    let added = json!({ "results": [] });
+    route!(s, "POST /v1/conversations/100/members", 200, added, http.add_members(C, &[PEER]));
+    route!(s, "PATCH /v1/conversations/100/members/2", 204, none(), http.set_role(C, PEER, Role::Admin));
+    route!(s, "DELETE /v1/conversations/100/members/2", 204, none(), http.remove_member(C, PEER));
+    route!(s, "PUT /v1/conversations/100/owner", 204, none(), http.transfer_ownership(C, PEER));
+    route!(s, "POST /v1/conversations/100/join", 200, conversation(), http.join(C));
+    route!(s, "POST /v1/conversations/100/leave", 204, none(), http.leave(C));
+    route!(s, "GET /v1/conversations/100/invites", 200, json!({ "invites": [] }), http.invites(C));
+    let terms = CreateInvite { uses_max: Some(3), ..CreateInvite::default() };
+    route!(s, "POST /v1/conversations/100/invites", 201, invite, http.create_invite(C, &terms));
+    let invite = InviteId::new(7);
+    route!(s, "DELETE /v1/conversations/100/invites/7", 204, none(), http.revoke_invite(C, invite));
+    route!(s, "GET /v1/invites/t", 200, preview, http.invite_preview("t"));
+    route!(s, "POST /v1/invites/t/join", 200, conversation(), http.join_by_invite("t"));
+}
+
+async fn every_route_of_messages(s: &Script, http: &Http) {
+    let id = MessageId::new(8);
+    let message = || value(&sample::message(C, 1, ME, &Draft::text("hi").client_id("x").into()));
+    let none = || Value::Null;
+    route!(s, "PATCH /v1/messages/8", 200, message(), http.edit_message(id, "better"));
+    assert_eq!(s.last().2, json!({ "text": "better" }));
+    route!(s, "DELETE /v1/messages/8?for=me", 204, none(), http.delete_message(id, DeleteFor::Me));
+    route!(s, "GET /v1/messages/8/edits", 200, json!({ "versions": [] }), http.edits(id));
+    route!(s, "PUT /v1/messages/8/reaction", 200, message(), http.react(id, "+"));
+    route!(s, "DELETE /v1/messages/8/reaction", 200, message(), http.unreact(id));
+    let reactions = json!({ "reactions": [] });
+    route!(s, "GET /v1/messages/8/reactions?limit=3", 200, reactions, http.reactions(id, None, Some(3)));
+    let thread = json!({ "root": message(), "replies": [] });
+    route!(s, "GET /v1/messages/8/thread?after=n", 200, thread, http.thread(id, Some("n"), None));
+    route!(s, "PUT /v1/messages/8/pin", 204, none(), http.pin_message(id));
+    route!(s, "DELETE /v1/messages/8/pin", 204, none(), http.unpin_message(id));
+    route!(s, "GET /v1/conversations/100/pins", 200, json!({ "pins": [] }), http.pins(C));
+    route!(s, "PUT /v1/messages/8/star", 204, none(), http.star(id));
+    route!(s, "DELETE /v1/messages/8/star", 204, none(), http.unstar(id));
+    route!(
+        s,
+        "GET /v1/stars?after=n&limit=2",
+        200,
+        json!({ "messages": [] }),
+        http.stars(Some("n"), Some(2))
+    );
+    let sent = Draft::text("later").client_id("x").into();
+    let scheduled = json!({ "id": "9", "conversation_id": "100", "send_at": now(), "message": value(&sent) });
+    let schedule = ScheduleMessage { conversation_id: C, send_at: now(), message: sent };
+    route!(s, "POST /v1/scheduled", 201, scheduled.clone(), http.schedule(&schedule));
+    route!(s, "GET /v1/scheduled", 200, json!({ "scheduled": [] }), http.scheduled());
+    let (scheduled_id, update) = (ScheduledId::new(9), UpdateScheduled::default());
+    route!(s, "PATCH /v1/scheduled/9", 200, scheduled, http.update_scheduled(scheduled_id, &update));
+    route!(s, "DELETE /v1/scheduled/9", 204, none(), http.cancel_scheduled(scheduled_id));
 }
 
 #[tokio::test]

@@ -2,11 +2,11 @@
 
 use godwit_client::protocol::accounts::Device;
 use godwit_client::protocol::conversations::{
-    Conversation, ConversationKind, MemberCursor, Membership, Role,
+    Conversation, ConversationKind, EditsVisibleTo, HistoryVisibility, MemberCursor, Membership, Role,
 };
 use godwit_client::protocol::limits;
 use godwit_client::protocol::messages::{
-    Change, LogEntry, LogPage, Message, MessageKind, MessageStatus, SendMessage,
+    Change, LogEntry, LogPage, Mentions, Message, MessageKind, MessageStatus, SendMessage,
 };
 use godwit_client::protocol::socket::{Hello, HelloLimits, SignedInSocket};
 use godwit_client::protocol::sync::SyncPage;
@@ -61,9 +61,19 @@ pub(crate) fn message(
         text: sent.text.clone(),
         media: None,
         event: None,
+        notice: None,
         reply_to: None,
+        quote: None,
+        thread_id: None,
         forwarded_from: None,
+        mentions: Mentions::default(),
         created_at: now(),
+        edited_at: None,
+        deleted_at: None,
+        expires_at: None,
+        reactions: Vec::new(),
+        my_reaction: None,
+        replies: 0,
         status: MessageStatus::Sent,
     }
 }
@@ -82,7 +92,8 @@ pub(crate) fn log_page(
 ) -> LogPage {
     let entries: Vec<_> = seqs.into_iter().map(|seq| entry(conversation_id, seq)).collect();
     let more = entries.last().is_some_and(|last| last.seq < Seq::new(head));
-    LogPage { conversation_id, entries, head: Seq::new(head), more, truncated: false }
+    let (begins, head) = (Seq::new(1), Seq::new(head));
+    LogPage { conversation_id, entries, begins, head, more, truncated: false }
 }
 
 pub(crate) fn conversation(id: ConversationId, head: u64, delivered: u64) -> Conversation {
@@ -91,19 +102,33 @@ pub(crate) fn conversation(id: ConversationId, head: u64, delivered: u64) -> Con
         id,
         kind: ConversationKind::Direct,
         name: "Peer".into(),
+        description: None,
         image: None,
         peer: None,
+        permissions: None,
+        history: HistoryVisibility::All,
+        edits_visible_to: EditsVisibleTo::Members,
+        message_ttl_secs: None,
+        member_count: 2,
+        large: false,
+        pinned_message_ids: Vec::new(),
+        created_by: PEER,
         created_at: now(),
+        updated_at: now(),
         last_activity_at: now(),
         head: Seq::new(head),
         last_message: None,
         unread: 0,
+        unread_mentions: 0,
         me: Membership {
             role: Role::Member,
             joined_at: now(),
             pinned: false,
             archived: false,
             muted_until: None,
+            marked_unread: false,
+            history_from: Seq::ZERO,
+            draft: None,
         },
         cursors: vec![cursor(ME, delivered), cursor(PEER, 0)],
     }

@@ -195,6 +195,7 @@ impl State {
         LogPage {
             conversation_id: read.conversation_id,
             entries: rest.iter().take(LOG_PAGE).cloned().collect(),
+            begins: Seq::new(1),
             head: Seq::new(entries.len() as u64),
             more: rest.len() > LOG_PAGE,
             truncated: false,

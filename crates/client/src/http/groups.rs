@@ -1,0 +1,118 @@
+//! `/v1/conversations/{id}/members`, `…/owner`, `…/join`, `…/leave`, `…/invites`, `/v1/invites`
+
+use godwit_protocol::conversations::{Conversation, Role};
+use godwit_protocol::groups::{
+    AddMembers, AddedMembers, CreateInvite, Invite, InviteList, InvitePreview, MemberPage, OfMember, SetRole,
+};
+use godwit_protocol::{ConversationId, InviteId, UserId};
+use reqwest::Method;
+
+use super::Http;
+use super::request::Request;
+use crate::Error;
+
+/// Which members are asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Members<'a> {
+    pub role: Option<Role>,
+    /// The beginning of a handle, or of a word of a name.
+    pub query: Option<&'a str>,
+    /// The `next` of the page before.
+    pub after: Option<&'a str>,
+    pub limit: Option<u16>,
+}
+
+impl Http {
+    /// `GET /v1/conversations/{id}/members`
+    pub async fn members(
+        &self,
+        conversation: ConversationId,
+        asked: Members<'_>,
+    ) -> Result<MemberPage, Error> {
+        let role = asked.role.map(|role| match role {
+            Role::Owner => "owner",
+            Role::Admin => "admin",
+            Role::Member => "member",
+        });
+        let request = Request::get(format!("/v1/conversations/{conversation}/members"));
+        let request = request.query("role", role).query("query", asked.query);
+        self.call(request.query("after", asked.after).query("limit", asked.limit)).await
+    }
+
+    /// `POST /v1/conversations/{id}/members`
+    pub async fn add_members(
+        &self,
+        conversation: ConversationId,
+        users: &[UserId],
+    ) -> Result<AddedMembers, Error> {
+        let add = AddMembers { conversation_id: None, user_ids: users.to_vec() };
+        let path = format!("/v1/conversations/{conversation}/members");
+        self.call(Request::new(Method::POST, path).json(&add)?).await
+    }
+
+    /// `PATCH /v1/conversations/{id}/members/{user_id}`
+    pub async fn set_role(
+        &self,
+        conversation: ConversationId,
+        user: UserId,
+        role: Role,
+    ) -> Result<(), Error> {
+        let set = SetRole { conversation_id: None, user_id: None, role };
+        let path = format!("/v1/conversations/{conversation}/members/{user}");
+        self.call_empty(Request::new(Method::PATCH, path).json(&set)?).await
+    }
+
+    /// `DELETE /v1/conversations/{id}/members/{user_id}`
+    pub async fn remove_member(&self, conversation: ConversationId, user: UserId) -> Result<(), Error> {
+        let path = format!("/v1/conversations/{conversation}/members/{user}");
+        self.call_empty(Request::new(Method::DELETE, path)).await
+    }
+
+    /// `PUT /v1/conversations/{id}/owner`
+    pub async fn transfer_ownership(&self, conversation: ConversationId, to: UserId) -> Result<(), Error> {
+        let transfer = OfMember { conversation_id: None, user_id: to };
+        let path = format!("/v1/conversations/{conversation}/owner");
+        self.call_empty(Request::new(Method::PUT, path).json(&transfer)?).await
+    }
+
+    /// `POST /v1/conversations/{id}/join`
+    pub async fn join(&self, conversation: ConversationId) -> Result<Conversation, Error> {
+        self.call(Request::new(Method::POST, format!("/v1/conversations/{conversation}/join"))).await
+    }
+
+    /// `POST /v1/conversations/{id}/leave`
+    pub async fn leave(&self, conversation: ConversationId) -> Result<(), Error> {
+        self.call_empty(Request::new(Method::POST, format!("/v1/conversations/{conversation}/leave"))).await
+    }
+
+    /// `GET /v1/conversations/{id}/invites`
+    pub async fn invites(&self, conversation: ConversationId) -> Result<InviteList, Error> {
+        self.call(Request::get(format!("/v1/conversations/{conversation}/invites"))).await
+    }
+
+    /// `POST /v1/conversations/{id}/invites`
+    pub async fn create_invite(
+        &self,
+        conversation: ConversationId,
+        invite: &CreateInvite,
+    ) -> Result<Invite, Error> {
+        let path = format!("/v1/conversations/{conversation}/invites");
+        self.call(Request::new(Method::POST, path).json(invite)?).await
+    }
+
+    /// `DELETE /v1/conversations/{id}/invites/{invite_id}`
+    pub async fn revoke_invite(&self, conversation: ConversationId, invite: InviteId) -> Result<(), Error> {
+        let path = format!("/v1/conversations/{conversation}/invites/{invite}");
+        self.call_empty(Request::new(Method::DELETE, path)).await
+    }
+
+    /// `GET /v1/invites/{token}`
+    pub async fn invite_preview(&self, token: &str) -> Result<InvitePreview, Error> {
+        self.call(Request::get(format!("/v1/invites/{token}"))).await
+    }
+
+    /// `POST /v1/invites/{token}/join`
+    pub async fn join_by_invite(&self, token: &str) -> Result<Conversation, Error> {
+        self.call(Request::new(Method::POST, format!("/v1/invites/{token}/join"))).await
+    }
+}
