@@ -67,8 +67,12 @@ fn describe() {
     describe_gauge!("godwit_info", "The version that runs.");
     describe_gauge!("godwit_ready", "Whether the server is ready for traffic, as /readyz says.");
 
-    describe_histogram!("godwit_send_seconds", Unit::Seconds, "From a send command to its acknowledgement.");
-    describe_counter!("godwit_sends_total", "Messages that were sent, by outcome.");
+    describe_histogram!(
+        "godwit_action_seconds",
+        Unit::Seconds,
+        "From an action in a conversation, such as sending, to its acknowledgement."
+    );
+    describe_counter!("godwit_actions_total", "What people did in conversations, by action and outcome.");
     describe_histogram!("godwit_append_messages", "Messages that went into a log with one append.");
     describe_counter!("godwit_append_conflicts_total", "Appends that found the log longer than expected.");
     describe_histogram!(

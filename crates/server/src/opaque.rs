@@ -4,16 +4,16 @@
 //! open. It is signed and not encrypted: it holds nothing that the user cannot see in the page it came with.
 //!
 //! ```text
-//! base64url( HMAC-SHA-256(list, user, position)[..16] | position as postcard )
+//! base64url( HMAC-SHA-256(list, of what, user, position)[..16] | position as postcard )
 //! ```
 
 use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use godwit_domain::ports::{ActivityPosition, InboxPosition};
+use godwit_domain::ports::ActivityPosition;
 use godwit_domain::sync::SyncToken;
-use godwit_protocol::{ConversationId, ErrorCode, Timestamp, UserId};
+use godwit_protocol::{ConversationId, ErrorCode, MessageId, Timestamp, UserId};
 use hmac::{Hmac, Mac};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -28,15 +28,37 @@ const TAG_BYTES: usize = 16;
 /// A sealed position, in characters. All that is ever given out is shorter.
 const SEALED_CHARS_MAX: usize = 256;
 
-/// The lists that have pages. The numbers are part of what is signed and never change their meaning.
+/// The lists that have pages; of what, where there is one for each of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 pub enum List {
-    Inbox = 1,
-    Archive = 2,
-    Search = 3,
-    Blocks = 4,
-    Sync = 5,
+    Inbox,
+    Archive,
+    Search,
+    Blocks,
+    Sync,
+    Members(ConversationId),
+    Receipts(MessageId),
+    Reactions(MessageId),
+    Thread(MessageId),
+    Stars,
+}
+
+impl List {
+    /// What is signed. The numbers never change their meaning.
+    const fn parts(self) -> (u8, u64) {
+        match self {
+            Self::Inbox => (1, 0),
+            Self::Archive => (2, 0),
+            Self::Search => (3, 0),
+            Self::Blocks => (4, 0),
+            Self::Sync => (5, 0),
+            Self::Members(conversation) => (6, conversation.get()),
+            Self::Receipts(message) => (7, message.get()),
+            Self::Reactions(message) => (8, message.get()),
+            Self::Thread(message) => (9, message.get()),
+            Self::Stars => (10, 0),
+        }
+    }
 }
 
 /// Makes positions opaque.
@@ -88,7 +110,9 @@ impl Sealer {
 
     fn tag(&self, list: List, user: UserId, payload: &[u8]) -> Hmac<Sha256> {
         let mut mac = hmac_sha256(&self.key);
-        mac.update(&[list as u8]);
+        let (number, of) = list.parts();
+        mac.update(&[number]);
+        mac.update(&of.to_be_bytes());
         mac.update(&user.get().to_be_bytes());
         mac.update(payload);
         mac
@@ -123,6 +147,31 @@ impl Position for UserId {
     }
 }
 
+impl Position for MessageId {
+    type Sealed = u64;
+
+    fn into_sealed(self) -> u64 {
+        self.get()
+    }
+
+    fn from_sealed(sealed: u64) -> Self {
+        Self::new(sealed)
+    }
+}
+
+/// A number of items that come before.
+impl Position for u32 {
+    type Sealed = Self;
+
+    fn into_sealed(self) -> Self {
+        self
+    }
+
+    fn from_sealed(sealed: Self) -> Self {
+        sealed
+    }
+}
+
 /// Milliseconds, conversation.
 type SealedActivity = (i64, u64);
 
@@ -135,19 +184,6 @@ impl Position for ActivityPosition {
 
     fn from_sealed((at_ms, conversation): SealedActivity) -> Self {
         Self { at: Timestamp::from_millis(at_ms), conversation: ConversationId::new(conversation) }
-    }
-}
-
-impl Position for InboxPosition {
-    /// Pinned, activity.
-    type Sealed = (bool, SealedActivity);
-
-    fn into_sealed(self) -> Self::Sealed {
-        (self.pinned, self.activity.into_sealed())
-    }
-
-    fn from_sealed((pinned, activity): Self::Sealed) -> Self {
-        Self { pinned, activity: ActivityPosition::from_sealed(activity) }
     }
 }
 
@@ -193,9 +229,8 @@ mod tests {
     #[test]
     fn what_was_sealed_opens() {
         let sealer = sealer();
-        let inbox = InboxPosition { pinned: true, activity: activity() };
-        let sealed = sealer.seal(List::Inbox, ADA, inbox);
-        assert_eq!(sealer.open::<InboxPosition>(List::Inbox, ADA, &sealed).unwrap(), inbox);
+        let sealed = sealer.seal(List::Inbox, ADA, activity());
+        assert_eq!(sealer.open::<ActivityPosition>(List::Inbox, ADA, &sealed).unwrap(), activity());
         let token = SyncToken {
             account_seq: u64::MAX,
             floor: Timestamp::from_millis(i64::MAX),
@@ -213,6 +248,10 @@ mod tests {
         assert!(sealer.open::<UserId>(List::Search, ADA, &sealed).is_ok());
         assert!(refused(sealer.open::<UserId>(List::Blocks, ADA, &sealed)));
         assert!(refused(sealer.open::<UserId>(List::Search, BOB, &sealed)));
+        let members = |id| List::Members(ConversationId::new(id));
+        let of_one = sealer.seal(members(5), ADA, BOB);
+        assert!(sealer.open::<UserId>(members(5), ADA, &of_one).is_ok());
+        assert!(refused(sealer.open::<UserId>(members(6), ADA, &of_one)));
         let other = Sealer::new(SigningKey::new([8; 32]));
         assert!(refused(other.open::<UserId>(List::Search, ADA, &sealed)));
     }
@@ -220,17 +259,17 @@ mod tests {
     #[test]
     fn no_character_can_be_changed_added_or_left_out() {
         let sealer = sealer();
-        let sealed = sealer.seal(List::Inbox, ADA, InboxPosition { pinned: false, activity: activity() });
+        let sealed = sealer.seal(List::Inbox, ADA, activity());
         for at in 0..sealed.len() {
             let mut changed = sealed.clone().into_bytes();
             changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(changed).unwrap();
-            assert!(refused(sealer.open::<InboxPosition>(List::Inbox, ADA, &changed)), "at {at}");
+            assert!(refused(sealer.open::<ActivityPosition>(List::Inbox, ADA, &changed)), "at {at}");
             let shortened = &sealed[..at];
-            assert!(refused(sealer.open::<InboxPosition>(List::Inbox, ADA, shortened)), "up to {at}");
+            assert!(refused(sealer.open::<ActivityPosition>(List::Inbox, ADA, shortened)), "up to {at}");
         }
         for wrong in [format!("{sealed}A"), format!("{sealed}="), "a".repeat(10_000), "ünïcode".into()] {
-            assert!(refused(sealer.open::<InboxPosition>(List::Inbox, ADA, &wrong)));
+            assert!(refused(sealer.open::<ActivityPosition>(List::Inbox, ADA, &wrong)));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Errors as clients see them. HTTP statuses are chosen here and nowhere else.
 //!
 //! A fault of the server is logged where it becomes an [`ApiError`], with all its causes; the client learns only that
-//! there was one. What somebody may not see does not exist for them: 404, never 403.
+//! there was one. What somebody may not see does not exist for them: 404. A 403 is for those who see it.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -10,14 +10,15 @@ use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use godwit_domain::accounts::AccountError;
+use godwit_domain::actions::Refusal;
 use godwit_domain::conversations::AccessError;
 use godwit_domain::cursors::CursorError;
 use godwit_domain::inbox::InboxError;
-use godwit_domain::messages::{ReadError, SendError};
+use godwit_domain::messages::ReadError;
 use godwit_domain::model::InvalidField;
 use godwit_domain::people::PeopleError;
+use godwit_domain::personal::PersonalError;
 use godwit_domain::ports::StoreError;
-use godwit_domain::presence::TypingError;
 use godwit_domain::sessions::AuthError;
 use godwit_protocol::{ErrorCode, Problem};
 
@@ -27,6 +28,9 @@ pub const PROBLEM_JSON: &str = "application/problem+json";
 const RETRY_AFTER_S: u32 = 1;
 /// When to try again when the operator has to do something first.
 const RETRY_AFTER_STOPPED_S: u32 = 30;
+
+const OUTCOME_UNKNOWN: &str =
+    "it is unknown whether it was done: do it again, a message with the same client_id";
 
 /// A request that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,12 +109,31 @@ pub const fn status(code: ErrorCode) -> StatusCode {
         C::Unauthenticated | C::TokenExpired | C::RefreshReused | C::WrongCredentials | C::SignInFirst => {
             StatusCode::UNAUTHORIZED
         }
-        C::AccountDisabled | C::RegistrationClosed | C::PasswordsDisabled | C::Blocked => {
+        C::AccountDisabled | C::RegistrationClosed | C::PasswordsDisabled | C::Blocked | C::Forbidden => {
             StatusCode::FORBIDDEN
         }
-        C::NoSuchRoute | C::NotFound | C::ReplyNotFound | C::ForwardNotFound => StatusCode::NOT_FOUND,
+        C::NoSuchRoute | C::NotFound | C::ReplyNotFound | C::ForwardNotFound | C::InviteInvalid => {
+            StatusCode::NOT_FOUND
+        }
         C::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-        C::HandleTaken | C::TooManyBlocks | C::AlreadySignedIn => StatusCode::CONFLICT,
+        C::HandleTaken
+        | C::AlreadySignedIn
+        | C::WrongKind
+        | C::EditWindowOver
+        | C::NotEditable
+        | C::LastOwner
+        | C::AlreadyMember
+        | C::TooManyBlocks
+        | C::TooManyEdits
+        | C::TooManyReactions
+        | C::TooManyMembers
+        | C::TooManyStaff
+        | C::TooManyConversations
+        | C::TooManyPins
+        | C::TooManyInvites
+        | C::ListFull
+        | C::TooLate => StatusCode::CONFLICT,
+        C::MessageGone => StatusCode::GONE,
         C::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         C::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         C::InvalidField | C::NotWithSelf | C::SeqAheadOfLog => StatusCode::UNPROCESSABLE_ENTITY,
@@ -164,16 +187,22 @@ impl From<InvalidField> for ApiError {
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
-        match &error {
+        Self::from(&error)
+    }
+}
+
+impl From<&StoreError> for ApiError {
+    fn from(error: &StoreError) -> Self {
+        match error {
             StoreError::Unavailable { .. } => {
-                tracing::warn!(error = %chain(&error), "the store cannot answer");
+                tracing::warn!(error = %chain(error), "the store cannot answer");
                 Self::new(ErrorCode::Unavailable)
             }
             StoreError::Stopped => {
-                tracing::error!(error = %chain(&error), "the store has stopped");
+                tracing::error!(error = %chain(error), "the store has stopped");
                 Self::new(ErrorCode::Unavailable).with_retry_after(RETRY_AFTER_STOPPED_S)
             }
-            StoreError::Corrupt { .. } => Self::internal(&error),
+            StoreError::Corrupt { .. } => Self::internal(error),
         }
     }
 }
@@ -237,26 +266,40 @@ impl From<InboxError> for ApiError {
             InboxError::NoSuchUser => Self::not_found().with_field("user_id"),
             InboxError::NotWithSelf => Self::new(ErrorCode::NotWithSelf).with_field("user_id"),
             InboxError::Blocked => Self::new(ErrorCode::Blocked),
+            InboxError::TooManyPinned => Self::new(ErrorCode::ListFull),
             InboxError::Invalid(field) => field.into(),
             InboxError::Store(error) => error.into(),
         }
     }
 }
 
-impl From<SendError> for ApiError {
-    fn from(error: SendError) -> Self {
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        let error = Self::new(refusal.code());
+        match refusal {
+            Refusal::Invalid(field) => field.into(),
+            Refusal::ReplyNotFound => error.with_field("reply_to"),
+            Refusal::ForwardNotFound => error.with_field("forwarded_from"),
+            Refusal::Busy => error.with_detail("too much waits to be done in this conversation"),
+            Refusal::Interrupted(reason) => {
+                tracing::warn!(error = %reason, "an action could not be done");
+                error.with_detail(OUTCOME_UNKNOWN)
+            }
+            Refusal::Store(error) => Self::from(&*error).with_detail(OUTCOME_UNKNOWN),
+            _ => error,
+        }
+    }
+}
+
+impl From<PersonalError> for ApiError {
+    fn from(error: PersonalError) -> Self {
         match error {
-            SendError::NotFound => Self::not_found(),
-            SendError::Blocked => Self::new(ErrorCode::Blocked),
-            SendError::ReplyNotFound => Self::new(ErrorCode::ReplyNotFound).with_field("reply_to"),
-            SendError::ForwardNotFound => Self::new(ErrorCode::ForwardNotFound).with_field("forwarded_from"),
-            SendError::Busy => Self::new(ErrorCode::Unavailable)
-                .with_detail("too many messages wait to be sent to this conversation"),
-            // The append that failed has logged why.
-            SendError::Unavailable(_) => Self::new(ErrorCode::Unavailable).with_detail(
-                "it is unknown whether the message was stored: send it again with the same client_id",
-            ),
-            SendError::Store(error) => error.into(),
+            PersonalError::NotFound => Self::not_found(),
+            PersonalError::Gone => Self::new(ErrorCode::MessageGone),
+            PersonalError::Full => Self::new(ErrorCode::ListFull),
+            PersonalError::TooLate => Self::new(ErrorCode::TooLate),
+            PersonalError::Invalid(field) => field.into(),
+            PersonalError::Store(error) => error.into(),
         }
     }
 }
@@ -265,6 +308,8 @@ impl From<ReadError> for ApiError {
     fn from(error: ReadError) -> Self {
         match error {
             ReadError::NotFound => Self::not_found(),
+            ReadError::Forbidden => Self::new(ErrorCode::Forbidden),
+            ReadError::Gone => Self::new(ErrorCode::MessageGone),
             ReadError::Store(error) => error.into(),
         }
     }
@@ -278,16 +323,6 @@ impl From<CursorError> for ApiError {
                 Self::new(ErrorCode::SeqAheadOfLog).with_detail(error.to_string())
             }
             CursorError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<TypingError> for ApiError {
-    fn from(error: TypingError) -> Self {
-        match error {
-            TypingError::NotFound => Self::not_found(),
-            TypingError::Blocked => Self::new(ErrorCode::Blocked),
-            TypingError::Store(error) => error.into(),
         }
     }
 }
@@ -326,6 +361,12 @@ mod tests {
             (ErrorCode::HandleTaken, 409),
             (ErrorCode::NotFound, 404),
             (ErrorCode::Blocked, 403),
+            (ErrorCode::Forbidden, 403),
+            (ErrorCode::WrongKind, 409),
+            (ErrorCode::LastOwner, 409),
+            (ErrorCode::ListFull, 409),
+            (ErrorCode::MessageGone, 410),
+            (ErrorCode::InviteInvalid, 404),
             (ErrorCode::SeqAheadOfLog, 422),
             (ErrorCode::Unavailable, 503),
             (ErrorCode::Internal, 500),
@@ -339,13 +380,27 @@ mod tests {
         for error in [
             ApiError::from(AccessError::NotFound),
             ApiError::from(ReadError::NotFound),
-            ApiError::from(SendError::NotFound),
+            ApiError::from(Refusal::NotFound),
             ApiError::from(CursorError::NotFound),
             ApiError::from(InboxError::NotFound),
-            ApiError::from(TypingError::NotFound),
+            ApiError::from(PersonalError::NotFound),
             ApiError::from(PeopleError::NotFound),
         ] {
             assert_eq!(error.status(), StatusCode::NOT_FOUND);
+        }
+    }
+
+    #[test]
+    fn a_refusal_has_its_code_and_names_what_is_wrong() {
+        let refused = |refusal| ApiError::from(refusal).into_problem();
+        let field = refused(Refusal::Invalid(InvalidField::new("name", "must not be empty")));
+        assert_eq!((field.code, field.field.as_deref()), (ErrorCode::InvalidField, Some("name")));
+        assert_eq!(refused(Refusal::ReplyNotFound).field.as_deref(), Some("reply_to"));
+        assert_eq!(refused(Refusal::LastOwner).code, ErrorCode::LastOwner);
+        for failure in [Refusal::Busy, Refusal::Interrupted("disk 7 of node 3")] {
+            let problem = refused(failure);
+            assert_eq!((problem.status, problem.temporary), (503, true));
+            assert!(!problem.detail.unwrap().contains("disk"));
         }
     }
 

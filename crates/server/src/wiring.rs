@@ -105,6 +105,7 @@ impl Core {
                 registration_open: config.auth.registration == Registration::Open,
                 passwords_enabled: config.auth.passwords_enabled,
             },
+            messages: config.messages.policy(),
         });
         Ok(Self { app, hub, clock, store, signing_key })
     }
@@ -134,6 +135,8 @@ impl Core {
         let (hub, cursors, store) = (self.hub.clone(), self.app.cursors.clone(), self.store.clone());
         tasks.spawn(async move { hub.run().await });
         tasks.spawn(async move { cursors.run().await });
+        let sweeper = self.app.sweeper.clone();
+        tasks.spawn(async move { sweeper.run().await });
         store.describe_metrics();
         tasks.spawn(every(METRICS_INTERVAL, move || {
             observe::refresh_metrics(&metrics);

@@ -27,7 +27,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
     let embedded = &store.embedded;
     let tokens = &config.auth.tokens;
     let cassandra = &store.cassandra;
-    let bounds: [(&str, u64, RangeInclusive<u64>); 20] = [
+    let bounds: [(&str, u64, RangeInclusive<u64>); 21] = [
         ("server.max_connections", server.max_connections as u64, 1..=COUNT_MAX),
         ("server.handshakes_max", server.handshakes_max as u64, 1..=COUNT_MAX),
         ("server.handshakes_per_address_max", server.handshakes_per_address_max as u64, 1..=COUNT_MAX),
@@ -44,6 +44,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
         ("store.cassandra.speculative_after_ms", cassandra.speculative_after_ms, 1..=MINUTE_MS),
         ("auth.tokens.access_minutes", u64::from(tokens.access_minutes), 1..=24 * 60),
         ("auth.tokens.refresh_days", u64::from(tokens.refresh_days), 1..=3_650),
+        ("messages.fan_out_members_max", u64::from(config.messages.fan_out_members_max), 1..=100_000),
         ("socket.heartbeat_ms", u64::from(socket.heartbeat_ms), 1_000..=HOUR_MS),
         ("socket.sign_in_within_ms", u64::from(socket.sign_in_within_ms), 100..=HOUR_MS),
         ("socket.queue_frames_max", socket.queue_frames_max as u64, 512..=1_000_000),
@@ -108,6 +109,7 @@ mod tests {
         config.store.embedded.journal_mib = 1;
         config.store.cassandra.request_timeout_ms = 1;
         config.store.cassandra.username = Some("chat".into());
+        config.messages.fan_out_members_max = 0;
         config.delivery.redis_url = Some("redis://localhost".into());
         config.log.level = "loud=loud=loud".into();
         let problems = problems(&config);
@@ -118,6 +120,7 @@ mod tests {
                 "server.max_connections",
                 "store.embedded.journal_mib",
                 "store.cassandra.request_timeout_ms",
+                "messages.fan_out_members_max",
                 "store.cassandra",
                 "delivery.redis_url",
                 "log.level"

@@ -18,6 +18,7 @@ pub mod print;
 
 use std::path::{Path, PathBuf};
 
+use godwit_domain::actions::MessagePolicy;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::{ApplicationConfig, PasswordConfig, TokenConfig};
@@ -37,6 +38,7 @@ pub struct Config {
     pub store: StoreConfig,
     pub delivery: DeliveryConfig,
     pub auth: AuthConfig,
+    pub messages: MessageConfig,
     pub rates: RateConfig,
     pub socket: SocketConfig,
     pub log: LogConfig,
@@ -173,6 +175,35 @@ pub enum Registration {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+pub struct MessageConfig {
+    /// How long after it was sent a message can be edited; 0 for ever.
+    pub edit_window_secs: u32,
+    /// Whether owners and admins may edit what others wrote in groups and channels.
+    pub admins_may_edit: bool,
+    /// Members up to whom each one's inbox is written with every message. Conversations that have more are completed when
+    /// they are read, and stay so.
+    pub fan_out_members_max: u32,
+}
+
+impl Default for MessageConfig {
+    fn default() -> Self {
+        Self { edit_window_secs: 48 * 60 * 60, admins_may_edit: false, fan_out_members_max: 500 }
+    }
+}
+
+impl MessageConfig {
+    pub fn policy(&self) -> MessagePolicy {
+        let window_ms = i64::from(self.edit_window_secs) * 1_000;
+        MessagePolicy {
+            edit_window_ms: (window_ms > 0).then_some(window_ms),
+            admins_may_edit: self.admins_may_edit,
+            fan_out_members_max: self.fan_out_members_max,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct SocketConfig {
     /// A socket that has been silent for this long is asked whether it is there.
     pub heartbeat_ms: u32,
@@ -213,5 +244,17 @@ pub enum LogFormat {
 impl Default for LogConfig {
     fn default() -> Self {
         Self { format: LogFormat::Text, level: "info".into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_for_messages_are_those_of_the_domain() {
+        assert_eq!(MessageConfig::default().policy(), MessagePolicy::default());
+        let for_ever = MessageConfig { edit_window_secs: 0, ..MessageConfig::default() };
+        assert_eq!(for_ever.policy().edit_window_ms, None);
     }
 }

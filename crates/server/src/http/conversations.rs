@@ -1,34 +1,29 @@
-//! `/v1/conversations`: the inbox, and what a member does with a conversation besides writing in it.
+//! `/v1/conversations`: making, looking at, changing and deleting one. The list is in [`super::inbox`].
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use godwit_domain::groups::MadeGroup;
 use godwit_domain::model::page_limit;
 use godwit_protocol::conversations::{
-    Conversation, ConversationPage, CreateConversation, MemberCursor, Membership, MoveCursor,
-    UpdateMembership,
+    Conversation, CreateConversation, CreatedConversation, DeleteFor, UpdateConversation,
 };
 use godwit_protocol::messages::LogPage;
-use godwit_protocol::{ConversationId, ErrorCode, Seq};
+use godwit_protocol::{ConversationId, Seq, UserId};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::extract::{Body, Caller, Id, Params};
-use crate::opaque::List;
-use crate::problem::{ApiError, ApiResult};
-use crate::state::ServerState;
+use super::extract::{Body, Caller, Id, IdempotencyKey, Params, agree};
+use crate::problem::ApiResult;
+use crate::state::{ServerState, Shared};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct InboxParams {
-    /// `next` of the page before.
-    after: Option<String>,
-    /// Conversations on the page, 1 to 200; 50 when absent.
-    #[param(minimum = 1, maximum = 200)]
-    limit: Option<u16>,
-    /// `true` lists the archived conversations, `false` or nothing the others.
-    archived: Option<bool>,
+pub struct DeleteParams {
+    /// `me`: only the one who asks does not see it any more. `all`: nobody does.
+    #[param(inline)]
+    pub(super) r#for: DeleteFor,
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -42,50 +37,35 @@ pub struct LogParams {
     limit: Option<u16>,
 }
 
-/// Open a conversation
+/// Open or make a conversation
 ///
-/// Finds the direct conversation with a user, or makes it. Two users have one, however often and from wherever this is
+/// `direct` finds the conversation with a user, or makes it. Two users have one, however often and from wherever this is
 /// asked; the other one sees it with the first message.
+///
+/// `group` and `channel` make a new one, which all its members see at once. With a `client_id`, or the header
+/// `Idempotency-Key` instead, the same request again gives back what was made first.
 #[utoipa::path(
     post, path = "/v1/conversations", tag = "Conversations", operation_id = "open_conversation",
+    params(("Idempotency-Key" = Option<String>, Header, description = "The `client_id`, where the body has none")),
     request_body = CreateConversation,
     responses(
-        (status = 201, description = "It was made", body = Conversation),
-        (status = 200, description = "It was there", body = Conversation),
+        (status = 201, description = "It was made", body = CreatedConversation),
+        (status = 200, description = "It was there", body = CreatedConversation),
     ),
-    extensions(("x-error-codes" = json!(["not_found", "not_with_self", "blocked"])))
+    extensions(("x-error-codes" = json!(["not_found", "not_with_self", "blocked", "invalid_field"])))
 )]
 pub async fn open(
     State(state): State<ServerState>,
     Caller(by): Caller,
-    Body(request): Body<CreateConversation>,
-) -> ApiResult<(StatusCode, Json<Conversation>)> {
-    let CreateConversation::Direct { user_id } = request;
-    let opened = state.app.inbox.open_direct(by.user_id, user_id).await?;
-    let status = if opened.made { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(opened.conversation)))
-}
-
-/// The inbox
-///
-/// Pinned conversations first, then the latest activity first. A row has all that a list shows.
-#[utoipa::path(
-    get, path = "/v1/conversations", tag = "Conversations", operation_id = "list_conversations",
-    params(InboxParams),
-    responses((status = 200, description = "One page of the inbox", body = ConversationPage)),
-    extensions(("x-error-codes" = json!(["invalid_field", "invalid_cursor"])))
-)]
-pub async fn list(
-    State(state): State<ServerState>,
-    Caller(by): Caller,
-    Params(params): Params<InboxParams>,
-) -> ApiResult<Json<ConversationPage>> {
-    let archived = params.archived.unwrap_or(false);
-    let list = if archived { List::Archive } else { List::Inbox };
-    let limit = page_limit(params.limit)?;
-    let after = state.sealer.open_next(list, by.user_id, params.after.as_deref())?;
-    let (conversations, next) = state.app.inbox.page(by.user_id, archived, after, limit).await?;
-    Ok(Json(ConversationPage { conversations, next: state.sealer.seal_next(list, by.user_id, next) }))
+    IdempotencyKey(key): IdempotencyKey,
+    Body(mut request): Body<CreateConversation>,
+) -> ApiResult<(StatusCode, Json<CreatedConversation>)> {
+    if let CreateConversation::Group(new) | CreateConversation::Channel(new) = &mut request {
+        new.client_id = new.client_id.take().or(key);
+    }
+    let (created, is_new) = create(&state, by.user_id, request).await?;
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(created)))
 }
 
 /// A conversation
@@ -103,45 +83,47 @@ pub async fn get(
     Ok(Json(state.app.inbox.conversation(by.user_id, id).await?))
 }
 
-/// Pin, mute, archive
+/// Change a conversation
 ///
-/// What is absent stays as it is. Only the user sees these settings, on all devices.
+/// Name, description, image, permissions, timer. What is absent stays as it is. In a direct conversation only the timer can
+/// be changed.
 #[utoipa::path(
-    patch, path = "/v1/conversations/{id}/me", tag = "Conversations", operation_id = "update_membership",
+    patch, path = "/v1/conversations/{id}", tag = "Conversations", operation_id = "update_conversation",
     params(("id" = ConversationId, Path, description = "A conversation of the user")),
-    request_body = UpdateMembership,
-    responses((status = 200, description = "The settings as they are now", body = Membership)),
-    extensions(("x-error-codes" = json!(["not_found", "invalid_field"])))
+    request_body = UpdateConversation,
+    responses((status = 200, description = "The conversation as it is now", body = Conversation)),
+    extensions(("x-error-codes" = json!([
+        "not_found", "forbidden", "wrong_kind", "blocked", "invalid_field", "path_body_mismatch"
+    ])))
 )]
-pub async fn update_membership(
+pub async fn update(
     State(state): State<ServerState>,
     Caller(by): Caller,
     Id(id): Id<ConversationId>,
-    Body(request): Body<UpdateMembership>,
-) -> ApiResult<Json<Membership>> {
-    Ok(Json(state.app.inbox.update_membership(by.user_id, id, request).await?))
+    Body(request): Body<UpdateConversation>,
+) -> ApiResult<Json<Conversation>> {
+    agree("conversation_id", id, request.conversation_id)?;
+    Ok(Json(state.app.groups.update(by.user_id, id, &request).await?))
 }
 
-/// Move the own cursor
+/// Delete a conversation
 ///
-/// Says how far the user has received and read. Cursors only move forward: a position that was passed already changes
-/// nothing. What is read is delivered too.
+/// For oneself: what was said so far is out of sight, and the conversation comes back with the next message. For all: an
+/// owner can, and nobody finds it again.
 #[utoipa::path(
-    put, path = "/v1/conversations/{id}/cursor", tag = "Conversations", operation_id = "move_cursor",
-    params(("id" = ConversationId, Path, description = "A conversation of the user")),
-    request_body = MoveCursor,
-    responses((status = 200, description = "Where the cursor is now", body = MemberCursor)),
-    extensions(("x-error-codes" = json!(["not_found", "seq_ahead_of_log", "path_body_mismatch"])))
+    delete, path = "/v1/conversations/{id}", tag = "Conversations", operation_id = "delete_conversation",
+    params(("id" = ConversationId, Path, description = "A conversation of the user"), DeleteParams),
+    responses((status = 204, description = "It is deleted")),
+    extensions(("x-error-codes" = json!(["not_found", "forbidden", "wrong_kind"])))
 )]
-pub async fn move_cursor(
+pub async fn delete(
     State(state): State<ServerState>,
     Caller(by): Caller,
     Id(id): Id<ConversationId>,
-    Body(request): Body<MoveCursor>,
-) -> ApiResult<Json<MemberCursor>> {
-    agree(id, request.conversation_id)?;
-    let cursor = state.app.cursors.advance(by.user_id, id, request.delivered, request.read).await?;
-    Ok(Json(cursor))
+    Params(params): Params<DeleteParams>,
+) -> ApiResult<StatusCode> {
+    delete_for(&state, by.user_id, id, params.r#for).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// The log
@@ -164,11 +146,34 @@ pub async fn log(
     Ok(Json(state.app.reading.log(by.user_id, id, params.after, limit).await?))
 }
 
-/// A body may repeat which conversation it is about, but not contradict the path.
-pub(super) fn agree(path: ConversationId, body: Option<ConversationId>) -> ApiResult<()> {
-    if body.is_none_or(|id| id == path) {
-        Ok(())
-    } else {
-        Err(ApiError::new(ErrorCode::PathBodyMismatch).with_field("conversation_id"))
+/// Opens or makes one, and says whether it is new. For HTTP and for the socket.
+pub(crate) async fn create(
+    state: &Shared,
+    by: UserId,
+    request: CreateConversation,
+) -> ApiResult<(CreatedConversation, bool)> {
+    let groups = &state.app.groups;
+    let MadeGroup { opened, members } = match request {
+        CreateConversation::Direct { user_id } => {
+            MadeGroup { opened: state.app.inbox.open_direct(by, user_id).await?, members: Vec::new() }
+        }
+        CreateConversation::Group(new) => groups.create(by, false, new).await?,
+        CreateConversation::Channel(new) => groups.create(by, true, new).await?,
+    };
+    let refused = members.into_iter().filter(|member| !member.added).collect();
+    Ok((CreatedConversation { conversation: opened.conversation, refused }, opened.made))
+}
+
+/// For HTTP and for the socket.
+pub(crate) async fn delete_for(
+    state: &Shared,
+    by: UserId,
+    id: ConversationId,
+    whom: DeleteFor,
+) -> ApiResult<()> {
+    match whom {
+        DeleteFor::Me => state.app.inbox.delete_for_me(by, id).await?,
+        DeleteFor::All => state.app.groups.delete_for_all(by, id).await?,
     }
+    Ok(())
 }

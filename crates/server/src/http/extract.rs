@@ -5,7 +5,7 @@ use std::str::FromStr;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use bytes::Bytes;
 use godwit_domain::sessions::Principal;
 use godwit_protocol::ErrorCode;
@@ -16,6 +16,8 @@ use serde::de::DeserializeOwned;
 use crate::problem::{ApiError, ApiResult};
 use crate::rate::ClientAddress;
 use crate::state::ServerState;
+
+pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// What is said about a body that cannot be read, in characters: names of fields in it may be long.
 const DETAIL_CHARS_MAX: usize = 300;
@@ -76,6 +78,40 @@ impl<T: FromStr, S: Send + Sync> FromRequestParts<S> for Id<T> {
     }
 }
 
+/// Both ids in a path.
+#[derive(Debug)]
+pub struct Ids<A, B>(pub A, pub B);
+
+impl<A: FromStr, B: FromStr, S: Send + Sync> FromRequestParts<S> for Ids<A, B> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> ApiResult<Self> {
+        let texts = Path::<(String, String)>::from_request_parts(parts, state).await;
+        let Path((first, second)) = texts.map_err(|_| ApiError::not_found())?;
+        match (first.parse(), second.parse()) {
+            (Ok(first), Ok(second)) => Ok(Self(first, second)),
+            _ => Err(ApiError::not_found()),
+        }
+    }
+}
+
+/// The `Idempotency-Key` header, where something is made that a retry must not make twice.
+#[derive(Debug)]
+pub struct IdempotencyKey(pub Option<String>);
+
+impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKey {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
+        let mut values = parts.headers.get_all(IDEMPOTENCY_KEY).iter();
+        match (values.next().map(HeaderValue::to_str), values.next()) {
+            (None, _) => Ok(Self(None)),
+            (Some(Ok(key)), None) => Ok(Self(Some(key.to_owned()))),
+            _ => Err(ApiError::invalid_request("there is one Idempotency-Key at most, in ASCII")),
+        }
+    }
+}
+
 /// Who is asking, proved by a bearer token. Everything that a user asks for counts towards one limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller(pub Principal);
@@ -97,6 +133,15 @@ impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
         Ok(parts.extensions.get().copied().unwrap_or(Self::UNKNOWN))
+    }
+}
+
+/// A body may repeat what it is about, but not contradict the path.
+pub(super) fn agree<T: PartialEq + Copy>(field: &'static str, path: T, body: Option<T>) -> ApiResult<()> {
+    if body.is_none_or(|named| named == path) {
+        Ok(())
+    } else {
+        Err(ApiError::new(ErrorCode::PathBodyMismatch).with_field(field))
     }
 }
 

@@ -6,16 +6,20 @@ use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use godwit_domain::messages::{Anchor, HistoryPage};
 use godwit_domain::model::{Draft, InvalidField, page_limit};
-use godwit_protocol::messages::{Message, MessagePage, ReceiptList, SendMessage};
-use godwit_protocol::{ConversationId, MessageId, Timestamp};
+use godwit_protocol::conversations::DeleteFor;
+use godwit_protocol::messages::{
+    EditList, EditMessage, Message, MessagePage, ReceiptList, SendMessage, ThreadPage,
+};
+use godwit_protocol::{ConversationId, MessageId, Timestamp, UserId};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::conversations::agree;
-use super::extract::{Body, Caller, Id, Params};
+use super::conversations::DeleteParams;
+use super::extract::{Body, Caller, Id, Params, agree};
+use crate::opaque::List;
 use crate::problem::{ApiError, ApiResult};
 use crate::rate::ClientAddress;
-use crate::state::ServerState;
+use crate::state::{ServerState, Shared};
 
 /// On an answer that was given before.
 const IDEMPOTENT_REPLAY: HeaderName = HeaderName::from_static("idempotent-replay");
@@ -37,6 +41,17 @@ pub struct HistoryParams {
     limit: Option<u16>,
 }
 
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct PageParams {
+    /// `next` of the page before.
+    pub(super) after: Option<String>,
+    /// Items on the page, 1 to 200; 50 when absent.
+    #[param(minimum = 1, maximum = 200)]
+    pub(super) limit: Option<u16>,
+}
+
 /// Send a message
 ///
 /// When the answer comes the message is durable. Sending it again with the same `client_id` gives the original back, with
@@ -50,7 +65,8 @@ pub struct HistoryParams {
         (status = 200, description = "The message that was sent before with this client_id", body = Message),
     ),
     extensions(("x-error-codes" = json!([
-        "not_found", "invalid_field", "path_body_mismatch", "blocked", "reply_not_found", "forward_not_found"
+        "not_found", "invalid_field", "path_body_mismatch", "forbidden", "blocked", "reply_not_found",
+        "forward_not_found"
     ])))
 )]
 pub async fn send(
@@ -62,8 +78,8 @@ pub async fn send(
 ) -> ApiResult<Response> {
     state.rates.check_send(by.user_id)?;
     state.rates.check_send_from(address)?;
-    agree(id, request.conversation_id)?;
-    let sent = state.app.sending.send(by.user_id, id, Draft::parse(request)?).await?;
+    agree("conversation_id", id, request.conversation_id)?;
+    let sent = state.app.writing.send(by.user_id, id, Draft::parse(request)?).await?;
     Ok(if sent.repeated {
         (StatusCode::OK, [(IDEMPOTENT_REPLAY, "true")], Json(sent.message)).into_response()
     } else {
@@ -107,19 +123,111 @@ pub async fn get(
     Ok(Json(state.app.reading.message(by.user_id, id).await?))
 }
 
+/// Edit a message
+///
+/// Gives it a new text, or a new caption. The earlier versions are kept.
+#[utoipa::path(
+    patch, path = "/v1/messages/{id}", tag = "Messages", operation_id = "edit_message",
+    params(("id" = MessageId, Path, description = "A message of a conversation of the user")),
+    request_body = EditMessage,
+    responses((status = 200, description = "The message as it is now", body = Message)),
+    extensions(("x-error-codes" = json!([
+        "not_found", "forbidden", "blocked", "message_gone", "not_editable", "edit_window_over", "too_many_edits",
+        "invalid_field", "path_body_mismatch"
+    ])))
+)]
+pub async fn edit(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Id(id): Id<MessageId>,
+    Body(request): Body<EditMessage>,
+) -> ApiResult<Json<Message>> {
+    agree("message_id", id, request.message_id)?;
+    Ok(Json(state.app.writing.edit(by.user_id, id, request.text).await?))
+}
+
+/// Delete a message
+///
+/// For oneself, or for all: then its content is gone for good, its place stays. Who sent it can; in groups and channels
+/// owners and admins can too. Deleting it again changes nothing.
+#[utoipa::path(
+    delete, path = "/v1/messages/{id}", tag = "Messages", operation_id = "delete_message",
+    params(("id" = MessageId, Path, description = "A message of a conversation of the user"), DeleteParams),
+    responses((status = 204, description = "It is deleted")),
+    extensions(("x-error-codes" = json!(["not_found", "forbidden", "list_full"])))
+)]
+pub async fn delete(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Id(id): Id<MessageId>,
+    Params(params): Params<DeleteParams>,
+) -> ApiResult<StatusCode> {
+    delete_for(&state, by.user_id, id, params.r#for).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The versions of a message
+#[utoipa::path(
+    get, path = "/v1/messages/{id}/edits", tag = "Messages", operation_id = "read_edits",
+    params(("id" = MessageId, Path, description = "A message of a conversation of the user")),
+    responses((status = 200, description = "The first version first, the current one last", body = EditList)),
+    extensions(("x-error-codes" = json!(["not_found", "forbidden", "message_gone"])))
+)]
+pub async fn edits(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Id(id): Id<MessageId>,
+) -> ApiResult<Json<EditList>> {
+    Ok(Json(state.app.reading.edits(by.user_id, id).await?))
+}
+
 /// Who has received and read a message
 #[utoipa::path(
     get, path = "/v1/messages/{id}/receipts", tag = "Messages", operation_id = "read_receipts",
-    params(("id" = MessageId, Path, description = "A message of a conversation of the user")),
+    params(("id" = MessageId, Path, description = "A message of a conversation of the user"), PageParams),
     responses((status = 200, description = "One receipt for each member but the sender", body = ReceiptList)),
-    extensions(("x-error-codes" = json!(["not_found"])))
+    extensions(("x-error-codes" = json!(["not_found", "invalid_field", "invalid_cursor"])))
 )]
 pub async fn receipts(
     State(state): State<ServerState>,
     Caller(by): Caller,
     Id(id): Id<MessageId>,
+    Params(params): Params<PageParams>,
 ) -> ApiResult<Json<ReceiptList>> {
-    Ok(Json(state.app.reading.receipts(by.user_id, id).await?))
+    let limit = page_limit(params.limit)?;
+    let after = state.sealer.open_next(List::Receipts(id), by.user_id, params.after.as_deref())?;
+    let (list, next) = state.app.reading.receipts(by.user_id, id, after, limit).await?;
+    Ok(Json(ReceiptList { next: state.sealer.seal_next(List::Receipts(id), by.user_id, next), ..list }))
+}
+
+/// A thread
+///
+/// The message that began it, and what was replied to it and to its replies.
+#[utoipa::path(
+    get, path = "/v1/messages/{id}/thread", tag = "Messages", operation_id = "read_thread",
+    params(("id" = MessageId, Path, description = "Any message of the thread"), PageParams),
+    responses((status = 200, description = "One page of replies, the oldest first", body = ThreadPage)),
+    extensions(("x-error-codes" = json!(["not_found", "invalid_field", "invalid_cursor"])))
+)]
+pub async fn thread(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Id(id): Id<MessageId>,
+    Params(params): Params<PageParams>,
+) -> ApiResult<Json<ThreadPage>> {
+    let limit = page_limit(params.limit)?;
+    let after = state.sealer.open_next(List::Thread(id), by.user_id, params.after.as_deref())?;
+    let (page, next) = state.app.reading.thread(by.user_id, id, after.unwrap_or(0), limit).await?;
+    Ok(Json(ThreadPage { next: state.sealer.seal_next(List::Thread(id), by.user_id, next), ..page }))
+}
+
+/// For HTTP and for the socket.
+pub(crate) async fn delete_for(state: &Shared, by: UserId, id: MessageId, whom: DeleteFor) -> ApiResult<()> {
+    match whom {
+        DeleteFor::Me => state.app.writing.delete_for_me(by, id).await?,
+        DeleteFor::All => state.app.writing.delete_for_all(by, id).await?,
+    }
+    Ok(())
 }
 
 impl HistoryParams {

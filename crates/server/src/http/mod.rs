@@ -2,7 +2,8 @@
 //!
 //! - [`extract`]: bodies, parameters, ids, who is asking
 //! - [`layers`]: what holds for every request: log, metrics, time limit, headers
-//! - [`accounts`], [`sessions`], [`devices`], [`users`], [`blocks`], [`conversations`], [`messages`], [`sync`]: the API
+//! - the API: [`accounts`], [`sessions`], [`devices`]; [`users`], [`blocks`]; [`inbox`], [`conversations`], [`members`],
+//!   [`invites`]; [`messages`], [`reactions`], [`pins`], [`stars`], [`scheduled`]; [`sync`]
 //! - [`health`]: for operators
 //! - [`docs`]: OpenAPI, made from the annotations of the handlers, and the pages that show it
 //!
@@ -15,9 +16,16 @@ pub mod devices;
 pub mod docs;
 pub mod extract;
 pub mod health;
+pub mod inbox;
+pub mod invites;
 pub mod layers;
+pub mod members;
 pub mod messages;
+pub mod pins;
+pub mod reactions;
+pub mod scheduled;
 pub mod sessions;
+pub mod stars;
 pub mod sync;
 pub mod users;
 
@@ -59,14 +67,35 @@ fn api() -> OpenApiRouter<ServerState> {
         .routes(routes!(users::get))
         .routes(routes!(blocks::list))
         .routes(routes!(blocks::block, blocks::unblock))
-        .routes(routes!(conversations::open, conversations::list))
-        .routes(routes!(conversations::get))
-        .routes(routes!(conversations::update_membership))
-        .routes(routes!(conversations::move_cursor))
+        .routes(routes!(conversations::open, inbox::list))
+        .routes(routes!(inbox::gone))
+        .routes(routes!(inbox::order_pinned))
+        .routes(routes!(conversations::get, conversations::update, conversations::delete))
         .routes(routes!(conversations::log))
+        .routes(routes!(inbox::update_membership))
+        .routes(routes!(inbox::move_cursor))
+        .routes(routes!(members::list, members::add))
+        .routes(routes!(members::set_role, members::remove))
+        .routes(routes!(members::transfer_ownership))
+        .routes(routes!(members::join))
+        .routes(routes!(members::leave))
+        .routes(routes!(invites::list, invites::create))
+        .routes(routes!(invites::revoke))
+        .routes(routes!(invites::preview))
+        .routes(routes!(invites::join))
         .routes(routes!(messages::send, messages::history))
-        .routes(routes!(messages::get))
+        .routes(routes!(messages::get, messages::edit, messages::delete))
+        .routes(routes!(messages::edits))
         .routes(routes!(messages::receipts))
+        .routes(routes!(messages::thread))
+        .routes(routes!(reactions::react, reactions::unreact))
+        .routes(routes!(reactions::list))
+        .routes(routes!(pins::list))
+        .routes(routes!(pins::pin, pins::unpin))
+        .routes(routes!(stars::list))
+        .routes(routes!(stars::star, stars::unstar))
+        .routes(routes!(scheduled::list, scheduled::create))
+        .routes(routes!(scheduled::update, scheduled::cancel))
         .routes(routes!(sync::changes))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))

@@ -12,11 +12,11 @@ use godwit_protocol::accounts::Register;
 use godwit_protocol::conversations::CreateConversation;
 use godwit_protocol::limits::REQUEST_BODY_BYTES_MAX;
 use godwit_protocol::messages::SendMessage;
-use godwit_protocol::{ErrorCode, Problem, UserId};
+use godwit_protocol::{ErrorCode, MessageId, Problem, UserId};
 use serde::Deserialize;
 use tower::ServiceExt;
 
-use super::extract::{Body, Id, Params, bearer_token};
+use super::extract::{Body, IDEMPOTENCY_KEY, Id, IdempotencyKey, Ids, Params, bearer_token};
 use super::{docs, dressed};
 use crate::problem::PROBLEM_JSON;
 
@@ -34,6 +34,8 @@ fn router() -> Router {
             .route("/open", post(async |Body(_): Body<CreateConversation>| "opened"))
             .route("/page", get(async |Params(page): Params<Page>| format!("{:?}", page.limit)))
             .route("/users/{id}", get(async |Id(id): Id<UserId>| id.to_string()))
+            .route("/pairs/{one}/{other}", get(async |Ids(a, b): Ids<UserId, MessageId>| format!("{a} {b}")))
+            .route("/key", get(async |IdempotencyKey(key): IdempotencyKey| key.unwrap_or_default()))
             .route("/panic", get(panics))
             .route("/slow", get(async || std::future::pending::<()>().await))
             .merge(docs::routes()),
@@ -168,6 +170,31 @@ async fn an_id_that_cannot_exist_is_not_found() {
     for id in ["0", "-1", "x", "1.5", "9999999999999999999999", "%00", "%ff", "%2e%2e"] {
         let problem = problem(get_path(&format!("/users/{id}")).await).await;
         assert_eq!(problem.code, ErrorCode::NotFound, "{id}");
+    }
+}
+
+#[tokio::test]
+async fn both_ids_of_a_path_must_be_able_to_exist() {
+    assert_eq!(text(get_path("/pairs/5/7").await).await, "5 7");
+    for pair in ["0/7", "5/0", "x/7", "5/x", "%ff/7", "5/%00"] {
+        let problem = problem(get_path(&format!("/pairs/{pair}")).await).await;
+        assert_eq!(problem.code, ErrorCode::NotFound, "{pair}");
+    }
+}
+
+#[tokio::test]
+async fn there_is_one_idempotency_key_at_most() {
+    let with = async |values: &[&[u8]]| {
+        let mut request = Request::builder().uri("/key");
+        for value in values {
+            request = request.header(IDEMPOTENCY_KEY, HeaderValue::from_bytes(value).unwrap());
+        }
+        router().oneshot(request.body(RawBody::empty()).unwrap()).await.unwrap()
+    };
+    assert_eq!(text(with(&[]).await).await, "");
+    assert_eq!(text(with(&[b"k-1"]).await).await, "k-1");
+    for wrong in [&[&b"k-1"[..], b"k-2"][..], &[b"\xff"]] {
+        assert_eq!(problem(with(wrong).await).await.code, ErrorCode::InvalidRequest);
     }
 }
 

@@ -8,13 +8,15 @@ use bytes::Bytes;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{SinkExt, StreamExt};
 use godwit_delivery::{Socket, Step};
-use godwit_domain::messages::Submitted;
+use godwit_domain::actions::Submitted;
+use godwit_domain::messages::Sent;
 use godwit_domain::sessions::Principal;
 use godwit_protocol::ErrorCode;
 use godwit_protocol::limits::{
     COMMANDS_IN_FLIGHT_MAX, FRAME_BYTES_MAX, PAGE_MAX, TEXT_BYTES_MAX, TEXT_CHARS_MAX,
 };
 use godwit_protocol::socket::{CloseCode, Event, Hello, HelloLimits, SignedInSocket};
+use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite;
 
 use super::commands::{self, Outcome};
@@ -47,6 +49,13 @@ enum Received {
     Sending(u64, Submitted),
     /// The client is leaving.
     Gone,
+    Close(CloseCode),
+}
+
+/// Why nothing more is written.
+enum Stop {
+    /// The client is not there any more.
+    Broken,
     Close(CloseCode),
 }
 
@@ -94,14 +103,11 @@ impl Connection {
                         }
                         break code;
                     }
-                    Step::Write { frames, ping } => {
-                        let bytes = frames.iter().map(Bytes::len).sum();
-                        tokio::select! {
-                            written = write(&mut wire, frames, ping) => if written.is_err() { return },
-                            code = socket.outgoing.must_stop() => break code,
-                        }
-                        socket.outgoing.written(bytes);
-                    }
+                    Step::Write { frames, ping } => match write_out(&mut wire, &socket, frames, ping).await {
+                        Ok(()) => {}
+                        Err(Stop::Broken) => return,
+                        Err(Stop::Close(code)) => break code,
+                    },
                 },
                 Some(reply) = sends.next(), if !sends.is_empty() => self.push(reply),
                 incoming = wire.recv(), if takes_commands => match incoming {
@@ -115,7 +121,7 @@ impl Connection {
                     Some(Ok(message)) => {
                         self.state.hub.heard(&socket);
                         // Boxed, so that an idle socket does not carry the room that commands need.
-                        match Box::pin(self.receive(message)).await {
+                        match Box::pin(while_writing(&mut wire, &socket, self.receive(message))).await {
                             Received::Nothing => {}
                             Received::Sending(id, submitted) => sends.push(stored(id, submitted)),
                             Received::Gone => return goodbye(wire).await,
@@ -193,10 +199,52 @@ impl Connection {
 
 /// The reply to a `send`, when the message is durable.
 async fn stored(id: u64, submitted: Submitted) -> Bytes {
-    match submitted.stored().await {
+    match submitted.done().await.and_then(|done| Sent::of(&done)) {
         Ok(sent) => frames::ok(id, &sent.message),
         Err(error) => frames::error(Some(id), error.into()),
     }
+}
+
+/// Carries out a command, and goes on writing meanwhile: some take a while, and neither holds up the other.
+async fn while_writing<T>(wire: &mut WebSocket, socket: &Socket, command: impl Future<Output = T>) -> T {
+    let done = Notify::new();
+    let command = async {
+        let outcome = command.await;
+        done.notify_one();
+        outcome
+    };
+    let writing = async {
+        loop {
+            tokio::select! {
+                biased;
+                () = done.notified() => return,
+                step = socket.outgoing.next() => match step {
+                    // What was begun is finished; then it is found again that there is nothing to write any more.
+                    Step::Close(_) => return,
+                    Step::Write { frames, ping } => {
+                        if write_out(wire, socket, frames, ping).await.is_err() { return }
+                    }
+                },
+            }
+        }
+    };
+    tokio::join!(command, writing).0
+}
+
+/// Writes a step of the queue, unless the socket must be closed first.
+async fn write_out(
+    wire: &mut WebSocket,
+    socket: &Socket,
+    frames: Vec<Bytes>,
+    ping: bool,
+) -> Result<(), Stop> {
+    let bytes = frames.iter().map(Bytes::len).sum();
+    tokio::select! {
+        written = write(wire, frames, ping) => written.map_err(|_| Stop::Broken)?,
+        code = socket.outgoing.must_stop() => return Err(Stop::Close(code)),
+    }
+    socket.outgoing.written(bytes);
+    Ok(())
 }
 
 async fn write(wire: &mut WebSocket, frames: Vec<Bytes>, ping: bool) -> Result<(), axum::Error> {

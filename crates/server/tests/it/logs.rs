@@ -42,6 +42,7 @@ impl LogChecker {
                 assert!(fresh, "{observer}: {} was sent once and is there twice", message.client_id);
             }
             Change::Unknown => panic!("{observer}: an entry of no known kind at {}", entry.seq),
+            _ => {}
         }
         self.entries.push(settled(entry));
     }

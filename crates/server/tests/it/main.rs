@@ -15,6 +15,7 @@ mod crash;
 mod embedded;
 mod floods;
 mod follower;
+mod groups;
 mod idempotency;
 mod logs;
 mod operations;

@@ -8,8 +8,10 @@ use godwit_client::protocol::accounts::{Register, SignIn};
 use godwit_client::protocol::messages::LogEntry;
 use godwit_client::protocol::socket::Event;
 use godwit_client::protocol::sync::AccountChange;
-use godwit_client::protocol::{ConversationId, DeviceId, Seq, UserId};
+use godwit_client::protocol::{ConversationId, DeviceId, Seq, Timestamp, UserId};
 use godwit_client::{Closed, Events, Http, HttpConfig, Socket, SocketConfig};
+use godwit_domain::ports::Clock;
+use godwit_server::clock::SystemClock;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -38,6 +40,16 @@ pub(crate) struct Person {
 /// A handle, or whatever else must be unique, that begins like this and that nobody else has.
 pub(crate) fn unique(name: &str) -> String {
     format!("{name}_{:010x}", rand::random_range(0..1_u64 << 40))
+}
+
+/// So many milliseconds from now, by the clock of this machine.
+pub(crate) fn in_ms(ms: i64) -> Timestamp {
+    SystemClock.now().plus_millis(ms)
+}
+
+/// In a day.
+pub(crate) fn later() -> Timestamp {
+    in_ms(24 * 60 * 60 * 1_000)
 }
 
 impl Person {

@@ -10,11 +10,13 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy};
 use tokio::net::tcp::{ReadHalf, WriteHalf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 const CHUNK_BYTES: usize = 4 * 1024;
+/// What fits into the wire while nobody reads. Left to itself it would be several megabytes.
+const CAPACITY_BYTES: u32 = 64 * 1024;
 
 /// Clients connect to its [`Wire::url`], which stays the same when the server comes back elsewhere.
 pub(crate) struct Wire {
@@ -36,7 +38,7 @@ struct Shared {
 struct Wear {
     random: StdRng,
     bytes: Range<u64>,
-    /// Connections that still break.
+    /// Connections that are still to break.
     left: usize,
 }
 
@@ -93,11 +95,15 @@ impl Shared {
     /// How many bytes the next connection lasts.
     fn bytes_left(&self) -> u64 {
         match &mut *self.wear.lock().unwrap() {
-            Some(wear) if wear.left > 0 => {
-                wear.left -= 1;
-                wear.random.random_range(wear.bytes.clone())
-            }
+            Some(wear) if wear.left > 0 => wear.random.random_range(wear.bytes.clone()),
             _ => u64::MAX,
+        }
+    }
+
+    fn wears_out(&self) {
+        self.worn_out.fetch_add(1, Ordering::Relaxed);
+        if let Some(wear) = &mut *self.wear.lock().unwrap() {
+            wear.left = wear.left.saturating_sub(1);
         }
     }
 }
@@ -115,7 +121,7 @@ async fn carry(mut client: TcpStream, shared: Arc<Shared>) {
     let mut cut = shared.cut.subscribe();
     let address = *shared.server.borrow();
     // The server may be away: the client finds its connection closed, as it would without the wire.
-    let Ok(mut server) = TcpStream::connect(address).await else { return };
+    let Ok(mut server) = connect(address).await else { return };
     for stream in [&client, &server] {
         // It only makes the wire quicker.
         let _ = stream.set_nodelay(true);
@@ -136,6 +142,12 @@ async fn carry(mut client: TcpStream, shared: Arc<Shared>) {
             let _ = stream.set_zero_linger();
         }
     }
+}
+
+async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_recv_buffer_size(CAPACITY_BYTES)?;
+    socket.connect(address).await
 }
 
 async fn up(mut from_client: ReadHalf<'_>, mut to_server: WriteHalf<'_>) -> io::Result<()> {
@@ -162,6 +174,6 @@ async fn down(
         to_client.write_all(&buffer[..read]).await?;
         bytes_left -= read as u64;
     }
-    shared.worn_out.fetch_add(1, Ordering::Relaxed);
+    shared.wears_out();
     Err(io::ErrorKind::ConnectionReset.into())
 }

@@ -29,8 +29,9 @@ const TAGS: &[(&str, &str)] = &[
     ("Accounts", "Registering, the own profile"),
     ("Sessions", "Signing in and out, devices"),
     ("People", "Finding and blocking"),
-    ("Conversations", "The inbox, settings, cursors, the log"),
-    ("Messages", "Sending and reading"),
+    ("Conversations", "The inbox, groups and channels, settings, cursors, the log"),
+    ("Members", "Members, roles and invite links"),
+    ("Messages", "Sending, reading, editing, reactions, pins, stars, scheduled messages"),
     ("Sync", "What changed while a client was away"),
     ("Operation", "Health and metrics"),
 ];

@@ -26,10 +26,12 @@ async fn a_profile_can_be_changed_and_what_is_absent_stays() {
         avatar: Some(Some("https://a.example/ada.png".to_owned())),
         phone: Some(Some("+34600111222".to_owned())),
         presence_visible: Some(false),
+        read_receipts: Some(false),
     };
     let changed = ada.http.update_me(&full).await.unwrap();
     assert_eq!((changed.handle.as_str(), changed.display_name.as_str()), (countess.as_str(), "Ada Lovelace"));
     assert_eq!((changed.phone.as_deref(), changed.presence_visible), (Some("+34600111222"), false));
+    assert!(!changed.read_receipts);
     assert_eq!(ada.http.update_me(&UpdateMe::default()).await.unwrap(), changed);
     let removed = UpdateMe { avatar: Some(None), phone: Some(None), ..UpdateMe::default() };
     let changed = ada.http.update_me(&removed).await.unwrap();

@@ -111,7 +111,8 @@ fn wrong_types(value: &Value) -> &'static [&'static str] {
             &["\"1\"", "true", "-1", "1.5", "1e3", "18446744073709551616", "1e999", "[]", "{}"]
         }
         Value::Object(_) => &["0", "\"a\"", "[1]", "true"],
-        Value::Array(_) | Value::Null => panic!("no body has one"),
+        Value::Array(_) => &["0", "\"a\"", "true", "{}", "[1]", "[null]", "[[]]", "[{}]", "[\"x\"]"],
+        Value::Null => panic!("no body has one"),
     }
 }
 
@@ -126,6 +127,13 @@ async fn what_is_needed_must_be_there() {
         ("change_password", &["current_password", "new_password"]),
         ("open_conversation", &["kind", "user_id"]),
         ("send_message", &["client_id", "kind"]),
+        ("order_pinned", &["conversation_ids"]),
+        ("add_members", &["user_ids"]),
+        ("set_role", &["role"]),
+        ("transfer_ownership", &["user_id"]),
+        ("edit_message", &["text"]),
+        ("react", &["reaction"]),
+        ("schedule_message", &["conversation_id", "send_at", "message"]),
     ];
     let operations = stage.operations_with_body().await;
     for (id, fields) in needed {

@@ -1,8 +1,10 @@
 use godwit_client::protocol::ErrorCode;
 use godwit_client::protocol::limits::{
-    AVATAR_BYTES_MAX, CLIENT_ID_BYTES_MAX, CONTENT_TYPE_BYTES_MAX, DEVICE_NAME_CHARS_MAX,
-    DISPLAY_NAME_CHARS_MAX, HANDLE_CHARS_MAX, MEDIA_NAME_BYTES_MAX, MEDIA_URL_BYTES_MAX, PASSWORD_BYTES_MAX,
-    PASSWORD_BYTES_MIN, SEARCH_CHARS_MAX, SYSTEM_EVENT_BYTES_MAX, TEXT_BYTES_MAX, TEXT_CHARS_MAX,
+    AVATAR_BYTES_MAX, CLIENT_ID_BYTES_MAX, CONTENT_TYPE_BYTES_MAX, CONVERSATION_NAME_CHARS_MAX,
+    DESCRIPTION_CHARS_MAX, DEVICE_NAME_CHARS_MAX, DISPLAY_NAME_CHARS_MAX, DRAFT_BYTES_MAX, HANDLE_CHARS_MAX,
+    INVITE_USES_MAX, MEDIA_NAME_BYTES_MAX, MEDIA_URL_BYTES_MAX, MEMBERS_ADDED_AT_ONCE_MAX,
+    MESSAGE_TTL_SECS_MAX, MESSAGE_TTL_SECS_MIN, PASSWORD_BYTES_MAX, PASSWORD_BYTES_MIN, REACTION_BYTES_MAX,
+    SEARCH_CHARS_MAX, SYSTEM_EVENT_BYTES_MAX, TEXT_BYTES_MAX, TEXT_CHARS_MAX,
 };
 use serde_json::{Value, json};
 
@@ -178,6 +180,66 @@ fn changed(media: &Value, field: &str, value: &str) -> Value {
 }
 
 #[tokio::test]
+async fn groups_have_plain_names_and_terms_that_make_sense() {
+    let stage = Stage::start().await;
+    let before = stage.everything().await;
+    let group = format!("/v1/conversations/{}", stage.group);
+    let long = "x".repeat(DESCRIPTION_CHARS_MAX + 1);
+    let mut bad: Vec<(&str, Value)> =
+        bad_names(CONVERSATION_NAME_CHARS_MAX).iter().map(|name| ("name", json!(name))).collect();
+    bad.extend(["", " ", "a\0b", &long].map(|text| ("description", json!(text))));
+    bad.extend(["", "a.png", "javascript:alert(1)", "https://"].map(|url| ("image", json!(url))));
+    for (field, value) in &bad {
+        let mut new = json!({ "kind": "group", "name": "Four" });
+        new[*field] = value.clone();
+        assert_field_refused(&stage, "POST", "/v1/conversations", &new, field).await;
+        assert_field_refused(&stage, "PATCH", &group, &json!({ *field: value }), field).await;
+    }
+    let many = vec![stage.bob.id; MEMBERS_ADDED_AT_ONCE_MAX + 1];
+    let new = json!({ "kind": "channel", "name": "Many", "member_ids": many });
+    assert_field_refused(&stage, "POST", "/v1/conversations", &new, "member_ids").await;
+    let new = json!({ "kind": "group", "name": "Four", "client_id": "a b" });
+    assert_field_refused(&stage, "POST", "/v1/conversations", &new, "client_id").await;
+    for secs in [0, 1, MESSAGE_TTL_SECS_MIN - 1, MESSAGE_TTL_SECS_MAX + 1, u32::MAX] {
+        let body = json!({ "message_ttl_secs": secs });
+        assert_field_refused(&stage, "PATCH", &group, &body, "message_ttl_secs").await;
+    }
+    for users in [json!([]), json!(many)] {
+        let body = json!({ "user_ids": users });
+        assert_field_refused(&stage, "POST", &format!("{group}/members"), &body, "user_ids").await;
+    }
+    for (field, value) in [
+        ("uses_max", json!(0)),
+        ("uses_max", json!(INVITE_USES_MAX + 1)),
+        ("expires_at", json!("2026-01-01T00:00:00Z")),
+    ] {
+        assert_field_refused(&stage, "POST", &format!("{group}/invites"), &json!({ field: value }), field)
+            .await;
+    }
+    let long = "x".repeat(REACTION_BYTES_MAX + 1);
+    for reaction in ["", " ", "a b", "\u{7}", &long] {
+        let path = format!("/v1/messages/{}/reaction", stage.message);
+        assert_field_refused(&stage, "PUT", &path, &json!({ "reaction": reaction }), "reaction").await;
+    }
+    let path = format!("/v1/messages/{}", stage.message);
+    for text in ["", " ", "a\0b"] {
+        assert_field_refused(&stage, "PATCH", &path, &json!({ "text": text }), "text").await;
+    }
+    let path = format!("/v1/scheduled/{}", stage.scheduled);
+    for time in ["2026-01-01T00:00:00Z", "2999-01-01T00:00:00Z"] {
+        assert_field_refused(&stage, "PATCH", &path, &json!({ "send_at": time }), "send_at").await;
+    }
+    let path = format!("/v1/conversations/{}/me", stage.direct);
+    let both = json!({ "pinned": true, "archived": true });
+    assert_field_refused(&stage, "PATCH", &path, &both, "archived").await;
+    let draft = json!({ "draft": { "text": "x".repeat(DRAFT_BYTES_MAX + 1) } });
+    assert_field_refused(&stage, "PATCH", &path, &draft, "draft.text").await;
+    let unpinned = json!({ "conversation_ids": [stage.direct] });
+    assert_field_refused(&stage, "PUT", "/v1/conversations/pinned", &unpinned, "conversation_ids").await;
+    stage.assert_unharmed(&before).await;
+}
+
+#[tokio::test]
 async fn texts_may_be_as_long_as_the_limits_say() {
     let stage = Stage::start().await;
     for (number, text) in
@@ -210,6 +272,41 @@ async fn paths_bodies_and_times_must_make_sense() {
     stage.ask("PUT", &cursor).json(&body).refused(400, ErrorCode::PathBodyMismatch).await;
     for ahead in [json!({ "read": 3 }), json!({ "delivered": 3 }), json!({ "read": u64::MAX })] {
         stage.ask("PUT", &cursor).json(&ahead).refused(422, ErrorCode::SeqAheadOfLog).await;
+    }
+
+    let other = json!(stage.other);
+    for (method, path, field) in [
+        ("PATCH", format!("/v1/conversations/{}", stage.group), "conversation_id"),
+        ("PATCH", format!("/v1/conversations/{}/me", stage.direct), "conversation_id"),
+        ("POST", format!("/v1/conversations/{}/invites", stage.group), "conversation_id"),
+        ("PATCH", format!("/v1/scheduled/{}", stage.scheduled), "scheduled_id"),
+    ] {
+        let ask = stage.ask(method, &path).json(&json!({ field: other }));
+        let problem = ask.refused(400, ErrorCode::PathBodyMismatch).await;
+        assert_eq!(problem.field.as_deref(), Some(field));
+    }
+    let members = format!("/v1/conversations/{}/members", stage.group);
+    for (method, path, body) in [
+        ("POST", members.clone(), json!({ "conversation_id": other, "user_ids": [stage.eve.id] })),
+        ("PATCH", format!("{members}/{}", stage.eve.id), json!({ "user_id": stage.bob.id, "role": "admin" })),
+        (
+            "PATCH",
+            format!("{members}/{}", stage.eve.id),
+            json!({ "conversation_id": other, "role": "admin" }),
+        ),
+        (
+            "PUT",
+            members.replace("members", "owner"),
+            json!({ "conversation_id": other, "user_id": stage.eve.id }),
+        ),
+        ("PATCH", format!("/v1/messages/{}", stage.message), json!({ "message_id": other, "text": "hi" })),
+        (
+            "PUT",
+            format!("/v1/messages/{}/reaction", stage.message),
+            json!({ "message_id": other, "reaction": "x" }),
+        ),
+    ] {
+        stage.ask(method, &path).json(&body).refused(400, ErrorCode::PathBodyMismatch).await;
     }
 
     let membership = format!("/v1/conversations/{}/me", stage.direct);

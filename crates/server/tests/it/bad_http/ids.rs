@@ -49,15 +49,46 @@ async fn what_one_may_not_see_does_not_exist() {
         ("POST", "/messages", json!({ "client_id": "c", "kind": "text", "text": "let me in" })),
         ("GET", "/messages", Value::Null),
         ("GET", "/messages?around=1", Value::Null),
+        ("PATCH", "", json!({ "name": "Ours" })),
+        ("DELETE", "?for=me", Value::Null),
+        ("DELETE", "?for=all", Value::Null),
+        ("GET", "/members", Value::Null),
+        ("POST", "/members", json!({ "user_ids": [stage.ada.id] })),
+        ("PUT", "/owner", json!({ "user_id": stage.ada.id })),
+        ("POST", "/join", Value::Null),
+        ("POST", "/leave", Value::Null),
+        ("GET", "/invites", Value::Null),
+        ("POST", "/invites", json!({})),
+        ("DELETE", "/invites/5", Value::Null),
+        ("GET", "/pins", Value::Null),
     ];
     let mut requests: Vec<(&str, String, String, Value)> = Vec::new();
     for (method, rest, body) in conversation_requests {
         let path = |id: &str| format!("/v1/conversations/{id}{rest}");
         requests.push((method, path(&stage.unseen.to_string()), path(NOBODY), body.clone()));
     }
-    for rest in ["", "/receipts"] {
+    for (method, body) in [("PATCH", json!({ "role": "owner" })), ("DELETE", Value::Null)] {
+        let path = |id: &str| format!("/v1/conversations/{id}/members/{}", stage.ada.id);
+        requests.push((method, path(&stage.unseen.to_string()), path(NOBODY), body));
+    }
+    let message_requests: &[(&str, &str, Value)] = &[
+        ("GET", "", Value::Null),
+        ("GET", "/receipts", Value::Null),
+        ("GET", "/edits", Value::Null),
+        ("GET", "/reactions", Value::Null),
+        ("GET", "/thread", Value::Null),
+        ("PATCH", "", json!({ "text": "mine" })),
+        ("DELETE", "?for=me", Value::Null),
+        ("DELETE", "?for=all", Value::Null),
+        ("PUT", "/reaction", json!({ "reaction": "👍" })),
+        ("DELETE", "/reaction", Value::Null),
+        ("PUT", "/pin", Value::Null),
+        ("DELETE", "/pin", Value::Null),
+        ("PUT", "/star", Value::Null),
+    ];
+    for (method, rest, body) in message_requests {
         let path = |id: &str| format!("/v1/messages/{id}{rest}");
-        requests.push(("GET", path(&stage.unseen_message.to_string()), path(NOBODY), Value::Null));
+        requests.push((method, path(&stage.unseen_message.to_string()), path(NOBODY), body.clone()));
     }
     let path = |id: &str| format!("/v1/devices/{id}");
     requests.push(("DELETE", path(&bobs_device.to_string()), path(NOBODY), Value::Null));
@@ -110,6 +141,26 @@ async fn replies_and_forwards_name_what_the_sender_can_see() {
     }
     for malformed in ["0", "-1", "abc", "", "9223372036854775808"] {
         send("reply_to", malformed).refused(400, ErrorCode::InvalidRequest).await;
+    }
+    stage.assert_unharmed(&before).await;
+}
+
+#[tokio::test]
+async fn invite_links_that_do_not_exist_lead_nowhere() {
+    let stage = Stage::start().await;
+    let before = stage.everything().await;
+    let elsewhere = format!("/v1/conversations/{}/invites/{}", stage.direct, stage.invite.0);
+    stage.ask("DELETE", &elsewhere).refused(409, ErrorCode::WrongKind).await;
+    for id in MALFORMED.iter().chain([&NOBODY]) {
+        let path = format!("/v1/conversations/{}/invites/{id}", stage.group);
+        stage.ask("DELETE", &path).refused(404, ErrorCode::NotFound).await;
+    }
+    let unknown = "A".repeat(stage.invite.1.len());
+    for token in ["a", "5", "%20", &unknown, &stage.invite.1[1..], &format!("{}A", stage.invite.1)] {
+        for (method, rest) in [("GET", ""), ("POST", "/join")] {
+            let ask = stage.ask(method, &format!("/v1/invites/{token}{rest}"));
+            ask.refused(404, ErrorCode::InviteInvalid).await;
+        }
     }
     stage.assert_unharmed(&before).await;
 }

@@ -1,5 +1,5 @@
 use godwit_client::protocol::ErrorCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::stage::Stage;
 use crate::people::{Person, unique};
@@ -11,15 +11,32 @@ const LISTS: &[(&str, &str)] = &[
     ("/v1/users?query=PEOPLE&", "after"),
     ("/v1/blocks?", "after"),
     ("/v1/sync?", "since"),
+    ("/v1/stars?", "after"),
+    ("/v1/conversations/GROUP/members?", "after"),
+    ("/v1/messages/MESSAGE/reactions?", "after"),
+    ("/v1/messages/MESSAGE/thread?", "after"),
 ];
 
-/// The lists, where PEOPLE stands for the beginning of these people's handles.
-fn lists(people: &str) -> Vec<(String, &'static str)> {
-    LISTS.iter().map(|(list, parameter)| (list.replace("PEOPLE", people), *parameter)).collect()
+/// What there is in the lists.
+struct Filled {
+    /// How the handles of people begin.
+    people: String,
+    group: String,
+    /// In the group, with reactions and replies.
+    message: String,
 }
 
-/// People enough for two pages of everything. Their handles begin alike.
-async fn fill(stage: &Stage) -> String {
+fn lists(filled: &Filled) -> Vec<(String, &'static str)> {
+    let fill = |list: &str| {
+        list.replace("PEOPLE", &filled.people)
+            .replace("GROUP", &filled.group)
+            .replace("MESSAGE", &filled.message)
+    };
+    LISTS.iter().map(|(list, parameter)| (fill(list), *parameter)).collect()
+}
+
+/// Enough for two pages of everything.
+async fn fill(stage: &Stage) -> Filled {
     let people = unique("page");
     for number in 0..4 {
         let other = Person::register_as(&stage.server.url(), format!("{people}{number}")).await;
@@ -27,19 +44,39 @@ async fn fill(stage: &Stage) -> String {
             let conversation = person.open_direct(&other).await;
             if number % 2 == 0 {
                 let path = format!("/v1/conversations/{conversation}/me");
-                let archived = serde_json::json!({ "archived": true });
+                let archived = json!({ "archived": true });
                 stage.raw.ask("PATCH", &path).by(&person.http).json(&archived).send().await.ok();
             }
             person.http.block(other.id).await.unwrap();
         }
     }
-    people
+    let group = stage.group.clone();
+    let path = format!("/v1/conversations/{group}/messages");
+    let send = async |client_id: &str, reply_to: Option<&str>| {
+        let mut body = json!({ "client_id": client_id, "kind": "text", "text": "hi" });
+        if let Some(message) = reply_to {
+            body["reply_to"] = json!(message);
+        }
+        let sent = stage.ask("POST", &path).json(&body).send().await.ok();
+        sent["id"].as_str().unwrap().to_owned()
+    };
+    let message = send("root", None).await;
+    let (first, second) = (send("first", Some(&message)).await, send("second", Some(&message)).await);
+    for person in [&stage.ada, &stage.bob] {
+        let ask = |path: String| stage.raw.ask("PUT", &path).by(&person.http);
+        let reaction = json!({ "reaction": "👍" });
+        ask(format!("/v1/messages/{message}/reaction")).json(&reaction).send().await.ok();
+        for starred in [&first, &second] {
+            ask(format!("/v1/messages/{starred}/star")).send().await.ok();
+        }
+    }
+    Filled { people, group, message }
 }
 
 /// A cursor of each list that is good for this person.
-async fn cursors(stage: &Stage, person: &Person, people: &str) -> Vec<String> {
+async fn cursors(stage: &Stage, person: &Person, filled: &Filled) -> Vec<String> {
     let mut cursors = Vec::new();
-    for (list, _) in lists(people) {
+    for (list, _) in lists(filled) {
         let page = stage.raw.get(&person.http, &format!("{list}limit=1")).await;
         let cursor = page.get("next").or_else(|| page.get("token"));
         cursors.push(cursor.and_then(Value::as_str).unwrap_or_else(|| panic!("{list}: {page}")).to_owned());
@@ -50,11 +87,11 @@ async fn cursors(stage: &Stage, person: &Person, people: &str) -> Vec<String> {
 #[tokio::test]
 async fn a_cursor_is_good_for_its_list_and_its_user_as_it_was_given() {
     let stage = Stage::start().await;
-    let people = fill(&stage).await;
+    let filled = fill(&stage).await;
     let (own, bobs) =
-        (cursors(&stage, &stage.ada, &people).await, cursors(&stage, &stage.bob, &people).await);
+        (cursors(&stage, &stage.ada, &filled).await, cursors(&stage, &stage.bob, &filled).await);
     let before = stage.everything().await;
-    for (position, (list, parameter)) in lists(&people).iter().enumerate() {
+    for (position, (list, parameter)) in lists(&filled).iter().enumerate() {
         let path = |cursor: &str| format!("{list}{parameter}={cursor}");
         stage.raw.get(&stage.ada.http, &path(&own[position])).await;
         let good = &own[position];
@@ -111,7 +148,10 @@ async fn limits_of_pages_are_limits() {
         stage.ask("GET", &path("1&limit=2")).refused(400, ErrorCode::InvalidRequest).await;
         checked += 1;
     }
-    assert_eq!(checked, 6, "inbox, users, blocks, history, log, sync");
+    assert_eq!(
+        checked, 11,
+        "inbox, users, blocks, history, log, sync, members, receipts, reactions, thread, stars"
+    );
     stage.raw.assert_healthy().await;
 }
 
@@ -121,7 +161,7 @@ async fn parameters_must_be_known() {
     for operation in stage.operations().await.iter().filter(|operation| !operation.query.is_empty()) {
         let joint = if operation.path.contains('?') { '&' } else { '?' };
         for unknown in ["no_such_parameter=1", "Limit=5", "limit[]=5", "=", "offset=10"] {
-            let ask = stage.ask("GET", &format!("{}{joint}{unknown}", operation.path));
+            let ask = stage.ask(&operation.method, &format!("{}{joint}{unknown}", operation.path));
             ask.refused(400, ErrorCode::InvalidRequest).await;
         }
     }
@@ -130,6 +170,19 @@ async fn parameters_must_be_known() {
     stage.ask("GET", &log).refused(400, ErrorCode::InvalidRequest).await;
     for after in ["", "-1", "abc", "1.5", "18446744073709551616"] {
         stage.ask("GET", &format!("{log}?after={after}")).refused(400, ErrorCode::InvalidRequest).await;
+    }
+    for path in [format!("/v1/conversations/{}", stage.direct), format!("/v1/messages/{}", stage.message)] {
+        for query in ["", "?for=", "?for=us", "?for=Me", "?for=me&for=all"] {
+            stage.ask("DELETE", &format!("{path}{query}")).refused(400, ErrorCode::InvalidRequest).await;
+        }
+    }
+    for since in ["", "yesterday", "2026-01-01", "0"] {
+        let ask = stage.ask("GET", &format!("/v1/conversations/gone?since={since}"));
+        ask.refused(400, ErrorCode::InvalidRequest).await;
+    }
+    for role in ["", "Owner", "king"] {
+        let ask = stage.ask("GET", &format!("/v1/conversations/{}/members?role={role}", stage.group));
+        ask.refused(400, ErrorCode::InvalidRequest).await;
     }
     for archived in ["", "yes", "1", "TRUE"] {
         let ask = stage.ask("GET", &format!("/v1/conversations?archived={archived}"));
@@ -179,5 +232,5 @@ async fn a_page_of_history_has_one_position() {
     }
     let log = format!("/v1/conversations/{}/log?after={}", stage.direct, u64::MAX);
     let page = stage.raw.get(&stage.ada.http, &log).await;
-    assert_eq!((&page["truncated"], &page["entries"]), (&Value::Bool(true), &serde_json::json!([])));
+    assert_eq!((&page["truncated"], &page["entries"]), (&Value::Bool(true), &json!([])));
 }

@@ -5,12 +5,12 @@ use godwit_client::protocol::{ConversationId, DeviceId, MessageId};
 use godwit_client::{Draft, Http};
 use serde_json::{Map, Value, json};
 
-use crate::people::{Person, unique};
+use crate::people::{Person, later, unique};
 use crate::process::ServerProcess;
 use crate::raw_http::{Ask, RawHttp};
 use crate::unlimited::unlimited;
 
-/// Ada talks with Bob and with Eve. Bob and Eve talk where Ada cannot see it.
+/// Ada talks with Bob and with Eve, and has a group with both. Bob and Eve talk where Ada cannot see it.
 pub(crate) struct Stage {
     pub(crate) server: ServerProcess,
     pub(crate) raw: RawHttp,
@@ -29,12 +29,18 @@ pub(crate) struct Stage {
     /// Of Bob and Eve.
     pub(crate) unseen: ConversationId,
     pub(crate) unseen_message: MessageId,
+    /// Of Ada, who owns it, Bob and Eve.
+    pub(crate) group: String,
+    /// Of the group, with its token.
+    pub(crate) invite: (String, String),
+    /// By Ada, for Bob.
+    pub(crate) scheduled: String,
     /// A handle that nobody has, and that bad requests ask for.
     pub(crate) mallory: String,
 }
 
 /// One operation, as OpenAPI names it, with its path filled in so that Ada's request would succeed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Operation {
     pub(crate) id: String,
     pub(crate) method: String,
@@ -65,7 +71,21 @@ impl Stage {
         let other_message = ada.http.send_message(other, Draft::text("hello Eve")).await.unwrap().id;
         let unseen_message = bob.http.send_message(unseen, Draft::text("a secret")).await.unwrap().id;
         let raw = RawHttp::new(&url);
+        let make =
+            async |path: &str, body: Value| raw.ask("POST", path).by(&ada.http).json(&body).send().await.ok();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let new = json!({ "kind": "group", "name": "Three", "member_ids": [bob.id, eve.id] });
+        let group = text(&make("/v1/conversations", new).await["id"]);
+        let invite = make(&format!("/v1/conversations/{group}/invites"), json!({})).await;
+        let scheduled = json!({
+            "conversation_id": direct, "send_at": later(),
+            "message": { "client_id": "later", "kind": "text", "text": "good morning" },
+        });
+        let scheduled = text(&make("/v1/scheduled", scheduled).await["id"]);
         Self {
+            group,
+            invite: (text(&invite["id"]), text(&invite["token"])),
+            scheduled,
             server,
             raw,
             ada,
@@ -95,14 +115,23 @@ impl Stage {
                 operations.push(self.operation(path, method, operation));
             }
         }
-        assert!(operations.len() >= 27, "the document has all operations");
+        assert!(operations.len() >= 61, "the document has all operations");
         operations
     }
 
     /// All operations that take a body, with one that would succeed.
     pub(crate) async fn operations_with_body(&self) -> Vec<(Operation, Map<String, Value>)> {
-        let operations = self.operations().await.into_iter().filter(|operation| operation.takes_body);
-        operations.map(|operation| (self.good_body(&operation.id), operation)).map(|(b, o)| (o, b)).collect()
+        let mut all = Vec::new();
+        for operation in self.operations().await.into_iter().filter(|operation| operation.takes_body) {
+            let body = self.good_body(&operation.id);
+            if operation.id == "open_conversation" {
+                all.push((operation.clone(), body));
+                all.push((operation, self.good_group()));
+            } else {
+                all.push((operation, body));
+            }
+        }
+        all
     }
 
     fn operation(&self, path: &str, method: &str, described: &Value) -> Operation {
@@ -111,26 +140,35 @@ impl Stage {
         Operation {
             id: described["operationId"].as_str().unwrap().to_owned(),
             method: method.to_ascii_uppercase(),
-            path: self.filled(path),
+            path: self.filled(method, path),
             is_open: described.get("security").is_some_and(|security| *security == json!([{}])),
             takes_body: described.get("requestBody").is_some(),
             query: query.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect(),
         }
     }
 
-    fn filled(&self, path: &str) -> String {
-        let id = match path.split('/').nth(2) {
-            Some("conversations") => self.direct.to_string(),
-            Some("messages") => self.message.to_string(),
-            Some("devices") => self.spare_device.to_string(),
-            Some("users" | "blocks") => self.bob.id.to_string(),
+    fn filled(&self, method: &str, path: &str) -> String {
+        let parts: Vec<&str> = path.split('/').collect();
+        let id = match (parts.get(2).copied(), parts.get(4).copied()) {
+            (Some("conversations"), Some("messages" | "cursor" | "log" | "me")) => self.direct.to_string(),
+            (Some("conversations"), _) => self.group.clone(),
+            (Some("messages"), _) => self.message.to_string(),
+            (Some("devices"), _) => self.spare_device.to_string(),
+            (Some("users"), _) => self.bob.id.to_string(),
+            (Some("scheduled"), _) => self.scheduled.clone(),
             _ => String::new(),
         };
-        let path = path.replace("{id}", &id).replace("{user_id}", &id);
-        match path.as_str() {
-            "/v1/users" => format!("/v1/users?query={}", self.bob.handle),
-            log if log.ends_with("/log") => format!("{log}?after=0"),
-            _ => path,
+        let filled = path
+            .replace("{id}", &id)
+            .replace("{user_id}", &self.bob.id.to_string())
+            .replace("{invite_id}", &self.invite.0)
+            .replace("{token}", &self.invite.1);
+        match (method, path) {
+            (_, "/v1/users") => format!("{filled}?query={}", self.bob.handle),
+            (_, "/v1/conversations/gone") => format!("{filled}?since=2026-01-01T00:00:00Z"),
+            (_, "/v1/conversations/{id}/log") => format!("{filled}?after=0"),
+            ("delete", "/v1/conversations/{id}" | "/v1/messages/{id}") => format!("{filled}?for=me"),
+            _ => filled,
         }
     }
 
@@ -146,19 +184,50 @@ impl Stage {
             "refresh_session" => json!({ "refresh_token": "none" }),
             "update_me" => json!({
                 "handle": self.mallory, "display_name": "Ada II", "avatar": "https://a.example/a.png",
-                "phone": "+34600111222", "presence_visible": false,
+                "phone": "+34600111222", "presence_visible": false, "read_receipts": false,
             }),
             "change_password" => {
                 json!({ "current_password": "a wrong password", "new_password": "correct horse" })
             }
             "open_conversation" => json!({ "kind": "direct", "user_id": self.eve.id }),
-            "update_membership" => {
-                json!({ "pinned": true, "archived": true, "muted_until": "2999-01-01T00:00:00Z" })
+            "update_conversation" => json!({
+                "conversation_id": self.group, "name": "Trio", "description": "Three people",
+                "image": "https://a.example/g.png", "history": "from_joining", "edits_visible_to": "admins",
+                "message_ttl_secs": 60, "permissions": permissions(),
+            }),
+            "order_pinned" => json!({ "conversation_ids": [] }),
+            "update_membership" => json!({
+                "conversation_id": self.direct, "pinned": true, "archived": false,
+                "muted_until": "2999-01-01T00:00:00Z", "marked_unread": true,
+                "draft": { "text": "well", "reply_to": self.message },
+            }),
+            "add_members" => json!({ "conversation_id": self.group, "user_ids": [self.bob.id] }),
+            "set_role" => {
+                json!({ "conversation_id": self.group, "user_id": self.bob.id, "role": "admin" })
+            }
+            "transfer_ownership" => json!({ "conversation_id": self.group, "user_id": self.bob.id }),
+            "create_invite" => json!({ "conversation_id": self.group, "expires_at": later(), "uses_max": 5 }),
+            "edit_message" => json!({ "message_id": self.message, "text": "hello, Bob" }),
+            "react" => json!({ "message_id": self.message, "reaction": "👍" }),
+            "schedule_message" => json!({
+                "conversation_id": self.direct, "send_at": later(), "message": self.good_message(),
+            }),
+            "update_scheduled" => {
+                json!({ "scheduled_id": self.scheduled, "send_at": later(), "text": "good evening" })
             }
             "move_cursor" => json!({ "conversation_id": self.direct, "delivered": 1, "read": 1 }),
             "send_message" => self.good_message(),
             new => panic!("{new} needs a body here, so that its bad input is tried too"),
         };
+        body.as_object().unwrap().clone()
+    }
+
+    /// With everything that a new group can have.
+    fn good_group(&self) -> Map<String, Value> {
+        let body = json!({
+            "kind": "group", "name": "Four", "description": "Four people", "image": "https://a.example/g.png",
+            "member_ids": [self.bob.id], "permissions": permissions(), "history": "all", "client_id": "g-1",
+        });
         body.as_object().unwrap().clone()
     }
 
@@ -179,7 +248,15 @@ impl Stage {
     pub(crate) async fn everything(&self) -> Value {
         let mut all = Map::new();
         for person in [&self.ada, &self.bob, &self.eve] {
-            for path in ["me", "devices", "blocks", "conversations", "conversations?archived=true"] {
+            for path in [
+                "me",
+                "devices",
+                "blocks",
+                "conversations",
+                "conversations?archived=true",
+                "stars",
+                "scheduled",
+            ] {
                 let seen = self.raw.get(&person.http, &format!("/v1/{path}")).await;
                 all.insert(format!("{} {path}", person.handle), seen);
             }
@@ -187,9 +264,12 @@ impl Stage {
             sync.as_object_mut().unwrap().remove("token");
             all.insert(format!("{} sync", person.handle), sync);
         }
-        for (person, conversation) in
-            [(&self.ada, self.direct), (&self.ada, self.other), (&self.bob, self.unseen)]
-        {
+        for (person, conversation) in [
+            (&self.ada, self.direct.to_string()),
+            (&self.ada, self.other.to_string()),
+            (&self.ada, self.group.clone()),
+            (&self.bob, self.unseen.to_string()),
+        ] {
             let log = format!("/v1/conversations/{conversation}/log?after=0&limit=200");
             all.insert(log.clone(), self.raw.get(&person.http, &log).await);
         }
@@ -213,6 +293,13 @@ impl Stage {
         let sent = self.bob.http.send_message(self.direct, Draft::text("still there?")).await.unwrap();
         assert!(sent.is_new);
     }
+}
+
+fn permissions() -> Value {
+    json!({
+        "anyone_may_join": true, "members_may_send": false, "members_may_add_members": false,
+        "members_may_edit": false,
+    })
 }
 
 /// The tokens of a client, which is signed in with a password.

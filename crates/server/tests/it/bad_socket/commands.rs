@@ -5,22 +5,58 @@ use serde_json::{Value, json};
 
 use super::assert_error;
 use crate::logs::{messages, read_log};
-use crate::people::Person;
+use crate::people::{Person, later};
 use crate::raw_socket::RawSocket;
 use crate::unlimited::unlimited;
 
 const NOBODY: &str = "9007199254740993";
 
-/// Every command but those that need no sign-in, with a body that the server can read.
-fn commands(conversation: &str) -> Vec<(&'static str, Value)> {
+/// Commands about a conversation or a message in it.
+fn commands_about(conversation: &str, message: &str) -> Vec<(&'static str, Value)> {
+    let text = json!({ "client_id": "c", "kind": "text", "text": "hi" });
+    let of_message = json!({ "message_id": message });
+    let of_conversation = json!({ "conversation_id": conversation });
     vec![
         ("send", json!({ "conversation_id": conversation, "client_id": "c", "kind": "text", "text": "hi" })),
+        ("edit", json!({ "message_id": message, "text": "mine" })),
+        ("delete", json!({ "message_id": message, "for": "all" })),
+        ("react", json!({ "message_id": message, "reaction": "👍" })),
+        ("unreact", of_message.clone()),
+        ("pin", of_message.clone()),
+        ("unpin", of_message.clone()),
+        ("star", of_message),
+        ("schedule", json!({ "conversation_id": conversation, "send_at": later(), "message": text })),
+        ("update_conversation", json!({ "conversation_id": conversation, "name": "Ours" })),
+        ("delete_conversation", json!({ "conversation_id": conversation, "for": "me" })),
+        ("add_members", json!({ "conversation_id": conversation, "user_ids": [NOBODY] })),
+        ("remove_member", json!({ "conversation_id": conversation, "user_id": NOBODY })),
+        ("set_role", json!({ "conversation_id": conversation, "user_id": NOBODY, "role": "owner" })),
+        ("transfer_ownership", json!({ "conversation_id": conversation, "user_id": NOBODY })),
+        ("join", of_conversation.clone()),
+        ("leave", of_conversation.clone()),
+        ("create_invite", of_conversation),
+        ("revoke_invite", json!({ "conversation_id": conversation, "invite_id": NOBODY })),
+        ("update_membership", json!({ "conversation_id": conversation, "archived": true })),
         ("cursor", json!({ "conversation_id": conversation, "read": 1 })),
         ("typing", json!({ "conversation_id": conversation, "typing": true })),
         ("log", json!({ "conversation_id": conversation, "after": 0 })),
+    ]
+}
+
+/// Every command but those that need no sign-in, with a body that the server can read.
+fn commands(conversation: &str) -> Vec<(&'static str, Value)> {
+    let mut commands = commands_about(conversation, NOBODY);
+    commands.extend([
+        ("unstar", json!({ "message_id": NOBODY })),
+        ("update_scheduled", json!({ "scheduled_id": NOBODY, "text": "hi" })),
+        ("cancel_scheduled", json!({ "scheduled_id": NOBODY })),
+        ("open_conversation", json!({ "kind": "group", "name": "Ours" })),
+        ("join_by_invite", json!({ "token": "A" })),
+        ("order_pinned", json!({ "conversation_ids": [] })),
         ("sync", json!({})),
         ("watch_presence", json!({ "user_ids": [] })),
-    ]
+    ]);
+    commands
 }
 
 #[tokio::test]
@@ -30,7 +66,7 @@ async fn commands_before_the_sign_in_are_refused_and_the_connection_kept() {
     let bob = Person::register(&server.url(), "bob").await;
     let direct = ada.open_direct(&bob).await;
     let mut socket = RawSocket::open(server.address(), None).await;
-    let names: Vec<&str> = commands("").iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = commands(NOBODY).iter().map(|(name, _)| *name).collect();
     for name in godwit_client::protocol::socket::Command::NAMES {
         assert!(names.contains(name) || ["sign_in", "ping"].contains(name), "{name} is not tried here");
     }
@@ -54,9 +90,8 @@ async fn commands_about_what_one_may_not_see_find_nothing() {
     let secret = bob.http.send_message(unseen, Draft::text("a secret")).await.unwrap();
     let direct = ada.open_direct(&bob).await;
     let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
-    for ((command, hidden), (_, missing)) in
-        commands(&unseen.to_string()).into_iter().zip(commands(NOBODY)).take(4)
-    {
+    let about_hidden = commands_about(&unseen.to_string(), &secret.id.to_string());
+    for ((command, hidden), (_, missing)) in about_hidden.into_iter().zip(commands_about(NOBODY, NOBODY)) {
         let hidden = socket.call(command, hidden).await;
         let missing = socket.call(command, missing).await;
         assert_error(&hidden, hidden["id"].as_u64(), ErrorCode::NotFound);
@@ -108,6 +143,20 @@ async fn values_that_are_not_allowed_are_named() {
         ),
         ("send", json!({ "conversation_id": direct, "client_id": "c", "kind": "image" }), "media"),
         ("cursor", json!({ "read": 1 }), "conversation_id"),
+        ("edit", json!({ "text": "hi" }), "message_id"),
+        ("react", json!({ "reaction": "👍" }), "message_id"),
+        ("react", json!({ "message_id": NOBODY, "reaction": "two words" }), "reaction"),
+        ("update_scheduled", json!({ "text": "hi" }), "scheduled_id"),
+        ("update_conversation", json!({ "name": "Ours" }), "conversation_id"),
+        ("add_members", json!({ "user_ids": [bob.id] }), "conversation_id"),
+        ("remove_member", json!({ "user_id": bob.id }), "conversation_id"),
+        ("set_role", json!({ "user_id": bob.id, "role": "admin" }), "conversation_id"),
+        ("set_role", json!({ "conversation_id": direct, "role": "admin" }), "user_id"),
+        ("transfer_ownership", json!({ "user_id": bob.id }), "conversation_id"),
+        ("create_invite", json!({}), "conversation_id"),
+        ("update_membership", json!({ "archived": true }), "conversation_id"),
+        ("order_pinned", json!({ "conversation_ids": [direct] }), "conversation_ids"),
+        ("open_conversation", json!({ "kind": "group", "name": " " }), "name"),
         ("log", json!({ "conversation_id": direct, "after": 0, "limit": 0 }), "limit"),
         ("log", json!({ "conversation_id": direct, "after": 0, "limit": 201 }), "limit"),
         ("sync", json!({ "limit": 0 }), "limit"),

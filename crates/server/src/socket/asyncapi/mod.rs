@@ -1,18 +1,17 @@
 //! The description of the socket: AsyncAPI 3, at `/asyncapi.json`.
 //!
-//! The schemas come from the wire types, as in OpenAPI. What each command is answered with stands here; that no command
-//! and no event is forgotten is tested.
+//! The schemas come from the wire types, as in OpenAPI. What each command is answered with stands in [`commands`]; that no
+//! command and no event is forgotten is tested.
+
+mod commands;
 
 use std::collections::BTreeMap;
 
 use axum::Json;
-use godwit_protocol::conversations::{MemberCursor, MoveCursor};
-use godwit_protocol::messages::{LogPage, Message, SendMessage};
 use godwit_protocol::socket::{
-    CloseCode, CursorEvent, Empty, EntryEvent, ErrorFrame, Hello, PresenceEvent, PresenceList, ReadLog,
-    Reconnect, SignInSocket, SignedInSocket, Sync, Typing, TypingEvent, WatchPresence,
+    CloseCode, CursorEvent, EntryEvent, ErrorFrame, Hello, PresenceEvent, Reconnect, TypingEvent,
 };
-use godwit_protocol::sync::{AccountEntry, SyncPage};
+use godwit_protocol::sync::AccountEntry;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
@@ -24,44 +23,7 @@ pub async fn serve() -> Json<Value> {
 /// The whole document.
 pub fn document() -> Value {
     let mut schemas = Schemas::default();
-    let commands = [
-        Command::new::<SignInSocket, SignedInSocket>(
-            &mut schemas,
-            "sign_in",
-            "Sign the socket in, or extend it with a fresh token of the same device. Needed first, unless the handshake carried an Authorization header.",
-        ),
-        Command::new::<SendMessage, Message>(
-            &mut schemas,
-            "send",
-            "Send a message. The reply comes when it is durable; the same client_id again gives the original back.",
-        ),
-        Command::new::<MoveCursor, MemberCursor>(
-            &mut schemas,
-            "cursor",
-            "Move the own delivered and read marks forward. The reply says where they are now.",
-        ),
-        Command::new::<Typing, Empty>(
-            &mut schemas,
-            "typing",
-            "Tell the other members that one is writing, or has stopped.",
-        ),
-        Command::new::<ReadLog, LogPage>(
-            &mut schemas,
-            "log",
-            "Every change of a conversation since a seq, in order: how a client resumes.",
-        ),
-        Command::new::<Sync, SyncPage>(
-            &mut schemas,
-            "sync",
-            "Which conversations changed or went away since a token.",
-        ),
-        Command::new::<WatchPresence, PresenceList>(
-            &mut schemas,
-            "watch_presence",
-            "Replace the users whose presence this socket is told of.",
-        ),
-        Command::new::<Empty, Empty>(&mut schemas, "ping", "Ask for a sign of life."),
-    ];
+    let commands = commands::all(&mut schemas);
     let events = [
         event::<Hello>(&mut schemas, "hello", "The first frame on every socket."),
         event::<EntryEvent>(

@@ -1,0 +1,138 @@
+//! The inbox: the list of conversations at `/v1/conversations`, and what a member has set and reached in each.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use godwit_domain::model::page_limit;
+use godwit_protocol::conversations::{
+    ConversationPage, MemberCursor, Membership, MoveCursor, OrderPinned, UpdateMembership,
+};
+use godwit_protocol::sync::GoneList;
+use godwit_protocol::{ConversationId, Timestamp};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::extract::{Body, Caller, Id, Params, agree};
+use crate::opaque::List;
+use crate::problem::ApiResult;
+use crate::state::ServerState;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct InboxParams {
+    /// `next` of the page before.
+    after: Option<String>,
+    /// Conversations on the page, 1 to 200; 50 when absent.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u16>,
+    /// `true` lists the archived conversations, `false` or nothing the others.
+    archived: Option<bool>,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct GoneParams {
+    /// Those that went away at this time or later.
+    since: Timestamp,
+}
+
+/// The inbox
+///
+/// Pinned conversations first, in their order and all of them on the first page; then the latest activity first. A row has
+/// all that a list shows.
+#[utoipa::path(
+    get, path = "/v1/conversations", tag = "Conversations", operation_id = "list_conversations",
+    params(InboxParams),
+    responses((status = 200, description = "One page of the inbox", body = ConversationPage)),
+    extensions(("x-error-codes" = json!(["invalid_field", "invalid_cursor"])))
+)]
+pub async fn list(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Params(params): Params<InboxParams>,
+) -> ApiResult<Json<ConversationPage>> {
+    let archived = params.archived.unwrap_or(false);
+    let list = if archived { List::Archive } else { List::Inbox };
+    let limit = page_limit(params.limit)?;
+    let after = state.sealer.open_next(list, by.user_id, params.after.as_deref())?;
+    let (conversations, next) = state.app.inbox.page(by.user_id, archived, after, limit).await?;
+    Ok(Json(ConversationPage { conversations, next: state.sealer.seal_next(list, by.user_id, next) }))
+}
+
+/// Conversations that went away
+///
+/// Those that were deleted since a time, and those of which the user is no longer a member. A sync says the same.
+#[utoipa::path(
+    get, path = "/v1/conversations/gone", tag = "Conversations", operation_id = "list_gone",
+    params(GoneParams),
+    responses((status = 200, description = "In the order in which they went away", body = GoneList))
+)]
+pub async fn gone(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Params(params): Params<GoneParams>,
+) -> ApiResult<Json<GoneList>> {
+    Ok(Json(state.app.inbox.gone_since(by.user_id, params.since).await?))
+}
+
+/// Order the pinned conversations
+///
+/// The first one first. Those that are not named keep their order after them.
+#[utoipa::path(
+    put, path = "/v1/conversations/pinned", tag = "Conversations", operation_id = "order_pinned",
+    request_body = OrderPinned,
+    responses((status = 204, description = "They are in this order")),
+    extensions(("x-error-codes" = json!(["invalid_field"])))
+)]
+pub async fn order_pinned(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Body(request): Body<OrderPinned>,
+) -> ApiResult<StatusCode> {
+    state.app.inbox.order_pinned(by.user_id, &request.conversation_ids).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Pin, mute, archive, mark as unread, keep a draft
+///
+/// What is absent stays as it is. Only the user sees these settings, on all devices.
+#[utoipa::path(
+    patch, path = "/v1/conversations/{id}/me", tag = "Conversations", operation_id = "update_membership",
+    params(("id" = ConversationId, Path, description = "A conversation of the user")),
+    request_body = UpdateMembership,
+    responses((status = 200, description = "The settings as they are now", body = Membership)),
+    extensions(("x-error-codes" = json!(["not_found", "invalid_field", "list_full", "path_body_mismatch"])))
+)]
+pub async fn update_membership(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Id(id): Id<ConversationId>,
+    Body(request): Body<UpdateMembership>,
+) -> ApiResult<Json<Membership>> {
+    agree("conversation_id", id, request.conversation_id)?;
+    Ok(Json(state.app.inbox.update_membership(by.user_id, id, request).await?))
+}
+
+/// Move the own cursor
+///
+/// Says how far the user has received and read. Cursors only move forward: a position that was passed already changes
+/// nothing. What is read is delivered too.
+#[utoipa::path(
+    put, path = "/v1/conversations/{id}/cursor", tag = "Conversations", operation_id = "move_cursor",
+    params(("id" = ConversationId, Path, description = "A conversation of the user")),
+    request_body = MoveCursor,
+    responses((status = 200, description = "Where the cursor is now", body = MemberCursor)),
+    extensions(("x-error-codes" = json!(["not_found", "seq_ahead_of_log", "path_body_mismatch"])))
+)]
+pub async fn move_cursor(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Id(id): Id<ConversationId>,
+    Body(request): Body<MoveCursor>,
+) -> ApiResult<Json<MemberCursor>> {
+    agree("conversation_id", id, request.conversation_id)?;
+    let cursor = state.app.cursors.advance(by.user_id, id, request.delivered, request.read).await?;
+    Ok(Json(cursor))
+}

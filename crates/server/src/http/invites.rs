@@ -1,0 +1,118 @@
+//! `/v1/conversations/{id}/invites` and `/v1/invites`: links by which people join.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use godwit_domain::model::InviteToken;
+use godwit_protocol::conversations::Conversation;
+use godwit_protocol::groups::{CreateInvite, Invite, InviteList, InvitePreview};
+use godwit_protocol::{ConversationId, ErrorCode, InviteId};
+
+use super::extract::{Body, Caller, Id, Ids, agree};
+use crate::problem::{ApiError, ApiResult};
+use crate::state::ServerState;
+
+/// Invite links
+///
+/// Those that can still be used: owners and admins see all, others their own.
+#[utoipa::path(
+    get, path = "/v1/conversations/{id}/invites", tag = "Members", operation_id = "list_invites",
+    params(("id" = ConversationId, Path, description = "A conversation of the user")),
+    responses((status = 200, description = "The links, the oldest first", body = InviteList)),
+    extensions(("x-error-codes" = json!(["not_found", "forbidden", "wrong_kind"])))
+)]
+pub async fn list(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Id(id): Id<ConversationId>,
+) -> ApiResult<Json<InviteList>> {
+    Ok(Json(InviteList { invites: state.app.groups.invites(by.user_id, id).await? }))
+}
+
+/// Make an invite link
+///
+/// Who has its token can join, until it expires, is revoked or was used as often as it may be.
+#[utoipa::path(
+    post, path = "/v1/conversations/{id}/invites", tag = "Members", operation_id = "create_invite",
+    params(("id" = ConversationId, Path, description = "A conversation of the user")),
+    request_body = CreateInvite,
+    responses((status = 201, description = "The link", body = Invite)),
+    extensions(("x-error-codes" = json!([
+        "not_found", "forbidden", "wrong_kind", "too_many_invites", "invalid_field", "path_body_mismatch"
+    ])))
+)]
+pub async fn create(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Id(id): Id<ConversationId>,
+    Body(request): Body<CreateInvite>,
+) -> ApiResult<(StatusCode, Json<Invite>)> {
+    agree("conversation_id", id, request.conversation_id)?;
+    let invite = state.app.groups.create_invite(by.user_id, id, request, new_token()).await?;
+    Ok((StatusCode::CREATED, Json(invite)))
+}
+
+/// Revoke an invite link
+///
+/// Owners and admins can revoke all of them, others their own.
+#[utoipa::path(
+    delete, path = "/v1/conversations/{id}/invites/{invite_id}", tag = "Members", operation_id = "revoke_invite",
+    params(
+        ("id" = ConversationId, Path, description = "A conversation of the user"),
+        ("invite_id" = InviteId, Path, description = "A link of it"),
+    ),
+    responses((status = 204, description = "Nobody can join by it any more")),
+    extensions(("x-error-codes" = json!(["not_found", "forbidden", "wrong_kind"])))
+)]
+pub async fn revoke(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Ids(id, invite): Ids<ConversationId, InviteId>,
+) -> ApiResult<StatusCode> {
+    state.app.groups.revoke_invite(by.user_id, id, invite).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Look at an invite link
+///
+/// What there is to join.
+#[utoipa::path(
+    get, path = "/v1/invites/{token}", tag = "Members", operation_id = "preview_invite",
+    params(("token" = String, Path, description = "The token of a link")),
+    responses((status = 200, description = "What is behind it", body = InvitePreview)),
+    extensions(("x-error-codes" = json!(["invite_invalid"])))
+)]
+pub async fn preview(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Id(token): Id<String>,
+) -> ApiResult<Json<InvitePreview>> {
+    Ok(Json(state.app.groups.preview(by.user_id, &parse_token(&token)?).await?))
+}
+
+/// Join by an invite link
+///
+/// Joining again changes nothing and does not use the link up.
+#[utoipa::path(
+    post, path = "/v1/invites/{token}/join", tag = "Members", operation_id = "join_by_invite",
+    params(("token" = String, Path, description = "The token of a link")),
+    responses((status = 200, description = "The conversation, of which the user is a member", body = Conversation)),
+    extensions(("x-error-codes" = json!(["invite_invalid", "too_many_members", "too_many_conversations"])))
+)]
+pub async fn join(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Id(token): Id<String>,
+) -> ApiResult<Json<Conversation>> {
+    Ok(Json(state.app.groups.join_by_invite(by.user_id, parse_token(&token)?).await?))
+}
+
+/// From a generator that cannot be predicted.
+pub(crate) fn new_token() -> InviteToken {
+    InviteToken::from_bits(rand::random())
+}
+
+/// One that cannot be is treated like one that does not exist.
+pub(crate) fn parse_token(text: &str) -> ApiResult<InviteToken> {
+    InviteToken::parse(text).ok_or_else(|| ApiError::new(ErrorCode::InviteInvalid))
+}

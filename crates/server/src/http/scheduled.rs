@@ -1,0 +1,73 @@
+//! `/v1/scheduled`: messages that are to be sent later.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use godwit_protocol::ScheduledId;
+use godwit_protocol::personal::{ScheduleMessage, Scheduled, ScheduledList, UpdateScheduled};
+
+use super::extract::{Body, Caller, Id, agree};
+use crate::problem::ApiResult;
+use crate::state::ServerState;
+
+/// Scheduled messages
+#[utoipa::path(
+    get, path = "/v1/scheduled", tag = "Messages", operation_id = "list_scheduled",
+    responses((status = 200, description = "The next one first", body = ScheduledList))
+)]
+pub async fn list(State(state): State<ServerState>, Caller(by): Caller) -> ApiResult<Json<ScheduledList>> {
+    Ok(Json(ScheduledList { scheduled: state.app.personal.scheduled(by.user_id).await? }))
+}
+
+/// Schedule a message
+///
+/// It is sent once when its time comes, as the user may send then. The same `client_id` again gives back what is there.
+#[utoipa::path(
+    post, path = "/v1/scheduled", tag = "Messages", operation_id = "schedule_message",
+    request_body = ScheduleMessage,
+    responses((status = 201, description = "What is to be sent", body = Scheduled)),
+    extensions(("x-error-codes" = json!(["not_found", "invalid_field", "list_full"])))
+)]
+pub async fn create(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Body(request): Body<ScheduleMessage>,
+) -> ApiResult<(StatusCode, Json<Scheduled>)> {
+    Ok((StatusCode::CREATED, Json(state.app.personal.schedule(by.user_id, request).await?)))
+}
+
+/// Change a scheduled message
+///
+/// Its time or its text. One that has failed is tried again.
+#[utoipa::path(
+    patch, path = "/v1/scheduled/{id}", tag = "Messages", operation_id = "update_scheduled",
+    params(("id" = ScheduledId, Path, description = "A scheduled message of the user")),
+    request_body = UpdateScheduled,
+    responses((status = 200, description = "What is to be sent now", body = Scheduled)),
+    extensions(("x-error-codes" = json!(["not_found", "too_late", "invalid_field", "path_body_mismatch"])))
+)]
+pub async fn update(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Id(id): Id<ScheduledId>,
+    Body(request): Body<UpdateScheduled>,
+) -> ApiResult<Json<Scheduled>> {
+    agree("scheduled_id", id, request.scheduled_id)?;
+    Ok(Json(state.app.personal.update_scheduled(by.user_id, id, request).await?))
+}
+
+/// Cancel a scheduled message
+#[utoipa::path(
+    delete, path = "/v1/scheduled/{id}", tag = "Messages", operation_id = "cancel_scheduled",
+    params(("id" = ScheduledId, Path, description = "A scheduled message of the user")),
+    responses((status = 204, description = "It is not sent")),
+    extensions(("x-error-codes" = json!(["not_found", "too_late"])))
+)]
+pub async fn cancel(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Id(id): Id<ScheduledId>,
+) -> ApiResult<StatusCode> {
+    state.app.personal.cancel_scheduled(by.user_id, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,36 @@
+//! What is new, and how far the user is.
+
+use godwit_domain::model::page_limit;
+use godwit_protocol::conversations::{MemberCursor, MoveCursor};
+use godwit_protocol::messages::LogPage;
+use godwit_protocol::socket::{Empty, ReadLog, Sync, Typing};
+use godwit_protocol::sync::SyncPage;
+
+use super::{Connection, needed};
+use crate::http::sync::sync_page;
+use crate::problem::ApiResult;
+
+impl Connection {
+    pub(super) async fn cursor(&self, request: MoveCursor) -> ApiResult<MemberCursor> {
+        let by = self.limited_caller()?;
+        let conversation = needed("conversation_id", request.conversation_id)?;
+        Ok(self.state.app.cursors.advance(by, conversation, request.delivered, request.read).await?)
+    }
+
+    pub(super) async fn typing(&self, request: Typing) -> ApiResult<Empty> {
+        let by = self.limited_caller()?;
+        self.state.app.presence.typing(by, request.conversation_id, request.typing).await?;
+        Ok(Empty {})
+    }
+
+    pub(super) async fn log(&self, request: ReadLog) -> ApiResult<LogPage> {
+        let by = self.limited_caller()?;
+        let limit = page_limit(request.limit)?;
+        Ok(self.state.app.reading.log(by, request.conversation_id, request.after, limit).await?)
+    }
+
+    pub(super) async fn sync(&self, request: Sync) -> ApiResult<SyncPage> {
+        let by = self.limited_caller()?;
+        sync_page(&self.state, by, request.since.as_deref(), request.limit).await
+    }
+}

@@ -1,0 +1,88 @@
+//! What is done with messages.
+
+use godwit_domain::actions::Submitted;
+use godwit_domain::model::Draft;
+use godwit_domain::model::message::parse_reaction;
+use godwit_protocol::messages::{DeleteMessage, EditMessage, Message, OfMessage, React, SendMessage};
+use godwit_protocol::personal::{OfScheduled, ScheduleMessage, Scheduled, UpdateScheduled};
+use godwit_protocol::socket::Empty;
+
+use super::{Connection, needed};
+use crate::http::messages::delete_for;
+use crate::problem::ApiResult;
+
+impl Connection {
+    pub(super) async fn send(&self, request: SendMessage) -> ApiResult<Submitted> {
+        let caller = self.caller()?;
+        self.state.rates.check_send(caller.user_id)?;
+        self.state.rates.check_send_from(self.address)?;
+        let conversation = needed("conversation_id", request.conversation_id)?;
+        let draft = Draft::parse(request)?;
+        Ok(self.state.app.writing.submit(caller.user_id, conversation, draft).await?)
+    }
+
+    pub(super) async fn edit(&self, request: EditMessage) -> ApiResult<Message> {
+        let by = self.limited_caller()?;
+        let message = needed("message_id", request.message_id)?;
+        Ok(self.state.app.writing.edit(by, message, request.text).await?)
+    }
+
+    pub(super) async fn delete(&self, request: DeleteMessage) -> ApiResult<Empty> {
+        let by = self.limited_caller()?;
+        delete_for(&self.state, by, request.message_id, request.r#for).await?;
+        Ok(Empty {})
+    }
+
+    pub(super) async fn react(&self, request: React) -> ApiResult<Message> {
+        let by = self.limited_caller()?;
+        let message = needed("message_id", request.message_id)?;
+        let reaction = parse_reaction(&request.reaction)?;
+        Ok(self.state.app.writing.react(by, message, Some(reaction)).await?)
+    }
+
+    pub(super) async fn unreact(&self, request: OfMessage) -> ApiResult<Message> {
+        let by = self.limited_caller()?;
+        Ok(self.state.app.writing.react(by, request.message_id, None).await?)
+    }
+
+    pub(super) async fn pin(&self, request: OfMessage) -> ApiResult<Empty> {
+        let by = self.limited_caller()?;
+        self.state.app.writing.pin(by, request.message_id).await?;
+        Ok(Empty {})
+    }
+
+    pub(super) async fn unpin(&self, request: OfMessage) -> ApiResult<Empty> {
+        let by = self.limited_caller()?;
+        self.state.app.writing.unpin(by, request.message_id).await?;
+        Ok(Empty {})
+    }
+
+    pub(super) async fn star(&self, request: OfMessage) -> ApiResult<Empty> {
+        let by = self.limited_caller()?;
+        self.state.app.personal.star(by, request.message_id).await?;
+        Ok(Empty {})
+    }
+
+    pub(super) async fn unstar(&self, request: OfMessage) -> ApiResult<Empty> {
+        let by = self.limited_caller()?;
+        self.state.app.personal.unstar(by, request.message_id).await?;
+        Ok(Empty {})
+    }
+
+    pub(super) async fn schedule(&self, request: ScheduleMessage) -> ApiResult<Scheduled> {
+        let by = self.limited_caller()?;
+        Ok(self.state.app.personal.schedule(by, request).await?)
+    }
+
+    pub(super) async fn update_scheduled(&self, request: UpdateScheduled) -> ApiResult<Scheduled> {
+        let by = self.limited_caller()?;
+        let id = needed("scheduled_id", request.scheduled_id)?;
+        Ok(self.state.app.personal.update_scheduled(by, id, request).await?)
+    }
+
+    pub(super) async fn cancel_scheduled(&self, request: OfScheduled) -> ApiResult<Empty> {
+        let by = self.limited_caller()?;
+        self.state.app.personal.cancel_scheduled(by, request.scheduled_id).await?;
+        Ok(Empty {})
+    }
+}

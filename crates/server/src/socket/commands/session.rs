@@ -1,0 +1,81 @@
+//! Who is on the socket, and whom it watches.
+
+use godwit_domain::model::InvalidField;
+use godwit_domain::ports::Delivery;
+use godwit_domain::sessions::Principal;
+use godwit_protocol::limits::PRESENCE_WATCHED_MAX;
+use godwit_protocol::socket::{CloseCode, PresenceEvent, PresenceList, SignedInSocket, WatchPresence};
+use godwit_protocol::{ErrorCode, UserId};
+
+use super::Connection;
+use crate::problem::{ApiError, ApiResult};
+
+impl Connection {
+    /// Signs the socket in, or extends it with a fresh token of the same device.
+    pub(super) async fn sign_in(&mut self, token: &str) -> ApiResult<SignedInSocket> {
+        let (caller, signed_in) = self.identify(token).await?;
+        self.admit(token, caller).await?;
+        Ok(signed_in)
+    }
+
+    /// Who a token stands for.
+    pub(in crate::socket) async fn identify(&self, token: &str) -> ApiResult<(Principal, SignedInSocket)> {
+        let sessions = &self.state.app.sessions;
+        let caller = sessions.authenticate(token).await?;
+        let device =
+            sessions.device(caller).await?.ok_or_else(|| ApiError::new(ErrorCode::Unauthenticated))?;
+        Ok((caller, SignedInSocket { user_id: caller.user_id, device, expires_at: caller.expires_at }))
+    }
+
+    /// Makes the socket the caller's, from now on until the token expires.
+    pub(in crate::socket) async fn admit(&mut self, token: &str, caller: Principal) -> ApiResult<()> {
+        let is_first = self.caller.is_none();
+        if !self.state.hub.sign_in(&self.socket, caller.user_id, caller.device_id, caller.expires_at) {
+            return Err(ApiError::new(ErrorCode::AlreadySignedIn));
+        }
+        self.caller = Some(caller);
+        self.newcomer = None;
+        // A session that ended after the first look found no socket to close. Now that there is one, look again.
+        let refused = match self.state.app.sessions.authenticate(token).await {
+            Ok(again) if again == caller => None,
+            Ok(_) => Some(ApiError::new(ErrorCode::Unauthenticated)),
+            Err(error) => Some(error.into()),
+        };
+        if let Some(error) = refused {
+            self.socket.outgoing.close(sign_in_failed(&error));
+            return Err(error);
+        }
+        if is_first {
+            self.state.app.presence.came_online(caller.user_id).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn watch_presence(&self, request: WatchPresence) -> ApiResult<PresenceList> {
+        let by = self.limited_caller()?;
+        if request.user_ids.len() > PRESENCE_WATCHED_MAX {
+            let reason = format!("must have at most {PRESENCE_WATCHED_MAX} users");
+            return Err(InvalidField::new("user_ids", reason).into());
+        }
+        let presences = &self.state.app.presence;
+        let visible = ids(&presences.visible(by, &request.user_ids).await?);
+        self.state.hub.watch(&self.socket, &visible);
+        // Who came, left, or blocked the other since the first look found no socket to tell. Now that there is one, look
+        // again.
+        let presence = presences.visible(by, &visible).await?;
+        let still_visible = ids(&presence);
+        for hidden in visible.iter().filter(|user| !still_visible.contains(user)) {
+            self.state.hub.stop_watching(by, *hidden);
+        }
+        Ok(PresenceList { presence })
+    }
+}
+
+/// How a socket is closed whose sign-in failed half-way.
+pub(in crate::socket) fn sign_in_failed(error: &ApiError) -> CloseCode {
+    if error.status().is_server_error() { CloseCode::Internal } else { CloseCode::SignedOut }
+}
+
+fn ids(presence: &[PresenceEvent]) -> Vec<UserId> {
+    presence.iter().map(|event| event.user_id).collect()
+}

@@ -1,0 +1,83 @@
+//! Groups, channels and everything people do with messages, by raw HTTP and on raw sockets, as any client could.
+//!
+//! - `routes`: each route once, as a user would
+//! - `commands`: each command once
+//! - `rules`: who may do what, as a table
+//! - `policies`: what the operator decides, and owners who cannot leave
+//! - `large`: conversations with more members than inboxes are written for
+//! - `timers`: what happens by itself
+
+mod commands;
+mod large;
+mod policies;
+mod routes;
+mod rules;
+mod timers;
+
+use godwit_client::protocol::UserId;
+use serde_json::Value;
+
+use crate::people::Person;
+use crate::process::ServerProcess;
+use crate::raw_http::{Ask, RawHttp};
+use crate::raw_socket::RawSocket;
+
+/// An id that is well formed and names nothing.
+const NOBODY: &str = "9007199254740993";
+
+/// One who asks by raw HTTP.
+#[derive(Clone)]
+struct Asker {
+    raw: RawHttp,
+    person: Person,
+}
+
+impl Asker {
+    async fn register(server: &ServerProcess, name: &str) -> Self {
+        Self { raw: RawHttp::new(&server.url()), person: Person::register(&server.url(), name).await }
+    }
+
+    async fn register_all<const N: usize>(server: &ServerProcess, names: [&str; N]) -> [Self; N] {
+        let people = Person::register_all(&server.url(), names).await;
+        people.map(|person| Self { raw: RawHttp::new(&server.url()), person })
+    }
+
+    /// Asks the server where it is now.
+    fn follow(&mut self, server: &ServerProcess) {
+        self.raw = RawHttp::new(&server.url());
+        self.person.follow(&server.url());
+    }
+
+    const fn id(&self) -> UserId {
+        self.person.id
+    }
+
+    /// Null stands for no body.
+    fn ask(&self, method: &str, path: &str, body: &Value) -> Ask {
+        let ask = self.raw.ask(method, path).by(&self.person.http);
+        if body.is_null() { ask } else { ask.json(body) }
+    }
+
+    /// The answer to something that is allowed.
+    async fn ok(&self, method: &str, path: &str, body: Value) -> Value {
+        self.ask(method, path, &body).send().await.ok()
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        self.ok("GET", path, Value::Null).await
+    }
+
+    async fn socket(&self, server: &ServerProcess) -> RawSocket {
+        RawSocket::open(server.address(), self.person.http.access_token().as_deref()).await
+    }
+}
+
+/// The text of a field, such as an id.
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
+}
+
+/// One field of each item of a list.
+fn each<'a>(list: &'a Value, field: &str) -> Vec<&'a Value> {
+    list.as_array().unwrap_or_else(|| panic!("{list} is no list")).iter().map(|item| &item[field]).collect()
+}

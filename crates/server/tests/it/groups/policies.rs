@@ -1,0 +1,61 @@
+//! What the operator decides about messages, and owners who cannot leave.
+
+use std::time::Duration;
+
+use godwit_client::protocol::ErrorCode;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::{Asker, text};
+use crate::unlimited::{unlimited, unlimited_with};
+
+async fn group(by: &Asker, members: &[&Asker]) -> String {
+    let ids: Vec<_> = members.iter().map(|member| member.id()).collect();
+    let new = json!({ "kind": "group", "name": "Birds", "member_ids": ids });
+    text(&by.ok("POST", "/v1/conversations", new).await["id"])
+}
+
+#[tokio::test]
+async fn messages_can_be_edited_as_long_and_by_whom_the_operator_says() {
+    let server = unlimited_with("[messages]\nedit_window_secs = 2\nadmins_may_edit = true\n").await;
+    let [ada, bob, eve] = Asker::register_all(&server, ["ada", "bob", "eve"]).await;
+    let group = group(&ada, &[&bob, &eve]).await;
+    let message = json!({ "client_id": "c", "kind": "text", "text": "hello" });
+    let sent = bob.ok("POST", &format!("/v1/conversations/{group}/messages"), message).await;
+    let path = format!("/v1/messages/{}", text(&sent["id"]));
+    let edit = |text: &str| json!({ "text": text });
+    let edited = ada.ok("PATCH", &path, edit("hello, said Bob")).await;
+    assert_eq!((&edited["text"], &edited["sender_id"]), (&json!("hello, said Bob"), &json!(bob.id())));
+    eve.ask("PATCH", &path, &edit("hello, said Eve")).refused(403, ErrorCode::Forbidden).await;
+    sleep(Duration::from_secs(2)).await;
+    for by in [&ada, &bob] {
+        by.ask("PATCH", &path, &edit("too late")).refused(409, ErrorCode::EditWindowOver).await;
+    }
+    let versions = bob.get(&format!("{path}/edits")).await;
+    assert_eq!(super::each(&versions["versions"], "by"), [&json!(bob.id()), &json!(ada.id())]);
+}
+
+#[tokio::test]
+async fn the_last_owner_hands_over_before_leaving() {
+    let server = unlimited().await;
+    let [ada, bob] = Asker::register_all(&server, ["ada", "bob"]).await;
+    let group = group(&ada, &[&bob]).await;
+    let path = format!("/v1/conversations/{group}");
+    let own = format!("{path}/members/{}", ada.id());
+    for (method, path, body) in [
+        ("POST", format!("{path}/leave"), Value::Null),
+        ("DELETE", own.clone(), Value::Null),
+        ("PATCH", own, json!({ "role": "member" })),
+    ] {
+        ada.ask(method, &path, &body).refused(409, ErrorCode::LastOwner).await;
+    }
+    let mut socket = ada.socket(&server).await;
+    let reply = socket.call("leave", json!({ "conversation_id": group })).await;
+    assert_eq!(reply["error"]["code"], "last_owner");
+    ada.ok("PUT", &format!("{path}/owner"), json!({ "user_id": bob.id() })).await;
+    assert_eq!(ada.get(&path).await["me"]["role"], "admin");
+    let reply = socket.call("leave", json!({ "conversation_id": group })).await;
+    assert_eq!(reply["ok"], json!({}), "{reply}");
+    assert_eq!(bob.get(&path).await["me"]["role"], "owner");
+    ada.ask("GET", &path, &Value::Null).refused(404, ErrorCode::NotFound).await;
+}

@@ -1,0 +1,113 @@
+//! Each route once, as a user would.
+
+mod conversations;
+mod members;
+mod messages;
+mod personal;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use super::{Asker, text};
+use crate::people::unique;
+use crate::raw_http::{Answer, RawHttp};
+use crate::unlimited::unlimited;
+
+/// The parts of the API that this is about, by their tags.
+const TAGS: &[&str] = &["Conversations", "Members", "Messages"];
+
+/// One who remembers, together with the others, what was asked for.
+#[derive(Clone)]
+struct Visitor {
+    asker: Asker,
+    visited: Arc<Mutex<BTreeSet<(String, String)>>>,
+}
+
+impl Visitor {
+    async fn send(&self, method: &str, path: &str, body: Value) -> Answer {
+        let bare = path.split('?').next().unwrap().to_owned();
+        self.visited.lock().unwrap().insert((method.to_owned(), bare));
+        self.asker.ask(method, path, &body).send().await
+    }
+
+    async fn ok(&self, method: &str, path: &str, body: Value) -> Value {
+        self.send(method, path, body).await.ok()
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        self.ok("GET", path, Value::Null).await
+    }
+
+    /// Something that is answered by nothing.
+    async fn done(&self, method: &str, path: &str, body: Value) {
+        assert_eq!(self.send(method, path, body).await.status, 204, "{method} {path}");
+    }
+
+    fn id(&self) -> Value {
+        json!(self.asker.id())
+    }
+
+    async fn make(&self, kind: &str, name: &str, members: &[&Self]) -> String {
+        let ids: Vec<Value> = members.iter().map(|member| member.id()).collect();
+        let new = json!({ "kind": kind, "name": name, "member_ids": ids });
+        text(&self.ok("POST", "/v1/conversations", new).await["id"])
+    }
+
+    /// Sends a text, and gives the message back.
+    async fn say(&self, conversation: &str, words: &str) -> Value {
+        self.say_with(conversation, words, json!({})).await
+    }
+
+    async fn say_with(&self, conversation: &str, words: &str, more: Value) -> Value {
+        let mut body = json!({ "client_id": unique("c"), "kind": "text", "text": words });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.ok("POST", &format!("/v1/conversations/{conversation}/messages"), body).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_route_does_what_it_says() {
+    let server = unlimited().await;
+    let visited = Arc::new(Mutex::new(BTreeSet::new()));
+    let people = Asker::register_all(&server, ["ada", "bob", "eve", "kim"]).await;
+    let people = people.map(|asker| Visitor { asker, visited: visited.clone() });
+    tokio::join!(
+        conversations::all(&people),
+        members::all(&people),
+        messages::all(&people),
+        personal::all(&people),
+    );
+    let visited = visited.lock().unwrap().clone();
+    for (method, path) in described(&RawHttp::new(&server.url())).await {
+        let is_it = |(m, p): &(String, String)| *m == method && fits(p, &path);
+        assert!(visited.iter().any(is_it), "{method} {path} was not tried");
+    }
+}
+
+async fn described(raw: &RawHttp) -> Vec<(String, String)> {
+    let document = raw.ask("GET", "/openapi.json").send().await.ok();
+    let mut described = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            if TAGS.contains(&operation["tags"][0].as_str().unwrap()) {
+                described.push((method.to_ascii_uppercase(), path.clone()));
+            }
+        }
+    }
+    assert!(described.len() > 40, "{described:?}");
+    described
+}
+
+/// Whether a path is one of those that a template stands for.
+fn fits(path: &str, template: &str) -> bool {
+    let (path, template): (Vec<&str>, Vec<&str>) = (path.split('/').collect(), template.split('/').collect());
+    path.len() == template.len()
+        && path.iter().zip(template).all(|(part, of)| *part == of || (of.starts_with('{') && !is_word(part)))
+}
+
+/// `pinned` and `gone` stand where an id can stand.
+fn is_word(part: &str) -> bool {
+    ["pinned", "gone"].contains(&part)
+}

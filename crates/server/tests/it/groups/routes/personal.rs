@@ -1,0 +1,48 @@
+use godwit_client::protocol::ErrorCode;
+use serde_json::{Value, json};
+
+use super::Visitor;
+use crate::groups::{each, text};
+use crate::people::later;
+
+pub(super) async fn all([_, bob, eve, kim]: &[Visitor; 4]) {
+    let group = kim.make("group", "Personal", &[bob, eve]).await;
+    starring(kim, bob, &group).await;
+    scheduling(kim, bob, &group).await;
+}
+
+async fn starring(kim: &Visitor, bob: &Visitor, group: &str) {
+    let (first, second) = (bob.say(group, "one").await, bob.say(group, "two").await);
+    let star = |message: &Value| format!("/v1/messages/{}/star", text(&message["id"]));
+    for message in [&second, &first, &first] {
+        kim.done("PUT", &star(message), Value::Null).await;
+    }
+    let page = kim.get("/v1/stars?limit=1").await;
+    assert_eq!(each(&page["messages"], "id"), [&second["id"]], "the latest message first");
+    let next = kim.get(&format!("/v1/stars?limit=1&after={}", text(&page["next"]))).await;
+    assert_eq!(each(&next["messages"], "id"), [&first["id"]]);
+    kim.done("DELETE", &star(&second), Value::Null).await;
+    bob.done("DELETE", &format!("/v1/messages/{}?for=all", text(&first["id"])), Value::Null).await;
+    let left = kim.get("/v1/stars").await;
+    assert!(left["messages"][0].get("text").is_none(), "nothing of what was deleted: {left}");
+    assert_eq!(bob.get("/v1/stars").await["messages"], json!([]), "stars are one's own");
+}
+
+async fn scheduling(kim: &Visitor, bob: &Visitor, group: &str) {
+    let message = json!({ "client_id": "later", "kind": "text", "text": "Good morning" });
+    let new = json!({ "conversation_id": group, "send_at": later(), "message": message });
+    let created = kim.send("POST", "/v1/scheduled", new.clone()).await;
+    assert_eq!(created.status, 201);
+    let scheduled = created.ok();
+    assert_eq!(kim.ok("POST", "/v1/scheduled", new).await["id"], scheduled["id"], "once");
+    assert_eq!(each(&kim.get("/v1/scheduled").await["scheduled"], "id"), [&scheduled["id"]]);
+    let path = format!("/v1/scheduled/{}", text(&scheduled["id"]));
+    let changed = kim.ok("PATCH", &path, json!({ "text": "Good evening" })).await;
+    assert_eq!(
+        (&changed["message"]["text"], &changed["send_at"]),
+        (&json!("Good evening"), &scheduled["send_at"])
+    );
+    bob.asker.ask("DELETE", &path, &Value::Null).refused(404, ErrorCode::NotFound).await;
+    kim.done("DELETE", &path, Value::Null).await;
+    assert_eq!(kim.get("/v1/scheduled").await["scheduled"], json!([]));
+}

@@ -1,0 +1,200 @@
+//! A conversation in which something is tried.
+
+use serde_json::{Value, json};
+
+use crate::groups::{Asker, text};
+use crate::process::ServerProcess;
+use crate::unlimited::unlimited;
+
+/// The people, the same in every scene, but for the one who acts.
+pub(super) struct Cast {
+    pub(super) server: ServerProcess,
+    /// Makes all groups and owns them.
+    pub(super) olga: Asker,
+    /// An admin, who wrote a message.
+    pub(super) anna: Asker,
+    /// A member.
+    pub(super) mia: Asker,
+    /// In no conversation.
+    pub(super) nina: Asker,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Direct,
+    /// A group whose members may do everything that can be allowed to them, and that anybody may join.
+    Group,
+    /// A group whose members may do nothing of it.
+    Strict,
+    Channel,
+}
+
+/// Of the one who acts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Owner,
+    Admin,
+    Member,
+}
+
+/// What has become of the one who acts, or of the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Member,
+    /// By somebody else in the conversation.
+    Blocked,
+    Removed,
+    Never,
+    Deleted,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Setting {
+    pub(super) kind: Kind,
+    pub(super) role: Role,
+    pub(super) state: State,
+}
+
+pub(super) struct Scene {
+    pub(super) conversation: String,
+    /// A message of the one who acts, if they were ever there.
+    pub(super) own: String,
+    /// A message of somebody else.
+    pub(super) others: String,
+    /// An invite of somebody else: its id and its token.
+    pub(super) invite: (String, String),
+    /// Somebody in the conversation who is not the one who acts.
+    witness: Asker,
+    pub(super) actor: Asker,
+}
+
+impl Setting {
+    /// Where the table says what is expected.
+    pub(super) const fn column(self) -> usize {
+        let group = match self.kind {
+            Kind::Direct => {
+                return match self.state {
+                    State::Member => 0,
+                    State::Blocked => 1,
+                    State::Removed | State::Never | State::Deleted => 2,
+                };
+            }
+            Kind::Group => 3,
+            Kind::Strict => 9,
+            Kind::Channel => 15,
+        };
+        group
+            + match (self.state, self.role) {
+                (State::Member | State::Blocked, Role::Owner) => 0,
+                (State::Member | State::Blocked, Role::Admin) => 1,
+                (State::Member | State::Blocked, Role::Member) => 2,
+                (State::Removed, _) => 3,
+                (State::Never, _) => 4,
+                (State::Deleted, _) => 5,
+            }
+    }
+}
+
+impl Cast {
+    pub(super) async fn new() -> Self {
+        let server = unlimited().await;
+        let [olga, anna, mia, nina] = Asker::register_all(&server, ["olga", "anna", "mia", "nina"]).await;
+        Self { server, olga, anna, mia, nina }
+    }
+
+    /// One who acts in this setting, and in no other one: so their socket is not told what happens there.
+    pub(super) async fn actor(&self, setting: Setting) -> Asker {
+        let actor = Asker::register(&self.server, "actor").await;
+        if setting.state == State::Blocked {
+            self.anna.ok("PUT", &format!("/v1/blocks/{}", actor.id()), Value::Null).await;
+        }
+        actor
+    }
+}
+
+impl Scene {
+    pub(super) async fn set(cast: &Cast, setting: Setting, actor: &Asker) -> Self {
+        match setting.kind {
+            Kind::Direct => Self::direct(cast, setting, actor).await,
+            _ => Self::group(cast, setting, actor).await,
+        }
+    }
+
+    /// Two people have one conversation, so there is another peer in every scene.
+    async fn direct(cast: &Cast, setting: Setting, actor: &Asker) -> Self {
+        let peer = Asker::register(&cast.server, "peer").await;
+        let first = if setting.state == State::Never { &cast.nina } else { actor };
+        let conversation = open(first, json!({ "kind": "direct", "user_id": peer.id() })).await;
+        let own = send(first, &conversation).await;
+        let others = send(&peer, &conversation).await;
+        if setting.state == State::Blocked {
+            peer.ok("PUT", &format!("/v1/blocks/{}", first.id()), Value::Null).await;
+        }
+        let invite = (super::super::NOBODY.to_owned(), "A".repeat(22));
+        Self { conversation, own, others, invite, witness: peer, actor: actor.clone() }
+    }
+
+    async fn group(cast: &Cast, setting: Setting, actor: &Asker) -> Self {
+        let Cast { olga, anna, mia, .. } = cast;
+        let mut members = vec![anna.id(), mia.id()];
+        if setting.state != State::Never {
+            members.push(actor.id());
+        }
+        let kind = if setting.kind == Kind::Channel { "channel" } else { "group" };
+        let mut new = json!({ "kind": kind, "name": format!("{setting:?}"), "member_ids": members });
+        if setting.kind != Kind::Channel {
+            let all = setting.kind == Kind::Group;
+            new["permissions"] = json!({
+                "anyone_may_join": all, "members_may_send": all, "members_may_add_members": all,
+                "members_may_edit": all,
+            });
+        }
+        let conversation = open(olga, new).await;
+        let path = format!("/v1/conversations/{conversation}");
+        let set_role = async |user: &Asker, role: &str| {
+            let path = format!("{path}/members/{}", user.id());
+            olga.ok("PATCH", &path, json!({ "role": role })).await;
+        };
+        set_role(anna, "admin").await;
+        let others = send(anna, &conversation).await;
+        let mut own = others.clone();
+        if setting.state != State::Never {
+            // Whoever is only a member of a channel wrote when they were more.
+            set_role(actor, "admin").await;
+            own = send(actor, &conversation).await;
+            match setting.role {
+                Role::Owner => set_role(actor, "owner").await,
+                Role::Admin => {}
+                Role::Member => set_role(actor, "member").await,
+            }
+        }
+        let invite = olga.ok("POST", &format!("{path}/invites"), json!({})).await;
+        let invite = (text(&invite["id"]), text(&invite["token"]));
+        match setting.state {
+            State::Removed => {
+                olga.ok("DELETE", &format!("{path}/members/{}", actor.id()), Value::Null).await;
+            }
+            State::Deleted => {
+                olga.ok("DELETE", &format!("{path}?for=all"), Value::Null).await;
+            }
+            State::Member | State::Blocked | State::Never => {}
+        }
+        Self { conversation, own, others, invite, witness: olga.clone(), actor: actor.clone() }
+    }
+
+    /// Where the log ends; nothing where it is deleted.
+    pub(super) async fn head(&self) -> Value {
+        let path = format!("/v1/conversations/{}", self.conversation);
+        let answer = self.witness.ask("GET", &path, &Value::Null).send().await;
+        serde_json::from_str::<Value>(&answer.body).unwrap()["head"].take()
+    }
+}
+
+async fn open(by: &Asker, new: Value) -> String {
+    text(&by.ok("POST", "/v1/conversations", new).await["id"])
+}
+
+async fn send(by: &Asker, conversation: &str) -> String {
+    let body = json!({ "client_id": "first", "kind": "text", "text": "hello" });
+    text(&by.ok("POST", &format!("/v1/conversations/{conversation}/messages"), body).await["id"])
+}
