@@ -55,13 +55,13 @@ async fn append(
     let mut latencies = Latencies::new();
     loop {
         let append = chat.next(store.ids(), batch)?;
-        let (head, began) = (append.head.clone(), Instant::now());
+        let (effects, began) = (append.effects.clone(), Instant::now());
         if window.is_over(began, &latencies) {
             return Ok((chat, latencies));
         }
         let outcome = store.append(append).await?;
         let took = began.elapsed();
-        chat.accept(head, &outcome)?;
+        chat.accept(&effects, &outcome)?;
         done.add(batch);
         if began >= window.start {
             latencies.record(took);

@@ -2,14 +2,17 @@
 //! its messages, so that all of it can be checked when it is read again, however much it was.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
+use godwit_domain::model::details::default_permissions;
 use godwit_domain::model::{
-    Change, ClientId, Conversation, Cursor, Entry, Handle, Head, Kind, Message, MessageBody, User, UserPair,
+    Change, ClientId, ConversationState, Created, Details, Entry, Handle, Head, Kind, Mentions, Message,
+    MessageBody, User, UserPair,
 };
-use godwit_domain::ports::{Append, AppendOutcome, CreateUser, CursorMove, NewDirect, Store, StoreError};
+use godwit_domain::ports::{Append, AppendOutcome, CreateUser, Store, StoreError};
+use godwit_domain::projection::{Effects, Fold, beginning};
 use godwit_domain::snowflake::IdGenerator;
-use godwit_protocol::conversations::ConversationKind;
-use godwit_protocol::{ConversationId, MessageId, Seq, UserId};
+use godwit_protocol::{ConversationId, MessageId, UserId};
 
 use super::verify::Violation;
 
@@ -21,7 +24,7 @@ pub(super) struct Chat {
     pub(super) id: ConversationId,
     pub(super) pair: UserPair,
     /// After everything that was acknowledged.
-    pub(super) head: Head,
+    pub(super) state: ConversationState,
 }
 
 /// A user whom nobody has met.
@@ -39,19 +42,17 @@ pub(super) async fn new_user(store: &dyn Store) -> anyhow::Result<UserId> {
 impl Chat {
     /// The conversation of two users who have none.
     pub(super) async fn open(store: &dyn Store, by: UserId, other: UserId) -> anyhow::Result<Self> {
-        let id = ConversationId::new(store.ids().next()?);
         let pair = UserPair::new(by, other).ok_or(Violation::IdTwice { id: by.get() })?;
-        let member_ids = vec![pair.low(), pair.high()];
-        let change = Change::Created { by, kind: ConversationKind::Direct, member_ids };
-        let created = Entry { seq: Seq::new(1), id: store.ids().next()?, ordinal: 0, change };
-        let conversation =
-            Conversation { id, kind: Kind::Direct(pair), created_by: by, created_at: created.at() };
-        let head = Head::empty().after(&created);
-        let opened = store.open_direct(pair, NewDirect { conversation, created }).await?;
-        if opened.id != id {
+        let new = beginning(store.ids(), Kind::Direct(pair), Created::direct(by, pair))?;
+        let conversation = new.conversation.clone();
+        let id = conversation.id;
+        let details = Arc::new(Details::new(conversation.created_at, default_permissions(true)));
+        let mut state = ConversationState { conversation, details, head: Head::empty(), members: Vec::new() };
+        new.effects.apply_to(&mut state);
+        if store.open_direct(pair, new).await?.id != id {
             return Err(Violation::IdTwice { id: by.get() }.into());
         }
-        Ok(Self { id, pair, head })
+        Ok(Self { id, pair, state })
     }
 
     pub(super) async fn new(store: &dyn Store) -> anyhow::Result<Self> {
@@ -61,33 +62,30 @@ impl Chat {
 
     /// What comes next in the log: so many messages, from both sides in turn.
     pub(super) fn next(&self, ids: &IdGenerator, messages: usize) -> Result<Append, StoreError> {
-        let mut head = self.head.clone();
+        let mut fold = Fold::new(&self.state);
         let mut entries = Vec::with_capacity(messages);
-        let mut cursors: Vec<CursorMove> = Vec::with_capacity(2);
         for _ in 0..messages {
-            let entry = self.message_after(&head, ids.next_after(head.id)?);
-            let (conversation, user_id) = (self.id, self.sender(entry.ordinal));
-            let cursor = Cursor::at(entry.seq, entry.ordinal);
-            cursors.retain(|moved| moved.user_id != user_id);
-            cursors.push(CursorMove { conversation, user_id, cursor, at: entry.at() });
-            head = head.after(&entry);
+            let entry = self.message_after(fold.head(), ids.next_after(fold.head().id)?);
+            fold.apply(&entry);
             entries.push(entry);
         }
-        let members = vec![self.pair.low(), self.pair.high()];
-        let list_for = if self.head.ordinal == 0 { members.clone() } else { Vec::new() };
-        let (conversation, expected_head) = (self.id, self.head.seq);
-        Ok(Append { conversation, expected_head, entries, head, cursors, members, list_for })
+        let effects = fold.finish();
+        Ok(Append { conversation: self.id, expected_head: self.head().seq, entries, effects })
+    }
+
+    pub(super) const fn head(&self) -> &Head {
+        &self.state.head
     }
 
     /// Takes an append for done if it is.
-    pub(super) fn accept(&mut self, head: Head, outcome: &AppendOutcome) -> Result<(), Violation> {
+    pub(super) fn accept(&mut self, effects: &Effects, outcome: &AppendOutcome) -> Result<(), Violation> {
         match outcome {
             AppendOutcome::Appended(_) => {
-                self.head = head;
+                effects.apply_to(&mut self.state);
                 Ok(())
             }
             AppendOutcome::HeadMoved => {
-                Err(Violation::HeadMoved { conversation: self.id, head: self.head.seq })
+                Err(Violation::HeadMoved { conversation: self.id, head: self.head().seq })
             }
         }
     }
@@ -95,13 +93,13 @@ impl Chat {
     /// Says so many things more.
     pub(super) async fn say(&mut self, store: &dyn Store, messages: usize) -> anyhow::Result<()> {
         let append = self.next(store.ids(), messages)?;
-        let head = append.head.clone();
+        let effects = append.effects.clone();
         let outcome = store.append(append).await?;
-        Ok(self.accept(head, &outcome)?)
+        Ok(self.accept(&effects, &outcome)?)
     }
 
     pub(super) fn messages(&self) -> usize {
-        self.head.ordinal as usize
+        self.head().ordinal as usize
     }
 
     pub(super) fn sender(&self, ordinal: u64) -> UserId {
@@ -121,10 +119,12 @@ impl Chat {
             sender_id: self.sender(ordinal),
             client_id: self.client_id(ordinal),
             body: MessageBody::Text(words(id).into()),
-            reply_to: None,
+            reply: None,
             forwarded_from: None,
+            mentions: Mentions::default(),
+            expires_at: None,
         };
-        Entry { seq: head.seq.next(), id, ordinal, change: Change::Message(message) }
+        Entry { seq: head.seq.next(), id, ordinal, shown: true, change: Change::Message(message) }
     }
 }
 

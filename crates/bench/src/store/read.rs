@@ -2,16 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use godwit_domain::model::{ConversationState, Entry};
-use godwit_domain::ports::{InboxRow, MessageOrder, SeqRange, Store, StoreError};
+use godwit_domain::model::{ConversationState, LogItem};
+use godwit_domain::ports::{HistoryOrder, InboxRow, SeqRange, Store, StoreError};
 use godwit_protocol::Seq;
 
 use super::chat::Chat;
 use super::figures::{Figure, Latencies, Outcome, Value};
 use super::plan::{Plan, Window};
-use super::report::thousands;
 use super::stage::{Inbox, Stage};
 use super::verify::Violation;
+use crate::numbers::thousands;
 use crate::progress::Step;
 
 #[derive(Clone, Copy)]
@@ -41,7 +41,7 @@ impl Reads<'_> {
         let load = async |number: usize| self.store.load(chats[number].id).await;
         let check = |number: usize, loaded: Option<ConversationState>| {
             let chat = &chats[number];
-            let is_right = loaded.is_some_and(|state| state.head == chat.head);
+            let is_right = loaded.is_some_and(|state| state.head == *chat.head());
             if is_right { Ok(()) } else { Err(Violation::Loaded { conversation: chat.id }) }
         };
         let window = Window::at_once(self.plan.time);
@@ -51,11 +51,12 @@ impl Reads<'_> {
     async fn history(self, chat: &Chat) -> anyhow::Result<Outcome> {
         let page = self.plan.page;
         let newest = SeqRange { after: Seq::ZERO, before: Seq::new(u64::MAX) };
-        let read = async |_| self.store.messages(chat.id, newest, MessageOrder::NewestFirst, page).await;
-        let ordinals = (1..=chat.head.ordinal).rev().take(page);
+        let read = async |_| self.store.history(chat.id, newest, HistoryOrder::NewestFirst, page).await;
+        let ordinals = (1..=chat.head().ordinal).rev().take(page);
         let expected: Vec<_> = ordinals.map(|ordinal| chat.client_id(ordinal)).collect();
-        let check = |_, entries: Vec<Entry>| {
-            let found = entries.iter().filter_map(Entry::message).map(|message| &message.client_id);
+        let check = |_, items: Vec<LogItem>| {
+            let found =
+                items.iter().filter_map(|item| item.entry.message()).map(|message| &message.client_id);
             if found.eq(&expected) { Ok(()) } else { Err(Violation::Page { conversation: chat.id }) }
         };
         self.repeat(format!("history: the newest {page} of {}", thousands(chat.messages())), read, check)
@@ -76,13 +77,13 @@ impl Reads<'_> {
     /// Messages by the client ids that they were sent with.
     async fn sent_before(self, chat: &Chat) -> anyhow::Result<Outcome> {
         // A step that has no divisor in common with the number of messages comes to all of them, in no order.
-        let ordinal = |number: usize| (number as u64 * 7_919) % chat.head.ordinal + 1;
+        let ordinal = |number: usize| (number as u64 * 7_919) % chat.head().ordinal + 1;
         self.sent_as("client id: sent before", chat, ordinal, |ordinal| Some(Seq::new(ordinal + 1))).await
     }
 
     /// Client ids that nobody has used: what is asked before every send.
     async fn never_sent(self, chat: &Chat) -> anyhow::Result<Outcome> {
-        let ordinal = |number: usize| chat.head.ordinal + 1 + number as u64;
+        let ordinal = |number: usize| chat.head().ordinal + 1 + number as u64;
         self.sent_as("client id: new", chat, ordinal, |_| None).await
     }
 

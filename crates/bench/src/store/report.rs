@@ -1,13 +1,13 @@
 //! What was found out, as one table and as JSON.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
 use super::figures::{Figure, Outcome, Value};
 use super::location::Location;
 use super::plan::Plan;
+use crate::numbers::{shown_time, thousands, three_digits};
 
 const NAME_WIDTH: usize = 38;
 const VALUE_WIDTH: usize = 14;
@@ -125,35 +125,11 @@ impl Measured {
     }
 }
 
-/// With commas.
-pub(super) fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.char_indices() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 fn shown(value: Value) -> String {
     match value {
         Value::PerSecond(number) | Value::Bytes(number) => thousands(number.round() as usize),
         Value::Number(number) => format!("{number:.1}"),
         Value::Time(time) => shown_time(time),
-    }
-}
-
-fn shown_time(time: Duration) -> String {
-    let us = time.as_secs_f64() * 1e6;
-    if us < 1e3 {
-        format!("{} µs", three_digits(us))
-    } else if us < 1e6 {
-        format!("{} ms", three_digits(us / 1e3))
-    } else {
-        format!("{} s", three_digits(us / 1e6))
     }
 }
 
@@ -165,27 +141,12 @@ fn shown_ratio(ratio: f64) -> String {
     }
 }
 
-fn three_digits(number: f64) -> String {
-    if number >= 100.0 {
-        thousands(number.round() as usize)
-    } else if number >= 10.0 {
-        format!("{number:.1}")
-    } else if number >= 1.0 {
-        format!("{number:.2}")
-    } else {
-        format!("{number:.3}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_shown_to_three_digits_or_so() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
-        let times = [900, 12_345, 1_234_567, 12_345_678_901].map(|ns| shown_time(Duration::from_nanos(ns)));
-        assert_eq!(times, ["0.900 µs", "12.3 µs", "1.23 ms", "12.3 s"]);
+    fn ratios_say_which_way() {
         assert_eq!([0.0412, 1.0, 24.24, 3_000.4].map(shown_ratio), ["÷ 24.3", "× 1.00", "× 24.2", "× 3,000"]);
     }
 

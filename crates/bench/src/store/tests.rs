@@ -90,8 +90,8 @@ async fn a_gap_in_a_store_is_an_error() {
     let mut talk = Talk::new().await;
     // A head that is one further than the entries: what comes next leaves a hole.
     let mut append = talk.chat.next(talk.store.ids(), 1).unwrap();
-    append.head.seq = append.head.seq.next();
-    talk.chat.head = append.head.clone();
+    append.effects.head.seq = append.effects.head.seq.next();
+    append.effects.apply_to(&mut talk.chat.state);
     talk.store.append(append).await.unwrap();
     talk.chat.say(&*talk.store, 1).await.unwrap();
     talk.check().await.unwrap_err();
@@ -100,8 +100,8 @@ async fn a_gap_in_a_store_is_an_error() {
 #[tokio::test]
 async fn messages_that_were_acknowledged_and_are_not_there_are_found() {
     let mut talk = Talk::new().await;
-    talk.chat.head = talk.chat.next(talk.store.ids(), 3).unwrap().head;
-    let (conversation, acknowledged) = (talk.chat.id, talk.chat.head.seq);
+    talk.chat.state.head = talk.chat.next(talk.store.ids(), 3).unwrap().effects.head;
+    let (conversation, acknowledged) = (talk.chat.id, talk.chat.head().seq);
     let lost = Violation::End { conversation, acknowledged, found: Seq::new(701) };
     assert_eq!(talk.check().await.unwrap_err().downcast::<Violation>().unwrap(), lost);
 }
@@ -111,6 +111,7 @@ async fn a_gap_a_duplicate_and_a_change_are_found() {
     let Talk { store, chat, .. } = Talk::new().await;
     let conversation = chat.id;
     let log = store.entries(conversation, Seq::ZERO, 1_000).await.unwrap();
+    let log: Vec<Entry> = log.into_iter().map(|item| item.entry).collect();
     let check = |change: fn(&mut Vec<Entry>)| {
         let mut log = log.clone();
         change(&mut log);

@@ -47,8 +47,8 @@ async fn log(store: &dyn Store, chat: &Chat, done: &Done) -> anyhow::Result<()> 
     let mut reading = Reading::new(chat);
     loop {
         let page = store.entries(chat.id, reading.head.seq, PAGE).await?;
-        for entry in &page {
-            reading.entry(entry)?;
+        for item in &page {
+            reading.entry(&item.entry)?;
         }
         done.add(page.len());
         if page.len() < PAGE {
@@ -57,7 +57,7 @@ async fn log(store: &dyn Store, chat: &Chat, done: &Done) -> anyhow::Result<()> 
     }
     reading.end()?;
     let loaded = store.load(chat.id).await?;
-    if loaded.is_none_or(|state| state.head != chat.head) {
+    if loaded.is_none_or(|state| state.head != *chat.head()) {
         return Err(Violation::Loaded { conversation: chat.id }.into());
     }
     Ok(())
@@ -94,10 +94,10 @@ impl<'a> Reading<'a> {
     }
 
     pub(super) fn end(&self) -> Result<(), Violation> {
-        if self.head == self.chat.head {
+        if self.head == *self.chat.head() {
             return Ok(());
         }
-        let (conversation, acknowledged) = (self.chat.id, self.chat.head.seq);
+        let (conversation, acknowledged) = (self.chat.id, self.chat.head().seq);
         Err(Violation::End { conversation, acknowledged, found: self.head.seq })
     }
 }
