@@ -4,18 +4,20 @@
 //! - `commands`: each command once
 //! - `rules`: who may do what, as a table
 //! - `policies`: what the operator decides, and owners who cannot leave
+//! - `races`: what contradicts each other at once
 //! - `large`: conversations with more members than inboxes are written for
 //! - `timers`: what happens by itself
 
 mod commands;
 mod large;
 mod policies;
+mod races;
 mod routes;
 mod rules;
 mod timers;
 
 use godwit_client::protocol::UserId;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::people::Person;
 use crate::process::ServerProcess;
@@ -70,6 +72,13 @@ impl Asker {
     async fn socket(&self, server: &ServerProcess) -> RawSocket {
         RawSocket::open(server.address(), self.person.http.access_token().as_deref()).await
     }
+}
+
+/// Makes one, and gives its id.
+async fn group(by: &Asker, members: &[&Asker]) -> String {
+    let ids: Vec<_> = members.iter().map(|member| member.id()).collect();
+    let new = json!({ "kind": "group", "name": "Birds", "member_ids": ids });
+    text(&by.ok("POST", "/v1/conversations", new).await["id"])
 }
 
 /// The text of a field, such as an id.

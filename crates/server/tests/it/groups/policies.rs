@@ -6,14 +6,8 @@ use godwit_client::protocol::ErrorCode;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{Asker, text};
+use super::{Asker, group, text};
 use crate::unlimited::{unlimited, unlimited_with};
-
-async fn group(by: &Asker, members: &[&Asker]) -> String {
-    let ids: Vec<_> = members.iter().map(|member| member.id()).collect();
-    let new = json!({ "kind": "group", "name": "Birds", "member_ids": ids });
-    text(&by.ok("POST", "/v1/conversations", new).await["id"])
-}
 
 #[tokio::test]
 async fn messages_can_be_edited_as_long_and_by_whom_the_operator_says() {
