@@ -330,21 +330,22 @@ impl<'a> Fold<'a> {
 
     fn edited(&mut self, entry: &Entry, target: Target, text: Option<&str>, mentions: &Mentions) {
         let Some(text) = text else { return };
-        let Some((before, sender)) = self.mentions_of(target.seq) else { return };
-        let Some(item) = self.state_before(entry, target.seq) else { return };
-        if item.state.gone.is_some() {
-            return;
+        if let Some(item) = self.state_before(entry, target.seq) {
+            if item.state.gone.is_some() {
+                return;
+            }
+            item.state.edits.push(entry.seq);
+            item.state.edited =
+                Some(Edited { at: entry.at(), text: text.into(), mentions: mentions.clone() });
         }
-        item.state.edits.push(entry.seq);
-        item.state.edited = Some(Edited { at: entry.at(), text: text.into(), mentions: mentions.clone() });
-        self.unmention(entry, target.seq, &before);
-        self.mention(entry, target.seq, sender, mentions);
+        // Also when that was done before: the message may just have been folded again, with those it mentioned at first.
+        self.unmention(entry, target.seq);
+        let Some((current, sender)) = self.mentions_of(target.seq) else { return };
+        self.mention(entry, target.seq, sender, &current);
     }
 
     fn gone(&mut self, entry: &Entry, target: Target, by: Option<UserId>) {
-        if let Some((mentions, _)) = self.mentions_of(target.seq) {
-            self.unmention(entry, target.seq, &mentions);
-        }
+        self.unmention(entry, target.seq);
         if let Some(item) = self.state_before(entry, target.seq) {
             item.state.erase(Gone { at: entry.at(), by });
         }
@@ -446,14 +447,17 @@ impl<'a> Fold<'a> {
         }
     }
 
-    fn unmention(&mut self, entry: &Entry, seq: Seq, mentions: &Mentions) {
-        for user in &mentions.users {
-            if let Some(mut member) = self.member(*user).filter(|m| m.mentions.contains(&seq)).cloned() {
-                member.mentions.retain(|mention| *mention != seq);
-                self.put_member(member);
-            }
+    /// Takes the mention from everybody who has it, whatever the message says now.
+    fn unmention(&mut self, entry: &Entry, seq: Seq) {
+        let is_mentioned = |member: &Member| member.mentions.binary_search(&seq).is_ok();
+        let before = self.before.iter().filter(|member| !self.members.contains_key(&member.user_id));
+        let known = before.chain(self.members.values().flatten());
+        let mentioned: Vec<Member> = known.filter(|member| is_mentioned(member)).cloned().collect();
+        for mut member in mentioned {
+            member.mentions.retain(|mention| *mention != seq);
+            self.put_member(member);
         }
-        if mentions.all {
+        if self.details.mentions_of_all.iter().any(|mention| mention.seq == seq) {
             self.details_before(entry, |details| details.mentions_of_all.retain(|m| m.seq != seq));
         }
     }

@@ -187,6 +187,19 @@ fn life() -> Vec<Change> {
         Change::MemberRemoved { by: BOB, user_id: EVE },
         Change::MembersAdded { by: BOB, user_ids: vec![EVE], terms: terms() },
         message(ADA, &[EVE, BOB], None),
+        Change::Edited {
+            by: ADA,
+            target: target(18),
+            text: Some("bye".into()),
+            mentions: Mentions { users: vec![BOB], all: false },
+        },
+        message(BOB, &[EVE], None),
+        Change::Edited {
+            by: BOB,
+            target: target(20),
+            text: Some("no".into()),
+            mentions: Mentions::default(),
+        },
         Change::Expired { targets: vec![target(18)] },
         Change::InviteRevoked { by: BOB, invite_id: InviteId::new(5) },
         Change::MemberLeft { user_id: ADA },
@@ -206,9 +219,9 @@ fn a_life_ends_as_it_should() {
     let first = &written.messages[&Seq::new(2)];
     assert_eq!((first.replies, first.edits.len(), first.reactions.len()), (2, 1, 0));
     assert!(first.gone.is_some() && first.edited.is_none());
-    assert_eq!(written.erased, [2, 7, 18].map(Seq::new));
+    assert_eq!(written.erased, [2, 7, 18, 19].map(Seq::new));
     assert_eq!(written.replies.len(), 2);
-    assert_eq!(written.state.head.ordinal, 4);
+    assert_eq!(written.state.head.ordinal, 5);
 }
 
 #[test]

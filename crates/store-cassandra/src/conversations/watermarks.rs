@@ -120,6 +120,12 @@ impl Watermarks {
         stream::iter(writes).buffer_unordered(WRITES_AT_ONCE_MAX).try_collect().await
     }
 
+    /// As if the node had died before it wrote them.
+    #[cfg(test)]
+    pub(super) fn forget(&self) {
+        self.lock().clear();
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ConversationId, Seq>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
