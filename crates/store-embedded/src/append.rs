@@ -11,11 +11,11 @@ use crate::keys::{self, Key};
 use crate::listing::Listing;
 use crate::read::Read;
 use crate::records::{
-    ConversationIdRecord, ConversationRecord, DetailsRecord, EntryRecord, HeadRecord, LocationRecord,
-    MemberRecord, MessageStateRecord, ReactionRecord, Record, SeqRecord, Standing, corrupt, present,
+    ConversationIdRecord, ConversationRecord, DetailsRecord, HeadRecord, LocationRecord, MemberRecord,
+    MessageStateRecord, ReactionRecord, Record, SeqRecord, Standing, corrupt, present,
 };
 use crate::txn::Txn;
-use crate::{cursors, erasing, order};
+use crate::{chunks, cursors, erasing, order};
 
 /// Entries of account logs, and whose they are.
 type Notes = Vec<(UserId, AccountEntry)>;
@@ -53,9 +53,7 @@ impl PreparedAppend {
         let sender = |entry: &Entry| entry.message().map(|message| message.sender_id);
         let appended = entries.iter().map(|entry| (entry.seq, sender(entry))).collect();
         let mut rows = Vec::new();
-        for entry in entries {
-            push_entry(&mut rows, id, entry);
-        }
+        push_entries(&mut rows, id, entries);
         let fan_out = effects.details.as_ref().map(|details| details.fan_out);
         push_effects(&mut rows, id, &mut effects);
         Self {
@@ -167,20 +165,20 @@ impl PreparedConversation {
     }
 }
 
-/// The rows of an entry: its own, and those by which it is found.
-fn push_entry(rows: &mut Vec<RowWrite>, id: ConversationId, entry: Entry) {
-    let seq = entry.seq;
-    if let Change::Message(message) = &entry.change {
-        let key = keys::client_id(id, message.sender_id, &message.client_id);
-        rows.push(put(key, &SeqRecord(seq)));
+/// The rows of entries: their own, and those by which they are found.
+fn push_entries(rows: &mut Vec<RowWrite>, id: ConversationId, entries: Vec<Entry>) {
+    for entry in &entries {
+        if let Change::Message(message) = &entry.change {
+            let key = keys::client_id(id, message.sender_id, &message.client_id);
+            rows.push(put(key, &SeqRecord(entry.seq)));
+        }
     }
-    let key = if entry.shown {
-        rows.push(put(keys::location(MessageId::new(entry.id)), &LocationRecord(id, seq)));
-        keys::shown(id, seq)
-    } else {
-        keys::other(id, seq)
-    };
-    rows.push(put(key, &EntryRecord::from(entry)));
+    let follows = |one: &Entry, next: &Entry| next.shown && one.shown && next.id == one.id + 1;
+    for run in entries.chunk_by(follows).filter(|run| run[0].shown) {
+        let location = LocationRecord { conversation: id, first: run[0].seq, count: run.len() as u64 };
+        rows.push(put(keys::location(MessageId::new(run[0].id)), &location));
+    }
+    rows.extend(chunks::of(id, entries).into_iter().map(|(key, chunk)| put(key, &chunk)));
 }
 
 /// The rows of what only has to be written down. It is taken out of the effects.

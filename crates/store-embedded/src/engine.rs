@@ -215,14 +215,23 @@ impl View<'_> {
         page.map_err(unreadable)
     }
 
-    /// Visits the rows of a range in their order, until it is told to stop. What comes after is not read.
+    /// Visits the rows of a range, until it is told to stop. What comes after is not read.
     pub(crate) fn visit(
         &self,
         range: &KeyRange,
+        direction: Direction,
         mut visitor: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
+        if range.start >= range.end {
+            return Ok(());
+        }
         let bounds = range.start.clone()..range.end.clone();
-        for row in self.snapshot.range(self.engine.keyspace(range.table), bounds) {
+        let mut rows = self.snapshot.range(self.engine.keyspace(range.table), bounds);
+        let mut next = || match direction {
+            Direction::Forward => rows.next(),
+            Direction::Backward => rows.next_back(),
+        };
+        while let Some(row) = next() {
             let (key, value) = row.into_inner().map_err(unreadable)?;
             #[cfg(test)]
             self.engine.keys_read.fetch_add(1, Ordering::Relaxed);

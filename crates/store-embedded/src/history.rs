@@ -7,28 +7,28 @@ use godwit_domain::model::{ClientId, Entry, LogItem, MessageState};
 use godwit_domain::ports::{HistoryOrder, SeqRange, StoreError};
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
-use crate::engine::{Direction, Row};
+use crate::chunks;
+use crate::engine::{Direction, View};
 use crate::keys;
 use crate::read::Read;
 use crate::records::{
-    EntryRecord, HeadRecord, LocationRecord, MessageStateRecord, Record, SeqRecord, corrupt,
+    ChunkRecord, HeadRecord, LocationRecord, MessageStateRecord, Record, SeqRecord, corrupt,
 };
 
 /// Entries after `after`, of both ranges. The log has no gaps, so they are the next `limit` numbers.
 pub(crate) fn entries(
-    store: &impl Read,
+    view: &View<'_>,
     id: ConversationId,
     after: Seq,
     limit: usize,
 ) -> Result<Vec<LogItem>, StoreError> {
-    let range =
-        SeqRange { after, before: Seq::new(after.get().saturating_add(limit as u64).saturating_add(1)) };
-    let shown = store.page(&keys::all_shown(id, range), Direction::Forward, limit)?;
-    let others = store.page(&keys::all_others(id, range), Direction::Forward, limit)?;
-    let shown = shown.iter().map(|row| decode(row, true));
-    let others = others.iter().map(|row| decode(row, false));
-    let mut entries = shown.chain(others).collect::<Result<Vec<_>, _>>()?;
-    entries.sort_unstable_by_key(|entry| entry.seq);
+    let before = Seq::new(after.get().saturating_add(limit as u64).saturating_add(1));
+    let page = |shown| chunks::page(view, id, shown, SeqRange { after, before }, Direction::Forward, limit);
+    let (mut entries, others) = (page(true)?, page(false)?);
+    if !others.is_empty() {
+        entries.extend(others);
+        entries.sort_unstable_by_key(|entry| entry.seq);
+    }
     let mut expected = after;
     for entry in &entries {
         expected = expected.next();
@@ -36,17 +36,13 @@ pub(crate) fn entries(
             return Err(missing(id, expected));
         }
     }
-    with_states(store, id, entries)
+    with_states(view, id, entries)
 }
 
 /// One entry, without what became of it.
 pub(crate) fn entry(store: &impl Read, id: ConversationId, seq: Seq) -> Result<Option<Entry>, StoreError> {
-    let shown: Option<EntryRecord> = store.record(&keys::shown(id, seq))?;
-    if let Some(shown) = shown {
-        return Ok(Some(shown.into_entry(seq, true)));
-    }
-    let other: Option<EntryRecord> = store.record(&keys::other(id, seq))?;
-    Ok(other.map(|other| other.into_entry(seq, false)))
+    let chunk = chunks::with(store, id, seq)?;
+    Ok(chunk.into_iter().flatten().find(|entry| entry.seq == seq))
 }
 
 pub(crate) fn items(
@@ -66,7 +62,7 @@ pub(crate) fn items(
 }
 
 pub(crate) fn history(
-    store: &impl Read,
+    view: &View<'_>,
     id: ConversationId,
     range: SeqRange,
     order: HistoryOrder,
@@ -76,16 +72,19 @@ pub(crate) fn history(
         HistoryOrder::OldestFirst => Direction::Forward,
         HistoryOrder::NewestFirst => Direction::Backward,
     };
-    let rows = store.page(&keys::all_shown(id, range), direction, limit)?;
-    with_states(store, id, rows.iter().map(|row| decode(row, true)).collect::<Result<_, _>>()?)
+    let entries = chunks::page(view, id, true, range, direction, limit)?;
+    with_states(view, id, entries)
 }
 
 pub(crate) fn locate(
     store: &impl Read,
     message: MessageId,
 ) -> Result<Option<(ConversationId, Seq)>, StoreError> {
-    let location: Option<LocationRecord> = store.record(&keys::location(message))?;
-    Ok(location.map(|LocationRecord(conversation, seq)| (conversation, seq)))
+    let rows = store.page(&keys::locations_until(message), Direction::Backward, 1)?;
+    let Some((key, value)) = rows.first() else { return Ok(None) };
+    let after_first = message.get() - keys::last_id(LocationRecord::TABLE, key)?;
+    let LocationRecord { conversation, first, count } = LocationRecord::decode(key, value)?;
+    Ok((after_first < count).then(|| (conversation, Seq::new(first.get() + after_first))))
 }
 
 pub(crate) fn sent_as(
@@ -140,11 +139,6 @@ fn with_states(
     Ok(items)
 }
 
-fn decode((key, value): &Row, shown: bool) -> Result<Entry, StoreError> {
-    let seq = Seq::new(keys::last_id(EntryRecord::TABLE, key)?);
-    Ok(EntryRecord::decode(key, value)?.into_entry(seq, shown))
-}
-
 fn missing(id: ConversationId, seq: Seq) -> StoreError {
-    corrupt::<EntryRecord>(&keys::shown(id, seq).bytes, "the entry is missing or doubled")
+    corrupt::<ChunkRecord>(&keys::chunk(id, true, seq).bytes, "the entry is missing or doubled")
 }

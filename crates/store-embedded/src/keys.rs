@@ -7,11 +7,11 @@
 //!
 //! ```text
 //! log                                         (`keys/log.rs`)
-//! ├─ 01 conversation seq                      an entry that is shown: a message or a notice
-//! └─ 02 conversation seq                      any other entry
+//! ├─ 01 conversation last-seq                 a chunk of entries that are shown: messages and notices
+//! └─ 02 conversation last-seq                 a chunk of other entries
 //! index
 //! ├─ 01 conversation sender client-id         seq of the message sent with this client id
-//! ├─ 02 message                               the conversation and seq of an entry that is shown
+//! ├─ 02 first-message                         where entries that are shown are, whose ids follow each other
 //! └─ 03 token                                 where an invite leads
 //! state
 //! ├─ 01                                       the highest id given out

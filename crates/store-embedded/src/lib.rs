@@ -22,6 +22,7 @@
 mod account_log;
 mod append;
 mod blocks;
+mod chunks;
 mod committer;
 mod conversations;
 mod cursors;

@@ -1,33 +1,44 @@
 //! The log, and the index of what is in it.
 
 use godwit_domain::model::{ClientId, InviteToken};
-use godwit_domain::ports::SeqRange;
 use godwit_protocol::{ConversationId, MessageId, Seq, UserId};
 
+use super::builder::KeyBuilder;
 use super::{Key, KeyRange, index, log};
 
-pub(crate) fn shown(conversation: ConversationId, seq: Seq) -> Key {
-    log(0x01).id(conversation.get()).id(seq.get()).key()
+/// The chunk of entries that ends at `last`.
+pub(crate) fn chunk(conversation: ConversationId, shown: bool, last: Seq) -> Key {
+    chunks(conversation, shown).id(last.get()).key()
 }
 
-pub(crate) fn other(conversation: ConversationId, seq: Seq) -> Key {
-    log(0x02).id(conversation.get()).id(seq.get()).key()
+/// The chunks that end at `seq` or later: the first of them has the entry at `seq`, if it is of this kind.
+pub(crate) fn chunks_from(conversation: ConversationId, shown: bool, seq: Seq) -> KeyRange {
+    let start = chunk(conversation, shown, seq).bytes;
+    KeyRange { start, ..chunks(conversation, shown).range() }
 }
 
-pub(crate) fn all_shown(conversation: ConversationId, range: SeqRange) -> KeyRange {
-    log(0x01).id(conversation.get()).between(range)
+/// The chunks that end before `seq`.
+pub(crate) fn chunks_before(conversation: ConversationId, shown: bool, seq: Seq) -> KeyRange {
+    let end = chunk(conversation, shown, seq).bytes;
+    KeyRange { end, ..chunks(conversation, shown).range() }
 }
 
-pub(crate) fn all_others(conversation: ConversationId, range: SeqRange) -> KeyRange {
-    log(0x02).id(conversation.get()).between(range)
+fn chunks(conversation: ConversationId, shown: bool) -> KeyBuilder {
+    log(if shown { 0x01 } else { 0x02 }).id(conversation.get())
 }
 
 pub(crate) fn client_id(conversation: ConversationId, sender: UserId, client_id: &ClientId) -> Key {
     index(0x01).id(conversation.get()).id(sender.get()).bytes(client_id.as_str().as_bytes()).key()
 }
 
-pub(crate) fn location(message: MessageId) -> Key {
-    index(0x02).id(message.get()).key()
+/// Where messages are: this one, and those whose ids come directly after it.
+pub(crate) fn location(first: MessageId) -> Key {
+    index(0x02).id(first.get()).key()
+}
+
+/// Locations that begin at a message or before it. The last of them has it, if any has.
+pub(crate) fn locations_until(message: MessageId) -> KeyRange {
+    index(0x02).span(0, message.get())
 }
 
 pub(crate) fn invite(token: &InviteToken) -> Key {

@@ -10,9 +10,14 @@ use super::message_states::CountsRecord;
 use super::messages::{MentionsRecord, MessageRecord, TargetRecord};
 use super::words::{ConversationKindRecord, FanOutRecord, HistoryRecord, RoleRecord};
 
-/// The key says where the entry is, and whether it is shown.
+/// Entries that were appended together. The key says where the last one is, and whether they are shown.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct EntryRecord {
+pub(crate) struct ChunkRecord(Vec<EntryRecord>);
+
+#[derive(Serialize, Deserialize)]
+struct EntryRecord {
+    /// How far it is before the last one of the chunk.
+    before_last: u64,
     id: u64,
     /// Entries up to this one that are not messages: the difference of seq and ordinal, which stays small.
     others: u64,
@@ -67,21 +72,28 @@ struct TermsRecord {
     crosses_to: Option<FanOutRecord>,
 }
 
-impl Record for EntryRecord {
+impl Record for ChunkRecord {
     const TABLE: &'static str = "log";
 }
 
-impl From<Entry> for EntryRecord {
-    fn from(entry: Entry) -> Self {
-        let others = entry.seq.get().saturating_sub(entry.ordinal);
-        Self { id: entry.id, others, change: entry.change.into() }
+impl ChunkRecord {
+    /// They are in the order of the log, and `last` is the place of the last one.
+    pub(crate) fn new(entries: impl IntoIterator<Item = Entry>, last: Seq) -> Self {
+        let record = |entry: Entry| EntryRecord {
+            before_last: last.get().saturating_sub(entry.seq.get()),
+            id: entry.id,
+            others: entry.seq.get().saturating_sub(entry.ordinal),
+            change: entry.change.into(),
+        };
+        Self(entries.into_iter().map(record).collect())
     }
-}
 
-impl EntryRecord {
-    pub(crate) fn into_entry(self, seq: Seq, shown: bool) -> Entry {
-        let change = self.change.into_change(MessageId::new(self.id));
-        Entry { seq, id: self.id, ordinal: seq.get().saturating_sub(self.others), shown, change }
+    pub(crate) fn into_entries(self, last: Seq, shown: bool) -> impl DoubleEndedIterator<Item = Entry> {
+        self.0.into_iter().map(move |record| {
+            let seq = Seq::new(last.get().saturating_sub(record.before_last));
+            let change = record.change.into_change(MessageId::new(record.id));
+            Entry { seq, id: record.id, ordinal: seq.get().saturating_sub(record.others), shown, change }
+        })
     }
 }
 

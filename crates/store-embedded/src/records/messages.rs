@@ -185,9 +185,13 @@ impl Record for SeqRecord {
     const TABLE: &'static str = "client ids and replies";
 }
 
-/// Where a message is.
+/// Where some messages are whose ids follow each other as they do themselves. The key is the id of the first.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct LocationRecord(pub(crate) ConversationId, pub(crate) Seq);
+pub(crate) struct LocationRecord {
+    pub(crate) conversation: ConversationId,
+    pub(crate) first: Seq,
+    pub(crate) count: u64,
+}
 
 impl Record for LocationRecord {
     const TABLE: &'static str = "locations";

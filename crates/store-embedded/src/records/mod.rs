@@ -26,7 +26,7 @@ pub(crate) use conversations::{
     ConversationIdRecord, ConversationRecord, CursorRecord, HeadRecord, MemberRecord, MoveRecord, Standing,
 };
 pub(crate) use details::DetailsRecord;
-pub(crate) use entries::EntryRecord;
+pub(crate) use entries::ChunkRecord;
 pub(crate) use inbox::{HotListRecord, ListingRecord, Place};
 pub(crate) use message_states::{MessageStateRecord, ReactionRecord};
 pub(crate) use messages::{LocationRecord, SeqRecord};

@@ -96,12 +96,15 @@ async fn nothing_that_was_said_stays_in_the_rows_of_a_deleted_message() {
     s.append(batch.edit(chat.ada, sent.seq, "hidden meaning").build()).await.unwrap();
     let edit = s.load(chat.id).await.unwrap().head.seq;
     let state = keys::message_state(chat.id, sent.seq);
-    assert!(has(&store, &keys::other(chat.id, edit), "hidden meaning") && has(&store, &state, "hidden"));
+    assert!(
+        has(&store, &keys::chunk(chat.id, false, edit), "hidden meaning") && has(&store, &state, "hidden")
+    );
     assert!(has(&store, &keys::head(chat.id), "hidden meaning"), "it is the preview");
 
     let batch = s.batch_on(chat.id, &[sent.seq]).await.unwrap();
     s.append(batch.delete(chat.ada, sent.seq).build()).await.unwrap();
-    let rows = [keys::shown(chat.id, sent.seq), keys::other(chat.id, edit), state, keys::head(chat.id)];
+    let rows =
+        [keys::chunk(chat.id, true, sent.seq), keys::chunk(chat.id, false, edit), state, keys::head(chat.id)];
     for row in rows {
         assert!(!has(&store, &row, "hidden meaning"), "{row:?}");
     }
@@ -122,7 +125,7 @@ async fn what_was_never_seen_is_erased_too() {
     let body = MessageBody::Text("secret".into());
     let batch = batch.body(chat.ada, "c1", body).delete(chat.ada, Seq::new(2));
     s.append(batch.build()).await.unwrap();
-    assert!(!has(&store, &keys::shown(chat.id, Seq::new(2)), "secret"));
+    assert!(!has(&store, &keys::chunk(chat.id, true, Seq::new(2)), "secret"));
 }
 
 #[tokio::test]

@@ -40,26 +40,40 @@ fn conversation(id: u64) -> ConversationId {
 proptest! {
     #[test]
     fn log_keys_are_in_the_order_of_the_log(a in (number(), number()), b in (number(), number())) {
-        let key = |(id, seq)| keys::shown(conversation(id), Seq::new(seq));
+        let key = |(id, seq)| keys::chunk(conversation(id), true, Seq::new(seq));
         prop_assert_eq!(key(a).cmp(&key(b)), a.cmp(&b));
         prop_assert_eq!(keys::last_id("log", &key(a).bytes).unwrap(), a.1);
     }
 
     #[test]
-    fn a_range_of_the_log_has_what_is_between_and_no_other_conversation(
+    fn chunks_are_found_from_either_side_and_in_no_other_conversation(
+        id in number(), other in number(), seq in number(), last in number(), shown: bool,
+    ) {
+        let from = keys::chunks_from(conversation(id), shown, Seq::new(seq));
+        let before = keys::chunks_before(conversation(id), shown, Seq::new(seq));
+        let chunk = keys::chunk(conversation(id), shown, Seq::new(last));
+        prop_assert_eq!(contains(&from, &chunk), last >= seq);
+        prop_assert_eq!(contains(&before, &chunk), last < seq);
+        let elsewhere = keys::chunk(conversation(other), shown, Seq::new(last));
+        prop_assert_eq!(contains(&from, &elsewhere), last >= seq && other == id);
+        let of_other_kind = keys::chunk(conversation(id), !shown, Seq::new(last));
+        prop_assert!(!contains(&from, &of_other_kind) && !contains(&before, &of_other_kind));
+    }
+
+    #[test]
+    fn what_is_hidden_is_between_and_in_no_other_conversation(
         id in number(), other in number(), after in number(), before in number(), seq in number(),
     ) {
         let range = SeqRange { after: Seq::new(after), before: Seq::new(before) };
-        let is_between = after < seq && seq < before;
-        let (shown, others) = (keys::all_shown(conversation(id), range), keys::all_others(conversation(id), range));
-        prop_assert_eq!(contains(&shown, &keys::shown(conversation(id), Seq::new(seq))), is_between);
-        prop_assert_eq!(contains(&others, &keys::other(conversation(id), Seq::new(seq))), is_between);
-        let elsewhere = keys::shown(conversation(other), Seq::new(seq));
-        prop_assert_eq!(contains(&shown, &elsewhere), is_between && other == id);
-        prop_assert!(!contains(&shown, &keys::other(conversation(id), Seq::new(seq))));
         let hidden = keys::all_hidden(user(7), conversation(id), range);
         let is_hidden = contains(&hidden, &keys::hidden(user(7), conversation(other), Seq::new(seq)));
-        prop_assert_eq!(is_hidden, is_between && other == id);
+        prop_assert_eq!(is_hidden, after < seq && seq < before && other == id);
+    }
+
+    #[test]
+    fn a_location_is_found_by_those_after_it(first in number(), message in number()) {
+        let range = keys::locations_until(MessageId::new(message));
+        prop_assert_eq!(contains(&range, &keys::location(MessageId::new(first))), first <= message);
     }
 
     #[test]
@@ -197,8 +211,8 @@ fn every_kind_of_row_has_its_own_place() {
     let at = Timestamp::from_millis(1);
     let client_id = ClientId::from_stored("c");
     let places = [
-        keys::shown(c, seq),
-        keys::other(c, seq),
+        keys::chunk(c, true, seq),
+        keys::chunk(c, false, seq),
         keys::client_id(c, u, &client_id),
         keys::location(MessageId::new(1)),
         keys::invite(&InviteToken::from_bits(1)),

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::keys;
 use crate::records::{
-    AccountEntryRecord, AccountHeadRecord, ConversationRecord, CursorRecord, DetailsRecord, DeviceRecord,
-    EntryRecord, HeadRecord, HotListRecord, ListingRecord, LocationRecord, MemberRecord, MessageStateRecord,
+    AccountEntryRecord, AccountHeadRecord, ChunkRecord, ConversationRecord, CursorRecord, DetailsRecord,
+    DeviceRecord, HeadRecord, HotListRecord, ListingRecord, LocationRecord, MemberRecord, MessageStateRecord,
     ReactionRecord, Record, ScheduledRecord, StarRecord, UserRecord,
 };
 
@@ -48,7 +48,7 @@ proptest! {
         let _ = CursorRecord::decode(b"", &bytes);
         let _ = ListingRecord::decode(b"", &bytes);
         let _ = HotListRecord::decode(b"", &bytes);
-        let _ = EntryRecord::decode(b"", &bytes);
+        let _ = ChunkRecord::decode(b"", &bytes);
         let _ = LocationRecord::decode(b"", &bytes);
         let _ = MessageStateRecord::decode(b"", &bytes);
         let _ = ReactionRecord::decode(b"", &bytes);

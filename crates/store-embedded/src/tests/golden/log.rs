@@ -7,33 +7,43 @@ use godwit_protocol::conversations::{ConversationKind, EditsVisibleTo, HistoryVi
 use godwit_protocol::{ConversationId, InviteId, MessageId, Seq, UserId};
 
 use super::{AT, ID, Sample, bodies, read, sample};
-use crate::records::{EntryRecord, LocationRecord, MessageStateRecord, ReactionRecord, SeqRecord};
+use crate::records::{ChunkRecord, LocationRecord, MessageStateRecord, ReactionRecord, SeqRecord};
 
 pub(super) fn samples() -> Vec<Sample> {
+    let location = LocationRecord { conversation: ConversationId::new(ID), first: Seq::new(300), count: 2 };
     let mut samples = vec![
         sample("seq", &SeqRecord(Seq::new(300))),
-        sample("location", &LocationRecord(ConversationId::new(ID), Seq::new(300))),
+        sample("location", &location),
         sample("message state", &MessageStateRecord::from(message_state())),
         sample("reaction", &ReactionRecord { reaction: "+".into(), at: AT }),
     ];
-    samples
-        .extend(changes().into_iter().map(|(name, change)| sample(name, &EntryRecord::from(entry(change)))));
+    let alone = |change| ChunkRecord::new([entry(5, change)], Seq::new(5));
+    samples.extend(changes().into_iter().map(|(name, change)| sample(name, &alone(change))));
+    samples.push(sample("chunk", &ChunkRecord::new(chunk(), Seq::new(5))));
     samples
 }
 
 #[test]
 fn what_was_written_is_read() {
-    for (name, change) in changes() {
-        let written = entry(change);
-        let record: EntryRecord = read(&sample(name, &EntryRecord::from(written.clone())));
-        assert_eq!(record.into_entry(written.seq, written.shown), written);
+    let mut chunks: Vec<Vec<Entry>> =
+        changes().into_iter().map(|(_, change)| vec![entry(5, change)]).collect();
+    chunks.push(chunk());
+    for written in chunks {
+        let record = ChunkRecord::new(written.clone(), Seq::new(5));
+        let record: ChunkRecord = read(&sample("chunk", &record));
+        assert_eq!(record.into_entries(Seq::new(5), true).collect::<Vec<_>>(), written);
     }
     let record: MessageStateRecord = read(&sample("state", &MessageStateRecord::from(message_state())));
     assert_eq!(MessageState::from(record), message_state());
 }
 
-fn entry(change: Change) -> Entry {
-    Entry { seq: Seq::new(5), id: ID, ordinal: 3, shown: true, change }
+fn entry(seq: u64, change: Change) -> Entry {
+    Entry { seq: Seq::new(seq), id: ID, ordinal: seq - 2, shown: true, change }
+}
+
+fn chunk() -> Vec<Entry> {
+    let left = || Change::MemberLeft { user_id: UserId::new(2) };
+    vec![entry(3, left()), entry(5, left())]
 }
 
 fn changes() -> Vec<(&'static str, Change)> {
