@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use godwit_domain::ports::{Clock, Delivery};
-use godwit_protocol::socket::{CloseCode, Event, PresenceEvent, Reconnect};
-use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
-use metrics::{counter, gauge};
+use godwit_domain::ports::{Audience, Clock, Delivery};
+use godwit_protocol::messages::LogEntry;
+use godwit_protocol::socket::{CloseCode, EntryFrame, Event, PresenceEvent, Reconnect};
+use godwit_protocol::{ConversationId, DeviceId, Seq, Timestamp, UserId};
+use metrics::{Counter, counter, gauge};
 use serde::Serialize;
 
 use crate::followers::Followers;
@@ -180,10 +181,19 @@ impl Delivery for Hub {
         sending.count();
     }
 
-    fn deliver_to_followers(&self, conversation: ConversationId, event: &Event) {
-        let mut sending = Broadcast::new(event);
-        self.followers.with(conversation, |socket| sending.push(socket));
-        sending.count();
+    fn deliver_entries(&self, conversation: ConversationId, entries: &[Arc<LogEntry>], to: &Audience) {
+        let mut sending = Entries { conversation, entries, frames: Vec::new(), delivered: 0 };
+        match to {
+            Audience::Members(members) => {
+                for (user, from) in members {
+                    self.by_user.with(*user, |socket| sending.push(socket, *from));
+                }
+            }
+            Audience::Followers => {
+                self.followers.with(conversation, |socket| sending.push(socket, Seq::ZERO));
+            }
+        }
+        DELIVERIES.increment(sending.delivered);
     }
 
     fn follow(&self, user: UserId, conversation: ConversationId) {
@@ -248,9 +258,34 @@ impl<'a> Broadcast<'a> {
     }
 
     fn count(self) {
-        counter!("godwit_deliveries_total").increment(self.delivered);
+        DELIVERIES.increment(self.delivered);
     }
 }
+
+/// Entries on their way to many sockets. Each is written once, and only if somebody is there to read it.
+struct Entries<'a> {
+    conversation: ConversationId,
+    entries: &'a [Arc<LogEntry>],
+    frames: Vec<Bytes>,
+    delivered: u64,
+}
+
+impl Entries<'_> {
+    /// Those from `from` on.
+    fn push(&mut self, socket: &Socket, from: Seq) {
+        if self.frames.is_empty() {
+            let frame = |entry: &Arc<LogEntry>| encode(&EntryFrame::new(self.conversation, entry));
+            self.frames = self.entries.iter().map(|entry| frame(entry).unwrap_or_default()).collect();
+        }
+        let first = self.entries.partition_point(|entry| entry.seq < from);
+        if socket.outgoing.push_all(self.frames.get(first..).unwrap_or_default()) {
+            self.delivered += (self.frames.len() - first) as u64;
+        }
+    }
+}
+
+/// Finding a handle costs more than using it.
+static DELIVERIES: LazyLock<Counter> = LazyLock::new(|| counter!("godwit_deliveries_total"));
 
 fn encode<T: Serialize>(value: &T) -> Option<Bytes> {
     serde_json::to_vec(value)
@@ -346,7 +381,9 @@ impl ShardKey for UserId {
 mod tests {
     use std::sync::atomic::AtomicI64;
 
+    use godwit_protocol::messages::Change;
     use godwit_protocol::people::Presence;
+    use godwit_protocol::socket::EntryEvent;
 
     use super::*;
     use crate::outgoing::Step;
@@ -385,6 +422,11 @@ mod tests {
         Event::Reconnect(Reconnect { after_ms: 7 })
     }
 
+    fn entry(seq: u64) -> Arc<LogEntry> {
+        let change = Change::MemberLeft { user_id: user(9) };
+        Arc::new(LogEntry { seq: Seq::new(seq), at: Timestamp::from_millis(0), change })
+    }
+
     fn presence(of: u64) -> PresenceEvent {
         PresenceEvent { user_id: user(of), presence: Presence { online: true, last_seen_at: None } }
     }
@@ -411,6 +453,22 @@ mod tests {
         hub.forget(&laptop);
         assert!(!hub.is_online(user(1)));
         assert_eq!(hub.open_sockets(), 2);
+    }
+
+    #[tokio::test]
+    async fn entries_reach_members_from_the_first_that_they_see() {
+        let (_, hub) = hub();
+        let (ada, bob, eve) = (signed_in(&hub, 1, 10), signed_in(&hub, 2, 20), signed_in(&hub, 3, 30));
+        let to = Audience::Members(vec![(user(1), Seq::ZERO), (user(2), Seq::new(5)), (user(4), Seq::ZERO)]);
+        hub.deliver_entries(ConversationId::new(7), &[entry(4), entry(5), entry(6)], &to);
+        assert_eq!((frames(&ada).await, frames(&bob).await, frames(&eve).await), (3, 2, 0));
+    }
+
+    #[test]
+    fn an_entry_is_written_as_the_event_that_clients_read() {
+        let (conversation_id, entry) = (ConversationId::new(7), entry(4));
+        let event = Event::Entry(EntryEvent { conversation_id, entry: LogEntry::clone(&entry) });
+        assert_eq!(encode(&EntryFrame::new(conversation_id, &entry)), encode(&event));
     }
 
     #[tokio::test]
@@ -458,10 +516,10 @@ mod tests {
         for (follower, conversation) in [(1, birds), (1, birds), (2, birds), (2, fish), (3, fish)] {
             hub.follow(user(follower), conversation);
         }
-        hub.deliver_to_followers(birds, &reconnect());
+        hub.deliver_entries(birds, &[entry(1)], &Audience::Followers);
         assert_eq!((frames(&phone).await, frames(&laptop).await, frames(&other).await), (1, 1, 1));
         hub.unfollow(user(1), birds);
-        hub.deliver_to_followers(birds, &reconnect());
+        hub.deliver_entries(birds, &[entry(1)], &Audience::Followers);
         assert_eq!((frames(&phone).await, frames(&laptop).await, frames(&other).await), (0, 0, 1));
         hub.forget(&other);
         hub.follow(user(2), fish);

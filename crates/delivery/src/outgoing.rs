@@ -22,6 +22,8 @@ struct State {
     /// Of the frames that wait and of those that are being written.
     bytes: usize,
     ping: bool,
+    /// Replies that are still to come.
+    owed: usize,
     close: Option<Close>,
 }
 
@@ -51,20 +53,62 @@ impl Outgoing {
     /// Adds a frame. If there is no room the reader is too slow: everything is dropped and the socket closes. False when
     /// the frame was not added.
     pub fn push(&self, frame: Bytes) -> bool {
+        self.push_if_open(1, frame.len(), std::iter::once(frame))
+    }
+
+    /// The same for several: all of them, or none.
+    pub fn push_all(&self, frames: &[Bytes]) -> bool {
+        let bytes = frames.iter().map(Bytes::len).sum();
+        self.push_if_open(frames.len(), bytes, frames.iter().cloned())
+    }
+
+    /// A reply will come.
+    pub fn owe(&self) {
+        self.lock().owed += 1;
+    }
+
+    /// How many replies are still to come.
+    pub fn owed(&self) -> usize {
+        self.lock().owed
+    }
+
+    /// A reply that was owed. It goes out also while the socket is being finished.
+    pub fn reply(&self, frame: Bytes) {
+        let mut state = self.lock();
+        state.owed = state.owed.saturating_sub(1);
+        if state.close.is_none_or(|close| close.after_frames) {
+            self.add(&mut state, 1, frame.len(), std::iter::once(frame));
+        }
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    fn push_if_open(&self, count: usize, bytes: usize, frames: impl Iterator<Item = Bytes>) -> bool {
         let mut state = self.lock();
         if state.close.is_some() {
             return false;
         }
-        let fits = state.frames.len() < self.frames_max && state.bytes + frame.len() <= self.bytes_max;
+        let fits = self.add(&mut state, count, bytes, frames);
+        drop(state);
+        self.changed.notify_one();
+        fits
+    }
+
+    fn add(
+        &self,
+        state: &mut State,
+        count: usize,
+        bytes: usize,
+        frames: impl Iterator<Item = Bytes>,
+    ) -> bool {
+        let fits = state.frames.len() + count <= self.frames_max && state.bytes + bytes <= self.bytes_max;
         if fits {
-            state.bytes += frame.len();
-            state.frames.push(frame);
+            state.bytes += bytes;
+            state.frames.extend(frames);
         } else {
             metrics::counter!("godwit_slow_readers_total").increment(1);
             state.stop(CloseCode::TooSlow);
         }
-        drop(state);
-        self.changed.notify_one();
         fits
     }
 
@@ -79,7 +123,7 @@ impl Outgoing {
         self.changed.notify_one();
     }
 
-    /// Closes after one last frame, and those before it.
+    /// Closes after one last frame, those before it, and the replies that are owed.
     pub fn finish(&self, last: Bytes, code: CloseCode) {
         let mut state = self.lock();
         if state.close.is_none() {
@@ -136,7 +180,9 @@ impl Outgoing {
     fn take(&self) -> Option<Step> {
         let mut state = self.lock();
         match state.close {
-            Some(close) if !close.after_frames || state.frames.is_empty() => Some(Step::Close(close.code)),
+            Some(close) if !close.after_frames || (state.frames.is_empty() && state.owed == 0) => {
+                Some(Step::Close(close.code))
+            }
             _ if state.frames.is_empty() && !state.ping => None,
             _ => Some(Step::Write {
                 frames: std::mem::take(&mut state.frames),
@@ -236,6 +282,26 @@ mod tests {
         assert!(!finished.push(frame(3)) && !finished.is_closed());
         assert_eq!(finished.next().await, Step::Write { frames: vec![frame(1), frame(2)], ping: false });
         assert_eq!(finished.next().await, Step::Close(CloseCode::ServiceRestart));
+    }
+
+    #[tokio::test]
+    async fn finishing_waits_for_the_replies_that_are_owed() {
+        let outgoing = Outgoing::new(10, 100);
+        outgoing.owe();
+        outgoing.finish(frame(1), CloseCode::ServiceRestart);
+        assert_eq!(outgoing.next().await, Step::Write { frames: vec![frame(1)], ping: false });
+        assert!(outgoing.take().is_none() && outgoing.owed() == 1);
+        outgoing.reply(frame(2));
+        assert_eq!(outgoing.next().await, Step::Write { frames: vec![frame(2)], ping: false });
+        assert_eq!(outgoing.next().await, Step::Close(CloseCode::ServiceRestart));
+    }
+
+    #[tokio::test]
+    async fn frames_that_are_pushed_together_come_together_or_not_at_all() {
+        let outgoing = Outgoing::new(3, 100);
+        assert!(outgoing.push_all(&[frame(1), frame(2)]));
+        assert!(!outgoing.push_all(&[frame(3), frame(4)]));
+        assert_eq!(outgoing.next().await, Step::Close(CloseCode::TooSlow));
     }
 
     #[tokio::test]

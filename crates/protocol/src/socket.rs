@@ -298,6 +298,25 @@ pub struct EntryEvent {
     pub entry: LogEntry,
 }
 
+/// [`Event::Entry`] of an entry that is held elsewhere.
+#[derive(Debug, Serialize)]
+pub struct EntryFrame<'a> {
+    entry: BorrowedEntry<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct BorrowedEntry<'a> {
+    conversation_id: ConversationId,
+    #[serde(flatten)]
+    entry: &'a LogEntry,
+}
+
+impl<'a> EntryFrame<'a> {
+    pub const fn new(conversation_id: ConversationId, entry: &'a LogEntry) -> Self {
+        Self { entry: BorrowedEntry { conversation_id, entry } }
+    }
+}
+
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CursorEvent {

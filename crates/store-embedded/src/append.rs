@@ -43,8 +43,9 @@ pub(crate) struct PreparedAppend {
 }
 
 impl PreparedAppend {
-    pub(crate) fn new(append: Append) -> Self {
-        let Append { conversation: id, expected_head, entries, mut effects } = append;
+    pub(crate) fn new(append: &Append) -> Self {
+        let Append { conversation: id, expected_head, entries, effects } = append;
+        let (id, expected_head, mut effects) = (*id, *expected_head, effects.clone());
         debug_assert!(!entries.is_empty(), "an append has entries");
         debug_assert!(
             entries.iter().zip(expected_head.get() + 1..).all(|(entry, seq)| entry.seq.get() == seq),
@@ -141,7 +142,7 @@ impl PreparedConversation {
         let NewConversation { conversation, created, effects } = new;
         let expected_head = Seq::ZERO;
         let append = Append { conversation: conversation.id, expected_head, entries: vec![created], effects };
-        Self { conversation, first: PreparedAppend::new(append) }
+        Self { conversation, first: PreparedAppend::new(&append) }
     }
 
     /// Makes it, unless the key that it is unique for leads to another one, or it is there already.
@@ -166,8 +167,8 @@ impl PreparedConversation {
 }
 
 /// The rows of entries: their own, and those by which they are found.
-fn push_entries(rows: &mut Vec<RowWrite>, id: ConversationId, entries: Vec<Entry>) {
-    for entry in &entries {
+fn push_entries(rows: &mut Vec<RowWrite>, id: ConversationId, entries: &[Entry]) {
+    for entry in entries {
         if let Change::Message(message) = &entry.change {
             let key = keys::client_id(id, message.sender_id, &message.client_id);
             rows.push(put(key, &SeqRecord(entry.seq)));

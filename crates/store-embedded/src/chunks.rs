@@ -19,9 +19,9 @@ pub(crate) const CHUNK_ENTRIES_MAX: usize = 32;
 const CHUNK_BYTES_MAX: usize = 16 * 1024;
 
 /// The chunks of an append.
-pub(crate) fn of(id: ConversationId, entries: Vec<Entry>) -> Vec<(Key, ChunkRecord)> {
+pub(crate) fn of(id: ConversationId, entries: &[Entry]) -> Vec<(Key, ChunkRecord<'_>)> {
     let mut chunks = Vec::new();
-    let (shown, others): (Vec<Entry>, Vec<Entry>) = entries.into_iter().partition(|entry| entry.shown);
+    let (shown, others): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(|entry| entry.shown);
     for entries in [shown, others] {
         let (mut chunk, mut bytes) = (Vec::new(), 0);
         for entry in entries {
@@ -115,16 +115,16 @@ impl Page {
     }
 }
 
-fn decode(
+fn decode<'a>(
     key: &[u8],
-    value: &[u8],
+    value: &'a [u8],
     shown: bool,
-) -> Result<impl DoubleEndedIterator<Item = Entry> + 'static, StoreError> {
+) -> Result<impl DoubleEndedIterator<Item = Entry> + use<'a>, StoreError> {
     let last = Seq::new(keys::last_id(ChunkRecord::TABLE, key)?);
     Ok(ChunkRecord::decode(key, value)?.into_entries(last, shown))
 }
 
-fn row(id: ConversationId, entries: Vec<Entry>) -> Option<(Key, ChunkRecord)> {
+fn row(id: ConversationId, entries: Vec<&Entry>) -> Option<(Key, ChunkRecord<'_>)> {
     let last = entries.last().map(|last| (last.seq, last.shown))?;
     Some((keys::chunk(id, last.1, last.0), ChunkRecord::new(entries, last.0)))
 }

@@ -49,7 +49,7 @@ impl ConversationStore for EmbeddedStore {
         loading::members(&self.engine.view(), id, after, limit)
     }
 
-    async fn append(&self, append: Append) -> Result<AppendOutcome, StoreError> {
+    async fn append(&self, append: &Append) -> Result<AppendOutcome, StoreError> {
         let append = PreparedAppend::new(append);
         self.write("append to a conversation", move |txn| append.run(txn)).await
     }

@@ -18,7 +18,7 @@ pub(crate) fn erase(txn: &mut Txn<'_>, id: ConversationId, seqs: &[Seq]) -> Resu
         let Some(last) = entries.last().map(|last| (last.seq, last.shown)) else { continue };
         let erased = entries.iter_mut().filter(|entry| entry.seq == *seq);
         erased.for_each(|entry: &mut Entry| entry.change.erase());
-        txn.put_record(keys::chunk(id, last.1, last.0), &ChunkRecord::new(entries, last.0));
+        txn.put_record(keys::chunk(id, last.1, last.0), &ChunkRecord::new(&entries, last.0));
     }
     Ok(())
 }

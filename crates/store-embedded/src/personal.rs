@@ -104,7 +104,7 @@ impl PersonalStore for EmbeddedStore {
         max: usize,
         note: AccountNote,
     ) -> Result<ScheduleOutcome, StoreError> {
-        self.write("schedule a message", move |txn| schedule(txn, scheduled, max, note)).await
+        self.write("schedule a message", move |txn| schedule(txn, &scheduled, max, note)).await
     }
 
     async fn scheduled(&self, user: UserId) -> Result<Vec<Scheduled>, StoreError> {
@@ -131,7 +131,7 @@ impl PersonalStore for EmbeddedStore {
             txn.remove(keys::scheduled(user, id));
             txn.remove(keys::due(before.send_at, user, id));
             if let Some(with) = with {
-                put_scheduled(txn, with);
+                put_scheduled(txn, &with);
             }
             let entry = note.map(|note| account_log::note(txn, note)).transpose()?;
             Ok(ReplaceScheduled::Replaced(entry))
@@ -162,7 +162,7 @@ fn count_one(txn: &mut Txn<'_>, key: Key, max: usize) -> Result<bool, StoreError
 /// A user has so few of them that they are counted, and searched for the client id.
 fn schedule(
     txn: &mut Txn<'_>,
-    scheduled: Scheduled,
+    scheduled: &Scheduled,
     max: usize,
     note: AccountNote,
 ) -> Result<ScheduleOutcome, StoreError> {
@@ -182,7 +182,7 @@ fn schedule(
 }
 
 /// Puts it where it is found, and among those that are due some time, unless it is past that.
-fn put_scheduled(txn: &mut Txn<'_>, scheduled: Scheduled) {
+fn put_scheduled(txn: &mut Txn<'_>, scheduled: &Scheduled) {
     let (user, id) = (scheduled.user_id, scheduled.id);
     if !matches!(scheduled.stage, ScheduledStage::Failed(_)) {
         txn.put(keys::due(scheduled.send_at, user, id), present());
@@ -199,6 +199,7 @@ fn all_scheduled(store: &impl Read, user: UserId) -> Result<Vec<Scheduled>, Stor
 }
 
 fn scheduled_one(store: &impl Read, user: UserId, id: ScheduledId) -> Result<Option<Scheduled>, StoreError> {
-    let record: Option<ScheduledRecord> = store.record(&keys::scheduled(user, id))?;
-    Ok(record.map(|record| record.into_scheduled(user, id)))
+    let key = keys::scheduled(user, id);
+    let Some(row) = store.bytes(&key)? else { return Ok(None) };
+    Ok(Some(ScheduledRecord::decode(&key.bytes, &row)?.into_scheduled(user, id)))
 }

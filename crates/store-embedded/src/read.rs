@@ -1,6 +1,7 @@
 //! Reading, which is the same in a [`View`] and in a transaction.
 
 use godwit_domain::ports::StoreError;
+use serde::de::DeserializeOwned;
 
 use crate::engine::{Bytes, Direction, Row, View};
 use crate::keys::{Key, KeyRange};
@@ -12,7 +13,7 @@ pub(crate) trait Read {
     /// The first `limit` rows of a range, or the last ones, the last first.
     fn page(&self, range: &KeyRange, direction: Direction, limit: usize) -> Result<Vec<Row>, StoreError>;
 
-    fn record<R: Record>(&self, key: &Key) -> Result<Option<R>, StoreError> {
+    fn record<R: Record + DeserializeOwned>(&self, key: &Key) -> Result<Option<R>, StoreError> {
         self.bytes(key)?.map(|bytes| R::decode(&key.bytes, &bytes)).transpose()
     }
 

@@ -1,10 +1,11 @@
 //! Sockets that exist only in the test's mind.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use godwit_domain::ports::Delivery;
-use godwit_protocol::socket::{CloseCode, Event, PresenceEvent};
+use godwit_domain::ports::{Audience, Delivery};
+use godwit_protocol::messages::LogEntry;
+use godwit_protocol::socket::{CloseCode, EntryEvent, Event, PresenceEvent};
 use godwit_protocol::{ConversationId, DeviceId, UserId};
 
 /// Remembers what it was asked to deliver, in order. Nobody is online until the test says so.
@@ -66,9 +67,19 @@ impl Delivery for RecordingDelivery {
         self.record(Delivered::Event { to: to.to_vec(), event: event.clone() });
     }
 
-    /// Recorded as an event for those who follow at this moment.
-    fn deliver_to_followers(&self, conversation: ConversationId, event: &Event) {
-        self.deliver(&self.followers_of(conversation), event);
+    /// Recorded as an event for each entry, and for those who follow at this moment.
+    fn deliver_entries(&self, conversation_id: ConversationId, entries: &[Arc<LogEntry>], to: &Audience) {
+        for entry in entries {
+            let users = match to {
+                Audience::Members(members) => {
+                    let seen_by = members.iter().filter(|(_, from)| *from <= entry.seq);
+                    seen_by.map(|(user, _)| *user).collect()
+                }
+                Audience::Followers => self.followers_of(conversation_id),
+            };
+            let entry = LogEntry::clone(entry);
+            self.deliver(&users, &Event::Entry(EntryEvent { conversation_id, entry }));
+        }
     }
 
     fn follow(&self, user: UserId, conversation: ConversationId) {
@@ -108,7 +119,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use godwit_protocol::messages::Change;
     use godwit_protocol::socket::Reconnect;
+    use godwit_protocol::{Seq, Timestamp};
 
     use super::*;
 
@@ -127,7 +140,9 @@ mod tests {
         let delivery = RecordingDelivery::default();
         let (ada, bob, eve) = (UserId::new(1), UserId::new(2), UserId::new(3));
         let birds = ConversationId::new(9);
-        let tell = || delivery.deliver_to_followers(birds, &Event::Reconnect(Reconnect { after_ms: 7 }));
+        let change = Change::MemberLeft { user_id: eve };
+        let entry = Arc::new(LogEntry { seq: Seq::new(1), at: Timestamp::from_millis(0), change });
+        let tell = || delivery.deliver_entries(birds, std::slice::from_ref(&entry), &Audience::Followers);
         delivery.set_online(ada, true);
         delivery.set_online(bob, true);
         [ada, bob, eve].into_iter().for_each(|user| delivery.follow(user, birds));

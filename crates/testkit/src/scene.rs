@@ -165,7 +165,7 @@ impl Scene {
 
     /// Appends what cannot be refused, because nobody else appends.
     pub async fn append(&self, append: Append) -> Result<Vec<(UserId, AccountEntry)>, StoreError> {
-        match self.store().append(append).await? {
+        match self.store().append(&append).await? {
             AppendOutcome::Appended(notes) => Ok(notes),
             AppendOutcome::HeadMoved => panic!("an append with the right head was refused"),
         }

@@ -59,7 +59,7 @@ async fn append(
         if window.is_over(began, &latencies) {
             return Ok((chat, latencies));
         }
-        let outcome = store.append(append).await?;
+        let outcome = store.append(&append).await?;
         let took = began.elapsed();
         chat.accept(&effects, &outcome)?;
         done.add(batch);

@@ -94,7 +94,7 @@ impl Chat {
     pub(super) async fn say(&mut self, store: &dyn Store, messages: usize) -> anyhow::Result<()> {
         let append = self.next(store.ids(), messages)?;
         let effects = append.effects.clone();
-        let outcome = store.append(append).await?;
+        let outcome = store.append(&append).await?;
         Ok(self.accept(&effects, &outcome)?)
     }
 

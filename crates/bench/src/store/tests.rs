@@ -92,7 +92,7 @@ async fn a_gap_in_a_store_is_an_error() {
     let mut append = talk.chat.next(talk.store.ids(), 1).unwrap();
     append.effects.head.seq = append.effects.head.seq.next();
     append.effects.apply_to(&mut talk.chat.state);
-    talk.store.append(append).await.unwrap();
+    talk.store.append(&append).await.unwrap();
     talk.chat.say(&*talk.store, 1).await.unwrap();
     talk.check().await.unwrap_err();
 }

@@ -74,7 +74,7 @@ pub struct Done {
     /// The entries that say it, in order; none where it was so already.
     pub entries: Vec<Arc<Entry>>,
     /// The same as the wire has them.
-    pub shown: Vec<LogEntry>,
+    pub shown: Vec<Arc<LogEntry>>,
     /// A message that was sent before with the same client id: this is the original.
     pub repeated: bool,
 }
@@ -134,6 +134,27 @@ pub enum Refusal {
     #[error(transparent)]
     Store(Arc<StoreError>),
 }
+
+/// All names of actions.
+pub(super) const ACTION_NAMES: &[&str] = &[
+    "send",
+    "edit",
+    "delete",
+    "expire",
+    "react",
+    "add_members",
+    "join",
+    "leave",
+    "remove_member",
+    "set_role",
+    "transfer_ownership",
+    "update",
+    "pin",
+    "unpin",
+    "create_invite",
+    "revoke_invite",
+    "delete_conversation",
+];
 
 impl Action {
     /// For the metrics.

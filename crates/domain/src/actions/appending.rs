@@ -9,19 +9,18 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use godwit_protocol::messages as wire;
-use godwit_protocol::socket::{EntryEvent, Event};
 use godwit_protocol::{ConversationId, Seq, UserId};
-use metrics::{counter, histogram};
-use tokio::sync::oneshot;
 
 use super::action::{Action, Done, Refusal};
+use super::answer::Answer;
 use super::decide::{Case, Reactions};
+use super::measure;
 use super::outbox::{Job, Next};
 use super::rules::MessagePolicy;
 use crate::account_log::AccountLog;
 use crate::conversations::{Conversations, Live};
 use crate::model::{Change, ConversationState, Entry, FanOut, LogItem, Member, MessageState};
-use crate::ports::{Append, AppendOutcome, Clock, Delivery, Store, StoreError};
+use crate::ports::{Append, AppendOutcome, Audience, Clock, Delivery, Store, StoreError};
 use crate::projection::{Effects, Fold, Needs};
 use crate::show::View;
 
@@ -38,33 +37,6 @@ pub struct Appending {
     pub(crate) delivery: Arc<dyn Delivery>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) policy: MessagePolicy,
-}
-
-/// An action that has its place in the queue.
-#[derive(Debug)]
-pub struct Submitted {
-    action: &'static str,
-    started: Instant,
-    answer: oneshot::Receiver<Result<Done, Refusal>>,
-}
-
-impl Submitted {
-    /// The second half: when it returns the action is durable.
-    pub async fn done(self) -> Result<Done, Refusal> {
-        // The task that should have answered is gone, so nobody knows what became of it.
-        let interrupted = || Err(Refusal::Interrupted("the task that did it is gone"));
-        let result = self.answer.await.unwrap_or_else(|_| interrupted());
-        histogram!("godwit_action_seconds", "action" => self.action).record(self.started.elapsed());
-        count(
-            self.action,
-            match &result {
-                Ok(Done { repeated: true, .. }) => "repeated",
-                Ok(_) => "done",
-                Err(refusal) => outcome_of(refusal),
-            },
-        );
-        result
-    }
 }
 
 /// What a batch is decided on, besides the state.
@@ -93,61 +65,69 @@ impl Appending {
         conversation: ConversationId,
         action: Action,
     ) -> Result<Done, Refusal> {
-        self.submit(actor, conversation, action).await?.done().await
+        let (answer, outcome) = Answer::awaited();
+        self.submit(actor, conversation, action, answer).await;
+        outcome.await
     }
 
-    /// The first half: when it returns the action has its place in the queue, so that what was submitted one after the
-    /// other is in the log in that order.
+    /// When it returns the action has its place in the queue, so that what was submitted one after the other is in the log in
+    /// that order; or it was refused.
     pub async fn submit(
         self: &Arc<Self>,
         actor: UserId,
         conversation: ConversationId,
         action: Action,
-    ) -> Result<Submitted, Refusal> {
-        let (started, name) = (Instant::now(), action.name());
-        let submitted = self.enqueue(actor, conversation, action).await;
-        let answer = submitted.inspect_err(|refusal| count(name, outcome_of(refusal)))?;
-        Ok(Submitted { action: name, started, answer })
+        answer: Answer,
+    ) {
+        let live = match action {
+            Action::Join { .. } | Action::Expire { .. } => self.any(conversation).await,
+            _ => self.of_member(actor, conversation).await,
+        };
+        match live {
+            Ok(live) => {
+                self.enqueue(live, Job { actor, action, started: Instant::now(), waiting: vec![answer] });
+            }
+            Err(refusal) => Self::refuse(action.name(), answer, refusal),
+        }
     }
 
     /// A message that was refused before it could be submitted.
-    pub(crate) fn count_refused_send(refusal: &Refusal) {
-        count("send", outcome_of(refusal));
+    pub(crate) fn refuse_send(answer: Answer, refusal: Refusal) {
+        Self::refuse("send", answer, refusal);
     }
 
-    async fn enqueue(
-        self: &Arc<Self>,
-        actor: UserId,
-        conversation: ConversationId,
-        action: Action,
-    ) -> Result<oneshot::Receiver<Result<Done, Refusal>>, Refusal> {
-        let live = match action {
-            Action::Join { .. } | Action::Expire { .. } => {
-                self.conversations.get(conversation).await?.ok_or(Refusal::NotFound)?
-            }
-            _ => self.conversations.of_member(actor, conversation).await?.0,
-        };
-        let (done, answer) = oneshot::channel();
-        let is_gathered = matches!(action, Action::React { .. }) && !live.read(ConversationState::is_whole);
-        let job = Job { actor, action, waiting: vec![done] };
+    fn refuse(action: &str, answer: Answer, refusal: Refusal) {
+        measure::refused(action, &refusal);
+        answer.give(Err(refusal));
+    }
+
+    async fn any(&self, conversation: ConversationId) -> Result<Arc<Live>, Refusal> {
+        self.conversations.get(conversation).await?.ok_or(Refusal::NotFound)
+    }
+
+    async fn of_member(&self, actor: UserId, conversation: ConversationId) -> Result<Arc<Live>, Refusal> {
+        Ok(self.conversations.of_member(actor, conversation).await?.0)
+    }
+
+    fn enqueue(self: &Arc<Self>, live: Arc<Live>, job: Job) {
+        let is_gathered =
+            matches!(job.action, Action::React { .. }) && !live.read(ConversationState::is_whole);
         if is_gathered {
-            self.gather(live, job)?;
+            self.gather(live, job);
         } else {
-            self.push(live, job)?;
+            self.push(live, job);
         }
-        Ok(answer)
     }
 
-    fn push(self: &Arc<Self>, live: Arc<Live>, job: Job) -> Result<(), Refusal> {
-        if live.outbox.push(job)? == Next::StartDraining {
+    fn push(self: &Arc<Self>, live: Arc<Live>, job: Job) {
+        if live.outbox.push(job) == Next::StartDraining {
             let this = Arc::clone(self);
             tokio::spawn(async move { this.drain(&live).await });
         }
-        Ok(())
     }
 
-    fn gather(self: &Arc<Self>, live: Arc<Live>, job: Job) -> Result<(), Refusal> {
-        if live.outbox.gather(job)? {
+    fn gather(self: &Arc<Self>, live: Arc<Live>, job: Job) {
+        if live.outbox.gather(job) {
             let this = Arc::clone(self);
             tokio::spawn(async move {
                 tokio::time::sleep(REACTIONS_GATHERED).await;
@@ -156,13 +136,12 @@ impl Appending {
                 }
             });
         }
-        Ok(())
     }
 
     async fn drain(&self, live: &Live) {
         let _abandon = AbandonOnPanic(live);
         while let Some(batch) = live.outbox.take_batch() {
-            histogram!("godwit_append_messages").record(batch.len() as f64);
+            measure::append(batch.len());
             self.append_all(live, batch).await;
         }
     }
@@ -183,7 +162,7 @@ impl Appending {
                     return;
                 }
             }
-            counter!("godwit_append_conflicts_total").increment(1);
+            measure::append_conflict();
             if let Err(error) = self.conversations.reload(live).await {
                 return refuse_all(batch, &error.into());
             }
@@ -205,7 +184,7 @@ impl Appending {
             Err((jobs, Some(error))) => return Err((jobs, error)),
         };
         let unanswered = |jobs: Vec<(Job, _)>| jobs.into_iter().map(|(job, _)| job).collect();
-        let notes = match self.store.append(append.clone()).await {
+        let notes = match self.store.append(&append).await {
             Ok(AppendOutcome::Appended(notes)) => notes,
             Ok(AppendOutcome::HeadMoved) => return Ok(unanswered(jobs)),
             Err(error) => return Err((unanswered(jobs), error)),
@@ -230,7 +209,7 @@ impl Appending {
         let mut left = Vec::with_capacity(batch.len());
         for (job, original) in batch.into_iter().zip(originals) {
             match original {
-                Some(item) => job.acknowledge(&self.shown_again(live, item, &known)),
+                Some(item) => job.acknowledge(self.shown_again(live, item, &known)),
                 None => left.push(job),
             }
         }
@@ -412,13 +391,12 @@ impl Appending {
                             };
                         }
                     }
-                    fold.know_message(LogItem { entry: entry.clone(), state: MessageState::default() });
                     entries.push(entry);
                 }
                 let made = first..entries.len();
                 for job in done {
                     if made.is_empty() {
-                        job.acknowledge(&Done::nothing());
+                        job.acknowledge(Done::nothing());
                     } else {
                         decided.push((job, made.clone()));
                     }
@@ -446,17 +424,17 @@ impl Appending {
             entries.into_iter().map(|entry| LogItem { entry, state: MessageState::default() }).collect();
         let (shown, audience) = live.write(|state| {
             effects.apply_to(state);
-            let audience = Audience::of(state);
+            let audience = audience_of(state);
             let view = self.common_view(state, quoted);
-            (items.iter().map(|item| view.entry(item)).collect::<Vec<_>>(), audience)
+            (items.iter().map(|item| Arc::new(view.entry(item))).collect::<Vec<_>>(), audience)
         });
         let entries: Vec<Arc<Entry>> = items.into_iter().map(|item| Arc::new(item.entry)).collect();
         for (job, made) in jobs {
             let (entries, shown) = (entries[made.clone()].to_vec(), shown[made].to_vec());
-            job.acknowledge(&Done { entries, shown, repeated: false });
+            job.acknowledge(Done { entries, shown, repeated: false });
         }
         self.follow(live.id(), &effects);
-        self.deliver(live.id(), shown, &audience);
+        self.deliver(live.id(), &shown, &audience);
     }
 
     /// What everybody sees.
@@ -474,7 +452,7 @@ impl Appending {
     /// The answer for a message that was sent before.
     fn shown_again(&self, live: &Live, item: LogItem, known: &Known) -> Done {
         let shown = live.read(|state| self.common_view(state, &known.messages).entry(&item));
-        Done { entries: vec![Arc::new(item.entry)], shown: vec![shown], repeated: true }
+        Done { entries: vec![Arc::new(item.entry)], shown: vec![Arc::new(shown)], repeated: true }
     }
 
     /// Members of a large conversation who are connected get what is delivered there.
@@ -488,42 +466,21 @@ impl Appending {
         }
     }
 
-    fn deliver(&self, conversation_id: ConversationId, entries: Vec<wire::LogEntry>, audience: &Audience) {
-        for entry in entries {
-            histogram!("godwit_delivery_lag_seconds")
-                .record(self.clock.now().millis_since(entry.at).max(0) as f64 / 1_000.0);
-            let seq = entry.seq;
-            let event = Event::Entry(EntryEvent { conversation_id, entry });
-            match audience {
-                Audience::Members(members) => {
-                    let seen_by = members.iter().filter(|(_, from)| *from <= seq);
-                    let users: Vec<UserId> = seen_by.map(|(user, _)| *user).collect();
-                    self.delivery.deliver(&users, &event);
-                }
-                Audience::Followers => self.delivery.deliver_to_followers(conversation_id, &event),
-            }
-        }
+    fn deliver(&self, conversation: ConversationId, entries: &[Arc<wire::LogEntry>], to: &Audience) {
+        let now = self.clock.now();
+        entries.iter().for_each(|entry| measure::delivery(now.millis_since(entry.at)));
+        self.delivery.deliver_entries(conversation, entries, to);
     }
 }
 
 static NO_REACTIONS: LazyLock<HashMap<Seq, Box<str>>> = LazyLock::new(HashMap::new);
 
-/// Who is told of entries.
-#[derive(Debug)]
-enum Audience {
-    /// All members, with the first entry that they see.
-    Members(Vec<(UserId, Seq)>),
-    /// Those who are connected, as the delivery knows them.
-    Followers,
-}
-
-impl Audience {
-    fn of(state: &ConversationState) -> Self {
-        if state.is_whole() {
-            Self::Members(state.members.iter().map(|m| (m.user_id, m.visible_from)).collect())
-        } else {
-            Self::Followers
-        }
+/// Who is told of the entries of a conversation.
+fn audience_of(state: &ConversationState) -> Audience {
+    if state.is_whole() {
+        Audience::Members(state.members.iter().map(|m| (m.user_id, m.visible_from)).collect())
+    } else {
+        Audience::Followers
     }
 }
 
@@ -559,14 +516,6 @@ fn answer_refused(jobs: Vec<Job>, outcomes: Vec<Result<(), Refusal>>) -> Vec<Job
 
 fn refuse_all(batch: Vec<Job>, refusal: &Refusal) {
     batch.into_iter().for_each(|job| job.refuse(refusal));
-}
-
-fn outcome_of(refusal: &Refusal) -> &'static str {
-    if refusal.is_failure() { "failed" } else { "refused" }
-}
-
-fn count(action: &'static str, outcome: &'static str) {
-    counter!("godwit_actions_total", "action" => action, "outcome" => outcome).increment(1);
 }
 
 /// A bug that panics in one batch must not leave the conversation stuck for ever.

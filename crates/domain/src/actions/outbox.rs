@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use godwit_protocol::UserId;
 use tokio::sync::oneshot;
 
 use super::action::{Action, Done, Refusal};
+use super::answer::Answer;
+use super::measure;
 use crate::model::{ClientId, count_within};
 
 /// Actions of one conversation that wait to be appended. A further one is refused.
@@ -17,13 +20,12 @@ pub(crate) const APPEND_ACTIONS_MAX: usize = 256;
 /// together, and must not be too much for the queue of a socket whose client reads well.
 pub(crate) const APPEND_BYTES_MAX: usize = 128 * 1024;
 
-pub(crate) type Answer = oneshot::Sender<Result<Done, Refusal>>;
-
 /// An action on its way into the log, and who waits for it.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) actor: UserId,
     pub(crate) action: Action,
+    pub(crate) started: Instant,
     /// The first of them sent it; the others sent the same message again before it was stored.
     pub(crate) waiting: Vec<Answer>,
 }
@@ -54,19 +56,28 @@ pub(crate) enum Next {
 }
 
 impl Outbox {
-    pub(crate) fn push(&self, job: Job) -> Result<Next, Refusal> {
+    /// A job for which there is no room is refused.
+    pub(crate) fn push(&self, job: Job) -> Next {
         let mut queue = self.lock();
-        queue.has_room()?;
-        queue.jobs.push(job);
-        Ok(queue.next())
+        if queue.has_room() {
+            queue.jobs.push(job);
+            return queue.next();
+        }
+        drop(queue);
+        job.refuse(&Refusal::Busy);
+        Next::Wait
     }
 
     /// Keeps a job until [`Outbox::release`]. True for the first one: somebody has to release them.
-    pub(crate) fn gather(&self, job: Job) -> Result<bool, Refusal> {
+    pub(crate) fn gather(&self, job: Job) -> bool {
         let mut queue = self.lock();
-        queue.has_room()?;
-        queue.gathered.push(job);
-        Ok(queue.gathered.len() == 1)
+        if queue.has_room() {
+            queue.gathered.push(job);
+            return queue.gathered.len() == 1;
+        }
+        drop(queue);
+        job.refuse(&Refusal::Busy);
+        false
     }
 
     /// Puts the gathered jobs into the queue.
@@ -116,7 +127,8 @@ impl Outbox {
 
     /// Lets go of everything that waits. Its senders are told that the outcome is unknown.
     pub(crate) fn abandon(&self) {
-        *self.lock() = Queue::default();
+        // Dropped after the lock: whoever waits is told by it.
+        let _abandoned = std::mem::take(&mut *self.lock());
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
@@ -125,9 +137,8 @@ impl Outbox {
 }
 
 impl Queue {
-    fn has_room(&self) -> Result<(), Refusal> {
-        let waiting = self.jobs.len() + self.gathered.len();
-        if waiting >= ACTIONS_WAITING_MAX { Err(Refusal::Busy) } else { Ok(()) }
+    fn has_room(&self) -> bool {
+        self.jobs.len() + self.gathered.len() < ACTIONS_WAITING_MAX
     }
 
     fn next(&mut self) -> Next {
@@ -137,18 +148,22 @@ impl Queue {
 
 impl Job {
     /// Tells all who wait that it is done.
-    pub(crate) fn acknowledge(self, done: &Done) {
-        for (position, answer) in self.waiting.into_iter().enumerate() {
-            let repeated = done.repeated || position > 0;
-            // Who no longer waits need not be told.
-            let _ = answer.send(Ok(Done { repeated, ..done.clone() }));
+    pub(crate) fn acknowledge(self, done: Done) {
+        let mut waiting = self.waiting.into_iter();
+        let first = waiting.next();
+        for answer in waiting {
+            let again = Done { repeated: true, ..done.clone() };
+            give(self.action.name(), self.started, answer, Ok(again));
+        }
+        if let Some(answer) = first {
+            give(self.action.name(), self.started, answer, Ok(done));
         }
     }
 
     /// Tells all who wait that it was not done, or that it is unknown.
     pub(crate) fn refuse(self, refusal: &Refusal) {
         for answer in self.waiting {
-            let _ = answer.send(Err(refusal.clone()));
+            give(self.action.name(), self.started, answer, Err(refusal.clone()));
         }
     }
 
@@ -166,6 +181,11 @@ impl Job {
             _ => None,
         }
     }
+}
+
+fn give(action: &str, started: Instant, answer: Answer, outcome: Result<Done, Refusal>) {
+    measure::finished(action, started, &outcome);
+    answer.give(outcome);
 }
 
 /// Sends of the same message that arrived together become one job with several who wait.
@@ -192,11 +212,17 @@ fn merge_repeated(batch: Vec<Job>) -> Vec<Job> {
 mod tests {
     use std::sync::Arc;
 
+    use futures_util::FutureExt;
     use godwit_protocol::{MessageId, Seq};
 
     use super::*;
     use crate::actions::NewMessage;
     use crate::model::{Mentions, MessageBody, Target};
+
+    fn job_of(actor: u64, action: Action) -> Job {
+        let waiting = vec![Answer::new(drop)];
+        Job { actor: UserId::new(actor), action, started: Instant::now(), waiting }
+    }
 
     fn send(sender: u64, client_id: &str, text: &str) -> Job {
         let message = NewMessage {
@@ -207,7 +233,7 @@ mod tests {
             mentions: Mentions::default(),
         };
         let action = Action::Send(Box::new(message));
-        Job { actor: UserId::new(sender), action, waiting: vec![oneshot::channel().0] }
+        job_of(sender, action)
     }
 
     fn job(sender: u64, client_id: &str) -> Job {
@@ -217,26 +243,26 @@ mod tests {
     fn react(user: u64) -> Job {
         let target = Target { id: MessageId::new(1), seq: Seq::new(1) };
         let action = Action::React { target, reaction: Some("+".into()) };
-        Job { actor: UserId::new(user), action, waiting: vec![oneshot::channel().0] }
+        job_of(user, action)
     }
 
     #[test]
     fn one_task_at_a_time_is_told_to_drain() {
         let outbox = Outbox::default();
-        assert_eq!(outbox.push(job(1, "a")).unwrap(), Next::StartDraining);
-        assert_eq!(outbox.push(job(1, "b")).unwrap(), Next::Wait);
+        assert_eq!(outbox.push(job(1, "a")), Next::StartDraining);
+        assert_eq!(outbox.push(job(1, "b")), Next::Wait);
         assert_eq!(outbox.take_batch().unwrap().len(), 2);
-        assert_eq!(outbox.push(job(1, "c")).unwrap(), Next::Wait);
+        assert_eq!(outbox.push(job(1, "c")), Next::Wait);
         assert_eq!(outbox.take_batch().unwrap().len(), 1);
         assert!(outbox.take_batch().is_none());
-        assert_eq!(outbox.push(job(1, "d")).unwrap(), Next::StartDraining);
+        assert_eq!(outbox.push(job(1, "d")), Next::StartDraining);
     }
 
     #[test]
     fn the_same_message_twice_is_one_job_and_another_sender_is_another() {
         let outbox = Outbox::default();
         for (sender, client_id) in [(1, "a"), (2, "a"), (1, "a"), (1, "b")] {
-            outbox.push(job(sender, client_id)).unwrap();
+            outbox.push(job(sender, client_id));
         }
         let waiting: Vec<usize> = outbox.take_batch().unwrap().iter().map(|j| j.waiting.len()).collect();
         assert_eq!(waiting, [2, 1, 1]);
@@ -246,9 +272,11 @@ mod tests {
     fn the_queue_and_its_batches_are_bounded() {
         let outbox = Outbox::default();
         for number in 0..ACTIONS_WAITING_MAX {
-            outbox.push(job(1, &format!("m{number}"))).unwrap();
+            outbox.push(job(1, &format!("m{number}")));
         }
-        assert!(outbox.push(job(1, "one-too-many")).is_err());
+        let (answer, outcome) = Answer::awaited();
+        outbox.push(Job { waiting: vec![answer], ..job(1, "one-too-many") });
+        assert!(matches!(outcome.now_or_never(), Some(Err(Refusal::Busy))));
         assert_eq!(outbox.take_batch().unwrap().len(), APPEND_ACTIONS_MAX);
     }
 
@@ -256,9 +284,9 @@ mod tests {
     fn a_batch_of_large_messages_is_shorter() {
         let outbox = Outbox::default();
         for number in 0..3 {
-            outbox.push(send(1, &format!("m{number}"), &"x".repeat(APPEND_BYTES_MAX / 2))).unwrap();
+            outbox.push(send(1, &format!("m{number}"), &"x".repeat(APPEND_BYTES_MAX / 2)));
         }
-        outbox.push(send(1, "huge", &"x".repeat(APPEND_BYTES_MAX + 1))).unwrap();
+        outbox.push(send(1, "huge", &"x".repeat(APPEND_BYTES_MAX + 1)));
         let batches: Vec<usize> =
             std::iter::from_fn(|| outbox.take_batch()).map(|batch| batch.len()).collect();
         assert_eq!(batches, [2, 1, 1]);
@@ -267,9 +295,9 @@ mod tests {
     #[test]
     fn gathered_reactions_come_together_and_fill_no_batch() {
         let outbox = Outbox::default();
-        assert!(outbox.gather(react(1)).unwrap());
+        assert!(outbox.gather(react(1)));
         for user in 2..=2_000 {
-            assert!(!outbox.gather(react(user)).unwrap());
+            assert!(!outbox.gather(react(user)));
         }
         assert!(outbox.take_batch().is_none());
         assert_eq!(outbox.release(), Next::StartDraining);
@@ -281,7 +309,7 @@ mod tests {
     async fn settling_waits_for_the_batch_under_way_and_not_for_those_after_it() {
         let outbox = Arc::new(Outbox::default());
         outbox.settle().await;
-        outbox.push(job(1, "a")).unwrap();
+        outbox.push(job(1, "a"));
         outbox.take_batch().unwrap();
         let settling = tokio::spawn({
             let outbox = outbox.clone();
@@ -289,7 +317,7 @@ mod tests {
         });
         tokio::task::yield_now().await;
         assert!(!settling.is_finished());
-        outbox.push(job(1, "b")).unwrap();
+        outbox.push(job(1, "b"));
         assert_eq!(outbox.take_batch().unwrap().len(), 1);
         settling.await.unwrap();
     }

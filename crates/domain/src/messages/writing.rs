@@ -8,7 +8,7 @@ use godwit_protocol::{ConversationId, MessageId, UserId};
 
 use super::reading::{ReadError, Reading};
 use crate::account_log::AccountLog;
-use crate::actions::{Action, Appending, Done, NewMessage, Refusal, Submitted};
+use crate::actions::{Action, Answer, Appending, Done, NewMessage, Refusal};
 use crate::model::message::{called_names, parse_text};
 use crate::model::{AccountChange, AccountNote, Draft, Forwarded, Handle, Mentions, Reply, Target};
 use crate::ports::{Clock, Listed, Store, StoreError};
@@ -60,20 +60,21 @@ impl Writing {
         conversation: ConversationId,
         draft: Draft,
     ) -> Result<Sent, Refusal> {
-        Sent::of(&self.submit(sender, conversation, draft).await?.done().await?)
+        let (answer, outcome) = Answer::awaited();
+        self.submit(sender, conversation, draft, answer).await;
+        Sent::of(&outcome.await?)
     }
 
-    /// The first half of sending: when it returns the message has its place in the queue, so that messages submitted one
-    /// after the other are in the log in that order.
-    pub async fn submit(
-        &self,
-        sender: UserId,
-        conversation: ConversationId,
-        draft: Draft,
-    ) -> Result<Submitted, Refusal> {
-        let message = self.resolve(sender, conversation, draft).await;
-        let message = message.inspect_err(Appending::count_refused_send)?;
-        self.appending.submit(sender, conversation, Action::Send(Box::new(message))).await
+    /// When it returns the message has its place in the queue, so that messages submitted one after the other are in the log
+    /// in that order; or it was refused. What came of it is answered when the message is durable.
+    pub async fn submit(&self, sender: UserId, conversation: ConversationId, draft: Draft, answer: Answer) {
+        match self.resolve(sender, conversation, draft).await {
+            Ok(message) => {
+                let action = Action::Send(Box::new(message));
+                self.appending.submit(sender, conversation, action, answer).await;
+            }
+            Err(refusal) => Appending::refuse_send(answer, refusal),
+        }
     }
 
     /// Finds what a message refers to.

@@ -43,7 +43,7 @@ pub trait ConversationStore: Send + Sync {
     /// entries (client ids, message ids, inbox rows) can be read too, also after a crash. After `HeadMoved` nothing was
     /// written: load, look for the own client ids, and try again. After an error load before the next append: the
     /// entries may be there.
-    async fn append(&self, append: Append) -> Result<AppendOutcome, StoreError>;
+    async fn append(&self, append: &Append) -> Result<AppendOutcome, StoreError>;
 
     /// Entries after `after` in the order of the log, at most `limit`, without gaps, also while others append. Messages
     /// come with what became of them.

@@ -1,5 +1,17 @@
+use std::sync::Arc;
+
+use godwit_protocol::messages::LogEntry;
 use godwit_protocol::socket::{CloseCode, Event, PresenceEvent};
-use godwit_protocol::{ConversationId, DeviceId, UserId};
+use godwit_protocol::{ConversationId, DeviceId, Seq, UserId};
+
+/// Who is told of the entries of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Audience {
+    /// Members, each with the first entry that they see.
+    Members(Vec<(UserId, Seq)>),
+    /// Those who follow the conversation.
+    Followers,
+}
 
 /// Open sockets, wherever they are.
 ///
@@ -9,10 +21,10 @@ pub trait Delivery: Send + Sync + std::fmt::Debug {
     /// Sends an event to every socket of every one of these users.
     fn deliver(&self, to: &[UserId], event: &Event);
 
-    /// Sends an event to every socket of every user who follows the conversation.
-    fn deliver_to_followers(&self, conversation: ConversationId, event: &Event);
+    /// Sends each of these entries of a conversation, in their order, as an event.
+    fn deliver_entries(&self, conversation: ConversationId, entries: &[Arc<LogEntry>], to: &Audience);
 
-    /// From now on the user, if they are connected, gets what is delivered to the followers of this conversation, until
+    /// From now on the user, if they are connected, is among the [`Audience::Followers`] of this conversation, until
     /// their last socket is closed.
     fn follow(&self, user: UserId, conversation: ConversationId);
 

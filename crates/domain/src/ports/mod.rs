@@ -28,7 +28,7 @@ pub use conversations::{
     Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryOrder, Made, NewConversation,
     ReceiptTimes, SeqRange, StoredReaction,
 };
-pub use delivery::Delivery;
+pub use delivery::{Audience, Delivery};
 pub use inbox::{ActivityPosition, InboxRow, InboxStore, UnorderedRow};
 pub use personal::{Listed, PersonalStore, ReplaceScheduled, ScheduleOutcome};
 pub use security::{

@@ -1,4 +1,4 @@
-use godwit_domain::actions::Refusal;
+use godwit_domain::actions::{Answer, Refusal};
 use godwit_domain::messages::{Anchor, HistoryPage, Sent};
 use godwit_domain::model::Draft;
 use godwit_protocol::messages::{Change, MessageStatus};
@@ -98,11 +98,13 @@ async fn messages_submitted_one_after_the_other_are_in_that_order() {
     let mut submitted = Vec::new();
     for i in 0..50 {
         let draft = text(&format!("m{i}"));
-        submitted.push(stage.app.writing.submit(ada, conversation, draft).await.unwrap());
+        let (answer, outcome) = Answer::awaited();
+        stage.app.writing.submit(ada, conversation, draft, answer).await;
+        submitted.push(outcome);
     }
     let mut seqs = Vec::new();
-    for message in submitted {
-        seqs.push(Sent::of(&message.done().await.unwrap()).unwrap().message.seq);
+    for outcome in submitted {
+        seqs.push(Sent::of(&outcome.await.unwrap()).unwrap().message.seq);
     }
     assert!(seqs.is_sorted());
 }

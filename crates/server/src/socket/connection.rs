@@ -5,11 +5,8 @@ use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
 use bytes::Bytes;
-use futures_util::stream::FuturesUnordered;
-use futures_util::{SinkExt, StreamExt};
+use futures_util::SinkExt;
 use godwit_delivery::{Socket, Step};
-use godwit_domain::actions::Submitted;
-use godwit_domain::messages::Sent;
 use godwit_domain::sessions::Principal;
 use godwit_protocol::ErrorCode;
 use godwit_protocol::limits::{
@@ -45,8 +42,6 @@ pub(super) struct Connection {
 /// What came of a frame.
 enum Received {
     Nothing,
-    /// A message has its place in the queue; the reply follows when it is durable.
-    Sending(u64, Submitted),
     /// The client is leaving.
     Gone,
     Close(CloseCode),
@@ -87,29 +82,20 @@ pub(super) async fn run(state: ServerState, wire: WebSocket, handshake: Handshak
 
 impl Connection {
     async fn serve(mut self, mut wire: WebSocket) {
-        let mut sends = FuturesUnordered::new();
         let socket = self.socket.clone();
         let code = loop {
             // Who asks for much gets it as fast as they read it: the reply to what is asked next must fit too.
-            let takes_commands = sends.len() < COMMANDS_IN_FLIGHT_MAX && !socket.outgoing.is_half_full();
+            let takes_commands =
+                socket.outgoing.owed() < COMMANDS_IN_FLIGHT_MAX && !socket.outgoing.is_half_full();
             tokio::select! {
                 step = socket.outgoing.next() => match step {
-                    Step::Close(code) => {
-                        if code == CloseCode::ServiceRestart {
-                            // What was begun is finished, and its sender told.
-                            while let Some(reply) = sends.next().await {
-                                if write(&mut wire, vec![reply], false).await.is_err() { return }
-                            }
-                        }
-                        break code;
-                    }
+                    Step::Close(code) => break code,
                     Step::Write { frames, ping } => match write_out(&mut wire, &socket, frames, ping).await {
                         Ok(()) => {}
                         Err(Stop::Broken) => return,
                         Err(Stop::Close(code)) => break code,
                     },
                 },
-                Some(reply) = sends.next(), if !sends.is_empty() => self.push(reply),
                 incoming = wire.recv(), if takes_commands => match incoming {
                     None => return,
                     Some(Err(error)) => match close_code_of(error) {
@@ -123,7 +109,6 @@ impl Connection {
                         // Boxed, so that an idle socket does not carry the room that commands need.
                         match Box::pin(while_writing(&mut wire, &socket, self.receive(message))).await {
                             Received::Nothing => {}
-                            Received::Sending(id, submitted) => sends.push(stored(id, submitted)),
                             Received::Gone => return goodbye(wire).await,
                             Received::Close(code) => break code,
                         }
@@ -145,12 +130,13 @@ impl Connection {
             Ok(frame) => frame,
             Err((id, error)) => return self.bad_frame(id, error),
         };
-        match commands::execute(self, frame.command).await {
-            Ok(Outcome::Reply(reply)) => self.push(frames::ok(frame.id, &reply)),
-            Ok(Outcome::Sending(submitted)) => return Received::Sending(frame.id, submitted),
+        let id = frame.id;
+        match commands::execute(self, frame).await {
+            Ok(Outcome::Reply(reply)) => self.push(frames::ok(id, &reply)),
+            Ok(Outcome::Later) => {}
             // Nobody in particular may not try for ever, with one token after the other.
-            Err(error) if self.caller.is_none() => return self.bad_frame(Some(frame.id), error),
-            Err(error) => self.push(frames::error(Some(frame.id), error)),
+            Err(error) if self.caller.is_none() => return self.bad_frame(Some(id), error),
+            Err(error) => self.push(frames::error(Some(id), error)),
         }
         if self.caller.is_some() {
             self.bad_frames = 0;
@@ -194,14 +180,6 @@ impl Connection {
                 page_max: PAGE_MAX,
             },
         }
-    }
-}
-
-/// The reply to a `send`, when the message is durable.
-async fn stored(id: u64, submitted: Submitted) -> Bytes {
-    match submitted.done().await.and_then(|done| Sent::of(&done)) {
-        Ok(sent) => frames::ok(id, &sent.message),
-        Err(error) => frames::error(Some(id), error.into()),
     }
 }
 

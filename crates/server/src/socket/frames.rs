@@ -1,6 +1,8 @@
 //! Reading and writing frames.
 
 use bytes::Bytes;
+use godwit_domain::actions::{Done, Refusal};
+use godwit_protocol::ErrorCode;
 use godwit_protocol::socket::{CommandFrame, ErrorFrame, Event, OkFrame};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +27,18 @@ pub(super) fn ok<T: Serialize>(id: u64, ok: &T) -> Bytes {
     encode(&OkFrame { id, ok })
 }
 
+/// The reply to a `send`.
+pub(super) fn sent(id: u64, outcome: Result<Done, Refusal>) -> Bytes {
+    let done = match outcome {
+        Ok(done) => done,
+        Err(refusal) => return error(Some(id), refusal.into()),
+    };
+    match done.message() {
+        Some(message) => ok(id, message),
+        None => error(Some(id), ApiError::new(ErrorCode::Internal)),
+    }
+}
+
 pub(super) fn error(id: Option<u64>, error: ApiError) -> Bytes {
     encode(&ErrorFrame { id, error: error.into_problem() })
 }
@@ -45,8 +59,6 @@ fn encode<T: Serialize>(frame: &T) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use godwit_protocol::ErrorCode;
-
     use super::*;
 
     #[test]

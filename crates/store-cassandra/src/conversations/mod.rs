@@ -164,9 +164,9 @@ impl Conversations {
         self.watermarks.write(self.marking()).await
     }
 
-    async fn append(&self, append: Append) -> Result<AppendOutcome, StoreError> {
+    async fn append(&self, append: &Append) -> Result<AppendOutcome, StoreError> {
         let turn = self.turns.take(append.conversation).await;
-        let appended = self.log().append(NewEntries::from(&append)).await?;
+        let appended = self.log().append(NewEntries::from(append)).await?;
         drop(turn);
         let begun = match appended {
             Appended::No => {
@@ -177,7 +177,7 @@ impl Conversations {
             Appended::Yes => None,
             Appended::AsFirstOf(start) => Some(start),
         };
-        let Append { conversation, entries, effects, .. } = append;
+        let Append { conversation, entries, effects, .. } = append.clone();
         let (activity, fan_out) =
             (self.activity(conversation, &effects.head).await?, fan_out_after(&effects));
         let projection = Projection { conversation, begun, entries, effects, activity, fan_out };

@@ -46,7 +46,7 @@ impl ConversationStore for CassandraStore {
         self.conversations.members_after(id, after, limit).await
     }
 
-    async fn append(&self, append: Append) -> Result<AppendOutcome, StoreError> {
+    async fn append(&self, append: &Append) -> Result<AppendOutcome, StoreError> {
         self.conversations.append(append).await
     }
 

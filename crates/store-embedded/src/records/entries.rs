@@ -12,38 +12,90 @@ use super::words::{ConversationKindRecord, FanOutRecord, HistoryRecord, RoleReco
 
 /// Entries that were appended together. The key says where the last one is, and whether they are shown.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct ChunkRecord(Vec<EntryRecord>);
+pub(crate) struct ChunkRecord<'a>(#[serde(borrow)] Vec<EntryRecord<'a>>);
 
 #[derive(Serialize, Deserialize)]
-struct EntryRecord {
+struct EntryRecord<'a> {
     /// How far it is before the last one of the chunk.
     before_last: u64,
     id: u64,
     /// Entries up to this one that are not messages: the difference of seq and ordinal, which stays small.
     others: u64,
-    change: ChangeRecord,
+    #[serde(borrow)]
+    change: ChangeRecord<'a>,
 }
 
 #[derive(Serialize, Deserialize)]
-enum ChangeRecord {
-    Message(MessageRecord),
+enum ChangeRecord<'a> {
+    #[serde(borrow)]
+    Message(MessageRecord<'a>),
     Created(Box<CreatedRecord>),
-    Edited { by: UserId, target: TargetRecord, text: Option<Box<str>>, mentions: MentionsRecord },
-    Deleted { by: UserId, target: TargetRecord },
-    Expired { targets: Vec<TargetRecord> },
-    Reacted { target: TargetRecord, changes: Vec<ReactionChangeRecord>, counts: CountsRecord },
-    MembersAdded { by: UserId, user_ids: Vec<UserId>, terms: TermsRecord },
-    MemberJoined { user_id: UserId, invite: Option<InviteId>, terms: TermsRecord },
-    MemberLeft { user_id: UserId },
-    MemberRemoved { by: UserId, user_id: UserId },
-    RoleChanged { by: UserId, user_id: UserId, role: RoleRecord },
-    OwnershipTransferred { by: UserId, user_id: UserId },
-    DetailsChanged { by: UserId, change: Box<DetailsChangeRecord> },
-    Pinned { by: UserId, target: TargetRecord },
-    Unpinned { by: UserId, target: TargetRecord },
-    InviteCreated { invite: Box<InviteRecord> },
-    InviteRevoked { by: UserId, invite_id: InviteId },
-    ConversationDeleted { by: UserId },
+    Edited {
+        by: UserId,
+        target: TargetRecord,
+        text: Option<Box<str>>,
+        mentions: MentionsRecord,
+    },
+    Deleted {
+        by: UserId,
+        target: TargetRecord,
+    },
+    Expired {
+        targets: Vec<TargetRecord>,
+    },
+    Reacted {
+        target: TargetRecord,
+        changes: Vec<ReactionChangeRecord>,
+        counts: CountsRecord,
+    },
+    MembersAdded {
+        by: UserId,
+        user_ids: Vec<UserId>,
+        terms: TermsRecord,
+    },
+    MemberJoined {
+        user_id: UserId,
+        invite: Option<InviteId>,
+        terms: TermsRecord,
+    },
+    MemberLeft {
+        user_id: UserId,
+    },
+    MemberRemoved {
+        by: UserId,
+        user_id: UserId,
+    },
+    RoleChanged {
+        by: UserId,
+        user_id: UserId,
+        role: RoleRecord,
+    },
+    OwnershipTransferred {
+        by: UserId,
+        user_id: UserId,
+    },
+    DetailsChanged {
+        by: UserId,
+        change: Box<DetailsChangeRecord>,
+    },
+    Pinned {
+        by: UserId,
+        target: TargetRecord,
+    },
+    Unpinned {
+        by: UserId,
+        target: TargetRecord,
+    },
+    InviteCreated {
+        invite: Box<InviteRecord>,
+    },
+    InviteRevoked {
+        by: UserId,
+        invite_id: InviteId,
+    },
+    ConversationDeleted {
+        by: UserId,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -72,23 +124,23 @@ struct TermsRecord {
     crosses_to: Option<FanOutRecord>,
 }
 
-impl Record for ChunkRecord {
+impl Record for ChunkRecord<'_> {
     const TABLE: &'static str = "log";
 }
 
-impl ChunkRecord {
+impl<'a> ChunkRecord<'a> {
     /// They are in the order of the log, and `last` is the place of the last one.
-    pub(crate) fn new(entries: impl IntoIterator<Item = Entry>, last: Seq) -> Self {
-        let record = |entry: Entry| EntryRecord {
+    pub(crate) fn new(entries: impl IntoIterator<Item = &'a Entry>, last: Seq) -> Self {
+        let record = |entry: &'a Entry| EntryRecord {
             before_last: last.get().saturating_sub(entry.seq.get()),
             id: entry.id,
             others: entry.seq.get().saturating_sub(entry.ordinal),
-            change: entry.change.into(),
+            change: (&entry.change).into(),
         };
         Self(entries.into_iter().map(record).collect())
     }
 
-    pub(crate) fn into_entries(self, last: Seq, shown: bool) -> impl DoubleEndedIterator<Item = Entry> {
+    pub(crate) fn into_entries(self, last: Seq, shown: bool) -> impl DoubleEndedIterator<Item = Entry> + 'a {
         self.0.into_iter().map(move |record| {
             let seq = Seq::new(last.get().saturating_sub(record.before_last));
             let change = record.change.into_change(MessageId::new(record.id));
@@ -97,10 +149,20 @@ impl ChunkRecord {
     }
 }
 
-impl From<Change> for ChangeRecord {
-    fn from(change: Change) -> Self {
+impl<'a> From<&'a Change> for ChangeRecord<'a> {
+    fn from(change: &'a Change) -> Self {
         match change {
             Change::Message(message) => Self::Message(message.into()),
+            // Messages are almost all there is: the others may be copied.
+            other => Self::of_other(other.clone()),
+        }
+    }
+}
+
+impl ChangeRecord<'_> {
+    fn of_other(change: Change) -> Self {
+        match change {
+            Change::Message(_) => unreachable!("it is written without a copy"),
             Change::Created(created) => Self::Created(Box::new((*created).into())),
             Change::Edited { by, target, text, mentions } => {
                 Self::Edited { by, target: target.into(), text, mentions: mentions.into() }
@@ -136,7 +198,7 @@ impl From<Change> for ChangeRecord {
     }
 }
 
-impl ChangeRecord {
+impl ChangeRecord<'_> {
     /// The id is that of the entry.
     fn into_change(self, id: MessageId) -> Change {
         match self {

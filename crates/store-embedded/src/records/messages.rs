@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 use super::Record;
 use super::words::MessageKindRecord;
 
-/// A message without its id, which is that of its entry.
+/// A message without its id, which is that of its entry. Written from a message, and read from a row, without copies.
 #[derive(Serialize, Deserialize)]
-pub(super) struct MessageRecord {
+pub(super) struct MessageRecord<'a> {
     sender_id: UserId,
-    client_id: Box<str>,
-    body: BodyRecord,
+    client_id: &'a str,
+    #[serde(borrow)]
+    body: BodyRecord<'a>,
     reply: Option<(TargetRecord, TargetRecord)>,
     forwarded_from: Option<(MessageId, UserId)>,
     mentions: MentionsRecord,
@@ -22,21 +23,21 @@ pub(super) struct MessageRecord {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) enum BodyRecord {
-    Text(Box<str>),
-    Image(MediaRecord, Option<Box<str>>),
-    File(MediaRecord, Option<Box<str>>),
-    Voice(MediaRecord),
-    System(Box<str>, Option<Box<str>>),
+pub(super) enum BodyRecord<'a> {
+    Text(&'a str),
+    Image(#[serde(borrow)] MediaRecord<'a>, Option<&'a str>),
+    File(#[serde(borrow)] MediaRecord<'a>, Option<&'a str>),
+    Voice(#[serde(borrow)] MediaRecord<'a>),
+    System(&'a str, Option<&'a str>),
     Erased(MessageKindRecord),
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct MediaRecord {
-    url: Box<str>,
-    content_type: Box<str>,
+pub(super) struct MediaRecord<'a> {
+    url: &'a str,
+    content_type: &'a str,
     size_bytes: u64,
-    name: Option<Box<str>>,
+    name: Option<&'a str>,
     width: Option<u32>,
     height: Option<u32>,
     duration_ms: Option<u32>,
@@ -51,7 +52,7 @@ pub(super) struct MentionsRecord {
     all: bool,
 }
 
-impl MessageRecord {
+impl MessageRecord<'_> {
     pub(super) fn into_message(self, id: MessageId) -> Message {
         Message {
             id,
@@ -68,57 +69,79 @@ impl MessageRecord {
     }
 }
 
-impl From<Message> for MessageRecord {
-    fn from(message: Message) -> Self {
+impl<'a> From<&'a Message> for MessageRecord<'a> {
+    fn from(message: &'a Message) -> Self {
         Self {
             sender_id: message.sender_id,
-            client_id: message.client_id.as_str().into(),
-            body: message.body.into(),
+            client_id: message.client_id.as_str(),
+            body: (&message.body).into(),
             reply: message.reply.map(|reply| (reply.to.into(), reply.root.into())),
             forwarded_from: message.forwarded_from.map(|from| (from.message_id, from.sender_id)),
-            mentions: message.mentions.into(),
+            mentions: message.mentions.clone().into(),
             expires_at: message.expires_at,
         }
     }
 }
 
-impl From<MessageBody> for BodyRecord {
-    fn from(body: MessageBody) -> Self {
+impl<'a> From<&'a MessageBody> for BodyRecord<'a> {
+    fn from(body: &'a MessageBody) -> Self {
         match body {
             MessageBody::Text(text) => Self::Text(text),
-            MessageBody::Image { media, caption } => Self::Image(media.into(), caption),
-            MessageBody::File { media, caption } => Self::File(media.into(), caption),
+            MessageBody::Image { media, caption } => Self::Image(media.into(), caption.as_deref()),
+            MessageBody::File { media, caption } => Self::File(media.into(), caption.as_deref()),
             MessageBody::Voice { media } => Self::Voice(media.into()),
-            MessageBody::System { event, text } => Self::System(event, text),
-            MessageBody::Erased(kind) => Self::Erased(kind.into()),
+            MessageBody::System { event, text } => Self::System(event, text.as_deref()),
+            MessageBody::Erased(kind) => Self::Erased((*kind).into()),
         }
     }
 }
 
-impl From<BodyRecord> for MessageBody {
-    fn from(body: BodyRecord) -> Self {
+impl From<BodyRecord<'_>> for MessageBody {
+    fn from(body: BodyRecord<'_>) -> Self {
         match body {
-            BodyRecord::Text(text) => Self::Text(text),
-            BodyRecord::Image(media, caption) => Self::Image { media: media.into(), caption },
-            BodyRecord::File(media, caption) => Self::File { media: media.into(), caption },
+            BodyRecord::Text(text) => Self::Text(text.into()),
+            BodyRecord::Image(media, caption) => {
+                Self::Image { media: media.into(), caption: caption.map(Into::into) }
+            }
+            BodyRecord::File(media, caption) => {
+                Self::File { media: media.into(), caption: caption.map(Into::into) }
+            }
             BodyRecord::Voice(media) => Self::Voice { media: media.into() },
-            BodyRecord::System(event, text) => Self::System { event, text },
+            BodyRecord::System(event, text) => {
+                Self::System { event: event.into(), text: text.map(Into::into) }
+            }
             BodyRecord::Erased(kind) => Self::Erased(kind.into()),
         }
     }
 }
 
-impl From<Media> for MediaRecord {
-    fn from(media: Media) -> Self {
+impl<'a> From<&'a Media> for MediaRecord<'a> {
+    fn from(media: &'a Media) -> Self {
         let Media { url, content_type, size_bytes, name, width, height, duration_ms } = media;
-        Self { url, content_type, size_bytes, name, width, height, duration_ms }
+        Self {
+            url,
+            content_type,
+            size_bytes: *size_bytes,
+            name: name.as_deref(),
+            width: *width,
+            height: *height,
+            duration_ms: *duration_ms,
+        }
     }
 }
 
-impl From<MediaRecord> for Media {
-    fn from(media: MediaRecord) -> Self {
+impl From<MediaRecord<'_>> for Media {
+    fn from(media: MediaRecord<'_>) -> Self {
         let MediaRecord { url, content_type, size_bytes, name, width, height, duration_ms } = media;
-        Self { url, content_type, size_bytes, name, width, height, duration_ms }
+        Self {
+            url: url.into(),
+            content_type: content_type.into(),
+            size_bytes,
+            name: name.map(Into::into),
+            width,
+            height,
+            duration_ms,
+        }
     }
 }
 
@@ -148,26 +171,27 @@ impl From<MentionsRecord> for Mentions {
 
 /// A message that is not sent yet.
 #[derive(Serialize, Deserialize)]
-pub(super) struct DraftRecord {
-    client_id: Box<str>,
-    body: BodyRecord,
+pub(super) struct DraftRecord<'a> {
+    client_id: &'a str,
+    #[serde(borrow)]
+    body: BodyRecord<'a>,
     reply_to: Option<MessageId>,
     forwarded_from: Option<MessageId>,
 }
 
-impl From<Draft> for DraftRecord {
-    fn from(draft: Draft) -> Self {
+impl<'a> From<&'a Draft> for DraftRecord<'a> {
+    fn from(draft: &'a Draft) -> Self {
         Self {
-            client_id: draft.client_id.as_str().into(),
-            body: draft.body.into(),
+            client_id: draft.client_id.as_str(),
+            body: (&draft.body).into(),
             reply_to: draft.reply_to,
             forwarded_from: draft.forwarded_from,
         }
     }
 }
 
-impl From<DraftRecord> for Draft {
-    fn from(record: DraftRecord) -> Self {
+impl From<DraftRecord<'_>> for Draft {
+    fn from(record: DraftRecord<'_>) -> Self {
         Self {
             client_id: ClientId::from_stored(record.client_id),
             body: record.body.into(),

@@ -15,8 +15,7 @@ mod personal;
 mod words;
 
 use godwit_domain::ports::StoreError;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use accounts::{
     AccountEntryRecord, AccountHeadRecord, AccountSubjectRecord, CountRecord, DeviceRecord, OwnerRecord,
@@ -36,7 +35,7 @@ use crate::engine::Bytes;
 use crate::keys;
 
 /// The value of a row.
-pub(crate) trait Record: Serialize + DeserializeOwned {
+pub(crate) trait Record: Serialize {
     /// What the rows are called in errors.
     const TABLE: &'static str;
     const VERSION: u8 = 1;
@@ -46,7 +45,10 @@ pub(crate) trait Record: Serialize + DeserializeOwned {
         bytes.expect("plain structs without maps can always be encoded").into()
     }
 
-    fn decode(key: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
+    fn decode<'a>(key: &[u8], bytes: &'a [u8]) -> Result<Self, StoreError>
+    where
+        Self: Deserialize<'a>,
+    {
         match bytes.split_first() {
             Some((version, record)) if *version == Self::VERSION => match postcard::take_from_bytes(record) {
                 Ok((record, [])) => Ok(record),

@@ -31,10 +31,11 @@ impl StarRecord {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct ScheduledRecord {
+pub(crate) struct ScheduledRecord<'a> {
     conversation: ConversationId,
     send_at: Timestamp,
-    draft: DraftRecord,
+    #[serde(borrow)]
+    draft: DraftRecord<'a>,
     stage: StageRecord,
 }
 
@@ -46,12 +47,12 @@ enum StageRecord {
     Failed(Box<str>),
 }
 
-impl Record for ScheduledRecord {
+impl Record for ScheduledRecord<'_> {
     const TABLE: &'static str = "scheduled";
 }
 
-impl From<Scheduled> for ScheduledRecord {
-    fn from(scheduled: Scheduled) -> Self {
+impl<'a> From<&'a Scheduled> for ScheduledRecord<'a> {
+    fn from(scheduled: &'a Scheduled) -> Self {
         let stage = match scheduled.stage {
             ScheduledStage::Waiting => StageRecord::Waiting,
             ScheduledStage::Sending => StageRecord::Sending,
@@ -60,13 +61,13 @@ impl From<Scheduled> for ScheduledRecord {
         Self {
             conversation: scheduled.conversation,
             send_at: scheduled.send_at,
-            draft: scheduled.draft.into(),
+            draft: (&scheduled.draft).into(),
             stage,
         }
     }
 }
 
-impl ScheduledRecord {
+impl ScheduledRecord<'_> {
     pub(crate) fn into_scheduled(self, user_id: UserId, id: ScheduledId) -> Scheduled {
         let stage = match self.stage {
             StageRecord::Waiting => ScheduledStage::Waiting,

@@ -196,7 +196,7 @@ async fn what_writes_nothing_costs_no_fsync() {
     let late = s.batch(chat.id).await.unwrap().text(chat.ada, "late").build();
     s.send(chat.id, chat.bob, "first").await.unwrap();
     let fsyncs = store.stats().fsyncs;
-    assert_eq!(store.append(late).await.unwrap(), AppendOutcome::HeadMoved);
+    assert_eq!(store.append(&late).await.unwrap(), AppendOutcome::HeadMoved);
     assert_eq!(store.move_cursors(&[]).await.unwrap(), []);
     store.signing_key([1; 32]).await.unwrap();
     assert_eq!(store.stats().fsyncs, fsyncs + 1, "the first signing key");

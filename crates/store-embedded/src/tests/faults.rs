@@ -106,7 +106,7 @@ async fn send_until_refused(
         let text = format!("{:0>500}", acknowledged.len());
         let append = s.batch(id).await.unwrap().text(sender, &text).build();
         let message = MessageId::new(append.entries[0].id);
-        match store.append(append).await {
+        match store.append(&append).await {
             Ok(_) => acknowledged.push(message),
             Err(error) => {
                 assert!(matches!(error, StoreError::Stopped), "{error:?}");

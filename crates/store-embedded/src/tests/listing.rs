@@ -177,6 +177,6 @@ async fn an_append_to_a_conversation_that_nobody_cleared_reads_no_member() {
     let append = s.batch(chat.id).await.unwrap().text(chat.ada, "m2").build();
     let keys_read = || store.engine.keys_read.load(std::sync::atomic::Ordering::Relaxed);
     let before = keys_read();
-    store.append(append).await.unwrap();
+    store.append(&append).await.unwrap();
     assert_eq!(keys_read() - before, 2, "the head, and the sender's cursor");
 }

@@ -106,7 +106,7 @@ pub(super) async fn a_wrong_head_is_refused_and_nothing_is_written(s: &Scene) ->
     let known = known_of(&chat, &refused);
     let before = read_everything(s.store(), &known).await?;
     for append in refused {
-        assert_eq!(s.store().append(append).await?, AppendOutcome::HeadMoved);
+        assert_eq!(s.store().append(&append).await?, AppendOutcome::HeadMoved);
         assert_eq!(read_everything(s.store(), &known).await?, before);
     }
     Ok(())
@@ -122,7 +122,7 @@ pub(super) async fn one_of_many_concurrent_appends_wins_and_the_others_write_not
     let rivals: Vec<Append> = (0..CALLERS).map(rival).collect();
     let outcomes = s.at_once(CALLERS, |i, store| {
         let append = rivals[i].clone();
-        async move { store.append(append).await }
+        async move { store.append(&append).await }
     });
     let outcomes = outcomes.await?;
     let won = |outcome: &AppendOutcome| matches!(outcome, AppendOutcome::Appended(_));
@@ -192,7 +192,7 @@ pub(super) async fn appends_to_different_conversations_do_not_meet(s: &Scene) ->
     }
     let outcomes = s.at_once(CHATS, |i, store| {
         let append = appends[i].clone();
-        async move { store.append(append).await }
+        async move { store.append(&append).await }
     });
     for (append, outcome) in appends.iter().zip(outcomes.await?) {
         assert!(matches!(outcome, AppendOutcome::Appended(_)), "{outcome:?}");
@@ -236,7 +236,7 @@ async fn append_until_it_wins(
         let sent = store.sent_as(id, sender, &ClientId::from_stored(client_id)).await?;
         assert_eq!(sent, None, "a refused append left its client id");
         let append = Batch::after(s.ids(), &state).text(sender, client_id).build();
-        if let AppendOutcome::Appended(_) = store.append(append).await? {
+        if let AppendOutcome::Appended(_) = store.append(&append).await? {
             return Ok(());
         }
     }

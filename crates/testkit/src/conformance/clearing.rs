@@ -131,7 +131,7 @@ pub(super) async fn clearing_against_an_append_loses_no_message(s: &Scene) -> Ou
                 if (i == 0) == (round % 2 == 0) {
                     store.clear(bob, id, cleared, note).await.map(drop)
                 } else {
-                    let outcome = store.append(append).await?;
+                    let outcome = store.append(&append).await?;
                     assert!(matches!(outcome, AppendOutcome::Appended(_)), "{outcome:?}");
                     Ok(())
                 }

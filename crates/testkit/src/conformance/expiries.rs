@@ -66,7 +66,7 @@ pub(super) async fn a_refused_append_leaves_no_expiry(s: &Scene) -> Outcome {
     let at = s.now().plus_millis(1_000);
     let refused = s.batch(chat.id).await?.expiring(chat.ada, "refused", at).build();
     s.send(chat.id, chat.bob, "first").await?;
-    let outcome = s.store().append(refused).await?;
+    let outcome = s.store().append(&refused).await?;
     assert_eq!(outcome, AppendOutcome::HeadMoved);
     assert_eq!(due_expiries_in(s.store(), at, &[chat.id]).await?, []);
     Ok(())

@@ -51,7 +51,7 @@ pub(super) async fn settings_that_change_at_the_crossing_are_not_lost(s: &Scene)
         let (crossing, group) = (crossing.clone(), group.clone());
         async move {
             if i == MEMBERS {
-                return store.append(crossing).await.map(drop);
+                return store.append(&crossing).await.map(drop);
             }
             let (user, id) = (group.members[i], group.id);
             let muted = SettingsChange { muted_until: Some(Some(until)), ..unchanged() };

@@ -61,13 +61,13 @@ impl ConversationStore for ModelStore {
         Ok(members.take(limit).cloned().collect())
     }
 
-    async fn append(&self, append: Append) -> Result<AppendOutcome, StoreError> {
+    async fn append(&self, append: &Append) -> Result<AppendOutcome, StoreError> {
         let mut state = self.state();
         let Some(log) = state.logs.get_mut(&append.conversation) else { return Ok(AppendOutcome::HeadMoved) };
         if log.head.seq != append.expected_head {
             return Ok(AppendOutcome::HeadMoved);
         }
-        log.entries.extend(append.entries);
+        log.entries.extend(append.entries.iter().cloned());
         Ok(AppendOutcome::Appended(state.apply(append.conversation, &append.effects)))
     }
 

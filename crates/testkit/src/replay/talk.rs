@@ -107,7 +107,7 @@ impl World {
         let Some(append) = writer.finish() else { return Ok(()) };
         self.known.messages.extend(append.entries.iter().map(|entry| MessageId::new(entry.id)));
         self.known.tokens.push(token);
-        both!(self, op, |store| store.append(append.clone()))
+        both!(self, op, |store| store.append(&append))
     }
 
     /// What an append is thought out on; what was sent before is looked for in both stores.

@@ -1,6 +1,6 @@
 //! What is done with messages.
 
-use godwit_domain::actions::Submitted;
+use godwit_domain::actions::Answer;
 use godwit_domain::model::Draft;
 use godwit_domain::model::message::parse_reaction;
 use godwit_protocol::messages::{DeleteMessage, EditMessage, Message, OfMessage, React, SendMessage};
@@ -10,15 +10,21 @@ use godwit_protocol::socket::Empty;
 use super::{Connection, needed};
 use crate::http::messages::delete_for;
 use crate::problem::ApiResult;
+use crate::socket::frames;
 
 impl Connection {
-    pub(super) async fn send(&self, request: SendMessage) -> ApiResult<Submitted> {
+    /// The reply follows when the message is durable.
+    pub(super) async fn send(&self, id: u64, request: SendMessage) -> ApiResult<()> {
         let caller = self.caller()?;
         self.state.rates.check_send(caller.user_id)?;
         self.state.rates.check_send_from(self.address)?;
         let conversation = needed("conversation_id", request.conversation_id)?;
         let draft = Draft::parse(request)?;
-        Ok(self.state.app.writing.submit(caller.user_id, conversation, draft).await?)
+        let socket = self.socket.clone();
+        socket.outgoing.owe();
+        let answer = Answer::new(move |outcome| socket.outgoing.reply(frames::sent(id, outcome)));
+        self.state.app.writing.submit(caller.user_id, conversation, draft, answer).await;
+        Ok(())
     }
 
     pub(super) async fn edit(&self, request: EditMessage) -> ApiResult<Message> {

@@ -10,14 +10,13 @@ mod groups;
 mod messages;
 mod session;
 
-use godwit_domain::actions::Submitted;
 use godwit_domain::model::InvalidField;
 use godwit_domain::sessions::Principal;
 use godwit_protocol::conversations::{Conversation, CreatedConversation, MemberCursor, Membership};
 use godwit_protocol::groups::{AddedMembers, Invite};
 use godwit_protocol::messages::{LogPage, Message};
 use godwit_protocol::personal::Scheduled;
-use godwit_protocol::socket::{Command, Empty, PresenceList, SignedInSocket};
+use godwit_protocol::socket::{Command, CommandFrame, Empty, PresenceList, SignedInSocket};
 use godwit_protocol::sync::SyncPage;
 use godwit_protocol::{ErrorCode, UserId};
 use serde::Serialize;
@@ -30,8 +29,8 @@ pub(super) use session::sign_in_failed;
 /// What came of a command.
 pub(super) enum Outcome {
     Reply(Box<Reply>),
-    /// The message has its place in the queue; the reply follows when it is durable.
-    Sending(Submitted),
+    /// The reply follows.
+    Later,
 }
 
 #[derive(Serialize)]
@@ -53,11 +52,14 @@ pub(super) enum Reply {
 }
 
 /// Runs a command. Everything but `sign_in` and `ping` needs a signed-in socket.
-pub(super) async fn execute(connection: &mut Connection, command: Command) -> Result<Outcome, ApiError> {
+pub(super) async fn execute(
+    connection: &mut Connection,
+    CommandFrame { id, command }: CommandFrame,
+) -> Result<Outcome, ApiError> {
     let reply = match command {
         Command::SignIn(request) => Reply::SignedIn(connection.sign_in(&request.access_token).await?),
         Command::Ping(_) => Reply::Empty(Empty {}),
-        Command::Send(request) => return connection.send(request).await.map(Outcome::Sending),
+        Command::Send(request) => return connection.send(id, request).await.map(|()| Outcome::Later),
         Command::Edit(request) => Reply::Message(connection.edit(request).await?),
         Command::Delete(request) => Reply::Empty(connection.delete(request).await?),
         Command::React(request) => Reply::Message(connection.react(request).await?),

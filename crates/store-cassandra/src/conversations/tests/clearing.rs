@@ -27,7 +27,7 @@ async fn whoever_was_first_what_is_new_is_in_the_inbox() {
             stage.store.clear(bob, id, head, note).await.unwrap();
         };
         let send = async {
-            assert!(matches!(other.append(append).await.unwrap(), AppendOutcome::Appended(_)));
+            assert!(matches!(other.append(&append).await.unwrap(), AppendOutcome::Appended(_)));
         };
         futures_util::future::join(clear, send).await;
         let settings = stage.store.settings(bob, id).await.unwrap();

@@ -94,7 +94,7 @@ impl Stage {
     /// Appends to both, and on the cluster the node dies on the way.
     async fn append(&mut self, append: Append, reached: Reached) {
         let conversations = &self.store.conversations;
-        let outcome = self.model.append(append.clone()).await.unwrap();
+        let outcome = self.model.append(&append).await.unwrap();
         assert!(matches!(outcome, AppendOutcome::Appended(_)));
         let appended = conversations.log().append(NewEntries::from(&append)).await.unwrap();
         assert_ne!(appended, Appended::No);

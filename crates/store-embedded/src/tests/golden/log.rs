@@ -17,9 +17,10 @@ pub(super) fn samples() -> Vec<Sample> {
         sample("message state", &MessageStateRecord::from(message_state())),
         sample("reaction", &ReactionRecord { reaction: "+".into(), at: AT }),
     ];
-    let alone = |change| ChunkRecord::new([entry(5, change)], Seq::new(5));
-    samples.extend(changes().into_iter().map(|(name, change)| sample(name, &alone(change))));
-    samples.push(sample("chunk", &ChunkRecord::new(chunk(), Seq::new(5))));
+    for (name, change) in changes() {
+        samples.push(sample(name, &ChunkRecord::new(&[entry(5, change)], Seq::new(5))));
+    }
+    samples.push(sample("chunk", &ChunkRecord::new(&chunk(), Seq::new(5))));
     samples
 }
 
@@ -29,8 +30,8 @@ fn what_was_written_is_read() {
         changes().into_iter().map(|(_, change)| vec![entry(5, change)]).collect();
     chunks.push(chunk());
     for written in chunks {
-        let record = ChunkRecord::new(written.clone(), Seq::new(5));
-        let record: ChunkRecord = read(&sample("chunk", &record));
+        let row = sample("chunk", &ChunkRecord::new(&written, Seq::new(5)));
+        let record: ChunkRecord<'_> = read(&row);
         assert_eq!(record.into_entries(Seq::new(5), true).collect::<Vec<_>>(), written);
     }
     let record: MessageStateRecord = read(&sample("state", &MessageStateRecord::from(message_state())));

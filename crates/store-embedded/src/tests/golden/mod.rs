@@ -11,6 +11,8 @@ use godwit_protocol::messages::MessageKind;
 use godwit_protocol::{MessageId, Timestamp};
 
 use super::{Site, scene};
+use serde::Deserialize;
+
 use crate::engine::Bytes;
 use crate::keys;
 use crate::read::Read;
@@ -27,7 +29,7 @@ fn sample(name: &str, record: &impl Record) -> Sample {
 }
 
 /// What is read again from a sample.
-fn read<R: Record>((name, bytes): &Sample) -> R {
+fn read<'a, R: Record + Deserialize<'a>>((name, bytes): &'a Sample) -> R {
     R::decode(name.as_bytes(), bytes).unwrap()
 }
 

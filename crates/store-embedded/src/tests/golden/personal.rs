@@ -6,7 +6,7 @@ use crate::records::{ScheduledRecord, StarRecord};
 
 pub(super) fn samples() -> Vec<Sample> {
     let mut samples = vec![sample("star", &StarRecord::from(star()))];
-    let stages = stages().map(|(name, stage)| sample(name, &ScheduledRecord::from(scheduled(stage))));
+    let stages = stages().map(|(name, stage)| sample(name, &ScheduledRecord::from(&scheduled(stage))));
     samples.extend(stages);
     samples
 }
@@ -17,7 +17,8 @@ fn what_was_written_is_read() {
     assert_eq!(record.into_star(star().message_id), star());
     for (name, stage) in stages() {
         let written = scheduled(stage);
-        let record: ScheduledRecord = read(&sample(name, &ScheduledRecord::from(written.clone())));
+        let row = sample(name, &ScheduledRecord::from(&written));
+        let record: ScheduledRecord<'_> = read(&row);
         assert_eq!(record.into_scheduled(written.user_id, written.id), written);
     }
 }

@@ -52,7 +52,7 @@ async fn send(node: &Arc<dyn Store>, chat: ConversationId, sender: UserId, clien
     let state = node.load(chat).await.unwrap().expect("the conversation is there");
     let append = Batch::after(node.ids(), &state).text(sender, client_id).build();
     let id = append.entries[0].id;
-    assert!(matches!(node.append(append).await.unwrap(), AppendOutcome::Appended(_)));
+    assert!(matches!(node.append(&append).await.unwrap(), AppendOutcome::Appended(_)));
     id
 }
 

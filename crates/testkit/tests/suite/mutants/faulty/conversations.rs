@@ -43,7 +43,7 @@ port! { impl ConversationStore {
     }
     async fn member(&self, id: ConversationId, user: UserId) -> Option<Member>;
     async fn members(&self, id: ConversationId, after: Option<UserId>, limit: usize) -> Vec<Member>;
-    async fn append(&self, append: Append) -> AppendOutcome {
+    async fn append(&self, append: &Append) -> AppendOutcome {
         let head = async || self.right.load(append.conversation).await.map(|s| s.map_or(Seq::ZERO, |s| s.head.seq));
         let mut forced = append.clone();
         self.spoil(append.conversation, &mut forced.effects).await?;
@@ -55,7 +55,7 @@ port! { impl ConversationStore {
             tokio::time::sleep(Duration::from_millis(50)).await;
             forced.expected_head = head().await?;
         }
-        let outcome = self.right.append(forced).await?;
+        let outcome = self.right.append(&forced).await?;
         if outcome == AppendOutcome::HeadMoved && self.has(Fault::RefusedAppendLeavesClientIds) {
             let messages = append.entries.iter().filter_map(Entry::message);
             lock(&self.left_behind).extend(messages.map(|m| (m.sender_id, m.client_id.clone())));
