@@ -9,6 +9,7 @@ use std::str::FromStr;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::digits::decimal;
 use crate::time::Timestamp;
 
 /// 2026-01-01T00:00:00Z in milliseconds since the Unix epoch: the zero of every id.
@@ -96,7 +97,7 @@ macro_rules! typed_id {
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 if serializer.is_human_readable() {
-                    serializer.collect_str(&self.0)
+                    serializer.serialize_str(decimal(self.0).as_str())
                 } else {
                     serializer.serialize_u64(self.0)
                 }

@@ -16,6 +16,7 @@
 
 pub mod accounts;
 pub mod conversations;
+mod digits;
 pub mod error;
 pub mod groups;
 pub mod ids;

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::digits::{Short, TIME_BYTES, rfc_3339};
+
 /// Milliseconds since the Unix epoch in memory, RFC 3339 in UTC on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -48,6 +50,10 @@ impl Timestamp {
         Self::from_millis(self.0.saturating_add(millis))
     }
 
+    fn text(self) -> Short<TIME_BYTES> {
+        rfc_3339(self.0.cast_unsigned())
+    }
+
     /// Milliseconds since `earlier`; negative when it is later.
     pub const fn millis_since(self, earlier: Self) -> i64 {
         self.0 - earlier.0
@@ -56,10 +62,7 @@ impl Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match jiff::Timestamp::from_millisecond(self.0) {
-            Ok(instant) => write!(f, "{instant:.3}"),
-            Err(_) => Err(fmt::Error),
-        }
+        f.write_str(self.text().as_str())
     }
 }
 
@@ -82,7 +85,7 @@ impl FromStr for Timestamp {
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
-            serializer.collect_str(self)
+            serializer.serialize_str(self.text().as_str())
         } else {
             serializer.serialize_i64(self.0)
         }

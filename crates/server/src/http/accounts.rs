@@ -1,11 +1,11 @@
 //! `/v1/accounts` and `/v1/me`: registering, the own profile, the own password.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use godwit_protocol::accounts::{ChangePassword, Me, Register, SignedIn, UpdateMe};
 
 use super::extract::{Body, Caller};
+use crate::http::json::Json;
 use crate::problem::ApiResult;
 use crate::rate::ClientAddress;
 use crate::state::ServerState;

@@ -1,6 +1,5 @@
 //! `/v1/blocks`: whom the user does not want to hear from.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use godwit_domain::model::page_limit;
@@ -10,6 +9,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::extract::{Caller, Id, Params};
+use crate::http::json::Json;
 use crate::opaque::List;
 use crate::problem::ApiResult;
 use crate::state::ServerState;

@@ -1,6 +1,5 @@
 //! `/v1/conversations`: making, looking at, changing and deleting one. The list is in [`super::inbox`].
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use godwit_domain::groups::MadeGroup;
@@ -14,6 +13,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::extract::{Body, Caller, Id, IdempotencyKey, Params, agree};
+use crate::http::json::Json;
 use crate::problem::ApiResult;
 use crate::state::{ServerState, Shared};
 

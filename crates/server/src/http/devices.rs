@@ -1,12 +1,12 @@
 //! `/v1/devices`: the signed-in clients of the user.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use godwit_protocol::DeviceId;
 use godwit_protocol::accounts::DeviceList;
 
 use super::extract::{Caller, Id};
+use crate::http::json::Json;
 use crate::problem::{ApiError, ApiResult};
 use crate::state::ServerState;
 

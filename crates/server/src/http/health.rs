@@ -1,6 +1,5 @@
 //! For operators: is it alive, is it ready, how is it doing.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
@@ -9,6 +8,7 @@ use metrics::gauge;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::http::json::Json;
 use crate::problem::{ApiError, ApiResult, chain};
 use crate::state::ServerState;
 

@@ -1,6 +1,5 @@
 //! The inbox: the list of conversations at `/v1/conversations`, and what a member has set and reached in each.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use godwit_domain::model::page_limit;
@@ -13,6 +12,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::extract::{Body, Caller, Id, Params, agree};
+use crate::http::json::Json;
 use crate::opaque::List;
 use crate::problem::ApiResult;
 use crate::state::ServerState;

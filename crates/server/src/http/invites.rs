@@ -1,6 +1,5 @@
 //! `/v1/conversations/{id}/invites` and `/v1/invites`: links by which people join.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use godwit_domain::model::InviteToken;
@@ -9,6 +8,7 @@ use godwit_protocol::groups::{CreateInvite, Invite, InviteList, InvitePreview};
 use godwit_protocol::{ConversationId, ErrorCode, InviteId};
 
 use super::extract::{Body, Caller, Id, Ids, agree};
+use crate::http::json::Json;
 use crate::problem::{ApiError, ApiResult};
 use crate::state::ServerState;
 

@@ -1,6 +1,5 @@
 //! `/v1/conversations/{id}/members`: who is in a group or a channel, and as what.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use godwit_domain::groups::MemberFilter;
@@ -12,6 +11,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::extract::{Body, Caller, Id, Ids, Params, agree};
+use crate::http::json::Json;
 use crate::opaque::List;
 use crate::problem::ApiResult;
 use crate::state::ServerState;

@@ -1,6 +1,5 @@
 //! Messages: `/v1/conversations/{id}/messages` and `/v1/messages/{id}`.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -16,6 +15,7 @@ use utoipa::IntoParams;
 
 use super::conversations::DeleteParams;
 use super::extract::{Body, Caller, Id, Params, agree};
+use crate::http::json::Json;
 use crate::opaque::List;
 use crate::problem::{ApiError, ApiResult};
 use crate::rate::ClientAddress;

@@ -18,6 +18,7 @@ pub mod extract;
 pub mod health;
 pub mod inbox;
 pub mod invites;
+pub mod json;
 pub mod layers;
 pub mod members;
 pub mod messages;

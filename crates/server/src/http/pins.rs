@@ -1,12 +1,12 @@
 //! `/v1/conversations/{id}/pins` and `/v1/messages/{id}/pin`: messages that stay at hand for all members.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use godwit_protocol::messages::PinList;
 use godwit_protocol::{ConversationId, MessageId};
 
 use super::extract::{Caller, Id};
+use crate::http::json::Json;
 use crate::problem::ApiResult;
 use crate::state::ServerState;
 

@@ -1,6 +1,5 @@
 //! `/v1/messages/{id}/reaction` and `…/reactions`: one reaction of each user to each message.
 
-use axum::Json;
 use axum::extract::State;
 use godwit_domain::model::message::parse_reaction;
 use godwit_domain::model::page_limit;
@@ -9,6 +8,7 @@ use godwit_protocol::messages::{Message, React, ReactionPage};
 
 use super::extract::{Body, Caller, Id, Params, agree};
 use super::messages::PageParams;
+use crate::http::json::Json;
 use crate::opaque::List;
 use crate::problem::ApiResult;
 use crate::state::ServerState;

@@ -1,12 +1,12 @@
 //! `/v1/scheduled`: messages that are to be sent later.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use godwit_protocol::ScheduledId;
 use godwit_protocol::personal::{ScheduleMessage, Scheduled, ScheduledList, UpdateScheduled};
 
 use super::extract::{Body, Caller, Id, agree};
+use crate::http::json::Json;
 use crate::problem::ApiResult;
 use crate::state::ServerState;
 

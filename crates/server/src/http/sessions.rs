@@ -1,11 +1,11 @@
 //! `/v1/sessions`: signing in, refreshing, signing out.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use godwit_protocol::accounts::{Refresh, SignIn, SignedIn, Tokens};
 
 use super::extract::{Body, Caller};
+use crate::http::json::Json;
 use crate::problem::ApiResult;
 use crate::rate::ClientAddress;
 use crate::state::ServerState;

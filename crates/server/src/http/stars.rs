@@ -1,6 +1,5 @@
 //! `/v1/stars` and `/v1/messages/{id}/star`: messages that a user wants to find again. Nobody else knows.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use godwit_domain::model::page_limit;
@@ -9,6 +8,7 @@ use godwit_protocol::personal::StarPage;
 
 use super::extract::{Caller, Id, Params};
 use super::messages::PageParams;
+use crate::http::json::Json;
 use crate::opaque::List;
 use crate::problem::ApiResult;
 use crate::state::ServerState;

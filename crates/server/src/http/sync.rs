@@ -1,6 +1,5 @@
 //! `/v1/sync`: what changed anywhere.
 
-use axum::Json;
 use axum::extract::State;
 use godwit_domain::model::page_limit;
 use godwit_protocol::UserId;
@@ -9,6 +8,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::extract::{Caller, Params};
+use crate::http::json::Json;
 use crate::opaque::List;
 use crate::problem::ApiResult;
 use crate::state::{ServerState, Shared};

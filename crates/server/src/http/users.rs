@@ -1,6 +1,5 @@
 //! `/v1/users`: finding people.
 
-use axum::Json;
 use axum::extract::State;
 use godwit_domain::model::{InvalidField, SearchPrefix};
 use godwit_protocol::UserId;
@@ -10,6 +9,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::extract::{Caller, Id, Params};
+use crate::http::json::Json;
 use crate::opaque::List;
 use crate::problem::ApiResult;
 use crate::rate::ClientAddress;
