@@ -12,9 +12,9 @@ use godwit_protocol::messages::LogEntry;
 use godwit_protocol::socket::{CloseCode, EntryFrame, Event, PresenceEvent, Reconnect};
 use godwit_protocol::{ConversationId, DeviceId, Seq, Timestamp, UserId};
 use metrics::{Counter, counter, gauge};
-use serde::Serialize;
 
 use crate::followers::Followers;
+use crate::frame;
 use crate::outgoing::Outgoing;
 use crate::socket::Socket;
 
@@ -145,7 +145,7 @@ impl Hub {
             // Neighbouring numbers land far apart, which is all that is needed of randomness here.
             let after_ms = (socket.id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % spread_ms;
             let event = Event::Reconnect(Reconnect { after_ms: u32::try_from(after_ms).unwrap_or(u32::MAX) });
-            if let Some(frame) = encode(&event) {
+            if let Some(frame) = frame::text(&event) {
                 socket.outgoing.finish(frame, CloseCode::ServiceRestart);
             }
         });
@@ -205,7 +205,7 @@ impl Delivery for Hub {
     }
 
     fn deliver_presence(&self, event: PresenceEvent) {
-        if let Some(frame) = encode(&Event::Presence(event)) {
+        if let Some(frame) = frame::text(&Event::Presence(event)) {
             self.watchers.with(event.user_id, |socket| {
                 socket.outgoing.push(frame.clone());
             });
@@ -250,7 +250,7 @@ impl<'a> Broadcast<'a> {
 
     fn push(&mut self, socket: &Socket) {
         if self.frame.is_none() {
-            self.frame = encode(self.event);
+            self.frame = frame::text(self.event);
         }
         if let Some(frame) = &self.frame {
             self.delivered += u64::from(socket.outgoing.push(frame.clone()));
@@ -274,8 +274,8 @@ impl Entries<'_> {
     /// Those from `from` on.
     fn push(&mut self, socket: &Socket, from: Seq) {
         if self.frames.is_empty() {
-            let frame = |entry: &Arc<LogEntry>| encode(&EntryFrame::new(self.conversation, entry));
-            self.frames = self.entries.iter().map(|entry| frame(entry).unwrap_or_default()).collect();
+            let encode = |entry: &Arc<LogEntry>| frame::text(&EntryFrame::new(self.conversation, entry));
+            self.frames = self.entries.iter().map(|entry| encode(entry).unwrap_or_default()).collect();
         }
         let first = self.entries.partition_point(|entry| entry.seq < from);
         if socket.outgoing.push_all(self.frames.get(first..).unwrap_or_default()) {
@@ -286,13 +286,6 @@ impl Entries<'_> {
 
 /// Finding a handle costs more than using it.
 static DELIVERIES: LazyLock<Counter> = LazyLock::new(|| counter!("godwit_deliveries_total"));
-
-fn encode<T: Serialize>(value: &T) -> Option<Bytes> {
-    serde_json::to_vec(value)
-        .inspect_err(|error| tracing::error!(%error, "an event could not be written"))
-        .ok()
-        .map(Bytes::from)
-}
 
 type Shard<K> = HashMap<K, Vec<Arc<Socket>>>;
 
@@ -468,7 +461,7 @@ mod tests {
     fn an_entry_is_written_as_the_event_that_clients_read() {
         let (conversation_id, entry) = (ConversationId::new(7), entry(4));
         let event = Event::Entry(EntryEvent { conversation_id, entry: LogEntry::clone(&entry) });
-        assert_eq!(encode(&EntryFrame::new(conversation_id, &entry)), encode(&event));
+        assert_eq!(frame::text(&EntryFrame::new(conversation_id, &entry)), frame::text(&event));
     }
 
     #[tokio::test]

@@ -5,10 +5,12 @@
 //! - `followers`: those of the members of large conversations
 //! - [`hub`]: all sockets of this process, and the [`Delivery`](godwit_domain::ports::Delivery) port on top of them
 //!
-//! Nothing here waits for a slow reader: a socket whose queue is full is closed, and its client resumes. Nothing here
-//! knows WebSockets either: frames are bytes, and the server writes them.
+//! - [`frame`]: what is written to a socket
+//!
+//! Nothing here waits for a slow reader: a socket whose queue is full is closed, and its client resumes.
 
 mod followers;
+pub mod frame;
 pub mod hub;
 pub mod outgoing;
 pub mod socket;

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
 use bytes::Bytes;
-use futures_util::SinkExt;
-use godwit_delivery::{Socket, Step};
+use godwit_delivery::{Socket, Step, frame};
 use godwit_domain::sessions::Principal;
 use godwit_protocol::ErrorCode;
 use godwit_protocol::limits::{
@@ -14,10 +12,10 @@ use godwit_protocol::limits::{
 };
 use godwit_protocol::socket::{CloseCode, Event, Hello, HelloLimits, SignedInSocket};
 use tokio::sync::Notify;
-use tokio_tungstenite::tungstenite;
 
 use super::commands::{self, Outcome};
 use super::frames;
+use super::wire::{Message, Violation, Wire};
 use crate::listener::Newcomer;
 use crate::problem::ApiError;
 use crate::rate::ClientAddress;
@@ -42,8 +40,8 @@ pub(super) struct Connection {
 /// What came of a frame.
 enum Received {
     Nothing,
-    /// The client is leaving.
-    Gone,
+    /// The client is leaving; with what it says goodbye.
+    Gone(Bytes),
     Close(CloseCode),
 }
 
@@ -63,7 +61,7 @@ pub(super) struct Handshake {
 }
 
 /// Serves a socket until it closes.
-pub(super) async fn run(state: ServerState, wire: WebSocket, handshake: Handshake) {
+pub(super) async fn run(state: ServerState, wire: Wire, handshake: Handshake) {
     let Handshake { address, newcomer, token } = handshake;
     let socket = state.hub.open();
     let _forget = ForgetOnDrop { state: state.clone(), socket: socket.clone() };
@@ -81,7 +79,7 @@ pub(super) async fn run(state: ServerState, wire: WebSocket, handshake: Handshak
 }
 
 impl Connection {
-    async fn serve(mut self, mut wire: WebSocket) {
+    async fn serve(mut self, mut wire: Wire) {
         let socket = self.socket.clone();
         let code = loop {
             // Who asks for much gets it as fast as they read it: the reply to what is asked next must fit too.
@@ -96,12 +94,10 @@ impl Connection {
                         Err(Stop::Close(code)) => break code,
                     },
                 },
-                incoming = wire.recv(), if takes_commands => match incoming {
-                    None => return,
-                    Some(Err(error)) => match close_code_of(error) {
-                        Some(code) => break code,
-                        None => return,
-                    },
+                incoming = wire.receive(), if takes_commands => match incoming {
+                    None | Some(Err(Violation::Protocol)) => return,
+                    Some(Err(Violation::TooLarge)) => break CloseCode::TooLarge,
+                    Some(Err(Violation::NotUtf8)) => break CloseCode::NotUtf8,
                     // What comes from a session that has ended is not carried out any more.
                     Some(Ok(_)) if socket.outgoing.is_closed() => {}
                     Some(Ok(message)) => {
@@ -109,7 +105,7 @@ impl Connection {
                         // Boxed, so that an idle socket does not carry the room that commands need.
                         match Box::pin(while_writing(&mut wire, &socket, self.receive(message))).await {
                             Received::Nothing => {}
-                            Received::Gone => return goodbye(wire).await,
+                            Received::Gone(goodbye) => return end(wire, frame::close_too(&goodbye)).await,
                             Received::Close(code) => break code,
                         }
                     }
@@ -122,9 +118,13 @@ impl Connection {
     async fn receive(&mut self, message: Message) -> Received {
         let text = match message {
             Message::Text(text) => text,
-            Message::Binary(_) => return self.bad_frame(None, ApiError::new(ErrorCode::BinaryFrame)),
-            Message::Ping(_) | Message::Pong(_) => return Received::Nothing,
-            Message::Close(_) => return Received::Gone,
+            Message::Binary => return self.bad_frame(None, ApiError::new(ErrorCode::BinaryFrame)),
+            Message::Ping(payload) => {
+                self.push(frame::pong(&payload));
+                return Received::Nothing;
+            }
+            Message::Pong => return Received::Nothing,
+            Message::Close(goodbye) => return Received::Gone(goodbye),
         };
         let frame = match frames::parse(&text) {
             Ok(frame) => frame,
@@ -184,7 +184,7 @@ impl Connection {
 }
 
 /// Carries out a command, and goes on writing meanwhile: some take a while, and neither holds up the other.
-async fn while_writing<T>(wire: &mut WebSocket, socket: &Socket, command: impl Future<Output = T>) -> T {
+async fn while_writing<T>(wire: &mut Wire, socket: &Socket, command: impl Future<Output = T>) -> T {
     let done = Notify::new();
     let command = async {
         let outcome = command.await;
@@ -210,12 +210,7 @@ async fn while_writing<T>(wire: &mut WebSocket, socket: &Socket, command: impl F
 }
 
 /// Writes a step of the queue, unless the socket must be closed first.
-async fn write_out(
-    wire: &mut WebSocket,
-    socket: &Socket,
-    frames: Vec<Bytes>,
-    ping: bool,
-) -> Result<(), Stop> {
+async fn write_out(wire: &mut Wire, socket: &Socket, frames: Vec<Bytes>, ping: bool) -> Result<(), Stop> {
     let bytes = frames.iter().map(Bytes::len).sum();
     tokio::select! {
         written = write(wire, frames, ping) => written.map_err(|_| Stop::Broken)?,
@@ -225,42 +220,24 @@ async fn write_out(
     Ok(())
 }
 
-async fn write(wire: &mut WebSocket, frames: Vec<Bytes>, ping: bool) -> Result<(), axum::Error> {
-    for frame in frames {
-        let text = Utf8Bytes::try_from(frame).map_err(axum::Error::new)?;
-        wire.feed(Message::Text(text)).await?;
-    }
-    if ping {
-        wire.feed(Message::Ping(Bytes::new())).await?;
-    }
-    wire.flush().await
+async fn write(wire: &mut Wire, frames: Vec<Bytes>, ping: bool) -> std::io::Result<()> {
+    wire.write(frames.into_iter().chain(ping.then(frame::ping))).await
 }
 
 /// Says why, and gives the client a moment to read it: a connection that is cut with data unread loses the close frame.
-async fn close(mut wire: WebSocket, code: CloseCode) {
-    let frame = CloseFrame { code: code.code(), reason: Utf8Bytes::from_static(code.reason()) };
+async fn close(wire: Wire, code: CloseCode) {
+    end(wire, frame::close(code)).await;
+}
+
+/// Writes a last frame, and waits until the client has gone.
+async fn end(mut wire: Wire, last: Bytes) {
     let goodbye = async {
-        if wire.send(Message::Close(Some(frame))).await.is_ok() {
-            while let Some(Ok(_)) = wire.recv().await {}
+        if wire.close(last).await.is_ok() {
+            while wire.receive().await.is_some_and(|message| message.is_ok()) {}
         }
     };
     // Whether the client took it makes no difference any more.
     let _ = tokio::time::timeout(CLOSE_LINGER, goodbye).await;
-}
-
-/// Lets the answer to the client's close frame out.
-async fn goodbye(mut wire: WebSocket) {
-    // Whether the client waits for it makes no difference any more.
-    let _ = tokio::time::timeout(CLOSE_LINGER, wire.close()).await;
-}
-
-/// What to tell a client whose frame could not be read; nothing where the connection is broken.
-fn close_code_of(error: axum::Error) -> Option<CloseCode> {
-    match *error.into_inner().downcast::<tungstenite::Error>().ok()? {
-        tungstenite::Error::Capacity(_) => Some(CloseCode::TooLarge),
-        tungstenite::Error::Utf8(_) => Some(CloseCode::NotUtf8),
-        _ => None,
-    }
 }
 
 /// Takes the socket out of the hub however its task ends.

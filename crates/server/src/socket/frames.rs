@@ -10,15 +10,15 @@ use crate::http::extract::unreadable;
 use crate::problem::ApiError;
 
 /// A frame from the client, or what is wrong with it and the id to answer with.
-pub(super) fn parse(text: &str) -> Result<CommandFrame, (Option<u64>, ApiError)> {
+pub(super) fn parse(text: &[u8]) -> Result<CommandFrame, (Option<u64>, ApiError)> {
     /// What is left to read of a frame that is wrong.
     #[derive(Deserialize)]
     struct OnlyId {
         id: u64,
     }
 
-    serde_json::from_str(text).map_err(|error| {
-        let id = serde_json::from_str(text).ok().map(|OnlyId { id }| id);
+    serde_json::from_slice(text).map_err(|error| {
+        let id = serde_json::from_slice(text).ok().map(|OnlyId { id }| id);
         (id, unreadable(&error))
     })
 }
@@ -48,13 +48,7 @@ pub(super) fn event(event: &Event) -> Bytes {
 }
 
 fn encode<T: Serialize>(frame: &T) -> Bytes {
-    // Only maps with keys that are not strings could fail, and frames have none.
-    serde_json::to_vec(frame)
-        .unwrap_or_else(|error| {
-            tracing::error!(%error, "a frame could not be written");
-            Vec::new()
-        })
-        .into()
+    godwit_delivery::frame::text(frame).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -63,19 +57,19 @@ mod tests {
 
     #[test]
     fn a_wrong_frame_is_answered_with_its_id_where_it_has_one() {
-        let (id, error) = parse(r#"{"id":7,"send":{"text":5}}"#).unwrap_err();
+        let (id, error) = parse(br#"{"id":7,"send":{"text":5}}"#).unwrap_err();
         assert_eq!((id, error.into_problem().code), (Some(7), ErrorCode::InvalidRequest));
         for broken in ["", "{", "[]", "null", r#"{"id":"7","ping":{}}"#] {
-            assert_eq!(parse(broken).unwrap_err().0, None, "{broken:?}");
+            assert_eq!(parse(broken.as_bytes()).unwrap_err().0, None, "{broken:?}");
         }
     }
 
     #[test]
     fn what_is_wrong_is_said_without_repeating_it() {
         let secret =
-            parse(r#"{"id":7,"sign_in":"a token in the wrong place"}"#).unwrap_err().1.into_problem();
+            parse(br#"{"id":7,"sign_in":"a token in the wrong place"}"#).unwrap_err().1.into_problem();
         assert!(!secret.detail.unwrap().contains("token"));
         let long = format!(r#"{{"id":7,"{}":1}}"#, "x".repeat(60_000));
-        assert!(parse(&long).unwrap_err().1.into_problem().detail.unwrap().len() < 1_000);
+        assert!(parse(long.as_bytes()).unwrap_err().1.into_problem().detail.unwrap().len() < 1_000);
     }
 }

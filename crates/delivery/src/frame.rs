@@ -1,0 +1,105 @@
+//! Frames of a WebSocket (RFC 6455) as the server writes them. Each is made once, header and all, and shared by all sockets
+//! that get it, which write it as it is.
+
+use bytes::Bytes;
+use godwit_protocol::socket::CloseCode;
+use serde::Serialize;
+
+const FINAL: u8 = 0x80;
+const TEXT: u8 = 0x1;
+const CLOSE: u8 = 0x8;
+const PING: u8 = 0x9;
+const PONG: u8 = 0xa;
+
+/// The largest header: two bytes and a length of eight.
+const HEADER_BYTES_MAX: usize = 10;
+/// Longer payloads have their length in two more bytes, or in eight.
+const SHORT_BYTES_MAX: usize = 125;
+const MIDDLE_BYTES_MAX: usize = 65_535;
+/// Most events are not longer.
+const USUAL_BYTES: usize = 640;
+
+/// A value as JSON. Nothing where it cannot be written.
+pub fn text<T: Serialize>(value: &T) -> Option<Bytes> {
+    let mut bytes = Vec::with_capacity(USUAL_BYTES);
+    bytes.resize(HEADER_BYTES_MAX, 0);
+    // Only maps with keys that are not strings could fail, and frames have none.
+    serde_json::to_writer(&mut bytes, value)
+        .inspect_err(|error| tracing::error!(%error, "a frame could not be written"))
+        .ok()?;
+    Some(with_header(TEXT, bytes))
+}
+
+pub fn ping() -> Bytes {
+    Bytes::from_static(&[FINAL | PING, 0])
+}
+
+/// The answer to a ping.
+pub fn pong(payload: &[u8]) -> Bytes {
+    control(PONG, payload)
+}
+
+pub fn close(code: CloseCode) -> Bytes {
+    control(CLOSE, &[&code.code().to_be_bytes(), code.reason().as_bytes()].concat())
+}
+
+/// The answer to the close frame of a client.
+pub fn close_too(payload: &[u8]) -> Bytes {
+    control(CLOSE, payload)
+}
+
+fn control(opcode: u8, payload: &[u8]) -> Bytes {
+    with_header(opcode, [&[0; HEADER_BYTES_MAX], payload].concat())
+}
+
+/// The payload begins after room for the largest header.
+fn with_header(opcode: u8, mut bytes: Vec<u8>) -> Bytes {
+    let length = bytes.len() - HEADER_BYTES_MAX;
+    let header = &mut bytes[..HEADER_BYTES_MAX];
+    let start = if length <= SHORT_BYTES_MAX {
+        header[9] = length as u8;
+        8
+    } else if length <= MIDDLE_BYTES_MAX {
+        header[7] = 126;
+        header[8..].copy_from_slice(&(length as u16).to_be_bytes());
+        6
+    } else {
+        header[1] = 127;
+        header[2..].copy_from_slice(&(length as u64).to_be_bytes());
+        0
+    };
+    header[start] = FINAL | opcode;
+    Bytes::from(bytes).slice(start..)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_says_how_long_the_payload_is() {
+        for (length, header) in [
+            (2, &[0x81, 2][..]),
+            (125, &[0x81, 125]),
+            (126, &[0x81, 126, 0, 126]),
+            (65_535, &[0x81, 126, 255, 255]),
+            (65_536, &[0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]),
+        ] {
+            let value = "x".repeat(length - 2);
+            let frame = text(&value).unwrap();
+            assert_eq!(&frame[..header.len()], header, "{length}");
+            assert_eq!(frame[header.len()..], *format!("\"{value}\"").as_bytes());
+        }
+    }
+
+    #[test]
+    fn control_frames_are_short() {
+        assert_eq!(ping(), [0x89, 0][..]);
+        assert_eq!(pong(b"ab"), [0x8a, 2, b'a', b'b'][..]);
+        assert_eq!(close(CloseCode::TooSlow)[0], 0x88);
+        assert_eq!(close_too(&[]), [0x88, 0][..]);
+        for code in CloseCode::ALL {
+            assert!(close(*code).len() <= 2 + SHORT_BYTES_MAX);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! From bytes to messages: RFC 6455, what a client may send.
+
+use bytes::{Bytes, BytesMut};
+use godwit_protocol::limits::FRAME_BYTES_MAX;
+
+const FINAL: u8 = 0x80;
+const RESERVED: u8 = 0x70;
+const OPCODE: u8 = 0x0f;
+const MASKED: u8 = 0x80;
+const LENGTH: u8 = 0x7f;
+const CONTROL: u8 = 0x08;
+
+const MASK_BYTES: usize = 4;
+const CONTROL_BYTES_MAX: u64 = 125;
+
+/// What a client said.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::socket) enum Message {
+    /// It is UTF-8.
+    Text(Bytes),
+    Binary,
+    Ping(Bytes),
+    Pong,
+    Close(Bytes),
+}
+
+/// Why nothing more can be understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::socket) enum Violation {
+    Protocol,
+    TooLarge,
+    NotUtf8,
+}
+
+/// Bytes that have come and are not read yet. Holds no memory when there are none.
+#[derive(Debug, Default)]
+pub(super) struct Incoming {
+    bytes: BytesMut,
+    /// The first pieces of a message.
+    begun: Option<Begun>,
+}
+
+#[derive(Debug)]
+struct Begun {
+    is_text: bool,
+    bytes: BytesMut,
+}
+
+struct Header {
+    is_final: bool,
+    opcode: u8,
+    mask: [u8; MASK_BYTES],
+    header_bytes: usize,
+    payload_bytes: usize,
+}
+
+impl Incoming {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The next message, when all of it has come.
+    pub(super) fn next(&mut self) -> Result<Option<Message>, Violation> {
+        while let Some(header) = self.header()? {
+            if self.bytes.len() < header.header_bytes + header.payload_bytes {
+                return Ok(None);
+            }
+            let _ = self.bytes.split_to(header.header_bytes);
+            let mut payload = self.bytes.split_to(header.payload_bytes);
+            if self.bytes.is_empty() {
+                self.bytes = BytesMut::new();
+            }
+            unmask(&mut payload, header.mask);
+            if let Some(message) = self.take(&header, payload)? {
+                return Ok(Some(message));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The header of the next frame, when it has come. What it promises is allowed.
+    fn header(&self) -> Result<Option<Header>, Violation> {
+        let [first, second, rest @ ..] = &self.bytes[..] else { return Ok(None) };
+        let (is_final, opcode) = (first & FINAL != 0, first & OPCODE);
+        let is_control = opcode & CONTROL != 0;
+        let is_known = matches!(opcode, 0x0..=0x2 | 0x8..=0xa);
+        if first & RESERVED != 0 || !is_known || second & MASKED == 0 {
+            return Err(Violation::Protocol);
+        }
+        let (length, length_bytes) = match second & LENGTH {
+            126 => match rest.first_chunk() {
+                Some(length) => (u64::from(u16::from_be_bytes(*length)), 2),
+                None => return Ok(None),
+            },
+            127 => match rest.first_chunk() {
+                Some(length) => (u64::from_be_bytes(*length), 8),
+                None => return Ok(None),
+            },
+            length => (u64::from(length), 0),
+        };
+        if is_control && (!is_final || length > CONTROL_BYTES_MAX) {
+            return Err(Violation::Protocol);
+        }
+        let begun = self.begun.as_ref().map_or(0, |begun| begun.bytes.len());
+        let payload_bytes = usize::try_from(length).unwrap_or(usize::MAX);
+        if !is_control && payload_bytes > FRAME_BYTES_MAX.saturating_sub(begun) {
+            return Err(Violation::TooLarge);
+        }
+        let Some(mask) = rest[length_bytes..].first_chunk() else { return Ok(None) };
+        let header_bytes = 2 + length_bytes + MASK_BYTES;
+        Ok(Some(Header { is_final, opcode, mask: *mask, header_bytes, payload_bytes }))
+    }
+
+    /// What a frame says; nothing where more of it is to come.
+    fn take(&mut self, header: &Header, payload: BytesMut) -> Result<Option<Message>, Violation> {
+        match header.opcode {
+            0x8 if payload.len() == 1 => return Err(Violation::Protocol),
+            0x8 => return Ok(Some(Message::Close(payload.freeze()))),
+            0x9 => return Ok(Some(Message::Ping(payload.freeze()))),
+            0xa => return Ok(Some(Message::Pong)),
+            _ => {}
+        }
+        let is_continuation = header.opcode == 0x0;
+        let message = match self.begun.take() {
+            Some(mut begun) if is_continuation => {
+                begun.bytes.extend_from_slice(&payload);
+                begun
+            }
+            None if !is_continuation => Begun { is_text: header.opcode == 0x1, bytes: payload },
+            _ => return Err(Violation::Protocol),
+        };
+        if !header.is_final {
+            self.begun = Some(message);
+            return Ok(None);
+        }
+        if !message.is_text {
+            return Ok(Some(Message::Binary));
+        }
+        match std::str::from_utf8(&message.bytes) {
+            Ok(_) => Ok(Some(Message::Text(message.bytes.freeze()))),
+            Err(_) => Err(Violation::NotUtf8),
+        }
+    }
+}
+
+/// Eight bytes at a time: the mask twice.
+fn unmask(payload: &mut [u8], mask: [u8; MASK_BYTES]) {
+    let [a, b, c, d] = mask;
+    let twice = u64::from_ne_bytes([a, b, c, d, a, b, c, d]);
+    let (chunks, rest) = payload.as_chunks_mut::<8>();
+    for chunk in chunks {
+        *chunk = (u64::from_ne_bytes(*chunk) ^ twice).to_ne_bytes();
+    }
+    for (byte, mask) in rest.iter_mut().zip(mask.into_iter().cycle()) {
+        *byte ^= mask;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MASK: [u8; 4] = [0x11, 0x22, 0x83, 0x44];
+
+    fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+        let length = match payload.len() {
+            length @ 0..126 => vec![MASKED | length as u8],
+            length @ 126..65_536 => [&[MASKED | 126][..], &(length as u16).to_be_bytes()].concat(),
+            length => [&[MASKED | 127][..], &(length as u64).to_be_bytes()].concat(),
+        };
+        let mut masked = payload.to_vec();
+        unmask(&mut masked, MASK);
+        [&[first][..], &length, &MASK, &masked].concat()
+    }
+
+    fn read(bytes: &[u8]) -> Result<Option<Message>, Violation> {
+        let mut incoming = Incoming::default();
+        incoming.push(bytes);
+        incoming.next()
+    }
+
+    #[test]
+    fn texts_of_every_length_are_read_however_they_come() {
+        for length in [0, 1, 7, 8, 9, 125, 126, 127, FRAME_BYTES_MAX] {
+            let text = vec![b'x'; length];
+            let bytes = frame(0x81, &text);
+            assert_eq!(read(&bytes), Ok(Some(Message::Text(text.clone().into()))));
+            let mut slowly = Incoming::default();
+            for byte in &bytes[..bytes.len() - 1] {
+                slowly.push(&[*byte]);
+                if length < 200 {
+                    assert_eq!(slowly.next(), Ok(None));
+                }
+            }
+            slowly.push(&bytes[bytes.len() - 1..]);
+            assert_eq!(slowly.next(), Ok(Some(Message::Text(text.into()))));
+            assert_eq!(slowly.bytes.capacity(), 0, "nothing is kept");
+        }
+    }
+
+    #[test]
+    fn pieces_are_put_together_and_control_frames_come_between() {
+        let mut incoming = Incoming::default();
+        for bytes in [frame(0x01, b"ab"), frame(0x89, b"?"), frame(0x00, b"c"), frame(0x80, b"d")] {
+            incoming.push(&bytes);
+        }
+        assert_eq!(incoming.next(), Ok(Some(Message::Ping(Bytes::from_static(b"?")))));
+        assert_eq!(incoming.next(), Ok(Some(Message::Text(Bytes::from_static(b"abcd")))));
+        assert_eq!(incoming.next(), Ok(None));
+    }
+
+    #[test]
+    fn what_is_not_allowed_is_noticed_before_it_has_come() {
+        let unmasked = [0x81, 2, b'h', b'i'];
+        let huge = [&[0x81, MASKED | 127][..], &u64::MAX.to_be_bytes()].concat();
+        let begun = [frame(0x01, b"a"), frame(0x81, b"b")].concat();
+        for (bytes, violation) in [
+            (&unmasked[..], Violation::Protocol),
+            (&frame(0xc1, b"reserved"), Violation::Protocol),
+            (&frame(0x83, b"unknown"), Violation::Protocol),
+            (&frame(0x09, b"a ping in pieces"), Violation::Protocol),
+            (&frame(0x89, &[0; 126]), Violation::Protocol),
+            (&frame(0x80, b"continues nothing"), Violation::Protocol),
+            (&begun, Violation::Protocol),
+            (&frame(0x88, b"1"), Violation::Protocol),
+            (&huge, Violation::TooLarge),
+            (&frame(0x81, &[0xff]), Violation::NotUtf8),
+        ] {
+            assert_eq!(read(bytes), Err(violation), "{bytes:?}");
+        }
+        let mut pieces = Incoming::default();
+        pieces.push(&frame(0x01, &vec![b' '; FRAME_BYTES_MAX]));
+        assert_eq!(pieces.next(), Ok(None));
+        pieces.push(&frame(0x80, b" "));
+        assert_eq!(pieces.next(), Err(Violation::TooLarge));
+    }
+}

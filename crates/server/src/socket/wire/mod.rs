@@ -1,0 +1,123 @@
+//! The wire of a socket. A socket that is idle holds no buffer: bytes are read into one that all share, and written from
+//! the frames themselves.
+
+mod incoming;
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io::{self, ErrorKind, IoSlice};
+use std::pin::Pin;
+use std::task::{Poll, ready};
+
+use bytes::{Buf, Bytes};
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+
+use self::incoming::Incoming;
+pub(super) use self::incoming::{Message, Violation};
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 16 * 1024;
+/// Frames that are given to the operating system at once.
+const WRITTEN_AT_ONCE_MAX: usize = 64;
+
+thread_local! {
+    static READ: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_BYTES].into());
+}
+
+#[derive(Debug)]
+pub(super) struct Wire {
+    stream: TokioIo<Upgraded>,
+    incoming: Incoming,
+    /// What is being written. The first frame may be out in part.
+    outgoing: VecDeque<Bytes>,
+    is_first_begun: bool,
+}
+
+impl Wire {
+    pub(super) fn new(stream: Upgraded) -> Self {
+        Self {
+            stream: TokioIo::new(stream),
+            incoming: Incoming::default(),
+            outgoing: VecDeque::new(),
+            is_first_begun: false,
+        }
+    }
+
+    /// The next message; nothing when the connection is gone. Whoever gives up waiting loses nothing.
+    pub(super) async fn receive(&mut self) -> Option<Result<Message, Violation>> {
+        loop {
+            match self.incoming.next() {
+                Ok(None) => {}
+                Ok(Some(message)) => return Some(Ok(message)),
+                Err(violation) => return Some(Err(violation)),
+            }
+            if self.read().await.ok()? == 0 {
+                return None;
+            }
+        }
+    }
+
+    /// Writes frames. Whoever gives up waiting can only [`close`](Self::close).
+    pub(super) async fn write(&mut self, frames: impl IntoIterator<Item = Bytes>) -> io::Result<()> {
+        self.outgoing.extend(frames);
+        self.write_out().await
+    }
+
+    /// Writes a last frame, and nothing more of what waits but the rest of a frame that is out in part. The client finds
+    /// that nothing comes after it.
+    pub(super) async fn close(&mut self, last: Bytes) -> io::Result<()> {
+        self.outgoing.truncate(usize::from(self.is_first_begun));
+        self.outgoing.push_back(last);
+        self.write_out().await?;
+        self.stream.shutdown().await
+    }
+
+    async fn read(&mut self) -> io::Result<usize> {
+        poll_fn(|context| {
+            READ.with_borrow_mut(|shared| {
+                let mut buffer = ReadBuf::new(shared);
+                ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer))?;
+                self.incoming.push(buffer.filled());
+                Poll::Ready(Ok(buffer.filled().len()))
+            })
+        })
+        .await
+    }
+
+    async fn write_out(&mut self) -> io::Result<()> {
+        while !self.outgoing.is_empty() {
+            let written = poll_fn(|context| {
+                let mut slices = [IoSlice::new(&[]); WRITTEN_AT_ONCE_MAX];
+                let mut count = 0;
+                for (slice, frame) in slices.iter_mut().zip(&self.outgoing) {
+                    *slice = IoSlice::new(frame);
+                    count += 1;
+                }
+                Pin::new(&mut self.stream).poll_write_vectored(context, &slices[..count])
+            })
+            .await?;
+            if written == 0 {
+                return Err(ErrorKind::WriteZero.into());
+            }
+            self.advance(written);
+        }
+        self.outgoing = VecDeque::new();
+        Ok(())
+    }
+
+    fn advance(&mut self, mut written: usize) {
+        while let Some(first) = self.outgoing.front_mut() {
+            if written < first.len() {
+                self.is_first_begun |= written > 0;
+                first.advance(written);
+                return;
+            }
+            written -= first.len();
+            self.outgoing.pop_front();
+            self.is_first_begun = false;
+        }
+    }
+}
