@@ -19,7 +19,7 @@ const LATENCY_BUCKETS: &[f64] = &[
 const COUNT_BUCKETS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1_024.0];
 
 /// The engines of the stores tell more than an operator wants to know. Who wants it asks for it by name.
-const QUIET: &str = "fjall=warn,lsm_tree=warn,scylla=off";
+const QUIET: &str = "lsm_tree=warn,scylla=off";
 
 /// Starts to write logs. A second call changes nothing.
 pub fn start_log(config: &LogConfig) {

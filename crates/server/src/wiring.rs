@@ -250,7 +250,6 @@ fn embedded_options(config: &EmbeddedConfig) -> godwit_store_embedded::Options {
         cache_bytes: config.cache_mib * MIB,
         memtable_bytes_max: config.memtable_mib * MIB,
         journal_bytes_max: config.journal_mib * MIB,
-        worker_threads: config.worker_threads,
         ..godwit_store_embedded::Options::default()
     }
 }

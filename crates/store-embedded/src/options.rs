@@ -8,11 +8,9 @@ pub struct Options {
     /// A table in memory is written to disk when it has grown to this. There are three such tables, and while they
     /// are being written up to three more of each.
     pub memtable_bytes_max: u64,
-    /// Journal files beyond this make the engine write its tables out. After a crash the journal is read again, so it
-    /// bounds the time of the next start. The engine has no smaller journal than [`Options::JOURNAL_BYTES_LEAST`].
+    /// A journal larger than this makes the engine write its tables out. After a crash the journal is read again, so it
+    /// bounds the time of the next start.
     pub journal_bytes_max: u64,
-    /// Threads that write tables out and merge them.
-    pub worker_threads: usize,
     /// Writes that may wait for the committer. Who comes when the queue is full waits for a place in it.
     pub queue_requests_max: usize,
     /// Writes that are made durable by one fsync, at most.
@@ -21,18 +19,12 @@ pub struct Options {
     pub group_bytes_max: usize,
 }
 
-impl Options {
-    /// The smallest journal that the engine can have: one file of it.
-    pub const JOURNAL_BYTES_LEAST: u64 = 64 * 1024 * 1024;
-}
-
 impl Default for Options {
     fn default() -> Self {
         Self {
             cache_bytes: 64 * 1024 * 1024,
-            memtable_bytes_max: 16 * 1024 * 1024,
-            journal_bytes_max: Self::JOURNAL_BYTES_LEAST,
-            worker_threads: 4,
+            memtable_bytes_max: 32 * 1024 * 1024,
+            journal_bytes_max: 128 * 1024 * 1024,
             queue_requests_max: 1_024,
             group_requests_max: 256,
             group_bytes_max: 4 * 1024 * 1024,

@@ -113,7 +113,7 @@ pub struct StoreConfig {
     pub cassandra: CassandraConfig,
 }
 
-/// Memory, disk and threads of the embedded store.
+/// Memory and disk of the embedded store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EmbeddedConfig {
@@ -123,13 +123,11 @@ pub struct EmbeddedConfig {
     pub memtable_mib: u64,
     /// What is read again after a crash; it bounds the time of that start.
     pub journal_mib: u64,
-    /// Threads that write tables out and merge them.
-    pub worker_threads: usize,
 }
 
 impl Default for EmbeddedConfig {
     fn default() -> Self {
-        Self { cache_mib: 64, memtable_mib: 16, journal_mib: 64, worker_threads: 4 }
+        Self { cache_mib: 64, memtable_mib: 32, journal_mib: 128 }
     }
 }
 

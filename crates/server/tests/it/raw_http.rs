@@ -14,7 +14,7 @@ use crate::people::soon;
 
 /// What no answer to a client may contain: names from the inside of the server.
 const INTERNALS: &[&str] =
-    &[".rs", "::", "panick", "serde", "fjall", "tokio", "axum", "hyper", "backtrace", "/tmp"];
+    &[".rs", "::", "panick", "serde", "lsm_tree", "tokio", "axum", "hyper", "backtrace", "/tmp"];
 
 /// One server, asked with whatever is put into a request.
 #[derive(Clone)]

@@ -24,12 +24,6 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-fn journal_bytes(site: &Site) -> u64 {
-    let files = fs::read_dir(site.path().join("engine")).unwrap().map(|entry| entry.unwrap());
-    let journals = files.filter(|file| file.path().extension().is_some_and(|extension| extension == "jnl"));
-    journals.map(|file| file.metadata().unwrap().len()).sum()
-}
-
 #[tokio::test]
 async fn what_was_acknowledged_is_there_after_a_kill() {
     let site = Site::new();
@@ -60,10 +54,10 @@ async fn what_was_acknowledged_is_there_after_a_drop() {
     }
 }
 
-/// The journal is emptied by a clean stop. Were the engine to forget how far its own numbers have come, a later write
-/// would lose against an older one of the same key.
+/// After a clean stop nothing of the journal is read again. Were the engine to forget how far its own numbers have come, a
+/// later write would lose against an older one of the same key.
 #[tokio::test]
-async fn a_clean_stop_leaves_an_empty_journal_and_everything_in_its_place() {
+async fn a_clean_stop_leaves_everything_in_its_place() {
     let site = Site::new();
     let mut user = None;
     for round in 0..4 {
@@ -89,9 +83,6 @@ async fn a_clean_stop_leaves_an_empty_journal_and_everything_in_its_place() {
             store.close().await.unwrap();
         }
         drop((s, store));
-        if round % 2 == 0 {
-            assert_eq!(journal_bytes(&site), 0);
-        }
         let store = site.open();
         assert_eq!(store.user(id).await.unwrap().unwrap().handle, handle(round));
         assert_eq!(listed(&store, chat.ada).await, [chat.id]);

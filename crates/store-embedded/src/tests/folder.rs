@@ -79,7 +79,7 @@ async fn a_first_start_that_was_cut_off_is_made_again() {
     let site = Site::new();
     let half = site.path().join("engine.new");
     fs::create_dir(&half).unwrap();
-    fs::write(half.join("0.jnl"), "half").unwrap();
+    fs::write(half.join("1.journal"), "half").unwrap();
     fs::write(site.path().join("godwit.lock"), "1").unwrap();
     fs::write(site.path().join("godwit.format.new"), "god").unwrap();
     let store = site.open();

@@ -21,7 +21,7 @@ impl Folder {
         // It goes on with every look, so that what the store does after a minute is done in the middle of the tests.
         let clock = TestClock::stepping(Timestamp::from_millis(start_ms), 15_000);
         // Small, so that the tests go through the tables on disk too.
-        let options = Options { cache_bytes: 1 << 20, worker_threads: 1, ..Options::default() };
+        let options = Options { cache_bytes: 1 << 20, ..Options::default() };
         let opened = EmbeddedStore::open(self.0.path(), Arc::new(clock), options);
         Arc::new(opened.expect("the folder can be opened"))
     }
