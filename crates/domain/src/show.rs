@@ -6,7 +6,9 @@ use godwit_protocol::messages as wire;
 use godwit_protocol::messages::{MessageKind, MessageStatus};
 use godwit_protocol::{MessageId, Seq, Timestamp, UserId};
 
-use crate::model::{Change, ConversationState, Entry, FanOut, LogItem, Media, Message, MessageState, Target};
+use crate::model::{
+    Change, ConversationState, FanOut, LogItem, Media, Mentions, Message, MessageBody, MessageState, Target,
+};
 
 /// What has to be known to show entries to somebody.
 #[derive(Debug, Clone, Copy)]
@@ -29,22 +31,33 @@ impl View<'_> {
     }
 
     /// The entry as a message of the history; none where it is not shown there.
-    pub(crate) fn message(&self, item: &LogItem) -> Option<wire::Message> {
-        match item.message() {
-            Some((message, state)) => Some(self.sent(&item.entry, message, state)),
-            None => item.entry.shown.then(|| self.notice(item)),
+    pub(crate) fn message(&self, item: LogItem) -> Option<wire::Message> {
+        match item.entry.change {
+            Change::Message(message) => Some(self.sent(item.entry.seq, message, item.state)),
+            _ => item.entry.shown.then(|| self.notice(&item)),
         }
     }
 
-    fn sent(&self, entry: &Entry, message: &Message, state: &MessageState) -> wire::Message {
-        let is_gone = message.is_gone(state, self.now);
+    /// What was said moves into the answer: a page has much of it.
+    fn sent(&self, seq: Seq, message: Message, state: MessageState) -> wire::Message {
+        let is_gone = message.is_gone(&state, self.now);
         let gone_at = state.gone.map(|gone| gone.at).or(message.expires_at);
-        let body = Some(&message.body).filter(|_| !is_gone);
         let quote = message.reply.filter(|_| !is_gone).and_then(|reply| self.quote(reply.to));
+        let reactions = state.wire_reactions();
+        let edited_at = state.edited.as_ref().map(|edited| edited.at);
+        let kind = message.body.kind();
+        let body = if is_gone { MessageBody::Erased(kind) } else { message.body };
+        let (text, media, event) = body.into_parts();
+        let (text, mentions) = match state.edited {
+            _ if is_gone => (None, Mentions::default()),
+            Some(edited) => (Some(edited.text), edited.mentions),
+            None => (text, message.mentions),
+        };
         wire::Message {
-            text: body.and_then(|_| message.current_text(state)).map(str::to_owned),
-            media: body.and_then(|body| body.media()).map(Media::to_wire),
-            event: body.and_then(|body| body.event()).map(str::to_owned),
+            client_id: message.client_id.into(),
+            text: text.map(String::from),
+            media: media.map(Media::into_wire),
+            event: event.map(String::from),
             reply_to: message.reply.map(|reply| reply.to.id),
             quote,
             thread_id: message.reply.map(|reply| reply.root.id),
@@ -52,15 +65,15 @@ impl View<'_> {
                 .forwarded_from
                 .filter(|_| !is_gone)
                 .map(|from| wire::Forwarded { message_id: from.message_id, sender_id: from.sender_id }),
-            mentions: body.map(|_| message.current_mentions(state).to_wire()).unwrap_or_default(),
-            edited_at: state.edited.as_ref().map(|edited| edited.at),
+            mentions: mentions.into_wire(),
+            edited_at,
             deleted_at: gone_at.filter(|_| is_gone),
             expires_at: message.expires_at.filter(|_| !is_gone),
-            reactions: state.wire_reactions(),
-            my_reaction: self.own_reactions.get(&entry.seq).filter(|_| !is_gone).map(ToString::to_string),
+            reactions,
+            my_reaction: self.own_reactions.get(&seq).filter(|_| !is_gone).map(ToString::to_string),
             replies: state.replies,
-            status: self.status(entry.seq, message.sender_id),
-            ..self.blank(entry, message.sender_id, message.body.kind(), message.client_id.as_str())
+            status: self.status(seq, message.sender_id),
+            ..self.blank(message.id, seq, message.sender_id, kind)
         }
     }
 
@@ -71,17 +84,17 @@ impl View<'_> {
         wire::Message {
             event: change.event().map(str::to_owned),
             notice: Some(Box::new(self.change(item))),
-            ..self.blank(&item.entry, by, MessageKind::System, "")
+            ..self.blank(MessageId::new(item.entry.id), item.entry.seq, by, MessageKind::System)
         }
     }
 
-    fn blank(&self, entry: &Entry, sender_id: UserId, kind: MessageKind, client_id: &str) -> wire::Message {
+    fn blank(&self, id: MessageId, seq: Seq, sender_id: UserId, kind: MessageKind) -> wire::Message {
         wire::Message {
-            id: MessageId::new(entry.id),
+            id,
             conversation_id: self.state.conversation.id,
-            seq: entry.seq,
+            seq,
             sender_id,
-            client_id: client_id.to_owned(),
+            client_id: String::new(),
             kind,
             text: None,
             media: None,
@@ -92,7 +105,7 @@ impl View<'_> {
             thread_id: None,
             forwarded_from: None,
             mentions: wire::Mentions::default(),
-            created_at: entry.at(),
+            created_at: id.timestamp(),
             edited_at: None,
             deleted_at: None,
             expires_at: None,
@@ -136,14 +149,19 @@ impl View<'_> {
                 member_ids: created.member_ids.clone(),
             },
             Change::Message(message) => {
-                Wire::Message { message: Box::new(self.sent(&item.entry, message, &item.state)) }
+                let message = self.sent(item.entry.seq, message.clone(), item.state.clone());
+                Wire::Message { message: Box::new(message) }
             }
             Change::Edited { by, target, text, mentions } => Wire::Edited {
                 by: *by,
                 message_id: target.id,
                 message_seq: target.seq,
                 text: text.as_deref().map(str::to_owned),
-                mentions: if text.is_some() { mentions.to_wire() } else { wire::Mentions::default() },
+                mentions: if text.is_some() {
+                    mentions.clone().into_wire()
+                } else {
+                    wire::Mentions::default()
+                },
             },
             Change::Deleted { by, target } => {
                 Wire::Deleted { by: *by, message_id: target.id, message_seq: target.seq }

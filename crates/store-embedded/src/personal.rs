@@ -39,7 +39,12 @@ impl PersonalStore for EmbeddedStore {
         conversation: ConversationId,
         range: SeqRange,
     ) -> Result<Vec<Seq>, StoreError> {
-        let rows = self.engine.view().all(&keys::all_hidden(user, conversation, range))?;
+        let view = self.engine.view();
+        // Most have hidden nothing, and to look for one row is much less than to go through none.
+        if !view.contains(&keys::hidden_count(user, conversation))? {
+            return Ok(Vec::new());
+        }
+        let rows = view.all(&keys::all_hidden(user, conversation, range))?;
         rows.iter().map(|(key, _)| keys::last_id("hidden messages", key).map(Seq::new)).collect()
     }
 

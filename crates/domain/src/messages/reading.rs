@@ -108,12 +108,12 @@ impl Reading {
                 self.before(&viewer, seq, limit).await?
             }
         };
-        Ok(MessagePage { messages: self.show(&viewer, &items).await?, more_before, more_after })
+        Ok(MessagePage { messages: self.show(&viewer, items).await?, more_before, more_after })
     }
 
     pub async fn message(&self, by: UserId, id: MessageId) -> Result<WireMessage, ReadError> {
         let (viewer, item) = self.locate(by, id).await?;
-        let shown = self.show(&viewer, std::slice::from_ref(&item)).await?;
+        let shown = self.show(&viewer, vec![item]).await?;
         shown.into_iter().next().ok_or(ReadError::NotFound)
     }
 
@@ -227,7 +227,7 @@ impl Reading {
         seqs.insert(0, root);
         let items = self.store.items(conversation, &seqs).await?.into_iter().flatten();
         let items: Vec<LogItem> = items.filter(|item| item.entry.seq >= viewer.from).collect();
-        let mut shown = self.show(&viewer, &items).await?;
+        let mut shown = self.show(&viewer, items).await?;
         if shown.first().is_none_or(|first| first.seq != root) {
             // The root is from before the member came.
             return Err(ReadError::NotFound);
@@ -244,7 +244,7 @@ impl Reading {
         let seqs: Vec<Seq> = pins.iter().map(|pin| pin.seq).collect();
         let items: Vec<LogItem> =
             self.store.items(conversation, &seqs).await?.into_iter().flatten().collect();
-        let messages = self.show(&viewer, &items).await?;
+        let messages = self.show(&viewer, items).await?;
         let pins = pins.iter().filter_map(|pin| {
             let message = messages.iter().find(|message| message.seq == pin.seq)?.clone();
             Some(Pin { by: pin.by, at: pin.at, message })

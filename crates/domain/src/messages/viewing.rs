@@ -43,12 +43,12 @@ impl Reading {
     pub(super) async fn show(
         &self,
         viewer: &Viewer,
-        items: &[LogItem],
+        items: Vec<LogItem>,
     ) -> Result<Vec<wire::Message>, StoreError> {
-        let known = self.look_up(viewer, items).await?;
+        let known = self.look_up(viewer, &items).await?;
         Ok(viewer.live.read(|state| {
             let view = known.view(viewer, state, self.clock.now());
-            items.iter().filter_map(|item| view.message(item)).collect()
+            items.into_iter().filter_map(|item| view.message(item)).collect()
         }))
     }
 

@@ -133,6 +133,12 @@ impl ClientId {
     }
 }
 
+impl From<ClientId> for String {
+    fn from(id: ClientId) -> Self {
+        id.0.into()
+    }
+}
+
 impl MessageBody {
     fn parse(
         kind: MessageKind,
@@ -208,6 +214,17 @@ impl MessageBody {
         }
     }
 
+    /// Its text, its media and its event.
+    pub(crate) fn into_parts(self) -> (Option<Box<str>>, Option<Media>, Option<Box<str>>) {
+        match self {
+            Self::Text(text) => (Some(text), None, None),
+            Self::Image { media, caption } | Self::File { media, caption } => (caption, Some(media), None),
+            Self::Voice { media } => (None, Some(media), None),
+            Self::System { event, text } => (text, None, Some(event)),
+            Self::Erased(_) => (None, None, None),
+        }
+    }
+
     /// Text and references, in bytes.
     pub fn size_bytes(&self) -> usize {
         let media = self.media().map_or(0, Media::size_of_reference);
@@ -278,12 +295,12 @@ impl Media {
         self.url.len() + self.content_type.len() + self.name.as_ref().map_or(0, |name| name.len())
     }
 
-    pub fn to_wire(&self) -> wire::Media {
+    pub(crate) fn into_wire(self) -> wire::Media {
         wire::Media {
-            url: self.url.to_string(),
-            content_type: self.content_type.to_string(),
+            url: self.url.into(),
+            content_type: self.content_type.into(),
             size_bytes: self.size_bytes,
-            name: self.name.as_ref().map(ToString::to_string),
+            name: self.name.map(String::from),
             width: self.width,
             height: self.height,
             duration_ms: self.duration_ms,
@@ -296,8 +313,8 @@ impl Mentions {
         self.users.is_empty() && !self.all
     }
 
-    pub fn to_wire(&self) -> wire::Mentions {
-        wire::Mentions { user_ids: self.users.clone(), all: self.all }
+    pub(crate) fn into_wire(self) -> wire::Mentions {
+        wire::Mentions { user_ids: self.users, all: self.all }
     }
 }
 
