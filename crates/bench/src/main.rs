@@ -1,16 +1,23 @@
 //! Measures Godwit, and refuses to call something a result that went wrong.
 //!
+//! - [`load`]: load on a real server, through its WebSocket and HTTP API
+//! - [`messenger`], [`wire`], [`server`]: what talks to it, over what, and the server itself
 //! - [`store`]: the stores by themselves, side by side
 //! - [`fan_out`]: what a message costs that many get
-//! - [`progress`], [`clock`], [`numbers`]: what every measurement needs
+//! - [`figures`], [`progress`], [`clock`], [`numbers`]: what every measurement needs
 //!
 //! Results go to stdout, everything else to stderr. An error is one line; it ends the process with 1.
 
 mod clock;
 mod fan_out;
+mod figures;
+mod load;
+mod messenger;
 mod numbers;
 mod progress;
+mod server;
 mod store;
+mod wire;
 
 use std::process::ExitCode;
 
@@ -25,12 +32,22 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Pairs(load::pairs::Arguments),
+    Rate(load::rate::Arguments),
+    Group(load::group::Arguments),
+    Idle(load::idle::Arguments),
+    History(load::history::Arguments),
     FanOut(fan_out::Arguments),
     Store(store::Arguments),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Pairs(arguments) => load::pairs::main(&arguments),
+        Command::Rate(arguments) => load::rate::main(&arguments),
+        Command::Group(arguments) => load::group::main(&arguments),
+        Command::Idle(arguments) => load::idle::main(&arguments),
+        Command::History(arguments) => load::history::main(&arguments),
         Command::FanOut(arguments) => fan_out::main(&arguments),
         Command::Store(arguments) => store::main(&arguments),
     };

@@ -1,0 +1,196 @@
+//! What the scenarios share: the server, warming up, measuring, the result.
+
+use std::io::{Write, stdout};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use clap::Args;
+use godwit_domain::ports::Clock;
+use tokio::runtime::{Builder, Runtime};
+
+use super::report::Report;
+use super::sessions::{Sessions, Watch};
+use super::traffic::Traffic;
+use crate::clock::SystemClock;
+use crate::messenger::Messenger;
+use crate::messenger::godwit::Godwit;
+use crate::messenger::stamp::STAMP_BYTES;
+use crate::numbers::thousands;
+use crate::progress::{self, Progress};
+use crate::server::usage::{Sample, Usage};
+use crate::server::{Server, Which, metrics};
+use crate::wire::Net;
+
+/// While messages are under way, the progress is shown this often.
+pub(super) const ROUND: Duration = Duration::from_millis(100);
+
+/// What every scenario can be told.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Common {
+    #[command(flatten)]
+    pub(super) which: Which,
+
+    /// How long it is measured, in seconds
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(super) seconds: u64,
+
+    /// How long it runs before that, in seconds
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(0..=3_600))]
+    pub(super) warm_up: u64,
+
+    /// How long texts are, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 200, value_parser = text_bytes)]
+    pub(super) text_bytes: usize,
+
+    /// Add the result to this file, as one line of JSON
+    #[arg(long, value_name = "FILE")]
+    pub(super) json: Option<PathBuf>,
+}
+
+/// From the stamp to what the API allows.
+fn text_bytes(text: &str) -> Result<usize, String> {
+    let max = godwit_protocol::limits::TEXT_CHARS_MAX;
+    text.parse()
+        .ok()
+        .filter(|bytes| (STAMP_BYTES..=max).contains(bytes))
+        .ok_or_else(|| format!("a text has {STAMP_BYTES} to {max} bytes"))
+}
+
+/// Runs a scenario on its server, and prints the result.
+pub(super) fn main(
+    common: &Common,
+    scenario: impl FnOnce(&mut Stage) -> anyhow::Result<Vec<Report>>,
+) -> anyhow::Result<()> {
+    for report in measure(common, Progress::to_stderr(), scenario)? {
+        stdout().write_all(report.summary().as_bytes())?;
+        if let Some(path) = &common.json {
+            report.append_to(path, &SystemClock.now().to_string())?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn measure(
+    common: &Common,
+    progress: Progress,
+    scenario: impl FnOnce(&mut Stage) -> anyhow::Result<Vec<Report>>,
+) -> anyhow::Result<Vec<Report>> {
+    let runtime = aside()?;
+    let _on_runtime = runtime.enter();
+    let server = common.which.start()?;
+    let mut stage = Stage { server, progress, common };
+    let outcome = scenario(&mut stage);
+    match stage.server.last_words() {
+        Some(words) => outcome.with_context(|| format!("the server says: {words}")),
+        None => outcome,
+    }
+}
+
+/// For what goes on beside the measured thread: progress is drawn, Ctrl-C waited for.
+fn aside() -> anyhow::Result<Runtime> {
+    Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .context("the runtime cannot be started")
+}
+
+/// Where a scenario takes place.
+pub(super) struct Stage<'a> {
+    pub(super) server: Server,
+    pub(super) progress: Progress,
+    pub(super) common: &'a Common,
+}
+
+impl Stage<'_> {
+    /// Godwit, with so many users who were never there before.
+    pub(super) fn godwit(&self, users: u32) -> Godwit {
+        let run = format!("{:x}", SystemClock.now().as_millis());
+        Godwit::new(self.server.address(), self.server.key(), users as usize, run)
+    }
+
+    /// Users on their sockets, from 0 on.
+    pub(super) fn sign_in<M: Messenger>(&self, messenger: M, users: u32) -> anyhow::Result<Sessions<M>> {
+        let mut sessions = Sessions::new(messenger, users as usize)?;
+        let signing_in = self.step(format!("signing in {} users", thousands(users as usize)));
+        sessions.sign_in(0..users, &signing_in.done())?;
+        Ok(sessions)
+    }
+
+    pub(super) fn step(&self, what: impl Into<String>) -> progress::Step {
+        self.progress.step(what)
+    }
+
+    pub(super) fn sample(&self) -> anyhow::Result<Sample> {
+        // First what takes time.
+        let fsyncs = metrics::fsyncs(self.server.address())?;
+        Ok(Sample {
+            at: Instant::now(),
+            server: self.server.pid().and_then(Usage::of),
+            generator: Usage::of_this_program(),
+            fsyncs,
+        })
+    }
+
+    /// Warms up, measures, and waits until nothing is under way any more. `load` says what is done with what comes, and what
+    /// is sent by the clock.
+    pub(super) fn drive<L: Load>(&self, load: &mut L) -> anyhow::Result<(Sample, Sample)> {
+        let warming_up = self.step("warming up");
+        let warm_up = Duration::from_secs(self.common.warm_up);
+        load.begin()?;
+        self.run_for(load, warm_up, &warming_up.done())?;
+        drop(warming_up);
+
+        let measuring = self.step(format!("measuring for {} s", self.common.seconds));
+        let before = self.sample()?;
+        let time = Duration::from_secs(self.common.seconds);
+        let from_ns = load.net().now_ns();
+        load.traffic().measure(from_ns, from_ns + time.as_nanos() as u64);
+        self.run_for(load, time, &measuring.done())?;
+        let after = self.sample()?;
+        drop(measuring);
+
+        let _finishing = self.step("waiting for what is under way");
+        load.stop();
+        let mut watch = Watch::start(load.net());
+        while load.traffic().under_way() > 0 {
+            let before = load.traffic().under_way();
+            load.poll(watch.until_ns())?;
+            let moved = load.traffic().under_way() < before;
+            if let Err(error) = watch.look(load.net(), moved) {
+                // What is missing says more.
+                load.traffic().finish().refuse().context(error)?;
+            }
+        }
+        load.traffic().finish().refuse()?;
+        Ok((before, after))
+    }
+
+    fn run_for<L: Load>(&self, load: &mut L, time: Duration, done: &progress::Done) -> anyhow::Result<()> {
+        let end_ns = load.net().now_ns() + time.as_nanos() as u64;
+        let mut told = load.traffic().ended();
+        while load.net().now_ns() < end_ns {
+            let round_ns = end_ns.min(load.net().now_ns() + ROUND.as_nanos() as u64);
+            while load.net().now_ns() < round_ns {
+                load.poll(round_ns)?;
+            }
+            let ended = load.traffic().ended();
+            done.add((ended - told) as usize);
+            told = ended;
+        }
+        Ok(())
+    }
+}
+
+/// Traffic that a scenario makes.
+pub(super) trait Load {
+    fn net(&mut self) -> &mut Net;
+    fn traffic(&mut self) -> &mut Traffic;
+    /// Sends what comes first.
+    fn begin(&mut self) -> anyhow::Result<()>;
+    /// Sends and receives, until something has happened or the time is over.
+    fn poll(&mut self, until_ns: u64) -> anyhow::Result<()>;
+    /// Sends nothing more.
+    fn stop(&mut self);
+}

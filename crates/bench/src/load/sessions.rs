@@ -1,0 +1,230 @@
+//! Users on their sockets: signing them in, and bringing them into conversations.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+
+use crate::messenger::{Done, Messenger};
+use crate::progress;
+use crate::wire::{Net, Receiver};
+
+/// Handshakes under way at once; a server may turn away more from one address.
+const HANDSHAKES_MAX: usize = 256;
+/// A server that has not done anything for so long will not.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The sockets of a run, and the messenger they talk to. User `n` is on connection `n`.
+pub(super) struct Sessions<M> {
+    pub(super) net: Net,
+    pub(super) messenger: M,
+}
+
+impl<M: Messenger> Sessions<M> {
+    /// With room for connections with numbers below `connections`.
+    pub(super) fn new(messenger: M, connections: usize) -> anyhow::Result<Self> {
+        Ok(Self { net: Net::new(connections)?, messenger })
+    }
+
+    /// Connects users and signs them in, and says how long that took.
+    pub(super) fn sign_in(&mut self, users: Range<u32>, done: &progress::Done) -> anyhow::Result<Duration> {
+        let began_ns = self.net.now_ns();
+        let first = users.start;
+        let mut signing_in = SigningIn {
+            messenger: &mut self.messenger,
+            is_signed_in: vec![false; users.len()],
+            first,
+            waiting: users.clone(),
+            signed_in: 0,
+            reply: Vec::new(),
+        };
+        for _ in 0..HANDSHAKES_MAX {
+            signing_in.connect_next(&mut self.net)?;
+        }
+        let mut watch = Watch::start(&self.net);
+        while signing_in.signed_in < users.len() {
+            let before = signing_in.signed_in;
+            self.net.poll(watch.until_ns(), &mut signing_in)?;
+            done.add(signing_in.signed_in - before);
+            watch.look(&self.net, signing_in.signed_in > before).context("signing in")?;
+        }
+        Ok(Duration::from_nanos(self.net.now_ns() - began_ns))
+    }
+
+    /// Makes conversations, each of these members, and says which.
+    pub(super) fn make_conversations(&mut self, members: &[Vec<u32>]) -> anyhow::Result<Vec<u32>> {
+        let made: Vec<u32> =
+            members.iter().map(|members| self.messenger.plan_conversation(members)).collect();
+        let jobs = |of: fn(&[u32]) -> &[u32]| {
+            let of_each = made.iter().zip(members);
+            of_each.flat_map(move |(made, members)| of(members).iter().map(move |member| (*made, *member)))
+        };
+        self.join(jobs(|members| &members[..1]).collect())?;
+        self.join(jobs(|members| &members[1..]).collect())?;
+        Ok(made)
+    }
+
+    /// Lets users take part in conversations: different users at once, one after the other for each of them.
+    fn join(&mut self, jobs: Vec<(u32, u32)>) -> anyhow::Result<()> {
+        let users = jobs.iter().map(|(_, user)| *user as usize + 1).max().unwrap_or(0);
+        let mut joining = Joining {
+            messenger: &mut self.messenger,
+            left: jobs.len(),
+            waiting: vec![VecDeque::new(); users],
+            reply: Vec::new(),
+        };
+        for (conversation, user) in jobs {
+            joining.waiting[user as usize].push_back(conversation);
+        }
+        for user in 0..users as u32 {
+            joining.begin(&mut self.net, user)?;
+        }
+        let mut watch = Watch::start(&self.net);
+        while joining.left > 0 {
+            let before = joining.left;
+            self.net.poll(watch.until_ns(), &mut joining)?;
+            watch.look(&self.net, joining.left < before).context("making conversations")?;
+        }
+        Ok(())
+    }
+}
+
+/// Notices when nothing happens any more.
+#[derive(Debug)]
+pub(super) struct Watch {
+    until_ns: u64,
+}
+
+impl Watch {
+    pub(super) fn start(net: &Net) -> Self {
+        Self { until_ns: net.now_ns() + PATIENCE.as_nanos() as u64 }
+    }
+
+    pub(super) const fn until_ns(&self) -> u64 {
+        self.until_ns
+    }
+
+    pub(super) fn look(&mut self, net: &Net, something_happened: bool) -> anyhow::Result<()> {
+        if something_happened {
+            *self = Self::start(net);
+        }
+        ensure!(net.now_ns() < self.until_ns, "the server has done nothing for {} s", PATIENCE.as_secs());
+        Ok(())
+    }
+}
+
+struct SigningIn<'a, M> {
+    messenger: &'a mut M,
+    is_signed_in: Vec<bool>,
+    first: u32,
+    /// Those who have not connected yet.
+    waiting: Range<u32>,
+    signed_in: usize,
+    reply: Vec<u8>,
+}
+
+impl<M: Messenger> SigningIn<'_, M> {
+    fn connect_next(&mut self, net: &mut Net) -> anyhow::Result<()> {
+        let Some(user) = self.waiting.next() else { return Ok(()) };
+        let (path, headers) = self.messenger.handshake(user)?;
+        net.open_socket(user, self.messenger.address(), &path, &headers)
+    }
+
+    fn go_on(&mut self, net: &mut Net, user: u32, frame: Option<&[u8]>) -> anyhow::Result<()> {
+        self.reply.clear();
+        let done = self.messenger.sign_in(user, frame, &mut self.reply)?;
+        write(net, user, &self.reply);
+        if done == Done::Yes {
+            self.is_signed_in[(user - self.first) as usize] = true;
+            self.signed_in += 1;
+            self.connect_next(net)?;
+        }
+        Ok(())
+    }
+}
+
+impl<M: Messenger> Receiver for SigningIn<'_, M> {
+    fn opened(&mut self, net: &mut Net, user: u32) -> anyhow::Result<()> {
+        self.go_on(net, user, None)
+    }
+
+    fn frame(&mut self, net: &mut Net, user: u32, frame: &[u8]) -> anyhow::Result<()> {
+        let place = user.checked_sub(self.first).map(|place| place as usize);
+        if place.and_then(|place| self.is_signed_in.get(place)) == Some(&false) {
+            self.go_on(net, user, Some(frame))
+        } else {
+            pass(self.messenger, net, user, frame, &mut self.reply)
+        }
+    }
+}
+
+struct Joining<'a, M> {
+    messenger: &'a mut M,
+    left: usize,
+    /// For each user the conversations that are left, the one under way first.
+    waiting: Vec<VecDeque<u32>>,
+    reply: Vec<u8>,
+}
+
+impl<M: Messenger> Joining<'_, M> {
+    /// Goes on with the next until one has to be waited for.
+    fn begin(&mut self, net: &mut Net, user: u32) -> anyhow::Result<()> {
+        while let Some(conversation) = self.waiting[user as usize].front().copied() {
+            if self.go_on(net, conversation, user, None)? == Done::NotYet {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn go_on(
+        &mut self,
+        net: &mut Net,
+        conversation: u32,
+        user: u32,
+        frame: Option<&[u8]>,
+    ) -> anyhow::Result<Done> {
+        self.reply.clear();
+        let done = self.messenger.join(conversation, user, frame, &mut self.reply)?;
+        write(net, user, &self.reply);
+        if done == Done::Yes {
+            self.waiting[user as usize].pop_front();
+            self.left -= 1;
+        }
+        Ok(done)
+    }
+}
+
+impl<M: Messenger> Receiver for Joining<'_, M> {
+    fn frame(&mut self, net: &mut Net, user: u32, frame: &[u8]) -> anyhow::Result<()> {
+        match self.waiting.get(user as usize).and_then(|waiting| waiting.front().copied()) {
+            Some(conversation) => match self.go_on(net, conversation, user, Some(frame))? {
+                Done::Yes => self.begin(net, user),
+                Done::NotYet => Ok(()),
+            },
+            None => pass(self.messenger, net, user, frame, &mut self.reply),
+        }
+    }
+}
+
+/// A frame that nobody waits for: the server may want an answer all the same, or complain.
+fn pass<M: Messenger>(
+    messenger: &mut M,
+    net: &mut Net,
+    user: u32,
+    frame: &[u8],
+    reply: &mut Vec<u8>,
+) -> anyhow::Result<()> {
+    reply.clear();
+    messenger.read(frame, reply, &mut |_| {})?;
+    write(net, user, reply);
+    Ok(())
+}
+
+/// Nothing is listed for writing that has nothing to write.
+pub(super) fn write(net: &mut Net, user: u32, bytes: &[u8]) {
+    if !bytes.is_empty() {
+        net.out(user).extend_from_slice(bytes);
+    }
+}
