@@ -2,6 +2,7 @@
 //!
 //! - [`load`]: load on a real server, through its WebSocket and HTTP API
 //! - [`messenger`], [`wire`], [`server`]: what talks to it, over what, and the server itself
+//! - [`plot`]: what it found out, as pictures
 //! - [`store`]: the stores by themselves, side by side
 //! - [`fan_out`]: what a message costs that many get
 //! - [`figures`], [`progress`], [`clock`], [`numbers`]: what every measurement needs
@@ -14,6 +15,7 @@ mod figures;
 mod load;
 mod messenger;
 mod numbers;
+mod plot;
 mod progress;
 mod server;
 mod store;
@@ -37,6 +39,10 @@ enum Command {
     Group(load::group::Arguments),
     Idle(load::idle::Arguments),
     History(load::history::Arguments),
+    Inbox(load::inbox::Arguments),
+    Resume(load::resume::Arguments),
+    Mixed(load::mixed::Arguments),
+    Plot(plot::Arguments),
     FanOut(fan_out::Arguments),
     Store(store::Arguments),
 }
@@ -48,6 +54,10 @@ fn main() -> ExitCode {
         Command::Group(arguments) => load::group::main(&arguments),
         Command::Idle(arguments) => load::idle::main(&arguments),
         Command::History(arguments) => load::history::main(&arguments),
+        Command::Inbox(arguments) => load::inbox::main(&arguments),
+        Command::Resume(arguments) => load::resume::main(&arguments),
+        Command::Mixed(arguments) => load::mixed::main(&arguments),
+        Command::Plot(arguments) => plot::main(&arguments),
         Command::FanOut(arguments) => fan_out::main(&arguments),
         Command::Store(arguments) => store::main(&arguments),
     };

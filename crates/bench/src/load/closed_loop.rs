@@ -22,6 +22,10 @@ impl<M: Messenger> ClosedLoop<M> {
         Self { sessions, traffic, streams, is_stopped: false, room: Room::default() }
     }
 
+    pub(super) fn into_sessions(self) -> Sessions<M> {
+        self.sessions
+    }
+
     /// Sends until each stream has so many messages, and all of them have come.
     pub(super) fn write_up_to(&mut self, each: u32, done: &Done) -> anyhow::Result<()> {
         self.traffic.end_at(each);

@@ -55,17 +55,16 @@ impl Arguments {
         let streams = streams.collect();
         let mut report = Report::new("group", sessions.messenger.name(), self.parameters(size));
         let mut load = ClosedLoop::new(sessions, traffic, streams);
-        let (before, after) = stage.drive(&mut load)?;
+        let spent = stage.drive(&mut load)?;
 
         let measured = &load.traffic().measured;
-        let seconds = self.common.seconds as f64;
         report.add("members", Value::Number(f64::from(size)));
-        report.add("sends/s", Value::PerSecond(measured.acknowledged as f64 / seconds));
-        report.add("deliveries/s", Value::PerSecond(measured.delivered as f64 / seconds));
+        report.add_rate("sends/s", measured.acknowledged, &spent);
+        report.add_rate("deliveries/s", measured.delivered, &spent);
         report.add_latencies("last member", &measured.last);
         report.add_latencies("delivery", &measured.delivery);
         report.add_latencies("ack", &measured.ack);
-        report.add_usage("message", &before, &after, measured.acknowledged);
+        report.add_usage("message", &spent, measured.acknowledged);
         Ok(report)
     }
 

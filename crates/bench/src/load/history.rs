@@ -97,9 +97,9 @@ impl Arguments {
 
         let mut report = Report::new("history", "godwit", self.parameters(messages));
         report.add("messages", Value::Number(f64::from(messages)));
-        report.add("pages/s", Value::PerSecond(answered.count as f64 / self.common.seconds as f64));
+        report.add_rate("pages/s", answered.count, &answered.spent);
         report.add_latencies("page", &answered.latencies);
-        report.add_usage("page", &answered.before, &answered.after, answered.count);
+        report.add_usage("page", &answered.spent, answered.count);
         Ok(report)
     }
 

@@ -8,14 +8,11 @@ use serde_json::json;
 use super::receiving::{Receiving, Room};
 use super::report::Report;
 use super::run::{self, Common, Stage};
-use super::sessions::Sessions;
+use super::sessions::{Connected, Sessions};
 use super::traffic::Traffic;
 use crate::figures::Value;
 use crate::messenger::Messenger;
 use crate::numbers::thousands;
-
-/// What signing in has left behind is over by then.
-const SETTLING: Duration = Duration::from_secs(2);
 
 /// Measure connections that do nothing: memory each, how fast they sign in, what heartbeats cost
 ///
@@ -41,7 +38,7 @@ impl Arguments {
         let mut newcomers = Sessions::new(stage.godwit(users), users as usize)?;
         let signing_in =
             stage.step(format!("signing in {} users for the first time", thousands(users as usize)));
-        let took = newcomers.sign_in(0..users, &signing_in.done())?;
+        let took = newcomers.sign_in(0..users, &signing_in.done())?.took;
         drop(signing_in);
         let newcomers_per_second = f64::from(users) / took.as_secs_f64();
 
@@ -68,16 +65,17 @@ impl Arguments {
         let alone = stage.sample()?;
         let mut sessions = Sessions::new(messenger, connections as usize)?;
         let signing_in = stage.step(format!("signing in {} users", thousands(connections as usize)));
-        let took = sessions.sign_in(0..connections, &signing_in.done())?;
+        let Connected { took, latencies } = sessions.sign_in(0..connections, &signing_in.done())?;
         drop(signing_in);
         let signed_in = stage.sample()?;
+        // What signing in has left behind is over by then.
         let settling = stage.step("settling");
-        listen(&mut sessions, SETTLING)?;
+        listen(&mut sessions, Duration::from_secs_f64(self.common.warm_up))?;
         drop(settling);
 
         let _listening = stage.step(format!("doing nothing for {} s", self.common.seconds));
         let (before, pings_before) = (stage.sample()?, sessions.net.pings);
-        listen(&mut sessions, Duration::from_secs(self.common.seconds))?;
+        listen(&mut sessions, Duration::from_secs_f64(self.common.seconds))?;
         let (after, pings) = (stage.sample()?, sessions.net.pings - pings_before);
 
         let parameters = json!({ "connections": connections, "seconds": self.common.seconds });
@@ -85,6 +83,7 @@ impl Arguments {
         let each = |amount: f64| amount / f64::from(connections);
         report.add("connections", Value::Number(f64::from(connections)));
         report.add("sign-ins/s", Value::PerSecond(f64::from(connections) / took.as_secs_f64()));
+        report.add_latencies("sign-in", &latencies);
         if let (Some(alone), Some(signed_in), Some(before), Some(after)) =
             (alone.server, signed_in.server, before.server, after.server)
         {
@@ -95,7 +94,7 @@ impl Arguments {
                 Duration::from_secs_f64(each((signed_in.cpu_seconds - alone.cpu_seconds).max(0.0)));
             report.add("server CPU a sign-in", Value::Time(signing_in));
             let idle_cpu = (after.cpu_seconds - before.cpu_seconds).max(0.0);
-            report.add("server CPU", Value::Share(idle_cpu / self.common.seconds as f64));
+            report.add("server CPU", Value::Share(idle_cpu / self.common.seconds));
             if pings > 0 {
                 report.add(
                     "server CPU a heartbeat",
@@ -103,7 +102,7 @@ impl Arguments {
                 );
             }
         }
-        report.add("heartbeats/s", Value::PerSecond(pings as f64 / self.common.seconds as f64));
+        report.add("heartbeats/s", Value::PerSecond(pings as f64 / self.common.seconds));
         let generator = signed_in.generator.cpu_seconds - alone.generator.cpu_seconds;
         report.add("generator CPU signing in", Value::Share(generator / took.as_secs_f64()));
         Ok((report, sessions.messenger))

@@ -2,8 +2,9 @@
 //!
 //! - [`pairs`]: how many messages go through, and how soon they come; [`rate`]: how soon, at a fixed rate
 //! - [`group`]: messages that many get; [`idle`]: connections that do nothing
-//! - [`history`]: pages of what was said before
-//! - [`run`]: what the scenarios share: the server, warming up, measuring, the result
+//! - [`history`]: pages of what was said before; [`inbox`]: the list of a user's conversations
+//! - [`resume`]: many who were away come back at once; [`mixed`]: a day in minutes
+//! - [`run`], [`span`]: what the scenarios share: the server, warming up, measuring, the result
 //! - [`sessions`]: users on their sockets, and their conversations
 //! - [`closed_loop`], [`receiving`]: who sends when, and what is done with what comes
 //! - [`requests`]: the same for requests over HTTP
@@ -17,11 +18,17 @@ mod closed_loop;
 pub(crate) mod group;
 pub(crate) mod history;
 pub(crate) mod idle;
+pub(crate) mod inbox;
+pub(crate) mod mixed;
 pub(crate) mod pairs;
 pub(crate) mod rate;
 mod receiving;
 mod report;
 mod requests;
+pub(crate) mod resume;
 mod run;
 mod sessions;
+mod span;
+#[cfg(test)]
+mod tests;
 mod traffic;

@@ -8,7 +8,6 @@ use super::report::Report;
 use super::run::{self, Common, Load, Stage};
 use super::sessions::Sessions;
 use super::traffic::Traffic;
-use crate::figures::Value;
 use crate::messenger::Messenger;
 
 /// Measure how many messages go through between pairs of people, and how soon they come
@@ -33,27 +32,28 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn main(arguments: &Arguments) -> anyhow::Result<()> {
-    run::main(&arguments.common, |stage| {
-        Ok(vec![arguments.measure(stage, stage.godwit(2 * arguments.pairs))?])
-    })
+    run::main(&arguments.common, |stage| arguments.measure_on_godwit(stage))
 }
 
 impl Arguments {
-    pub(super) fn measure<M: Messenger>(&self, stage: &Stage, messenger: M) -> anyhow::Result<Report> {
+    pub(super) fn measure_on_godwit(&self, stage: &Stage) -> anyhow::Result<Vec<Report>> {
+        Ok(vec![self.measure(stage, stage.godwit(2 * self.pairs))?])
+    }
+
+    fn measure<M: Messenger>(&self, stage: &Stage, messenger: M) -> anyhow::Result<Report> {
         let mut sessions = stage.sign_in(messenger, 2 * self.pairs)?;
         let mut traffic = Traffic::new(self.common.text_bytes);
         let streams = talk(&mut sessions, &mut traffic, self.pairs, self.both, self.window as usize)?;
         let mut report = Report::new("pairs", sessions.messenger.name(), self.parameters());
         let mut load = ClosedLoop::new(sessions, traffic, streams);
-        let (before, after) = stage.drive(&mut load)?;
+        let spent = stage.drive(&mut load)?;
 
         let measured = &load.traffic().measured;
-        let seconds = self.common.seconds as f64;
-        report.add("sends/s", Value::PerSecond(measured.acknowledged as f64 / seconds));
-        report.add("deliveries/s", Value::PerSecond(measured.delivered as f64 / seconds));
+        report.add_rate("sends/s", measured.acknowledged, &spent);
+        report.add_rate("deliveries/s", measured.delivered, &spent);
         report.add_latencies("delivery", &measured.delivery);
         report.add_latencies("ack", &measured.ack);
-        report.add_usage("message", &before, &after, measured.acknowledged);
+        report.add_usage("message", &spent, measured.acknowledged);
         Ok(report)
     }
 

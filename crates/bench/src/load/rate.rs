@@ -58,16 +58,15 @@ impl Arguments {
             is_stopped: false,
             room: Room::default(),
         };
-        let (before, after) = stage.drive(&mut load)?;
+        let spent = stage.drive(&mut load)?;
 
         let measured = &load.traffic.measured;
-        let seconds = self.common.seconds as f64;
         report.add("asked for/s", Value::PerSecond(rate as f64));
-        report.add("sends/s", Value::PerSecond(measured.acknowledged as f64 / seconds));
-        report.add("deliveries/s", Value::PerSecond(measured.delivered as f64 / seconds));
+        report.add_rate("sends/s", measured.acknowledged, &spent);
+        report.add_rate("deliveries/s", measured.delivered, &spent);
         report.add_latencies("delivery", &measured.delivery);
         report.add_latencies("ack", &measured.ack);
-        report.add_usage("message", &before, &after, measured.acknowledged);
+        report.add_usage("message", &spent, measured.acknowledged);
         Ok(report)
     }
 
@@ -163,6 +162,6 @@ mod tests {
             schedule.next_ns()
         };
         assert_eq!([0, 1, 2, 3].map(&mut due), [7, 333_333_340, 666_666_673, 1_000_000_007]);
-        assert_eq!(due(3_000_000_000_000), 7 + 1_000_000_000_000 * NS_PER_SECOND);
+        assert_eq!(due(3_000_000_000), 7 + 1_000_000_000 * NS_PER_SECOND);
     }
 }

@@ -9,10 +9,10 @@ use std::time::Duration;
 use anyhow::Context;
 use serde_json::{Map, Value as Json, json};
 
+use super::run::Spent;
 use crate::figures::{Latencies, Value};
 use crate::numbers::{shown_time, thousands, three_digits};
 use crate::server::machine;
-use crate::server::usage::Sample;
 
 const NAME_WIDTH: usize = 36;
 const VALUE_WIDTH: usize = 14;
@@ -44,8 +44,14 @@ impl Report {
         }
     }
 
-    /// What was used between two moments, in all and for each of what was done.
-    pub(super) fn add_usage(&mut self, what: &str, before: &Sample, after: &Sample, count: u64) {
+    /// So many in the time that was measured.
+    pub(super) fn add_rate(&mut self, name: &str, count: u64, spent: &Spent) {
+        self.add(name, Value::PerSecond(count as f64 / spent.seconds));
+    }
+
+    /// What was used, in all and for each of what was done.
+    pub(super) fn add_usage(&mut self, what: &str, spent: &Spent, count: u64) {
+        let Spent { before, after, .. } = spent;
         let seconds = (after.at - before.at).as_secs_f64();
         let each = |amount: f64| amount / (count.max(1) as f64);
         if let (Some(before), Some(after)) = (before.server, after.server) {

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::run::{ROUND, Stage};
+use super::run::{ROUND, Spent, Stage};
 use super::sessions::Watch;
+use super::span::Span;
 use crate::figures::Latencies;
 use crate::messenger::Done;
 use crate::progress;
-use crate::server::usage::Sample;
 use crate::wire::{Net, Receiver};
 
 /// What is asked, and whether the answer is right.
@@ -26,8 +26,7 @@ pub(super) trait Asking {
 pub(super) struct Answered {
     pub(super) count: u64,
     pub(super) latencies: Latencies,
-    pub(super) before: Sample,
-    pub(super) after: Sample,
+    pub(super) spent: Spent,
 }
 
 /// Warms up and measures, on connections with numbers below `connections`, which are open.
@@ -42,8 +41,7 @@ pub(super) fn drive(
         asked_ns: vec![0; connections as usize],
         under_way: 0,
         is_stopped: false,
-        from_ns: u64::MAX,
-        until_ns: u64::MAX,
+        span: Span::NEVER,
         count: 0,
         latencies: Latencies::new(),
     };
@@ -51,16 +49,20 @@ pub(super) fn drive(
     for connection in 0..connections {
         requests.ask(net, connection)?;
     }
-    let warm_up = Duration::from_secs(stage.common.warm_up);
-    requests.run_for(net, warm_up, &warming_up.done())?;
+    requests.run_for(net, stage.common.warm_up, &warming_up.done())?;
     drop(warming_up);
 
     let measuring = stage.step(format!("measuring for {} s", stage.common.seconds));
     let before = stage.sample()?;
-    let time = Duration::from_secs(stage.common.seconds);
-    requests.from_ns = net.now_ns();
-    requests.until_ns = requests.from_ns + time.as_nanos() as u64;
-    requests.run_for(net, time, &measuring.done())?;
+    requests.span = Span::since(net.now_ns());
+    requests.run_for(net, stage.common.seconds, &measuring.done())?;
+    // Not before something was measured, however long that takes.
+    let mut watch = Watch::start(net);
+    while requests.count == 0 {
+        net.poll(watch.until_ns(), &mut requests)?;
+        watch.look(net, false).context("measuring")?;
+    }
+    requests.span = requests.span.ended(net.now_ns());
     let after = stage.sample()?;
     requests.is_stopped = true;
     let mut watch = Watch::start(net);
@@ -69,7 +71,8 @@ pub(super) fn drive(
         net.poll(watch.until_ns(), &mut requests)?;
         watch.look(net, requests.under_way < under_way).context("waiting for the last answers")?;
     }
-    Ok(Answered { count: requests.count, latencies: requests.latencies, before, after })
+    let spent = Spent { seconds: requests.span.seconds(), before, after };
+    Ok(Answered { count: requests.count, latencies: requests.latencies, spent })
 }
 
 struct Requests<'a, A> {
@@ -78,15 +81,15 @@ struct Requests<'a, A> {
     asked_ns: Vec<u64>,
     under_way: usize,
     is_stopped: bool,
-    from_ns: u64,
-    until_ns: u64,
+    /// What is measured came in this time.
+    span: Span,
     count: u64,
     latencies: Latencies,
 }
 
 impl<A: Asking> Requests<'_, A> {
-    fn run_for(&mut self, net: &mut Net, time: Duration, done: &progress::Done) -> anyhow::Result<()> {
-        let end_ns = net.now_ns() + time.as_nanos() as u64;
+    fn run_for(&mut self, net: &mut Net, seconds: f64, done: &progress::Done) -> anyhow::Result<()> {
+        let end_ns = net.now_ns() + (seconds * 1e9) as u64;
         while net.now_ns() < end_ns {
             let (round_ns, before) = (end_ns.min(net.now_ns() + ROUND.as_nanos() as u64), self.count);
             while net.now_ns() < round_ns {
@@ -115,7 +118,7 @@ impl<A: Asking> Requests<'_, A> {
         }
         self.under_way -= 1;
         let now_ns = net.arrived_ns();
-        if (self.from_ns..self.until_ns).contains(&now_ns) {
+        if self.span.has(now_ns) {
             self.count += 1;
             let took_ns = now_ns.saturating_sub(self.asked_ns[connection as usize]);
             self.latencies.record(Duration::from_nanos(took_ns));

@@ -11,6 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::report::Report;
 use super::sessions::{Sessions, Watch};
+use super::span::Span;
 use super::traffic::Traffic;
 use crate::clock::SystemClock;
 use crate::messenger::Messenger;
@@ -32,12 +33,12 @@ pub(crate) struct Common {
     pub(super) which: Which,
 
     /// How long it is measured, in seconds
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub(super) seconds: u64,
+    #[arg(long, value_name = "N", default_value = "10", value_parser = seconds)]
+    pub(super) seconds: f64,
 
     /// How long it runs before that, in seconds
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(0..=3_600))]
-    pub(super) warm_up: u64,
+    #[arg(long, value_name = "N", default_value = "3", value_parser = seconds)]
+    pub(super) warm_up: f64,
 
     /// How long texts are, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 200, value_parser = text_bytes)]
@@ -46,6 +47,12 @@ pub(crate) struct Common {
     /// Add the result to this file, as one line of JSON
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    const SECONDS_MAX: f64 = 86_400.0;
+    let seconds = text.parse().ok().filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds));
+    seconds.ok_or_else(|| format!("a number of seconds, up to {SECONDS_MAX}"))
 }
 
 /// From the stamp to what the API allows.
@@ -135,19 +142,25 @@ impl Stage<'_> {
 
     /// Warms up, measures, and waits until nothing is under way any more. `load` says what is done with what comes, and what
     /// is sent by the clock.
-    pub(super) fn drive<L: Load>(&self, load: &mut L) -> anyhow::Result<(Sample, Sample)> {
+    pub(super) fn drive<L: Load>(&self, load: &mut L) -> anyhow::Result<Spent> {
         let warming_up = self.step("warming up");
-        let warm_up = Duration::from_secs(self.common.warm_up);
         load.begin()?;
-        self.run_for(load, warm_up, &warming_up.done())?;
+        run_for(load, self.common.warm_up, &warming_up.done())?;
         drop(warming_up);
 
         let measuring = self.step(format!("measuring for {} s", self.common.seconds));
         let before = self.sample()?;
-        let time = Duration::from_secs(self.common.seconds);
-        let from_ns = load.net().now_ns();
-        load.traffic().measure(from_ns, from_ns + time.as_nanos() as u64);
-        self.run_for(load, time, &measuring.done())?;
+        let span = Span::since(load.net().now_ns());
+        load.traffic().measure(span);
+        run_for(load, self.common.seconds, &measuring.done())?;
+        // Not before something was measured, however long that takes.
+        let mut watch = Watch::start(load.net());
+        while load.traffic().measured.delivered == 0 {
+            load.poll(watch.until_ns())?;
+            watch.look(load.net(), false).context("measuring")?;
+        }
+        let span = span.ended(load.net().now_ns());
+        load.traffic().measure(span);
         let after = self.sample()?;
         drop(measuring);
 
@@ -160,27 +173,36 @@ impl Stage<'_> {
             let moved = load.traffic().under_way() < before;
             if let Err(error) = watch.look(load.net(), moved) {
                 // What is missing says more.
-                load.traffic().finish().refuse().context(error)?;
+                load.traffic().finish().refuse()?;
+                return Err(error);
             }
         }
         load.traffic().finish().refuse()?;
-        Ok((before, after))
+        Ok(Spent { seconds: span.seconds(), before, after })
     }
+}
 
-    fn run_for<L: Load>(&self, load: &mut L, time: Duration, done: &progress::Done) -> anyhow::Result<()> {
-        let end_ns = load.net().now_ns() + time.as_nanos() as u64;
-        let mut told = load.traffic().ended();
-        while load.net().now_ns() < end_ns {
-            let round_ns = end_ns.min(load.net().now_ns() + ROUND.as_nanos() as u64);
-            while load.net().now_ns() < round_ns {
-                load.poll(round_ns)?;
-            }
-            let ended = load.traffic().ended();
-            done.add((ended - told) as usize);
-            told = ended;
+/// How long something was measured, and what was used at the beginning and at the end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spent {
+    pub(super) seconds: f64,
+    pub(super) before: Sample,
+    pub(super) after: Sample,
+}
+
+fn run_for<L: Load>(load: &mut L, seconds: f64, done: &progress::Done) -> anyhow::Result<()> {
+    let end_ns = load.net().now_ns() + (seconds * 1e9) as u64;
+    let mut told = load.traffic().ended();
+    while load.net().now_ns() < end_ns {
+        let round_ns = end_ns.min(load.net().now_ns() + ROUND.as_nanos() as u64);
+        while load.net().now_ns() < round_ns {
+            load.poll(round_ns)?;
         }
-        Ok(())
+        let ended = load.traffic().ended();
+        done.add((ended - told) as usize);
+        told = ended;
     }
+    Ok(())
 }
 
 /// Traffic that a scenario makes.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 
+use crate::figures::Latencies;
 use crate::messenger::{Done, Messenger};
 use crate::progress;
 use crate::wire::{Net, Receiver};
@@ -28,28 +29,41 @@ impl<M: Messenger> Sessions<M> {
     }
 
     /// Connects users and signs them in, and says how long that took.
-    pub(super) fn sign_in(&mut self, users: Range<u32>, done: &progress::Done) -> anyhow::Result<Duration> {
+    pub(super) fn sign_in(&mut self, users: Range<u32>, done: &progress::Done) -> anyhow::Result<Connected> {
+        self.connect(users, HANDSHAKES_MAX, done, M::sign_in)
+    }
+
+    /// Connects users, so many at once, and goes through `dialogue` with each, which is called as [`Messenger::sign_in`] is.
+    pub(super) fn connect(
+        &mut self,
+        users: Range<u32>,
+        at_once: usize,
+        done: &progress::Done,
+        dialogue: impl FnMut(&mut M, u32, Option<&[u8]>, &mut Vec<u8>) -> anyhow::Result<Done>,
+    ) -> anyhow::Result<Connected> {
         let began_ns = self.net.now_ns();
-        let first = users.start;
-        let mut signing_in = SigningIn {
+        let mut connecting = Connecting {
             messenger: &mut self.messenger,
-            is_signed_in: vec![false; users.len()],
-            first,
+            dialogue,
+            first: users.start,
+            began_ns: vec![None; users.len()],
             waiting: users.clone(),
-            signed_in: 0,
+            connected: 0,
+            latencies: Latencies::new(),
             reply: Vec::new(),
         };
-        for _ in 0..HANDSHAKES_MAX {
-            signing_in.connect_next(&mut self.net)?;
+        for _ in 0..at_once {
+            connecting.connect_next(&mut self.net)?;
         }
         let mut watch = Watch::start(&self.net);
-        while signing_in.signed_in < users.len() {
-            let before = signing_in.signed_in;
-            self.net.poll(watch.until_ns(), &mut signing_in)?;
-            done.add(signing_in.signed_in - before);
-            watch.look(&self.net, signing_in.signed_in > before).context("signing in")?;
+        while connecting.connected < users.len() {
+            let before = connecting.connected;
+            self.net.poll(watch.until_ns(), &mut connecting)?;
+            done.add(connecting.connected - before);
+            watch.look(&self.net, connecting.connected > before).context("signing in")?;
         }
-        Ok(Duration::from_nanos(self.net.now_ns() - began_ns))
+        let latencies = connecting.latencies;
+        Ok(Connected { took: Duration::from_nanos(self.net.now_ns() - began_ns), latencies })
     }
 
     /// Makes conversations, each of these members, and says which.
@@ -90,6 +104,14 @@ impl<M: Messenger> Sessions<M> {
     }
 }
 
+/// How users came.
+#[derive(Debug)]
+pub(super) struct Connected {
+    pub(super) took: Duration,
+    /// From connecting to the end of the dialogue.
+    pub(super) latencies: Latencies,
+}
+
 /// Notices when nothing happens any more.
 #[derive(Debug)]
 pub(super) struct Watch {
@@ -114,47 +136,63 @@ impl Watch {
     }
 }
 
-struct SigningIn<'a, M> {
+struct Connecting<'a, M, D> {
     messenger: &'a mut M,
-    is_signed_in: Vec<bool>,
+    dialogue: D,
     first: u32,
-    /// Those who have not connected yet.
+    /// When each of those under way began.
+    began_ns: Vec<Option<u64>>,
+    /// Those who have not begun yet.
     waiting: Range<u32>,
-    signed_in: usize,
+    connected: usize,
+    latencies: Latencies,
     reply: Vec<u8>,
 }
 
-impl<M: Messenger> SigningIn<'_, M> {
+impl<M, D> Connecting<'_, M, D>
+where
+    M: Messenger,
+    D: FnMut(&mut M, u32, Option<&[u8]>, &mut Vec<u8>) -> anyhow::Result<Done>,
+{
     fn connect_next(&mut self, net: &mut Net) -> anyhow::Result<()> {
         let Some(user) = self.waiting.next() else { return Ok(()) };
         let (path, headers) = self.messenger.handshake(user)?;
+        self.began_ns[(user - self.first) as usize] = Some(net.now_ns());
         net.open_socket(user, self.messenger.address(), &path, &headers)
+    }
+
+    fn began_ns(&mut self, user: u32) -> Option<&mut Option<u64>> {
+        self.began_ns.get_mut(user.checked_sub(self.first)? as usize)
     }
 
     fn go_on(&mut self, net: &mut Net, user: u32, frame: Option<&[u8]>) -> anyhow::Result<()> {
         self.reply.clear();
-        let done = self.messenger.sign_in(user, frame, &mut self.reply)?;
+        let done = (self.dialogue)(self.messenger, user, frame, &mut self.reply)?;
         write(net, user, &self.reply);
-        if done == Done::Yes {
-            self.is_signed_in[(user - self.first) as usize] = true;
-            self.signed_in += 1;
+        if done == Done::Yes
+            && let Some(began_ns) = self.began_ns(user).and_then(Option::take)
+        {
+            self.connected += 1;
+            self.latencies.record(Duration::from_nanos(net.arrived_ns().saturating_sub(began_ns)));
             self.connect_next(net)?;
         }
         Ok(())
     }
 }
 
-impl<M: Messenger> Receiver for SigningIn<'_, M> {
+impl<M, D> Receiver for Connecting<'_, M, D>
+where
+    M: Messenger,
+    D: FnMut(&mut M, u32, Option<&[u8]>, &mut Vec<u8>) -> anyhow::Result<Done>,
+{
     fn opened(&mut self, net: &mut Net, user: u32) -> anyhow::Result<()> {
         self.go_on(net, user, None)
     }
 
     fn frame(&mut self, net: &mut Net, user: u32, frame: &[u8]) -> anyhow::Result<()> {
-        let place = user.checked_sub(self.first).map(|place| place as usize);
-        if place.and_then(|place| self.is_signed_in.get(place)) == Some(&false) {
-            self.go_on(net, user, Some(frame))
-        } else {
-            pass(self.messenger, net, user, frame, &mut self.reply)
+        match self.began_ns(user) {
+            Some(Some(_)) => self.go_on(net, user, Some(frame)),
+            _ => pass(self.messenger, net, user, frame, &mut self.reply),
         }
     }
 }

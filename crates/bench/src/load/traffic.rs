@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::check::{Checker, Verdict, Violations};
+use super::span::Span;
 use crate::figures::Latencies;
 use crate::messenger::stamp::Stamp;
 use crate::messenger::{Incoming, Messenger};
@@ -17,8 +18,7 @@ pub(super) struct Traffic {
     checker: Checker,
     pub(super) measured: Measured,
     /// What is measured was sent in this time, or came in it.
-    from_ns: u64,
-    until_ns: u64,
+    span: Span,
     under_way: u64,
     ended: u64,
     /// No stream goes further than this.
@@ -54,6 +54,8 @@ struct Flight {
 
 #[derive(Debug)]
 struct Sender {
+    /// How many tickets can be under way, in all streams.
+    allowed: usize,
     last_ticket: u32,
     /// Stream and number of each ticket under way, each in the place that the ticket gives it.
     tickets: Box<[(u32, u32)]>,
@@ -85,8 +87,7 @@ impl Traffic {
                 delivery: Latencies::new(),
                 last: Latencies::new(),
             },
-            from_ns: u64::MAX,
-            until_ns: u64::MAX,
+            span: Span::NEVER,
             under_way: 0,
             ended: 0,
             last_number: u32::MAX,
@@ -128,15 +129,14 @@ impl Traffic {
         if self.senders.len() <= place {
             self.senders.resize_with(place + 1, || None);
         }
-        let before = self.senders[place].as_ref().map_or(0, |sender| sender.tickets.len());
-        let tickets = vec![(0, 0); (before + more).next_power_of_two()].into();
-        self.senders[place] = Some(Sender { last_ticket: 0, tickets });
+        let allowed = self.senders[place].as_ref().map_or(0, |sender| sender.allowed) + more;
+        let tickets = vec![(0, 0); allowed.next_power_of_two()].into();
+        self.senders[place] = Some(Sender { allowed, last_ticket: 0, tickets });
     }
 
-    /// From now on, until the given time, what happens is measured.
-    pub(super) const fn measure(&mut self, from_ns: u64, until_ns: u64) {
-        self.from_ns = from_ns;
-        self.until_ns = until_ns;
+    /// What happens in the span is measured.
+    pub(super) const fn measure(&mut self, span: Span) {
+        self.span = span;
     }
 
     /// Whether another message of this stream can be under way.
@@ -161,6 +161,11 @@ impl Traffic {
             let flight = &stream.flights[place(number, stream.flights.len())];
             flight.number != number || flight.is_acknowledged || !flight.is_under_way
         })
+    }
+
+    /// `None` where there is no such stream.
+    pub(super) fn conversation(&self, stream: u32) -> Option<u32> {
+        self.streams.get(stream as usize).map(|stream| stream.conversation)
     }
 
     /// Messages that are not acknowledged, or have not come everywhere.
@@ -227,8 +232,8 @@ impl Traffic {
         flight.is_acknowledged = true;
         let (sent_ns, is_over) = (flight.sent_ns, flight.is_over());
         self.streams[stream as usize].acknowledged += 1;
-        self.measured.acknowledged += u64::from((self.from_ns..self.until_ns).contains(&now_ns));
-        if (self.from_ns..self.until_ns).contains(&sent_ns) {
+        self.measured.acknowledged += u64::from(self.span.has(now_ns));
+        if self.span.has(sent_ns) {
             self.measured.ack.record(Duration::from_nanos(now_ns.saturating_sub(sent_ns)));
         }
         is_over.then(|| self.end(stream))
@@ -243,8 +248,8 @@ impl Traffic {
         let flight = self.streams[stamp.stream as usize].flight(stamp.number)?;
         flight.receivers_left -= 1;
         let (sent_ns, is_last, is_over) = (flight.sent_ns, flight.receivers_left == 0, flight.is_over());
-        self.measured.delivered += u64::from((self.from_ns..self.until_ns).contains(&now_ns));
-        if (self.from_ns..self.until_ns).contains(&sent_ns) {
+        self.measured.delivered += u64::from(self.span.has(now_ns));
+        if self.span.has(sent_ns) {
             let took = Duration::from_nanos(now_ns.saturating_sub(sent_ns));
             self.measured.delivery.record(took);
             if is_last {

@@ -18,7 +18,7 @@ use super::stamp::Stamp;
 use super::{Done, Incoming, Messenger};
 use crate::wire::frame::{self, Opcode};
 
-/// Of what is asked for before the first message. Tickets are below it.
+/// From here on are the ids of commands that send nothing. Tickets are below it.
 const SETUP_ID: u64 = 1 << 32;
 
 pub(crate) struct Godwit {
@@ -60,6 +60,31 @@ impl Godwit {
 
     pub(crate) fn conversation_id(&self, conversation: u32) -> anyhow::Result<ConversationId> {
         self.conversations[conversation as usize].id.context("the conversation was not made yet")
+    }
+
+    /// Appends a command that tells others that somebody is typing.
+    pub(crate) fn type_in(&self, conversation: u32, out: &mut Vec<u8>) {
+        self.command(conversation, "typing", r#","typing":true"#, out);
+    }
+
+    /// Appends a command that marks everything up to an entry as read.
+    pub(crate) fn mark_read(&self, conversation: u32, seq: u64, out: &mut Vec<u8>) {
+        self.command(conversation, "cursor", &format!(r#","read":{seq}"#), out);
+    }
+
+    /// Appends a command that reads the entries after one.
+    pub(crate) fn read_log(&self, conversation: u32, after: u64, out: &mut Vec<u8>) {
+        self.command(conversation, "log", &format!(r#","after":{after}"#), out);
+    }
+
+    /// A command whose reply nobody waits for.
+    fn command(&self, conversation: u32, name: &str, fields: &str, out: &mut Vec<u8>) {
+        if let Some(id) = self.conversations[conversation as usize].id {
+            frame::append(out, Opcode::Text, |out| {
+                // Writing into memory does not fail.
+                let _ = write!(out, r#"{{"id":{SETUP_ID},"{name}":{{"conversation_id":"{id}"{fields}}}}}"#);
+            });
+        }
     }
 
     fn user_id(&self, user: u32) -> anyhow::Result<UserId> {

@@ -40,7 +40,7 @@ impl Stamp {
     }
 
     /// All stamps of a page.
-    pub(crate) fn all(page: &[u8]) -> impl Iterator<Item = Self> + '_ {
+    pub(crate) fn all(page: &[u8]) -> impl Iterator<Item = Self> + Clone + '_ {
         memmem::find_iter(page, MARK).filter_map(|start| Self::parse(page, start))
     }
 

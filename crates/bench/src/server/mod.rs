@@ -70,11 +70,6 @@ impl Which {
         let data = self.data.as_deref().unwrap_or(Path::new(DATA_DEFAULT));
         Ok(Server::Started(ServerProcess::start(&binary, data, &self.set)?))
     }
-
-    #[cfg(test)]
-    pub(crate) fn running(url: String, key: String, pid: u32) -> Self {
-        Self { server: None, data: None, set: Vec::new(), url: Some(url), key: Some(key), pid: Some(pid) }
-    }
 }
 
 impl Server {

@@ -21,8 +21,11 @@ use tokio::task::JoinHandle;
 /// listen on this machine for the time of a run.
 pub(crate) const KEY: &str = "godwit-bench-application-secret-for-one-run";
 
-/// Without rate limits: everything comes from one address here.
-const CONFIG: &str = r#"
+/// Without limits for one address: everything comes from one here.
+pub(crate) const CONFIG: &str = r#"
+[server]
+handshakes_max = 100000
+handshakes_per_address_max = 100000
 [auth]
 passwords_enabled = false
 [auth.application]

@@ -153,7 +153,7 @@ fn much_that_is_written_waits_for_room() {
     let (mut net, mut heard) = (Net::new(1).unwrap(), Heard::default());
     net.open_http(0, address).unwrap();
     super::http::get(net.out(0), address, "/", "");
-    net.out(0).resize(net.out(0).len() + BYTES, b'x');
+    net.out(0).extend(std::iter::repeat_n(b'x', BYTES));
     poll_until(&mut net, &mut heard, |heard| !heard.answers.is_empty()).unwrap();
     server.join().unwrap();
 }
