@@ -131,18 +131,19 @@ impl Checker {
     }
 
     /// Looks for what never came. For each stream how many were sent and how many acknowledged.
-    pub(super) fn finish(&mut self, totals: impl Iterator<Item = (u32, u32)>) -> Violations {
+    pub(super) fn finish(&self, totals: impl Iterator<Item = (u32, u32)>) -> Violations {
+        let mut violations = self.violations;
         for (stream, (sent, acknowledged)) in self.streams.iter().zip(totals) {
-            self.violations.unacknowledged += u64::from(sent - acknowledged);
+            violations.unacknowledged += u64::from(sent - acknowledged);
             let conversation = &self.conversations[stream.conversation as usize];
             for (rank, member) in conversation.members.iter().enumerate() {
                 if *member != stream.sender {
                     let came = self.seen[stream.first_seen + rank].count;
-                    self.violations.missing += u64::from(sent - came);
+                    violations.missing += u64::from(sent - came);
                 }
             }
         }
-        self.violations
+        violations
     }
 
     fn stray(&mut self) -> Verdict {
@@ -218,7 +219,7 @@ mod tests {
         checker.delivered(to, Stamp { stream: 0, number, sent_ns: 0 }, None, Some(10))
     }
 
-    fn finish(mut checker: Checker) -> Violations {
+    fn finish(checker: &Checker) -> Violations {
         checker.finish([(10, 10)].into_iter())
     }
 
@@ -236,7 +237,7 @@ mod tests {
             assert_eq!(deliver(&mut checker, 9, number), Verdict::First);
             assert_eq!(deliver(&mut checker, 3, number), Verdict::Echo);
         }
-        let violations = finish(checker);
+        let violations = finish(&checker);
         assert_eq!(violations, Violations::default());
         violations.refuse().unwrap();
     }
@@ -245,7 +246,7 @@ mod tests {
     fn what_is_missing_at_the_end_is_noticed() {
         let mut checker = checker();
         (1..=9).for_each(|number| assert_eq!(deliver(&mut checker, 9, number), Verdict::First));
-        let violations = finish(checker);
+        let violations = finish(&checker);
         assert_eq!(violations, only(|found| found.missing = 1));
         assert_eq!(
             violations.refuse().unwrap_err().to_string(),
@@ -259,7 +260,7 @@ mod tests {
         for number in [1, 2, 4, 3, 5, 10, 9, 8, 7, 6] {
             assert_eq!(deliver(&mut checker, 9, number), Verdict::First);
         }
-        assert_eq!(finish(checker), only(|found| found.late = 5));
+        assert_eq!(finish(&checker), only(|found| found.late = 5));
     }
 
     #[test]
@@ -267,7 +268,7 @@ mod tests {
         let mut checker = checker();
         (1..=10).for_each(|number| assert_eq!(deliver(&mut checker, 9, number), Verdict::First));
         assert_eq!([10, 1, 5].map(|number| deliver(&mut checker, 9, number)), [Verdict::Wrong; 3]);
-        assert_eq!(finish(checker), only(|found| found.twice = 3));
+        assert_eq!(finish(&checker), only(|found| found.twice = 3));
     }
 
     #[test]
@@ -278,7 +279,7 @@ mod tests {
         assert_eq!([1, far, far + 1].map(|number| seen.take(number)), [(true, false); 3]);
         assert_eq!((seen.count, seen.take(2)), (3, (false, false)), "so far back it is not known any more");
         assert_eq!(deliver(&mut checker, 9, 10), Verdict::First);
-        assert_eq!(finish(checker), only(|found| found.missing = 9));
+        assert_eq!(finish(&checker), only(|found| found.missing = 9));
     }
 
     #[test]
@@ -289,7 +290,7 @@ mod tests {
         assert_eq!(deliver(&mut checker, 9, 11), Verdict::Wrong, "not sent");
         let unknown = Stamp { stream: 1, number: 1, sent_ns: 0 };
         assert_eq!(checker.delivered(9, unknown, None, None), Verdict::Wrong, "no such stream");
-        assert_eq!(finish(checker), only(|found| found.stray = 3));
+        assert_eq!(finish(&checker), only(|found| found.stray = 3));
     }
 
     #[test]

@@ -155,7 +155,7 @@ impl Stage<'_> {
         run_for(load, self.common.seconds, &measuring.done())?;
         // Not before something was measured, however long that takes.
         let mut watch = Watch::start(load.net());
-        while load.traffic().measured.delivered == 0 {
+        while !load.traffic().measured.has_latencies() {
             load.poll(watch.until_ns())?;
             watch.look(load.net(), false).context("measuring")?;
         }

@@ -1,5 +1,8 @@
 //! Godwit's WebSocket at `/v1/ws`.
 
+#[cfg(test)]
+mod tests;
+
 use std::io::Write as _;
 use std::net::SocketAddr;
 

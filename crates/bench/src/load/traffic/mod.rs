@@ -1,5 +1,9 @@
 //! Messages under way: sent, acknowledged, delivered to each of their receivers, checked and timed.
 
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::check::{Checker, Verdict, Violations};
@@ -13,8 +17,8 @@ use crate::wire::Net;
 #[derive(Debug)]
 pub(super) struct Traffic {
     streams: Vec<Stream>,
-    /// For each user who sends, what each ticket stands for.
-    senders: Vec<Option<Sender>>,
+    /// For each user.
+    senders: Vec<Sender>,
     checker: Checker,
     pub(super) measured: Measured,
     /// What is measured was sent in this time, or came in it.
@@ -52,13 +56,12 @@ struct Flight {
     is_under_way: bool,
 }
 
-#[derive(Debug)]
+/// What one user has sent that is not acknowledged.
+#[derive(Debug, Default)]
 struct Sender {
-    /// How many tickets can be under way, in all streams.
-    allowed: usize,
     last_ticket: u32,
-    /// Stream and number of each ticket under way, each in the place that the ticket gives it.
-    tickets: Box<[(u32, u32)]>,
+    /// Tickets, rising, each with its stream and its number there.
+    under_way: VecDeque<(u32, u32, u32)>,
 }
 
 /// What was seen in the time that is measured.
@@ -72,6 +75,12 @@ pub(super) struct Measured {
     pub(super) delivery: Latencies,
     /// From sending to the last receiver.
     pub(super) last: Latencies,
+}
+
+impl Measured {
+    pub(super) fn has_latencies(&self) -> bool {
+        self.ack.count() > 0 && self.delivery.count() > 0 && self.last.count() > 0
+    }
 }
 
 impl Traffic {
@@ -118,20 +127,18 @@ impl Traffic {
                 window: window as u32,
                 flights: vec![Flight::default(); window.next_power_of_two()].into(),
             });
-            self.allow_tickets(*sender, window);
+            self.add_sender(*sender, window);
             stream
         };
         senders.iter().map(add).collect()
     }
 
-    fn allow_tickets(&mut self, user: u32, more: usize) {
+    fn add_sender(&mut self, user: u32, window: usize) {
         let place = user as usize;
         if self.senders.len() <= place {
-            self.senders.resize_with(place + 1, || None);
+            self.senders.resize_with(place + 1, Sender::default);
         }
-        let allowed = self.senders[place].as_ref().map_or(0, |sender| sender.allowed) + more;
-        let tickets = vec![(0, 0); allowed.next_power_of_two()].into();
-        self.senders[place] = Some(Sender { allowed, last_ticket: 0, tickets });
+        self.senders[place].under_way.reserve(window);
     }
 
     /// What happens in the span is measured.
@@ -145,22 +152,12 @@ impl Traffic {
         // Those under way need not be the last ones that were sent.
         let is_free = !stream.flights[place(stream.sent + 1, stream.flights.len())].is_under_way;
         let may_go_on = stream.under_way < stream.window && stream.sent < self.last_number;
-        is_free && may_go_on && self.has_ticket(stream.sender)
+        is_free && may_go_on
     }
 
     /// Lets every stream send so many messages in all.
     pub(super) const fn end_at(&mut self, last_number: u32) {
         self.last_number = last_number;
-    }
-
-    fn has_ticket(&self, sender: u32) -> bool {
-        let sender = self.senders[sender as usize].as_ref();
-        let next = sender.map(|sender| sender.tickets[place(sender.last_ticket + 1, sender.tickets.len())]);
-        next.is_some_and(|(stream, number)| {
-            let stream = &self.streams[stream as usize];
-            let flight = &stream.flights[place(number, stream.flights.len())];
-            flight.number != number || flight.is_acknowledged || !flight.is_under_way
-        })
     }
 
     /// `None` where there is no such stream.
@@ -193,8 +190,7 @@ impl Traffic {
             is_under_way: true,
         };
         self.under_way += 1;
-        let tickets = self.senders[*sender as usize].as_mut().expect("who has a stream is a sender");
-        let ticket = tickets.next(stream, number);
+        let ticket = self.senders[*sender as usize].next(stream, number);
         Stamp { stream, number, sent_ns }.write(&mut self.text, self.text_bytes);
         messenger.send(*conversation, *sender, ticket, &self.text, net.out(*sender));
     }
@@ -216,16 +212,15 @@ impl Traffic {
     }
 
     /// Looks for what never came.
-    pub(super) fn finish(&mut self) -> Violations {
+    pub(super) fn finish(&self) -> Violations {
         self.checker.finish(self.streams.iter().map(|stream| (stream.sent, stream.acknowledged)))
     }
 
     fn acknowledged(&mut self, user: u32, ticket: u32, now_ns: u64) -> Option<u32> {
-        let known =
-            self.senders.get(user as usize).and_then(Option::as_ref).and_then(|sender| sender.find(ticket));
+        let known = self.senders.get_mut(user as usize).and_then(|sender| sender.take(ticket));
         let flight =
             known.and_then(|(stream, number)| Some((stream, self.streams[stream as usize].flight(number)?)));
-        let Some((stream, flight)) = flight.filter(|(_, flight)| !flight.is_acknowledged) else {
+        let Some((stream, flight)) = flight else {
             self.checker.false_ack();
             return None;
         };
@@ -285,15 +280,16 @@ impl Flight {
 }
 
 impl Sender {
-    const fn next(&mut self, stream: u32, number: u32) -> u32 {
+    fn next(&mut self, stream: u32, number: u32) -> u32 {
         self.last_ticket += 1;
-        self.tickets[place(self.last_ticket, self.tickets.len())] = (stream, number);
+        self.under_way.push_back((self.last_ticket, stream, number));
         self.last_ticket
     }
 
-    fn find(&self, ticket: u32) -> Option<(u32, u32)> {
-        let is_recent = ticket <= self.last_ticket && self.last_ticket - ticket < self.tickets.len() as u32;
-        is_recent.then(|| self.tickets[place(ticket, self.tickets.len())])
+    /// Stream and number of a ticket that is under way, and is not any more. It is nearly always one of the first.
+    fn take(&mut self, ticket: u32) -> Option<(u32, u32)> {
+        let index = self.under_way.binary_search_by_key(&ticket, |(ticket, ..)| *ticket).ok()?;
+        self.under_way.remove(index).map(|(_, stream, number)| (stream, number))
     }
 }
 
