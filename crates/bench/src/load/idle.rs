@@ -42,7 +42,8 @@ impl Arguments {
         drop(signing_in);
         let newcomers_per_second = f64::from(users) / took.as_secs_f64();
 
-        let mut messenger = newcomers.messenger;
+        let Sessions { net, mut messenger } = newcomers;
+        drop(net);
         let mut reports = Vec::new();
         for connections in &self.connections {
             stage.server.start_again()?;

@@ -17,6 +17,8 @@ pub(super) struct Picture {
     pub(super) file: &'static str,
     title: &'static str,
     scenario: &'static str,
+    /// Runs that differ in this parameter are not one line.
+    apart: Option<&'static str>,
     x: (&'static str, Axis),
     y: Axis,
     lines: &'static [Drawn],
@@ -47,6 +49,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "latency.svg",
         title: "Delivery time against throughput",
         scenario: "rate",
+        apart: Some("pairs"),
         x: ("deliveries_per_s", linear("messages a second")),
         y: log("from the intended sending to the receiver, ms"),
         lines: &[
@@ -59,6 +62,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "memory.svg",
         title: "Memory against idle connections",
         scenario: "idle",
+        apart: None,
         x: ("connections", linear("connections")),
         y: linear("resident memory of the server, MiB"),
         lines: &[drawn("server", "server_memory_bytes", MIB)],
@@ -67,6 +71,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "connection.svg",
         title: "Memory of an idle connection",
         scenario: "idle",
+        apart: None,
         x: ("connections", linear("connections")),
         y: linear("resident memory a connection, KiB"),
         lines: &[drawn("a connection", "memory_a_connection_bytes", KIB)],
@@ -75,6 +80,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "history.svg",
         title: "A page of history against its length",
         scenario: "history",
+        apart: Some("newest"),
         x: ("messages", log("messages stored")),
         y: log("for a page of 50, ms"),
         lines: &[
@@ -87,6 +93,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "inbox.svg",
         title: "The inbox against the conversations of a user",
         scenario: "inbox",
+        apart: Some("readers"),
         x: ("conversations", log("conversations of the user")),
         y: log("for a page of 50, ms"),
         lines: &[
@@ -99,6 +106,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "group.svg",
         title: "Deliveries against the size of a group",
         scenario: "group",
+        apart: Some("window"),
         x: ("members", log("members, all online")),
         y: linear("deliveries a second"),
         lines: &[drawn("deliveries", "deliveries_per_s", 1.0)],
@@ -107,6 +115,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "resume.svg",
         title: "Clients that come back at once",
         scenario: "resume",
+        apart: Some("missed"),
         x: ("clients", log("clients")),
         y: log("until they have caught up, s"),
         lines: &[
@@ -122,18 +131,17 @@ impl Picture {
     pub(super) fn draw(&self, results: &[RunResult]) -> Option<Chart> {
         let results: Vec<&RunResult> =
             results.iter().filter(|result| result.scenario == self.scenario).collect();
-        let messengers: BTreeSet<&str> = results.iter().map(|result| &*result.messenger).collect();
+        let kind = |result: &RunResult| {
+            (result.messenger.clone(), self.apart.map(|name| result.parameter(name)).unwrap_or_default())
+        };
+        let kinds: BTreeSet<(String, String)> = results.iter().map(|result| kind(result)).collect();
         let mut lines = Vec::new();
-        for messenger in &messengers {
+        for each in &kinds {
             for drawn in self.lines {
-                let of_messenger = results.iter().filter(|result| result.messenger == *messenger);
-                let points = self.points(of_messenger.copied(), drawn);
-                let name = match messengers.len() {
-                    1 => drawn.name.to_owned(),
-                    _ => format!("{messenger}, {}", drawn.name),
-                };
+                let of_kind = results.iter().copied().filter(|result| kind(result) == *each);
+                let points = self.points(of_kind, drawn);
                 if !points.is_empty() {
-                    lines.push(Line { name, points });
+                    lines.push(Line { name: name(each, &kinds, drawn), points });
                 }
             }
         }
@@ -162,6 +170,15 @@ impl Picture {
     }
 }
 
+/// What a line shows, and of which messenger and parameter where there are several.
+fn name(kind: &(String, String), kinds: &BTreeSet<(String, String)>, drawn: &Drawn) -> String {
+    let differ =
+        |part: fn(&(String, String)) -> &String| kinds.iter().map(part).collect::<BTreeSet<_>>().len() > 1;
+    let messenger = differ(|(messenger, _)| messenger).then_some(&*kind.0);
+    let parameter = differ(|(_, parameter)| parameter).then_some(&*kind.1);
+    [messenger, Some(drawn.name), parameter].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -172,6 +189,7 @@ mod tests {
         let machine = json!({ "cores": 2, "cpu": "a processor" });
         let result = json!({
             "scenario": scenario, "messenger": messenger, "machine": machine, "figures": figures,
+            "parameters": { "window": if messenger == "c" { 4 } else { 8 } },
         });
         serde_json::from_value(result).unwrap()
     }
@@ -202,6 +220,8 @@ mod tests {
             .map(|line| line.name)
             .collect();
         assert_eq!(names, ["a, deliveries", "b, deliveries"]);
+        let apart = picture.draw(&[group("b"), group("c")]).unwrap().lines;
+        assert_eq!(apart[1].name, "c, deliveries, window 4");
         assert!(picture.draw(&[result("a", "pairs", &json!({}))]).is_none());
     }
 }

@@ -13,6 +13,7 @@ pub(super) struct RunResult {
     pub(super) scenario: String,
     pub(super) messenger: String,
     pub(super) machine: Machine,
+    parameters: Map<String, Value>,
     figures: Map<String, Value>,
 }
 
@@ -25,6 +26,11 @@ pub(super) struct Machine {
 impl RunResult {
     pub(super) fn figure(&self, name: &str) -> Option<f64> {
         self.figures.get(name)?.as_f64()
+    }
+
+    /// What a run was asked for, such as `window 8`; nothing where it was not asked for it.
+    pub(super) fn parameter(&self, name: &str) -> String {
+        self.parameters.get(name).map_or_else(String::new, |value| format!("{name} {value}"))
     }
 }
 

@@ -31,8 +31,17 @@ impl Scale {
                 Self { kind, low: 0.0, high: (most / step).ceil().max(1.0) * step }
             }
             Kind::Log => {
-                let low = floor_of_step(least.max(f64::MIN_POSITIVE));
-                Self { kind, low, high: ceil_of_step(most).max(2.0 * low) }
+                let (least, most) = (least.max(f64::MIN_POSITIVE), most.max(f64::MIN_POSITIVE));
+                let (low, high) = (floor_of_step(least), ceil_of_step(most));
+                if (high / low).log10() > DECADES_WITH_STEPS_MAX {
+                    let whole = |power: f64| 10_f64.powf(power);
+                    return Self {
+                        kind,
+                        low: whole(least.log10().floor()),
+                        high: whole(most.log10().ceil()),
+                    };
+                }
+                Self { kind, low, high: high.max(2.0 * low) }
             }
         }
     }
@@ -101,7 +110,7 @@ fn ceil_of_step(value: f64) -> f64 {
 pub(super) fn label(value: f64) -> String {
     let (scaled, suffix) = match value.abs() {
         1e6.. => (value / 1e6, "M"),
-        1e4.. => (value / 1e3, "k"),
+        1e3.. => (value / 1e3, "k"),
         _ => (value, ""),
     };
     let text = format!("{scaled:.3}");
@@ -129,13 +138,18 @@ mod tests {
         let axis = scale(Kind::Log, &[1_000.0, 10_000_000.0]);
         assert_eq!(axis.ticks(), [1e3, 1e4, 1e5, 1e6, 1e7]);
         assert!((axis.place(1e5) - 0.5).abs() < 1e-9);
+        assert_eq!(
+            scale(Kind::Log, &[20.0, 50_000.0]).ticks(),
+            [1e1, 1e2, 1e3, 1e4, 1e5],
+            "both ends are written"
+        );
         assert_eq!(scale(Kind::Log, &[0.3, 4.0]).ticks(), [0.2, 0.5, 1.0, 2.0, 5.0]);
         assert!(scale(Kind::Log, &[7.0]).ticks().len() >= 2, "also for one value");
     }
 
     #[test]
     fn labels_are_short() {
-        let values = [0.0, 0.25, 5.0, 1_500.0, 10_000.0, 2_500_000.0];
-        assert_eq!(values.map(label), ["0", "0.25", "5", "1500", "10k", "2.5M"]);
+        let values = [0.0, 0.25, 500.0, 1_500.0, 10_000.0, 2_500_000.0];
+        assert_eq!(values.map(label), ["0", "0.25", "500", "1.5k", "10k", "2.5M"]);
     }
 }

@@ -100,7 +100,8 @@ impl ServerProcess {
                 bail!("the server does not start within {} s", START_MAX.as_secs())
             }
             Err(RecvTimeoutError::Disconnected) => {
-                bail!("the server does not start: {}", self.last_words().unwrap_or_default())
+                let words = self.last_words().unwrap_or_else(|| "it ends and says nothing".to_owned());
+                bail!("the server does not start: {words}")
             }
         }
         Ok(())
