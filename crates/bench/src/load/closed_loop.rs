@@ -22,8 +22,8 @@ impl<M: Messenger> ClosedLoop<M> {
         Self { sessions, traffic, streams, is_stopped: false, room: Room::default() }
     }
 
-    pub(super) fn into_sessions(self) -> Sessions<M> {
-        self.sessions
+    pub(super) const fn sessions(&mut self) -> &mut Sessions<M> {
+        &mut self.sessions
     }
 
     /// Sends until each stream has so many messages, and all of them have come.

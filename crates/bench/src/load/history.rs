@@ -16,10 +16,11 @@ use super::requests::{self, Asking};
 use super::run::{self, Common, Stage};
 use super::traffic::Traffic;
 use crate::figures::Value;
-use crate::messenger::Done;
+use crate::messenger;
 use crate::messenger::godwit::Godwit;
 use crate::messenger::stamp::Stamp;
 use crate::numbers::thousands;
+use crate::progress::Done;
 use crate::wire::Net;
 
 const PAGE: u32 = 50;
@@ -72,8 +73,13 @@ impl Arguments {
             let each = messages / self.conversations;
             ensure!(each > PAGE, "{messages} messages are less than a page for each conversation");
             let step = stage.step(format!("writing {} messages", thousands(*messages as usize)));
+            if !reports.is_empty() {
+                writing.sessions().sign_in(0..users, &Done::default())?;
+            }
             writing.write_up_to(each, &step.done())?;
             drop(step);
+            // Nobody listens while pages are read, so nobody could answer heartbeats.
+            writing.sessions().cut_off(0..users);
             reports.push(self.measure_pages(stage, &paths, *messages)?);
         }
         Ok(reports)
@@ -161,13 +167,13 @@ impl Asking for Pages<'_> {
         Ok(())
     }
 
-    fn take(&mut self, connection: u32, status: Option<u16>, page: &[u8]) -> anyhow::Result<Done> {
+    fn take(&mut self, connection: u32, status: Option<u16>, page: &[u8]) -> anyhow::Result<messenger::Done> {
         ensure!(status == Some(OK), "a page is refused: {status:?} {}", String::from_utf8_lossy(page));
         let first = self.expected[connection as usize];
         ensure!(
             Stamp::all(page).map(|stamp| stamp.number).eq(first..first + PAGE),
             "no result, because a page does not have the messages from {first} on"
         );
-        Ok(Done::Yes)
+        Ok(messenger::Done::Yes)
     }
 }

@@ -62,15 +62,15 @@ impl Arguments {
         let conversations = sessions.make_conversations(&members)?;
         let ids = conversations.iter().map(|conversation| sessions.messenger.conversation_id(*conversation));
         let mut clients: Vec<Client> = ids.map(|id| Ok(Client::new(id?))).collect::<anyhow::Result<_>>()?;
-        cut_off(&mut sessions, users);
+        sessions.cut_off(WRITERS..users);
         self.visit(stage, &mut sessions, &mut clients, "noting where everybody is", 0)?;
-        cut_off(&mut sessions, users);
-        let mut sessions = self.write(stage, sessions, &conversations)?;
+        sessions.cut_off(WRITERS..users);
+        let mut writing = self.write(stage, sessions, &conversations)?;
 
         let before = stage.sample()?;
         let what = format!("{} clients come back", thousands(count as usize));
         let Connected { took, latencies } =
-            self.visit(stage, &mut sessions, &mut clients, &what, self.missed)?;
+            self.visit(stage, writing.sessions(), &mut clients, &what, self.missed)?;
         let spent = Spent { seconds: took.as_secs_f64(), before, after: stage.sample()? };
 
         let parameters = json!({
@@ -110,7 +110,7 @@ impl Arguments {
         stage: &Stage,
         sessions: Sessions<Godwit>,
         conversations: &[u32],
-    ) -> anyhow::Result<Sessions<Godwit>> {
+    ) -> anyhow::Result<ClosedLoop<Godwit>> {
         let messages = conversations.len() * self.missed as usize;
         let step = stage.step(format!("writing {} messages", thousands(messages)));
         let mut traffic = Traffic::new(self.common.text_bytes);
@@ -121,12 +121,8 @@ impl Arguments {
         let streams = streams.collect();
         let mut writing = ClosedLoop::new(sessions, traffic, streams);
         writing.write_up_to(self.missed, &step.done())?;
-        Ok(writing.into_sessions())
+        Ok(writing)
     }
-}
-
-fn cut_off(sessions: &mut Sessions<Godwit>, users: u32) {
-    (WRITERS..users).for_each(|client| sessions.net.close(client));
 }
 
 /// What a client knows when it is away, and where it is when it comes back.

@@ -20,7 +20,7 @@ use crate::messenger::stamp::STAMP_BYTES;
 use crate::numbers::thousands;
 use crate::progress::{self, Progress};
 use crate::server::usage::{Sample, Usage};
-use crate::server::{Server, Which, metrics};
+use crate::server::{Server, Which};
 use crate::wire::Net;
 
 /// While messages are under way, the progress is shown this often.
@@ -86,6 +86,9 @@ pub(super) fn measure(
     let runtime = aside()?;
     let _on_runtime = runtime.enter();
     let server = common.which.start()?;
+    if let Some(pid) = server.pid() {
+        progress.note(&format!("the server is process {pid} at http://{}", server.address()));
+    }
     let mut stage = Stage { server, progress, common };
     let outcome = scenario(&mut stage);
     match stage.server.last_words() {
@@ -131,7 +134,7 @@ impl Stage<'_> {
 
     pub(super) fn sample(&self) -> anyhow::Result<Sample> {
         // First what takes time.
-        let fsyncs = metrics::fsyncs(self.server.address())?;
+        let fsyncs = self.server.fsyncs()?;
         Ok(Sample {
             at: Instant::now(),
             server: self.server.pid().and_then(Usage::of),

@@ -66,6 +66,11 @@ impl<M: Messenger> Sessions<M> {
         Ok(Connected { took: Duration::from_nanos(self.net.now_ns() - began_ns), latencies })
     }
 
+    /// Ends the connections of users without a word, as a network does.
+    pub(super) fn cut_off(&mut self, users: Range<u32>) {
+        users.for_each(|user| self.net.close(user));
+    }
+
     /// Makes conversations, each of these members, and says which.
     pub(super) fn make_conversations(&mut self, members: &[Vec<u32>]) -> anyhow::Result<Vec<u32>> {
         let made: Vec<u32> =

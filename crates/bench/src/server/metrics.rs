@@ -17,7 +17,7 @@ pub(crate) fn fsyncs(server: SocketAddr) -> anyhow::Result<Option<u64>> {
 }
 
 /// A page of the server, by a connection of its own.
-pub(crate) fn fetch(server: SocketAddr, path: &str) -> anyhow::Result<String> {
+fn fetch(server: SocketAddr, path: &str) -> anyhow::Result<String> {
     let asking = || format!("{path} cannot be read from the server");
     let mut stream = TcpStream::connect_timeout(&server, ANSWER_WITHIN).with_context(asking)?;
     stream.set_read_timeout(Some(ANSWER_WITHIN))?;

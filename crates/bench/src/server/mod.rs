@@ -6,7 +6,7 @@
 //! - [`machine`]: on what all of this runs
 
 pub(crate) mod machine;
-pub(crate) mod metrics;
+mod metrics;
 pub(crate) mod process;
 pub(crate) mod usage;
 
@@ -94,6 +94,11 @@ impl Server {
             Self::Started(process) => process.pid(),
             Self::Running { pid, .. } => *pid,
         }
+    }
+
+    /// How often it has made something durable; `None` if it does not say.
+    pub(crate) fn fsyncs(&self) -> anyhow::Result<Option<u64>> {
+        metrics::fsyncs(self.address())
     }
 
     /// Starts it again on the same data, on another port. One that ran before goes on as it is.

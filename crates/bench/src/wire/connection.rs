@@ -1,7 +1,9 @@
 //! One connection.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rustix::fd::OwnedFd;
@@ -11,8 +13,11 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, connect, recv, send, socket_with,
 };
 
-/// A source address has about 28,000 ports that the kernel picks from; beyond these many connections the next is used.
-const CONNECTIONS_PER_ADDRESS: u32 = 25_000;
+/// The ports that are connected from: below those that the kernel picks by itself, which it does the slower the more of them
+/// are taken.
+const PORTS: Range<u32> = 10_000..30_000;
+/// Connections that this process has made. None comes from where another one came from.
+static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// What is spoken on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +59,7 @@ impl Connection {
     }
 
     /// Begins to connect. What is put into `out` meanwhile goes out when that is done.
-    pub(super) fn open(&mut self, to: SocketAddr, number: u32, speaks: Speaks) -> io::Result<()> {
+    pub(super) fn open(&mut self, to: SocketAddr, speaks: Speaks) -> io::Result<()> {
         let socket = socket_with(
             if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 },
             SocketType::STREAM,
@@ -64,9 +69,11 @@ impl Connection {
         set_tcp_nodelay(&socket, true)?;
         // Ends with a reset: otherwise thousands of ports stay in use for a minute after a run.
         set_socket_linger(&socket, Some(Duration::ZERO))?;
-        if let Some(from) = source(to, number) {
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        if let Some(from) = source(to, number, std::process::id()) {
             set_socket_reuseaddr(&socket, true)?;
-            bind(&socket, &from)?;
+            // If somebody listens there, the kernel finds another one.
+            let _ = bind(&socket, &from);
         }
         match connect(&socket, &to) {
             Ok(()) | Err(Errno::INPROGRESS) => {}
@@ -125,14 +132,17 @@ pub(super) enum Written {
     Part,
 }
 
-/// The address to connect from, where one is not enough. All of 127.0.0.0/8 is this machine.
-fn source(to: SocketAddr, number: u32) -> Option<SocketAddr> {
-    let place = number / CONNECTIONS_PER_ADDRESS;
-    if !to.ip().is_loopback() || !to.is_ipv4() || place == 0 {
+/// The address to connect from: many connections need more than one. All of 127.0.0.0/8 is this machine, so that each process
+/// has some for itself.
+fn source(to: SocketAddr, number: u32, pid: u32) -> Option<SocketAddr> {
+    if !to.ip().is_loopback() || !to.is_ipv4() {
         return None;
     }
-    let [a, b, c, d] = (u32::from(Ipv4Addr::LOCALHOST) + place).to_be_bytes();
-    Some(SocketAddr::from(([a, b, c, d], 0)))
+    let [_, _, high, low] = pid.to_be_bytes();
+    let (address, port) = (number / PORTS.len() as u32, PORTS.start + number % PORTS.len() as u32);
+    // The first and the last are not for hosts.
+    let last = u8::try_from(address + 1).ok().filter(|last| *last < u8::MAX)?;
+    Some(SocketAddr::from(([127, high, low, last], u16::try_from(port).ok()?)))
 }
 
 #[cfg(test)]
@@ -142,9 +152,10 @@ mod tests {
     #[test]
     fn connections_come_from_as_many_addresses_as_they_need() {
         let server = "127.0.0.1:80".parse().unwrap();
-        let from = |number| source(server, number).map(|address| address.ip().to_string());
-        assert_eq!([0, 24_999].map(from), [None, None]);
-        assert_eq!([25_000, 49_999].map(from), [Some("127.0.0.2".into()), Some("127.0.0.2".into())]);
-        assert_eq!(source("192.0.2.1:80".parse().unwrap(), 30_000), None);
+        let from = |number| source(server, number, 0x0102).map(|address| address.to_string());
+        let expected = ["127.1.2.1:10000", "127.1.2.1:29999", "127.1.2.2:10000", "127.1.2.3:19999"];
+        assert_eq!([0, 19_999, 20_000, 49_999].map(from), expected.map(|address| Some(address.to_owned())));
+        assert_eq!(from(u32::MAX), None, "the kernel may do it");
+        assert_eq!(source("192.0.2.1:80".parse().unwrap(), 0, 7), None);
     }
 }

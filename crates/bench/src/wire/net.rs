@@ -125,7 +125,7 @@ impl Net {
     fn open(&mut self, connection: u32, to: SocketAddr, speaks: Speaks) -> anyhow::Result<()> {
         let place = &mut self.connections[connection as usize];
         ensure!(place.speaks == Speaks::Nothing, "connection {connection} is open already");
-        place.open(to, connection, speaks).with_context(|| format!("{to} cannot be connected to"))?;
+        place.open(to, speaks).with_context(|| format!("{to} cannot be connected to"))?;
         let socket = place.socket().context("it was opened just now")?;
         Ok(self.poller.add(socket, connection, true)?)
     }
