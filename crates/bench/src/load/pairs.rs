@@ -40,7 +40,7 @@ impl Arguments {
         Ok(vec![self.measure(stage, stage.godwit(2 * self.pairs))?])
     }
 
-    fn measure<M: Messenger>(&self, stage: &Stage, messenger: M) -> anyhow::Result<Report> {
+    pub(super) fn measure<M: Messenger>(&self, stage: &Stage, messenger: M) -> anyhow::Result<Report> {
         let mut sessions = stage.sign_in(messenger, 2 * self.pairs)?;
         let mut traffic = Traffic::new(self.common.text_bytes);
         let streams = talk(&mut sessions, &mut traffic, self.pairs, self.both, self.window as usize)?;

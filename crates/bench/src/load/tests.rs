@@ -15,6 +15,8 @@ use tokio::sync::oneshot;
 use super::report::Report;
 use super::run::{self, Common, Stage};
 use super::{group, history, idle, inbox, mixed, pairs, rate, resume};
+use crate::messenger::godwit::Godwit;
+use crate::messenger::{Done, Incoming, Messenger};
 use crate::progress::Progress;
 use crate::server::process::{CONFIG, KEY};
 
@@ -52,15 +54,18 @@ impl InProcess {
         A::from_arg_matches(&command.get_matches_from(line.split_whitespace())).unwrap()
     }
 
-    fn measure(&self, scenario: impl FnOnce(&mut Stage) -> anyhow::Result<Vec<Report>>) -> Vec<Value> {
+    fn common(&self) -> Common {
         #[derive(Debug, Args)]
         struct Only {
             #[command(flatten)]
             common: Common,
         }
 
-        let Only { common } = self.arguments("");
-        let reports = run::measure(&common, Progress::Silent, scenario).unwrap();
+        self.arguments::<Only>("").common
+    }
+
+    fn measure(&self, scenario: impl FnOnce(&mut Stage) -> anyhow::Result<Vec<Report>>) -> Vec<Value> {
+        let reports = run::measure(&self.common(), Progress::Silent, scenario).unwrap();
         reports.iter().map(|report| report.json("today")).collect()
     }
 }
@@ -131,5 +136,69 @@ fn scenarios_run_on_a_real_server() {
     let results = server.measure(|stage| day.measure(stage));
     has_more_than_nothing(&results[0], &["sends_per_s", "other_commands_per_s", "last_member_p50_us"]);
 
+    let twice: pairs::Arguments = server.arguments("--pairs 1");
+    let progress = Progress::Silent;
+    let measured = run::measure(&server.common(), progress, |stage| {
+        Ok(vec![twice.measure(stage, Twice(stage.godwit(2)))?])
+    });
+    let error = measured.unwrap_err().to_string();
+    assert!(
+        error.starts_with("no result, because something was wrong") && error.ends_with("came twice"),
+        "{error}"
+    );
+
     server.stop();
+}
+
+/// Godwit, if it delivered everything twice.
+struct Twice(Godwit);
+
+impl Messenger for Twice {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.0.address()
+    }
+
+    fn handshake(&mut self, user: u32) -> anyhow::Result<(String, String)> {
+        self.0.handshake(user)
+    }
+
+    fn sign_in(&mut self, user: u32, frame: Option<&[u8]>, out: &mut Vec<u8>) -> anyhow::Result<Done> {
+        self.0.sign_in(user, frame, out)
+    }
+
+    fn plan_conversation(&mut self, members: &[u32]) -> u32 {
+        self.0.plan_conversation(members)
+    }
+
+    fn join(
+        &mut self,
+        conversation: u32,
+        user: u32,
+        frame: Option<&[u8]>,
+        out: &mut Vec<u8>,
+    ) -> anyhow::Result<Done> {
+        self.0.join(conversation, user, frame, out)
+    }
+
+    fn send(&mut self, conversation: u32, user: u32, ticket: u32, text: &[u8], out: &mut Vec<u8>) {
+        self.0.send(conversation, user, ticket, text, out);
+    }
+
+    fn read(
+        &mut self,
+        frame: &[u8],
+        out: &mut Vec<u8>,
+        each: &mut impl FnMut(Incoming),
+    ) -> anyhow::Result<()> {
+        self.0.read(frame, out, &mut |incoming| {
+            if let Incoming::Delivered { stamp, .. } = incoming {
+                each(Incoming::Delivered { stamp, place: None });
+            }
+            each(incoming);
+        })
+    }
 }

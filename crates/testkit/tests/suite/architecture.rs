@@ -16,8 +16,8 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("crypto", &["protocol"]),
     ("server", &["store-embedded", "store-cassandra", "delivery", "domain", "protocol"]),
     ("client", &["protocol"]),
-    // It measures the stores by themselves too.
-    ("bench", &["store-embedded", "store-cassandra", "client", "domain", "protocol"]),
+    // It measures the parts by themselves too.
+    ("bench", &["store-embedded", "store-cassandra", "delivery", "client", "domain", "protocol"]),
     ("testkit", &["store-embedded", "store-cassandra", "delivery", "domain", "protocol", "client"]),
 ];
 
