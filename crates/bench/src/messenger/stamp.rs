@@ -5,7 +5,7 @@
 
 use std::iter::repeat_n;
 
-use memchr::memmem;
+use memchr::memchr_iter;
 
 const MARK: &[u8; 4] = b"~gw~";
 const DIGITS: usize = 32;
@@ -36,16 +36,16 @@ impl Stamp {
 
     /// The first stamp in a frame.
     pub(crate) fn find(frame: &[u8]) -> Option<Self> {
-        Self::parse(frame, memmem::find(frame, MARK)?)
+        Self::all(frame).next()
     }
 
-    /// All stamps of a page.
+    /// All stamps of a page. Their first byte is rare in what servers send, which is quicker than to look for the whole mark.
     pub(crate) fn all(page: &[u8]) -> impl Iterator<Item = Self> + Clone + '_ {
-        memmem::find_iter(page, MARK).filter_map(|start| Self::parse(page, start))
+        memchr_iter(MARK[0], page).filter_map(|start| Self::parse(&page[start..]))
     }
 
-    fn parse(frame: &[u8], mark: usize) -> Option<Self> {
-        let digits = frame.get(mark + MARK.len()..mark + STAMP_BYTES)?;
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let digits = bytes.strip_prefix(MARK)?.get(..DIGITS)?;
         let (both, sent_ns) = (number(&digits[..16])?, number(&digits[16..])?);
         Some(Self { stream: (both >> 32) as u32, number: both as u32, sent_ns })
     }

@@ -13,7 +13,7 @@ use godwit_protocol::limits::MEMBERS_ADDED_AT_ONCE_MAX;
 use godwit_protocol::socket::{Command, CommandFrame, Event, OkFrame};
 use godwit_protocol::{ConversationId, UserId};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
-use memchr::memmem;
+use memchr::memmem::Finder;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
@@ -23,6 +23,7 @@ use crate::wire::frame::{self, Opcode};
 
 /// From here on are the ids of commands that send nothing. Tickets are below it.
 const SETUP_ID: u64 = 1 << 32;
+const SEQ: &[u8] = br#""seq":"#;
 
 pub(crate) struct Godwit {
     address: SocketAddr,
@@ -31,6 +32,8 @@ pub(crate) struct Godwit {
     run: String,
     users: Vec<Option<UserId>>,
     conversations: Vec<Conversation>,
+    /// Finds the place of an entry in its log.
+    seq: Finder<'static>,
 }
 
 struct Conversation {
@@ -46,7 +49,7 @@ impl Godwit {
     /// `key` is the secret that the server knows as that of the application.
     pub(crate) fn new(address: SocketAddr, key: &str, users: usize, run: String) -> Self {
         let key = EncodingKey::from_secret(key.as_bytes());
-        Self { address, key, run, users: vec![None; users], conversations: Vec::new() }
+        Self { address, key, run, users: vec![None; users], conversations: Vec::new(), seq: Finder::new(SEQ) }
     }
 
     /// After the server has started again.
@@ -92,6 +95,10 @@ impl Godwit {
 
     fn user_id(&self, user: u32) -> anyhow::Result<UserId> {
         self.users[user as usize].with_context(|| format!("user {user} has not signed in"))
+    }
+
+    fn place(&self, entry: &[u8]) -> Option<u64> {
+        number(&entry[self.seq.find(entry)? + SEQ.len()..])
     }
 
     /// The next members that have to be asked for.
@@ -217,7 +224,7 @@ impl Messenger for Godwit {
         if frame.starts_with(br#"{"entry":"#) {
             // Others than messages have none: somebody joined, or the conversation was made.
             if let Some(stamp) = Stamp::find(frame) {
-                each(Incoming::Delivered { stamp, place: seq(frame) });
+                each(Incoming::Delivered { stamp, place: self.place(frame) });
             }
         } else if let Some(id) = reply_id(frame) {
             ensure!(is_ok(frame), "the server refuses: {}", String::from_utf8_lossy(frame));
@@ -249,11 +256,6 @@ fn is_ok(reply: &[u8]) -> bool {
     let rest = reply[REPLY.len()..].trim_ascii_start();
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     rest[digits..].starts_with(br#","ok":"#)
-}
-
-fn seq(frame: &[u8]) -> Option<u64> {
-    const NAME: &[u8] = br#""seq":"#;
-    number(&frame[memmem::find(frame, NAME)? + NAME.len()..])
 }
 
 /// The digits that some bytes begin with.
