@@ -2,6 +2,7 @@
 //!
 //! - [`load`]: load on a real server, through its WebSocket and HTTP API
 //! - [`messenger`], [`wire`], [`server`]: what talks to it, over what, and the server itself
+//! - [`peers`]: the same load on other messengers; [`relay`]: one that only hands messages on
 //! - [`plot`]: what it found out, as pictures
 //! - [`store`]: the stores by themselves, side by side
 //! - [`fan_out`]: what a message costs that many get
@@ -15,8 +16,10 @@ mod figures;
 mod load;
 mod messenger;
 mod numbers;
+mod peers;
 mod plot;
 mod progress;
+mod relay;
 mod server;
 mod store;
 mod wire;
@@ -42,6 +45,9 @@ enum Command {
     Inbox(load::inbox::Arguments),
     Resume(load::resume::Arguments),
     Mixed(load::mixed::Arguments),
+    Peers(peers::Arguments),
+    #[command(hide = true)]
+    Relay(relay::Arguments),
     Plot(plot::Arguments),
     FanOut(fan_out::Arguments),
     Store(store::Arguments),
@@ -57,6 +63,8 @@ fn main() -> ExitCode {
         Command::Inbox(arguments) => load::inbox::main(&arguments),
         Command::Resume(arguments) => load::resume::main(&arguments),
         Command::Mixed(arguments) => load::mixed::main(&arguments),
+        Command::Peers(arguments) => peers::main(&arguments),
+        Command::Relay(arguments) => relay::main(&arguments),
         Command::Plot(arguments) => plot::main(&arguments),
         Command::FanOut(arguments) => fan_out::main(&arguments),
         Command::Store(arguments) => store::main(&arguments),

@@ -180,8 +180,9 @@ impl Violations {
     }
 }
 
-impl fmt::Display for Violations {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Violations {
+    /// How often each happened that did.
+    pub(super) fn found(self) -> impl Iterator<Item = (u64, &'static str)> {
         let all = [
             (self.late, "came late"),
             (self.twice, "came twice"),
@@ -191,8 +192,14 @@ impl fmt::Display for Violations {
             (self.false_acks, "acknowledgements of nothing"),
             (self.unacknowledged, "never acknowledged"),
         ];
+        all.into_iter().filter(|(count, _)| *count > 0)
+    }
+}
+
+impl fmt::Display for Violations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
-        for (count, what) in all.into_iter().filter(|(count, _)| *count > 0) {
+        for (count, what) in self.found() {
             write!(f, "{separator}{count} {what}")?;
             separator = ", ";
         }

@@ -1,5 +1,6 @@
 //! As many messages as the server takes: when one has come to its end, its sender sends the next.
 
+use super::check::Violations;
 use super::receiving::{Receiving, Room};
 use super::run::Load;
 use super::sessions::{Sessions, Watch};
@@ -8,7 +9,7 @@ use crate::messenger::Messenger;
 use crate::progress::Done;
 use crate::wire::Net;
 
-pub(super) struct ClosedLoop<M> {
+pub(crate) struct ClosedLoop<M> {
     sessions: Sessions<M>,
     traffic: Traffic,
     streams: Vec<u32>,
@@ -18,8 +19,12 @@ pub(super) struct ClosedLoop<M> {
 
 impl<M: Messenger> ClosedLoop<M> {
     /// On streams of this traffic.
-    pub(super) fn new(sessions: Sessions<M>, traffic: Traffic, streams: Vec<u32>) -> Self {
+    pub(crate) fn new(sessions: Sessions<M>, traffic: Traffic, streams: Vec<u32>) -> Self {
         Self { sessions, traffic, streams, is_stopped: false, room: Room::default() }
+    }
+
+    pub(crate) fn into_messenger(self) -> M {
+        self.sessions.messenger
     }
 
     pub(super) const fn sessions(&mut self) -> &mut Sessions<M> {
@@ -27,7 +32,7 @@ impl<M: Messenger> ClosedLoop<M> {
     }
 
     /// Sends until each stream has so many messages, and all of them have come.
-    pub(super) fn write_up_to(&mut self, each: u32, done: &Done) -> anyhow::Result<()> {
+    pub(crate) fn write_up_to(&mut self, each: u32, done: &Done) -> anyhow::Result<Violations> {
         self.traffic.end_at(each);
         self.begin()?;
         let mut watch = Watch::start(self.net());
@@ -38,7 +43,7 @@ impl<M: Messenger> ClosedLoop<M> {
             done.add(ended as usize);
             watch.look(self.net(), ended > 0)?;
         }
-        self.traffic.finish().refuse()
+        Ok(self.traffic.finish())
     }
 }
 

@@ -17,18 +17,18 @@ use crate::messenger::Messenger;
 pub(crate) struct Arguments {
     /// How many members the groups have; one run for each
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [100, 1_000], value_parser = clap::value_parser!(u32).range(2..=100_000))]
-    members: Vec<u32>,
+    pub(crate) members: Vec<u32>,
 
     /// How many groups there are
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    groups: u32,
+    pub(crate) groups: u32,
 
     /// How many messages of each group are under way
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
-    window: u32,
+    pub(crate) window: u32,
 
     #[command(flatten)]
-    common: Common,
+    pub(crate) common: Common,
 }
 
 pub(crate) fn main(arguments: &Arguments) -> anyhow::Result<()> {
@@ -41,7 +41,12 @@ impl Arguments {
         self.members.iter().map(on_godwit).collect()
     }
 
-    fn measure_size<M: Messenger>(&self, stage: &Stage, messenger: M, size: u32) -> anyhow::Result<Report> {
+    pub(crate) fn measure_size<M: Messenger>(
+        &self,
+        stage: &Stage,
+        messenger: M,
+        size: u32,
+    ) -> anyhow::Result<Report> {
         let mut sessions = stage.sign_in(messenger, size * self.groups)?;
         let groups: Vec<Vec<u32>> =
             (0..self.groups).map(|group| (group * size..(group + 1) * size).collect()).collect();
@@ -57,6 +62,7 @@ impl Arguments {
         let mut load = ClosedLoop::new(sessions, traffic, streams);
         let spent = stage.drive(&mut load)?;
 
+        let violations = load.traffic().finish();
         let measured = &load.traffic().measured;
         report.add("members", Value::Number(f64::from(size)));
         report.add_rate("sends/s", measured.acknowledged, &spent);
@@ -64,6 +70,7 @@ impl Arguments {
         report.add_latencies("last member", &measured.last);
         report.add_latencies("delivery", &measured.delivery);
         report.add_latencies("ack", &measured.ack);
+        report.add_violations(violations);
         report.add_usage("message", &spent, measured.acknowledged);
         Ok(report)
     }

@@ -22,20 +22,35 @@ use crate::numbers::thousands;
 pub(crate) struct Arguments {
     /// How many users are connected; one run for each
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [10_000], value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    connections: Vec<u32>,
+    pub(crate) connections: Vec<u32>,
 
     #[command(flatten)]
-    common: Common,
+    pub(crate) common: Common,
 }
 
 pub(crate) fn main(arguments: &Arguments) -> anyhow::Result<()> {
-    run::main(&arguments.common, |stage| arguments.measure(stage))
+    run::main(&arguments.common, |stage| arguments.measure_on_godwit(stage))
 }
 
 impl Arguments {
-    pub(super) fn measure(&self, stage: &mut Stage) -> anyhow::Result<Vec<Report>> {
-        let users = self.connections.iter().copied().max().unwrap_or(0);
-        let mut newcomers = Sessions::new(stage.godwit(users), users as usize)?;
+    pub(super) fn measure_on_godwit(&self, stage: &mut Stage) -> anyhow::Result<Vec<Report>> {
+        let godwit = stage.godwit(self.users());
+        self.measure(stage, godwit)
+    }
+
+    pub(crate) fn users(&self) -> u32 {
+        self.connections.iter().copied().max().unwrap_or(0)
+    }
+
+    /// With as many users as [`Arguments::users`] says.
+    pub(crate) fn measure<M: Messenger>(
+        &self,
+        stage: &mut Stage,
+        messenger: M,
+    ) -> anyhow::Result<Vec<Report>> {
+        let users = self.users();
+        let mut newcomers = Sessions::new(messenger, users as usize)?;
+        newcomers.messenger.prepare(users)?;
         let signing_in =
             stage.step(format!("signing in {} users for the first time", thousands(users as usize)));
         let took = newcomers.sign_in(0..users, &signing_in.done())?.took;

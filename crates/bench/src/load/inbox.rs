@@ -95,7 +95,7 @@ impl Arguments {
             traffic.add_conversation(*conversation, members, &members[..1], 1)
         });
         let streams = streams.collect();
-        ClosedLoop::new(sessions, traffic, streams).write_up_to(1, &making.done())?;
+        stage.judge(ClosedLoop::new(sessions, traffic, streams).write_up_to(1, &making.done())?)?;
         Ok(readers)
     }
 }
@@ -116,7 +116,7 @@ impl Asking for Lists {
     }
 
     /// The preview of each conversation has the stamp of its message.
-    fn take(&mut self, _: u32, status: Option<u16>, page: &[u8]) -> anyhow::Result<Done> {
+    fn take(&mut self, _: u32, status: Option<u16>, page: &[u8], _: &mut Vec<u8>) -> anyhow::Result<Done> {
         ensure!(status == Some(OK), "a list is refused: {status:?} {}", String::from_utf8_lossy(page));
         let listed = Stamp::all(page).map(|stamp| stamp.stream);
         let different = listed.clone().collect::<BTreeSet<u32>>().len();

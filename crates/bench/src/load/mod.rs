@@ -14,7 +14,7 @@
 //! One thread does everything that is measured, so that the other cores are the server's.
 
 pub(crate) mod check;
-mod closed_loop;
+pub(crate) mod closed_loop;
 pub(crate) mod group;
 pub(crate) mod history;
 pub(crate) mod idle;
@@ -23,12 +23,12 @@ pub(crate) mod mixed;
 pub(crate) mod pairs;
 pub(crate) mod rate;
 mod receiving;
-mod report;
+pub(crate) mod report;
 mod requests;
 pub(crate) mod resume;
-mod run;
-mod sessions;
+pub(crate) mod run;
+pub(crate) mod sessions;
 mod span;
 #[cfg(test)]
 mod tests;
-mod traffic;
+pub(crate) mod traffic;

@@ -17,18 +17,18 @@ use crate::messenger::Messenger;
 pub(crate) struct Arguments {
     /// How many pairs talk to each other
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pairs: u32,
+    pub(crate) pairs: u32,
 
     /// How many messages of each sender are under way
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=64))]
-    window: u32,
+    pub(crate) window: u32,
 
     /// Both of each pair send
     #[arg(long)]
-    both: bool,
+    pub(crate) both: bool,
 
     #[command(flatten)]
-    common: Common,
+    pub(crate) common: Common,
 }
 
 pub(crate) fn main(arguments: &Arguments) -> anyhow::Result<()> {
@@ -40,7 +40,7 @@ impl Arguments {
         Ok(vec![self.measure(stage, stage.godwit(2 * self.pairs))?])
     }
 
-    pub(super) fn measure<M: Messenger>(&self, stage: &Stage, messenger: M) -> anyhow::Result<Report> {
+    pub(crate) fn measure<M: Messenger>(&self, stage: &Stage, messenger: M) -> anyhow::Result<Report> {
         let mut sessions = stage.sign_in(messenger, 2 * self.pairs)?;
         let mut traffic = Traffic::new(self.common.text_bytes);
         let streams = talk(&mut sessions, &mut traffic, self.pairs, self.both, self.window as usize)?;
@@ -48,11 +48,13 @@ impl Arguments {
         let mut load = ClosedLoop::new(sessions, traffic, streams);
         let spent = stage.drive(&mut load)?;
 
+        let violations = load.traffic().finish();
         let measured = &load.traffic().measured;
         report.add_rate("sends/s", measured.acknowledged, &spent);
         report.add_rate("deliveries/s", measured.delivered, &spent);
         report.add_latencies("delivery", &measured.delivery);
         report.add_latencies("ack", &measured.ack);
+        report.add_violations(violations);
         report.add_usage("message", &spent, measured.acknowledged);
         Ok(report)
     }
@@ -69,7 +71,7 @@ impl Arguments {
 }
 
 /// Makes a conversation for each pair. Gives the streams of those who send: the first of each pair, or both.
-pub(super) fn talk<M: Messenger>(
+pub(crate) fn talk<M: Messenger>(
     sessions: &mut Sessions<M>,
     traffic: &mut Traffic,
     pairs: u32,

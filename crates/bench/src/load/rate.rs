@@ -26,14 +26,14 @@ const NS_PER_SECOND: u64 = 1_000_000_000;
 pub(crate) struct Arguments {
     /// How many messages are sent a second; one run for each
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [500], value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
-    rate: Vec<u64>,
+    pub(crate) rate: Vec<u64>,
 
     /// How many pairs send in turn
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pairs: u32,
+    pub(crate) pairs: u32,
 
     #[command(flatten)]
-    common: Common,
+    pub(crate) common: Common,
 }
 
 pub(crate) fn main(arguments: &Arguments) -> anyhow::Result<()> {
@@ -45,7 +45,12 @@ impl Arguments {
         self.rate.iter().map(|rate| self.measure_rate(stage, stage.godwit(2 * self.pairs), *rate)).collect()
     }
 
-    fn measure_rate<M: Messenger>(&self, stage: &Stage, messenger: M, rate: u64) -> anyhow::Result<Report> {
+    pub(crate) fn measure_rate<M: Messenger>(
+        &self,
+        stage: &Stage,
+        messenger: M,
+        rate: u64,
+    ) -> anyhow::Result<Report> {
         let mut sessions = stage.sign_in(messenger, 2 * self.pairs)?;
         let mut traffic = Traffic::new(self.common.text_bytes);
         let streams = talk(&mut sessions, &mut traffic, self.pairs, false, WINDOW)?;
@@ -60,12 +65,14 @@ impl Arguments {
         };
         let spent = stage.drive(&mut load)?;
 
+        let violations = load.traffic.finish();
         let measured = &load.traffic.measured;
         report.add("asked for/s", Value::PerSecond(rate as f64));
         report.add_rate("sends/s", measured.acknowledged, &spent);
         report.add_rate("deliveries/s", measured.delivered, &spent);
         report.add_latencies("delivery", &measured.delivery);
         report.add_latencies("ack", &measured.ack);
+        report.add_violations(violations);
         report.add_usage("message", &spent, measured.acknowledged);
         Ok(report)
     }

@@ -26,7 +26,7 @@ impl<M: Messenger> Receiver for Receiving<'_, M> {
         let Room { reply, ended } = &mut *self.room;
         reply.clear();
         let now_ns = net.arrived_ns();
-        self.messenger.read(frame, reply, &mut |incoming| {
+        self.messenger.read(user, frame, reply, &mut |incoming| {
             ended.extend(self.traffic.take(user, incoming, now_ns));
         })?;
         write(net, user, reply);

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use serde_json::{Map, Value as Json, json};
 
+use super::check::Violations;
 use super::run::Spent;
 use crate::figures::{Latencies, Value};
 use crate::numbers::{shown_time, thousands, three_digits};
@@ -26,14 +27,15 @@ pub(crate) struct Report {
     /// With what it was asked for.
     parameters: Json,
     figures: Vec<(String, Value)>,
+    wrong: Vec<String>,
 }
 
 impl Report {
-    pub(super) const fn new(scenario: &'static str, messenger: &'static str, parameters: Json) -> Self {
-        Self { scenario, messenger, parameters, figures: Vec::new() }
+    pub(crate) const fn new(scenario: &'static str, messenger: &'static str, parameters: Json) -> Self {
+        Self { scenario, messenger, parameters, figures: Vec::new(), wrong: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, name: impl Into<String>, value: Value) {
+    pub(crate) fn add(&mut self, name: impl Into<String>, value: Value) {
         self.figures.push((name.into(), value));
     }
 
@@ -70,9 +72,32 @@ impl Report {
             self.add("fsyncs/s", Value::PerSecond(fsyncs / seconds));
             self.add(format!("fsyncs a {what}"), Value::Number(each(fsyncs)));
         }
+        if let (Some(before), Some(after)) = (before.disk_flushes, after.disk_flushes) {
+            self.add(
+                format!("disk flushes a {what}"),
+                Value::Number(each(after.saturating_sub(before) as f64)),
+            );
+        }
         let generator = after.generator.cpu_seconds - before.generator.cpu_seconds;
         self.add("generator CPU", Value::Share(generator / seconds));
         self.add("generator memory", Value::Bytes(after.generator.resident_bytes as f64));
+    }
+
+    /// What was wrong, for a result that is one all the same.
+    pub(super) fn add_violations(&mut self, violations: Violations) {
+        for (count, what) in violations.found() {
+            self.add(what, Value::Number(count as f64));
+            self.wrong.push(format!("{} {what}", thousands(count as usize)));
+        }
+    }
+
+    pub(crate) fn wrong(&self) -> &[String] {
+        &self.wrong
+    }
+
+    /// A figure by the name that it was added with.
+    pub(crate) fn figure(&self, name: &str) -> Option<Value> {
+        self.figures.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
     pub(crate) fn summary(&self) -> String {

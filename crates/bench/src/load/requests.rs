@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::run::{ROUND, Spent, Stage};
-use super::sessions::Watch;
+use super::sessions::{Watch, write};
 use super::span::Span;
 use crate::figures::Latencies;
 use crate::messenger::Done;
@@ -17,8 +17,15 @@ pub(super) trait Asking {
     /// Appends the next request of a connection.
     fn ask(&mut self, connection: u32, out: &mut Vec<u8>) -> anyhow::Result<()>;
 
-    /// Looks at what came: the body of an answer with its status, or a frame without one. An error ends the run.
-    fn take(&mut self, connection: u32, status: Option<u16>, came: &[u8]) -> anyhow::Result<Done>;
+    /// Looks at what came: the body of an answer with its status, or a frame without one. What the server wants to hear at
+    /// once is appended to `out`. An error ends the run.
+    fn take(
+        &mut self,
+        connection: u32,
+        status: Option<u16>,
+        came: &[u8],
+        out: &mut Vec<u8>,
+    ) -> anyhow::Result<Done>;
 }
 
 /// What was seen in the time that is measured.
@@ -44,6 +51,7 @@ pub(super) fn drive(
         span: Span::NEVER,
         count: 0,
         latencies: Latencies::new(),
+        reply: Vec::new(),
     };
     let warming_up = stage.step("warming up");
     for connection in 0..connections {
@@ -85,6 +93,7 @@ struct Requests<'a, A> {
     span: Span,
     count: u64,
     latencies: Latencies,
+    reply: Vec<u8>,
 }
 
 impl<A: Asking> Requests<'_, A> {
@@ -113,7 +122,10 @@ impl<A: Asking> Requests<'_, A> {
         status: Option<u16>,
         came: &[u8],
     ) -> anyhow::Result<()> {
-        if self.asking.take(connection, status, came)? == Done::NotYet {
+        self.reply.clear();
+        let done = self.asking.take(connection, status, came, &mut self.reply)?;
+        write(net, connection, &self.reply);
+        if done == Done::NotYet {
             return Ok(());
         }
         self.under_way -= 1;

@@ -120,7 +120,7 @@ impl Arguments {
         });
         let streams = streams.collect();
         let mut writing = ClosedLoop::new(sessions, traffic, streams);
-        writing.write_up_to(self.missed, &step.done())?;
+        stage.judge(writing.write_up_to(self.missed, &step.done())?)?;
         Ok(writing)
     }
 }

@@ -9,6 +9,7 @@ use clap::Args;
 use godwit_domain::ports::Clock;
 use tokio::runtime::{Builder, Runtime};
 
+use super::check::Violations;
 use super::report::Report;
 use super::sessions::{Sessions, Watch};
 use super::span::Span;
@@ -19,7 +20,7 @@ use crate::messenger::godwit::Godwit;
 use crate::messenger::stamp::STAMP_BYTES;
 use crate::numbers::thousands;
 use crate::progress::{self, Progress};
-use crate::server::usage::{Sample, Usage};
+use crate::server::usage::{Sample, Usage, disk_flushes};
 use crate::server::{Server, Which};
 use crate::wire::Net;
 
@@ -30,26 +31,26 @@ pub(super) const ROUND: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Common {
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(crate) which: Which,
 
     /// How long it is measured, in seconds
     #[arg(long, value_name = "N", default_value = "10", value_parser = seconds)]
-    pub(super) seconds: f64,
+    pub(crate) seconds: f64,
 
     /// How long it runs before that, in seconds
     #[arg(long, value_name = "N", default_value = "3", value_parser = seconds)]
-    pub(super) warm_up: f64,
+    pub(crate) warm_up: f64,
 
     /// How long texts are, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 200, value_parser = text_bytes)]
-    pub(super) text_bytes: usize,
+    pub(crate) text_bytes: usize,
 
     /// Add the result to this file, as one line of JSON
     #[arg(long, value_name = "FILE")]
-    pub(super) json: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     const SECONDS_MAX: f64 = 86_400.0;
     let seconds = text.parse().ok().filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds));
     seconds.ok_or_else(|| format!("a number of seconds, up to {SECONDS_MAX}"))
@@ -89,7 +90,7 @@ pub(super) fn measure(
     if let Some(pid) = server.pid() {
         progress.note(&format!("the server is process {pid} at http://{}", server.address()));
     }
-    let mut stage = Stage { server, progress, common };
+    let mut stage = Stage::new(server, progress, common, true);
     let outcome = scenario(&mut stage);
     match stage.server.last_words() {
         Some(words) => outcome.with_context(|| format!("the server says: {words}")),
@@ -98,7 +99,7 @@ pub(super) fn measure(
 }
 
 /// For what goes on beside the measured thread: progress is drawn, Ctrl-C waited for.
-fn aside() -> anyhow::Result<Runtime> {
+pub(crate) fn aside() -> anyhow::Result<Runtime> {
     Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -107,28 +108,44 @@ fn aside() -> anyhow::Result<Runtime> {
 }
 
 /// Where a scenario takes place.
-pub(super) struct Stage<'a> {
-    pub(super) server: Server,
+pub(crate) struct Stage<'a> {
+    pub(crate) server: Server,
     pub(super) progress: Progress,
     pub(super) common: &'a Common,
+    /// Whether a run in which something was wrong has no result. Otherwise the result says what was wrong.
+    is_strict: bool,
 }
 
-impl Stage<'_> {
+impl<'a> Stage<'a> {
+    pub(crate) const fn new(server: Server, progress: Progress, common: &'a Common, is_strict: bool) -> Self {
+        Self { server, progress, common, is_strict }
+    }
+
     /// Godwit, with so many users who were never there before.
-    pub(super) fn godwit(&self, users: u32) -> Godwit {
+    pub(crate) fn godwit(&self, users: u32) -> Godwit {
         let run = format!("{:x}", SystemClock.now().as_millis());
         Godwit::new(self.server.address(), self.server.key(), users as usize, run)
     }
 
     /// Users on their sockets, from 0 on.
-    pub(super) fn sign_in<M: Messenger>(&self, messenger: M, users: u32) -> anyhow::Result<Sessions<M>> {
+    pub(crate) fn sign_in<M: Messenger>(&self, mut messenger: M, users: u32) -> anyhow::Result<Sessions<M>> {
+        messenger.prepare(users)?;
+        self.sign_in_again(messenger, users)
+    }
+
+    /// Those who were there before.
+    pub(crate) fn sign_in_again<M: Messenger>(
+        &self,
+        messenger: M,
+        users: u32,
+    ) -> anyhow::Result<Sessions<M>> {
         let mut sessions = Sessions::new(messenger, users as usize)?;
         let signing_in = self.step(format!("signing in {} users", thousands(users as usize)));
         sessions.sign_in(0..users, &signing_in.done())?;
         Ok(sessions)
     }
 
-    pub(super) fn step(&self, what: impl Into<String>) -> progress::Step {
+    pub(crate) fn step(&self, what: impl Into<String>) -> progress::Step {
         self.progress.step(what)
     }
 
@@ -140,7 +157,16 @@ impl Stage<'_> {
             server: self.server.pid().and_then(Usage::of),
             generator: Usage::of_this_program(),
             fsyncs,
+            disk_flushes: disk_flushes(),
         })
+    }
+
+    /// Where it is strict, something that was wrong ends the run.
+    pub(crate) fn judge(&self, violations: Violations) -> anyhow::Result<Violations> {
+        if self.is_strict {
+            violations.refuse()?;
+        }
+        Ok(violations)
     }
 
     /// Warms up, measures, and waits until nothing is under way any more. `load` says what is done with what comes, and what
@@ -171,16 +197,19 @@ impl Stage<'_> {
         load.stop();
         let mut watch = Watch::start(load.net());
         while load.traffic().under_way() > 0 {
-            let before = load.traffic().under_way();
+            let under_way = load.traffic().under_way();
             load.poll(watch.until_ns())?;
-            let moved = load.traffic().under_way() < before;
+            let moved = load.traffic().under_way() < under_way;
             if let Err(error) = watch.look(load.net(), moved) {
                 // What is missing says more.
-                load.traffic().finish().refuse()?;
-                return Err(error);
+                return match self.judge(load.traffic().finish()) {
+                    Ok(Violations { missing: 0, unacknowledged: 0, .. }) => Err(error),
+                    Ok(_) => Ok(Spent { seconds: span.seconds(), before, after }),
+                    Err(missing) => Err(missing),
+                };
             }
         }
-        load.traffic().finish().refuse()?;
+        self.judge(load.traffic().finish())?;
         Ok(Spent { seconds: span.seconds(), before, after })
     }
 }
@@ -188,7 +217,7 @@ impl Stage<'_> {
 /// How long something was measured, and what was used at the beginning and at the end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spent {
-    pub(super) seconds: f64,
+    pub(crate) seconds: f64,
     pub(super) before: Sample,
     pub(super) after: Sample,
 }

@@ -17,24 +17,24 @@ const HANDSHAKES_MAX: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The sockets of a run, and the messenger they talk to. User `n` is on connection `n`.
-pub(super) struct Sessions<M> {
-    pub(super) net: Net,
-    pub(super) messenger: M,
+pub(crate) struct Sessions<M> {
+    pub(crate) net: Net,
+    pub(crate) messenger: M,
 }
 
 impl<M: Messenger> Sessions<M> {
     /// With room for connections with numbers below `connections`.
-    pub(super) fn new(messenger: M, connections: usize) -> anyhow::Result<Self> {
+    pub(crate) fn new(messenger: M, connections: usize) -> anyhow::Result<Self> {
         Ok(Self { net: Net::new(connections)?, messenger })
     }
 
     /// Connects users and signs them in, and says how long that took.
-    pub(super) fn sign_in(&mut self, users: Range<u32>, done: &progress::Done) -> anyhow::Result<Connected> {
+    pub(crate) fn sign_in(&mut self, users: Range<u32>, done: &progress::Done) -> anyhow::Result<Connected> {
         self.connect(users, HANDSHAKES_MAX, done, M::sign_in)
     }
 
     /// Connects users, so many at once, and goes through `dialogue` with each, which is called as [`Messenger::sign_in`] is.
-    pub(super) fn connect(
+    pub(crate) fn connect(
         &mut self,
         users: Range<u32>,
         at_once: usize,
@@ -67,12 +67,12 @@ impl<M: Messenger> Sessions<M> {
     }
 
     /// Ends the connections of users without a word, as a network does.
-    pub(super) fn cut_off(&mut self, users: Range<u32>) {
+    pub(crate) fn cut_off(&mut self, users: Range<u32>) {
         users.for_each(|user| self.net.close(user));
     }
 
     /// Makes conversations, each of these members, and says which.
-    pub(super) fn make_conversations(&mut self, members: &[Vec<u32>]) -> anyhow::Result<Vec<u32>> {
+    pub(crate) fn make_conversations(&mut self, members: &[Vec<u32>]) -> anyhow::Result<Vec<u32>> {
         let made: Vec<u32> =
             members.iter().map(|members| self.messenger.plan_conversation(members)).collect();
         let jobs = |of: fn(&[u32]) -> &[u32]| {
@@ -82,6 +82,11 @@ impl<M: Messenger> Sessions<M> {
         self.join(jobs(|members| &members[..1]).collect())?;
         self.join(jobs(|members| &members[1..]).collect())?;
         Ok(made)
+    }
+
+    /// Lets users take part in conversations that were made before, on sockets that are new.
+    pub(crate) fn join_again(&mut self, jobs: Vec<(u32, u32)>) -> anyhow::Result<()> {
+        self.join(jobs)
     }
 
     /// Lets users take part in conversations: different users at once, one after the other for each of them.
@@ -111,28 +116,28 @@ impl<M: Messenger> Sessions<M> {
 
 /// How users came.
 #[derive(Debug)]
-pub(super) struct Connected {
-    pub(super) took: Duration,
+pub(crate) struct Connected {
+    pub(crate) took: Duration,
     /// From connecting to the end of the dialogue.
-    pub(super) latencies: Latencies,
+    pub(crate) latencies: Latencies,
 }
 
 /// Notices when nothing happens any more.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     until_ns: u64,
 }
 
 impl Watch {
-    pub(super) fn start(net: &Net) -> Self {
+    pub(crate) fn start(net: &Net) -> Self {
         Self { until_ns: net.now_ns() + PATIENCE.as_nanos() as u64 }
     }
 
-    pub(super) const fn until_ns(&self) -> u64 {
+    pub(crate) const fn until_ns(&self) -> u64 {
         self.until_ns
     }
 
-    pub(super) fn look(&mut self, net: &Net, something_happened: bool) -> anyhow::Result<()> {
+    pub(crate) fn look(&mut self, net: &Net, something_happened: bool) -> anyhow::Result<()> {
         if something_happened {
             *self = Self::start(net);
         }
@@ -260,13 +265,13 @@ fn pass<M: Messenger>(
     reply: &mut Vec<u8>,
 ) -> anyhow::Result<()> {
     reply.clear();
-    messenger.read(frame, reply, &mut |_| {})?;
+    messenger.read(user, frame, reply, &mut |_| {})?;
     write(net, user, reply);
     Ok(())
 }
 
 /// Nothing is listed for writing that has nothing to write.
-pub(super) fn write(net: &mut Net, user: u32, bytes: &[u8]) {
+pub(crate) fn write(net: &mut Net, user: u32, bytes: &[u8]) {
     if !bytes.is_empty() {
         net.out(user).extend_from_slice(bytes);
     }

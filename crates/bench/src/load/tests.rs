@@ -114,14 +114,14 @@ fn scenarios_run_on_a_real_server() {
     );
 
     let idle: idle::Arguments = server.arguments("--connections 4,20");
-    let results = server.measure(|stage| idle.measure(stage));
+    let results = server.measure(|stage| idle.measure_on_godwit(stage));
     has_more_than_nothing(&results[1], &["connections", "sign-ins_per_s", "new_users_per_s"]);
 
     let pages: history::Arguments = server.arguments("--messages 120,160 --conversations 2 --connections 2");
-    let results = server.measure(|stage| pages.measure(stage));
+    let results = server.measure(|stage| pages.measure_on_godwit(stage));
     has_more_than_nothing(&results[1], &["messages", "pages_per_s", "page_p50_us"]);
     let newest: history::Arguments = server.arguments("--messages 51 --conversations 1 --newest");
-    has_more_than_nothing(&server.measure(|stage| newest.measure(stage))[0], &["pages_per_s"]);
+    has_more_than_nothing(&server.measure(|stage| newest.measure_on_godwit(stage))[0], &["pages_per_s"]);
 
     let lists: inbox::Arguments = server.arguments("--conversations 3,70 --readers 2 --connections 3");
     let results = server.measure(|stage| lists.measure(stage));
@@ -162,6 +162,10 @@ impl Messenger for Twice {
         self.0.address()
     }
 
+    fn move_to(&mut self, address: SocketAddr) {
+        self.0.move_to(address);
+    }
+
     fn handshake(&mut self, user: u32) -> anyhow::Result<(String, String)> {
         self.0.handshake(user)
     }
@@ -190,11 +194,12 @@ impl Messenger for Twice {
 
     fn read(
         &mut self,
+        user: u32,
         frame: &[u8],
         out: &mut Vec<u8>,
         each: &mut impl FnMut(Incoming),
     ) -> anyhow::Result<()> {
-        self.0.read(frame, out, &mut |incoming| {
+        self.0.read(user, frame, out, &mut |incoming| {
             if let Incoming::Delivered { stamp, .. } = incoming {
                 each(Incoming::Delivered { stamp, place: None });
             }

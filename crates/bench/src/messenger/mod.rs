@@ -1,14 +1,19 @@
 //! What talks to a messenger server. Each kind is one file that implements [`Messenger`].
 //!
 //! - [`godwit`]: Godwit's WebSocket
+//! - [`wukongim`], [`tinode`], [`ejabberd`]: peers that keep what they acknowledge
+//! - [`centrifugo`], [`relay`]: those that do not
 //! - [`stamp`]: what every text carries, so that its receivers can check it
 //!
 //! A run knows users and conversations by numbers; what a server calls them, its messenger keeps. Adding one: write what
 //! opens and signs in a socket, what makes a conversation, the frame of a send, and what frames mean that come. Sending and
 //! reading must not allocate: they are called for every message, and what the generator costs is taken from the server.
 
+pub(crate) mod centrifugo;
 pub(crate) mod godwit;
+pub(crate) mod relay;
 pub(crate) mod stamp;
+pub(crate) mod wukongim;
 
 use std::net::SocketAddr;
 
@@ -20,6 +25,14 @@ pub(crate) trait Messenger {
     fn name(&self) -> &'static str;
 
     fn address(&self) -> SocketAddr;
+
+    /// After the server has started again.
+    fn move_to(&mut self, address: SocketAddr);
+
+    /// Makes users known to a server that has to know them before they come.
+    fn prepare(&mut self, _users: u32) -> anyhow::Result<()> {
+        Ok(())
+    }
 
     /// The path of the WebSocket, and whole header lines that it is opened with.
     fn handshake(&mut self, user: u32) -> anyhow::Result<(String, String)>;
@@ -45,13 +58,41 @@ pub(crate) trait Messenger {
     /// the ticket back, which rises by one with each send of a user.
     fn send(&mut self, conversation: u32, user: u32, ticket: u32, text: &[u8], out: &mut Vec<u8>);
 
-    /// Says what a frame means. What the server wants to hear at once is appended to `out`. An error ends the run.
+    /// Says what a frame means that came to a user. What the server wants to hear at once is appended to `out`. An error ends
+    /// the run.
     fn read(
         &mut self,
+        user: u32,
         frame: &[u8],
         out: &mut Vec<u8>,
         each: &mut impl FnMut(Incoming),
     ) -> anyhow::Result<()>;
+}
+
+/// A messenger that keeps what was said, so that it can be read later.
+pub(crate) trait History: Messenger {
+    /// Where pages are asked for over HTTP; nothing where the sockets of the members are used for it.
+    fn pages_at(&self) -> Option<SocketAddr>;
+
+    /// Appends the request of a member for the newest messages of a conversation.
+    fn ask_newest(
+        &mut self,
+        conversation: u32,
+        user: u32,
+        messages: u32,
+        out: &mut Vec<u8>,
+    ) -> anyhow::Result<()>;
+
+    /// Hands out the messages of what came: the body of an answer with its status, or a frame without one. Says whether the
+    /// page is complete with it. What the server wants to hear at once is appended to `out`.
+    fn read_page(
+        &mut self,
+        user: u32,
+        status: Option<u16>,
+        came: &[u8],
+        out: &mut Vec<u8>,
+        each: &mut impl FnMut(Stamp),
+    ) -> anyhow::Result<Done>;
 }
 
 /// Whether that was all.

@@ -17,7 +17,7 @@ pub(crate) fn fsyncs(server: SocketAddr) -> anyhow::Result<Option<u64>> {
 }
 
 /// A page of the server, by a connection of its own.
-fn fetch(server: SocketAddr, path: &str) -> anyhow::Result<String> {
+pub(crate) fn fetch(server: SocketAddr, path: &str) -> anyhow::Result<String> {
     let asking = || format!("{path} cannot be read from the server");
     let mut stream = TcpStream::connect_timeout(&server, ANSWER_WITHIN).with_context(asking)?;
     stream.set_read_timeout(Some(ANSWER_WITHIN))?;
@@ -28,7 +28,7 @@ fn fetch(server: SocketAddr, path: &str) -> anyhow::Result<String> {
     stream.read_to_end(&mut answer).with_context(asking)?;
     let answer = http::parse(&answer).with_context(asking)?.with_context(asking)?;
     ensure!(answer.status == 200, "{path} is answered with {}", answer.status);
-    Ok(String::from_utf8_lossy(answer.body).into_owned())
+    Ok(String::from_utf8_lossy(&answer.body).into_owned())
 }
 
 /// The sum over all labels.

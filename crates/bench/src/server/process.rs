@@ -1,21 +1,18 @@
-//! A server in a process of its own, on a fresh folder. It ends when this program does, by Ctrl-C or an error too.
+//! Godwit in a process of its own, on a fresh folder.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
-use rustix::fs::statfs;
-use tempfile::TempDir;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::task::JoinHandle;
+use anyhow::{Context, bail};
+
+use super::running::{Running, last_line};
 
 /// Users sign in with tokens that are signed with it, so that no password has to be hashed. It opens nothing but servers that
 /// listen on this machine for the time of a run.
@@ -44,56 +41,43 @@ commands_per_user = { per_minute = 0 }
 "#;
 
 const START_MAX: Duration = Duration::from_secs(30);
-/// What shells say when a signal has ended a process: 128 + SIGINT.
-const EXIT_INTERRUPTED: i32 = 130;
-/// How `statfs` calls a file system that is only in memory.
-const TMPFS: u64 = 0x0102_1994;
 
 #[derive(Debug)]
 pub(crate) struct ServerProcess {
-    running: Arc<Running>,
+    running: Running,
     command: Command,
-    address: SocketAddr,
-    watch: JoinHandle<()>,
-}
-
-/// What has to be ended and removed, whichever way this program ends.
-#[derive(Debug)]
-struct Running {
-    child: Mutex<Option<Child>>,
-    folder: Mutex<Option<TempDir>>,
     log: PathBuf,
+    address: SocketAddr,
 }
 
 impl ServerProcess {
     /// To be called on a runtime.
     pub(crate) fn start(binary: &Path, data: &Path, settings: &[String]) -> anyhow::Result<Self> {
-        let folder = make_folder(data)?;
-        let (config, log) = (folder.path().join("godwit.toml"), folder.path().join("server.log"));
+        let running = Running::new(data)?;
+        let folder = running.folder();
+        let (config, log) = (folder.join("godwit.toml"), folder.join("server.log"));
         fs::write(&config, CONFIG)?;
         let mut command = Command::new(binary);
         command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(&config);
-        command.arg("--data").arg(folder.path().join("data"));
+        command.arg("--data").arg(folder.join("data"));
         command.args(settings.iter().flat_map(|setting| ["--set", setting]));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(File::create(&log)?);
         // What is configured in the environment is for another server; and Ctrl-C is for this program, which ends it.
         remove_settings(&mut command);
         command.process_group(0);
-        let running = Arc::new(Running { child: Mutex::default(), folder: Mutex::new(Some(folder)), log });
-        let watch = tokio::spawn(end_when_interrupted(running.clone()));
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let mut server = Self { running, command, address, watch };
+        let mut server = Self { running, command, log, address };
         server.start_again()?;
         Ok(server)
     }
 
     /// Ends it if it runs, and starts it with the same data, on another port.
     pub(crate) fn start_again(&mut self) -> anyhow::Result<()> {
-        self.running.end();
+        self.running.kill();
         let program = Path::new(self.command.get_program()).display().to_string();
         let mut child = self.command.spawn().with_context(|| format!("{program} cannot be started"))?;
         let stdout = child.stdout.take().context("its stdout is piped")?;
-        *lock(&self.running.child) = Some(child);
+        self.running.add(child, false);
         match find_address(stdout).recv_timeout(START_MAX) {
             Ok(address) => self.address = address,
             Err(RecvTimeoutError::Timeout) => {
@@ -112,66 +96,13 @@ impl ServerProcess {
     }
 
     pub(crate) fn pid(&self) -> Option<u32> {
-        lock(&self.running.child).as_ref().map(Child::id)
+        self.running.pid()
     }
 
     /// The last line of its log.
     pub(crate) fn last_words(&self) -> Option<String> {
-        let log = fs::read_to_string(&self.running.log).ok()?;
-        log.lines().rfind(|line| !line.trim().is_empty()).map(str::to_owned)
+        last_line(&self.log)
     }
-}
-
-impl Drop for ServerProcess {
-    fn drop(&mut self) {
-        self.watch.abort();
-        self.running.end();
-        drop(lock(&self.running.folder).take());
-    }
-}
-
-impl Running {
-    /// Whatever it was about to write belongs to nobody any more, so it is not asked to finish.
-    fn end(&self) {
-        if let Some(mut child) = lock(&self.child).take() {
-            // It may have ended by itself.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-async fn end_when_interrupted(running: Arc<Running>) {
-    let (Ok(mut interrupt), Ok(mut terminate)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-    }
-    running.end();
-    drop(lock(&running.folder).take());
-    eprintln!("\ninterrupted: no result");
-    std::process::exit(EXIT_INTERRUPTED);
-}
-
-/// Refuses a folder in memory, where an fsync costs nothing and proves nothing.
-fn make_folder(data: &Path) -> anyhow::Result<TempDir> {
-    let wrong = || format!("no folder can be made in {}", data.display());
-    fs::create_dir_all(data).with_context(wrong)?;
-    let kind = statfs(data).with_context(wrong)?.f_type;
-    ensure!(
-        u64::try_from(kind) != Ok(TMPFS),
-        "{} is in memory; choose a real disk with --data",
-        data.display()
-    );
-    tempfile::Builder::new().prefix("godwit-bench-").tempdir_in(data).with_context(wrong)
 }
 
 fn remove_settings(command: &mut Command) {
@@ -201,6 +132,8 @@ fn find_address(stdout: ChildStdout) -> Receiver<SocketAddr> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
+
+    use tempfile::TempDir;
 
     use super::*;
 

@@ -24,6 +24,8 @@ pub(crate) struct Sample {
     pub(crate) generator: Usage,
     /// Times that the server has made something durable, if it says.
     pub(crate) fsyncs: Option<u64>,
+    /// Times that disks were asked to make something durable, by whomever.
+    pub(crate) disk_flushes: Option<u64>,
 }
 
 impl Usage {
@@ -41,6 +43,18 @@ impl Usage {
     pub(crate) fn of_this_program() -> Self {
         Self::of(std::process::id()).unwrap_or_default()
     }
+}
+
+/// Of all disks, since the machine began. One can stand for several fsyncs at once.
+pub(crate) fn disk_flushes() -> Option<u64> {
+    flushes(&fs::read_to_string("/proc/diskstats").ok()?)
+}
+
+fn flushes(diskstats: &str) -> Option<u64> {
+    const FIELD: usize = 18;
+    let of_disks =
+        diskstats.lines().filter_map(|line| line.split_whitespace().nth(FIELD)?.parse::<u64>().ok());
+    of_disks.fold(None, |sum, count| Some(sum.unwrap_or(0) + count))
 }
 
 fn cpu_ticks(stat: &str) -> Option<u64> {
@@ -67,6 +81,8 @@ mod tests {
         let stat = "7 (a) b (c)) S 1 7 7 0 -1 4 1 2 3 4 250 50 9 9 20 0 3 0 1 2 3";
         assert_eq!(cpu_ticks(stat), Some(300));
         assert_eq!(resident_pages("100 42 3 4"), Some(42));
+        let disks = "254 0 vda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 42 803\n254 1 vdb 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 8 9";
+        assert_eq!((flushes(disks), flushes("254 0 vda 1 2")), (Some(50), None));
         assert_eq!(written("rchar: 1\nwrite_bytes: 4096\n"), Some(4096));
         assert!(Usage::of_this_program().resident_bytes > 100_000);
         assert_eq!(Usage::of(u32::MAX), None);

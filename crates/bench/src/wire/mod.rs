@@ -4,11 +4,13 @@
 //! - [`connection`]: one of them: what waits to be written, what has come half
 //! - [`poller`]: which of them have something to do
 //! - [`frame`]: WebSocket frames; [`http`]: requests and answers
+//! - [`blocking`]: requests for what is not measured
 //! - [`files`]: how many connections there can be
 //!
 //! Nothing here allocates for a message: what comes is read into one buffer that all connections share and is looked at in
 //! place; what goes is gathered in a buffer of the connection that is used again.
 
+pub(crate) mod blocking;
 pub(crate) mod connection;
 pub(crate) mod files;
 pub(crate) mod frame;

@@ -243,7 +243,7 @@ impl Net {
         let Some(answer) = http::parse(came)? else { return Ok(0) };
         let place = &mut self.connections[connection as usize];
         if place.speaks == Speaks::Http {
-            receiver.answer(self, connection, answer.status, answer.body)?;
+            receiver.answer(self, connection, answer.status, &answer.body)?;
         } else if answer.status == http::SWITCHING_PROTOCOLS {
             place.speaks = Speaks::WebSocket;
             receiver.opened(self, connection)?;
@@ -251,7 +251,7 @@ impl Net {
             bail!(
                 "the server does not open a socket: {} {}",
                 answer.status,
-                String::from_utf8_lossy(answer.body)
+                String::from_utf8_lossy(&answer.body)
             );
         }
         Ok(answer.bytes)

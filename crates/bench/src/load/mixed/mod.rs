@@ -208,7 +208,7 @@ impl Receiver for Hearing<'_> {
     fn frame(&mut self, net: &mut Net, user: u32, frame: &[u8]) -> anyhow::Result<()> {
         self.reply.clear();
         let now_ns = net.arrived_ns();
-        self.messenger.read(frame, self.reply, &mut |incoming| {
+        self.messenger.read(user, frame, self.reply, &mut |incoming| {
             self.traffic.take(user, incoming, now_ns);
             if let Incoming::Delivered { stamp, place: Some(place) } = incoming
                 && let Some(conversation) = self.traffic.conversation(stamp.stream)

@@ -15,7 +15,7 @@ use crate::wire::Net;
 
 /// All messages of a run.
 #[derive(Debug)]
-pub(super) struct Traffic {
+pub(crate) struct Traffic {
     streams: Vec<Stream>,
     /// For each user.
     senders: Vec<Sender>,
@@ -84,7 +84,7 @@ impl Measured {
 }
 
 impl Traffic {
-    pub(super) fn new(text_bytes: usize) -> Self {
+    pub(crate) fn new(text_bytes: usize) -> Self {
         Self {
             streams: Vec::new(),
             senders: Vec::new(),

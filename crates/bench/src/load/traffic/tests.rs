@@ -16,6 +16,10 @@ impl Messenger for Kept {
         unreachable!("nobody connects")
     }
 
+    fn move_to(&mut self, _: SocketAddr) {
+        unreachable!("nobody connects")
+    }
+
     fn handshake(&mut self, _: u32) -> anyhow::Result<(String, String)> {
         unreachable!("nobody connects")
     }
@@ -36,7 +40,13 @@ impl Messenger for Kept {
         self.0.push((user, ticket, Stamp::find(text).unwrap()));
     }
 
-    fn read(&mut self, _: &[u8], _: &mut Vec<u8>, _: &mut impl FnMut(Incoming)) -> anyhow::Result<()> {
+    fn read(
+        &mut self,
+        _: u32,
+        _: &[u8],
+        _: &mut Vec<u8>,
+        _: &mut impl FnMut(Incoming),
+    ) -> anyhow::Result<()> {
         unreachable!("nothing comes")
     }
 }

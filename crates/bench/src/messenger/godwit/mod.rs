@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::stamp::Stamp;
-use super::{Done, Incoming, Messenger};
+use super::{Done, History, Incoming, Messenger};
 use crate::wire::frame::{self, Opcode};
 
 /// From here on are the ids of commands that send nothing. Tickets are below it.
@@ -43,6 +43,8 @@ struct Conversation {
     id: Option<ConversationId>,
     /// What stands between the two tickets in the frame of a send.
     middle: Vec<u8>,
+    /// The header line of the member who reads it, once somebody does.
+    authorization: Option<String>,
 }
 
 impl Godwit {
@@ -50,11 +52,6 @@ impl Godwit {
     pub(crate) fn new(address: SocketAddr, key: &str, users: usize, run: String) -> Self {
         let key = EncodingKey::from_secret(key.as_bytes());
         Self { address, key, run, users: vec![None; users], conversations: Vec::new(), seq: Finder::new(SEQ) }
-    }
-
-    /// After the server has started again.
-    pub(crate) const fn move_to(&mut self, address: SocketAddr) {
-        self.address = address;
     }
 
     /// What a user signs in with. It does not expire.
@@ -81,6 +78,32 @@ impl Godwit {
     /// Appends a command that reads the entries after one.
     pub(crate) fn read_log(&self, conversation: u32, after: u64, out: &mut Vec<u8>) {
         self.command(conversation, "log", &format!(r#","after":{after}"#), out);
+    }
+
+    /// Appends the request for a page over HTTP: the messages before a place in the log, or the newest ones.
+    pub(crate) fn ask_page(
+        &mut self,
+        conversation: u32,
+        user: u32,
+        before: Option<u64>,
+        messages: u32,
+        out: &mut Vec<u8>,
+    ) -> anyhow::Result<()> {
+        let id = self.conversation_id(conversation)?;
+        let authorization = match &self.conversations[conversation as usize].authorization {
+            Some(authorization) => authorization,
+            None => {
+                let authorization = format!("authorization: Bearer {}\r\n", self.token(user)?);
+                self.conversations[conversation as usize].authorization.insert(authorization)
+            }
+        };
+        // Writing into memory does not fail.
+        let _ = write!(out, "GET /v1/conversations/{id}/messages?limit={messages}");
+        if let Some(before) = before {
+            let _ = write!(out, "&before={before}");
+        }
+        let _ = write!(out, " HTTP/1.1\r\nhost: {}\r\n{authorization}\r\n", self.address);
+        Ok(())
     }
 
     /// A command whose reply nobody waits for.
@@ -155,6 +178,10 @@ impl Messenger for Godwit {
         self.address
     }
 
+    fn move_to(&mut self, address: SocketAddr) {
+        self.address = address;
+    }
+
     fn handshake(&mut self, user: u32) -> anyhow::Result<(String, String)> {
         Ok(("/v1/ws".to_owned(), format!("authorization: Bearer {}\r\n", self.token(user)?)))
     }
@@ -178,6 +205,7 @@ impl Messenger for Godwit {
             asked: 1,
             id: None,
             middle: Vec::new(),
+            authorization: None,
         });
         number
     }
@@ -220,7 +248,13 @@ impl Messenger for Godwit {
         });
     }
 
-    fn read(&mut self, frame: &[u8], _: &mut Vec<u8>, each: &mut impl FnMut(Incoming)) -> anyhow::Result<()> {
+    fn read(
+        &mut self,
+        _: u32,
+        frame: &[u8],
+        _: &mut Vec<u8>,
+        each: &mut impl FnMut(Incoming),
+    ) -> anyhow::Result<()> {
         if frame.starts_with(br#"{"entry":"#) {
             // Others than messages have none: somebody joined, or the conversation was made.
             if let Some(stamp) = Stamp::find(frame) {
@@ -235,6 +269,35 @@ impl Messenger for Godwit {
             bail!("the server says: {}", String::from_utf8_lossy(frame));
         }
         Ok(())
+    }
+}
+
+impl History for Godwit {
+    fn pages_at(&self) -> Option<SocketAddr> {
+        Some(self.address)
+    }
+
+    fn ask_newest(
+        &mut self,
+        conversation: u32,
+        user: u32,
+        messages: u32,
+        out: &mut Vec<u8>,
+    ) -> anyhow::Result<()> {
+        self.ask_page(conversation, user, None, messages, out)
+    }
+
+    fn read_page(
+        &mut self,
+        _: u32,
+        status: Option<u16>,
+        page: &[u8],
+        _: &mut Vec<u8>,
+        each: &mut impl FnMut(Stamp),
+    ) -> anyhow::Result<Done> {
+        ensure!(status == Some(200), "a page is refused: {status:?} {}", String::from_utf8_lossy(page));
+        Stamp::all(page).for_each(each);
+        Ok(Done::Yes)
     }
 }
 

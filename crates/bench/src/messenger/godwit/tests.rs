@@ -29,7 +29,7 @@ fn godwit() -> Godwit {
 
 fn read(frame: &[u8]) -> anyhow::Result<Vec<Incoming>> {
     let mut came = Vec::new();
-    godwit().read(frame, &mut Vec::new(), &mut |incoming| came.push(incoming))?;
+    godwit().read(0, frame, &mut Vec::new(), &mut |incoming| came.push(incoming))?;
     Ok(came)
 }
 
