@@ -75,18 +75,19 @@ impl<M: Messenger> Sessions<M> {
     pub(crate) fn make_conversations(&mut self, members: &[Vec<u32>]) -> anyhow::Result<Vec<u32>> {
         let made: Vec<u32> =
             members.iter().map(|members| self.messenger.plan_conversation(members)).collect();
-        let jobs = |of: fn(&[u32]) -> &[u32]| {
-            let of_each = made.iter().zip(members);
-            of_each.flat_map(move |(made, members)| of(members).iter().map(move |member| (*made, *member)))
-        };
-        self.join(jobs(|members| &members[..1]).collect())?;
-        self.join(jobs(|members| &members[1..]).collect())?;
+        self.join_all(&made, members)?;
         Ok(made)
     }
 
-    /// Lets users take part in conversations that were made before, on sockets that are new.
-    pub(crate) fn join_again(&mut self, jobs: Vec<(u32, u32)>) -> anyhow::Result<()> {
-        self.join(jobs)
+    /// Lets members take part in conversations, the first of each before the others. They can have been made before, if the
+    /// sockets are new.
+    pub(crate) fn join_all(&mut self, conversations: &[u32], members: &[Vec<u32>]) -> anyhow::Result<()> {
+        let jobs = |of: fn(&[u32]) -> &[u32]| {
+            let of_each = conversations.iter().zip(members);
+            of_each.flat_map(move |(made, members)| of(members).iter().map(move |member| (*made, *member)))
+        };
+        self.join(jobs(|members| &members[..1]).collect())?;
+        self.join(jobs(|members| &members[1..]).collect())
     }
 
     /// Lets users take part in conversations: different users at once, one after the other for each of them.

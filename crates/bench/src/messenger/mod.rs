@@ -10,9 +10,11 @@
 //! reading must not allocate: they are called for every message, and what the generator costs is taken from the server.
 
 pub(crate) mod centrifugo;
+pub(crate) mod ejabberd;
 pub(crate) mod godwit;
 pub(crate) mod relay;
 pub(crate) mod stamp;
+pub(crate) mod tinode;
 pub(crate) mod wukongim;
 
 use std::net::SocketAddr;

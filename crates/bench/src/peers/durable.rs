@@ -55,7 +55,8 @@ fn read_all<M: History>(stage: &Stage, messenger: M) -> anyhow::Result<Vec<BTree
         Some(_) => Sessions::new(messenger, USERS as usize)?,
         None => {
             let mut sessions = stage.sign_in_again(messenger, USERS)?;
-            sessions.join_again((0..USERS).map(|user| (user / 2, user)).collect())?;
+            let pairs: Vec<Vec<u32>> = (0..PAIRS).map(|pair| vec![2 * pair, 2 * pair + 1]).collect();
+            sessions.join_all(&(0..PAIRS).collect::<Vec<_>>(), &pairs)?;
             sessions
         }
     };

@@ -33,12 +33,14 @@ pub(crate) struct Part {
 }
 
 /// How one sees that a process can be used.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) enum Ready {
     /// It takes connections.
     Port(SocketAddr),
     /// It shows a page.
     Page(SocketAddr, &'static str),
+    /// A program that looks ends well.
+    Program(Vec<String>),
 }
 
 impl PeerProcess {
@@ -91,9 +93,8 @@ impl PeerProcess {
         let began = Instant::now();
         loop {
             self.spawn(index)?;
-            let ready = self.parts[index].ready;
             while !self.running.has_ended() {
-                if ready.is_it() {
+                if self.parts[index].ready.is_it() {
                     return Ok(());
                 }
                 ensure!(began.elapsed() < START_MAX, "it does not start within {} s", START_MAX.as_secs());
@@ -121,10 +122,11 @@ impl PeerProcess {
 }
 
 impl Ready {
-    fn is_it(self) -> bool {
+    fn is_it(&self) -> bool {
         match self {
             Self::Port(address) => TcpStream::connect(address).is_ok(),
-            Self::Page(address, path) => metrics::fetch(address, path).is_ok(),
+            Self::Page(address, path) => metrics::fetch(*address, path).is_ok(),
+            Self::Program(words) => run(Command::new(&words[0]).args(&words[1..])).is_ok(),
         }
     }
 }

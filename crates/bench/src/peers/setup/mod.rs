@@ -1,6 +1,9 @@
 //! How each messenger is configured and started. Where a setting is not its default, the file says why.
 
 mod centrifugo;
+mod ejabberd;
+mod postgresql;
+mod tinode;
 mod wukongim;
 
 use std::net::SocketAddr;
@@ -10,6 +13,7 @@ use std::process::Command;
 use super::kind::{Kind, Programs};
 use super::measure::{Outcome, Plan, all};
 use crate::messenger::relay::Relay;
+use crate::messenger::tinode::Tinode;
 use crate::progress::Progress;
 use crate::server::peer::{Part, PeerProcess, Ready, free_port};
 use crate::server::{Server, Which};
@@ -41,7 +45,16 @@ pub(super) fn measure(
             let server = centrifugo::start(&programs.centrifugo()?, data)?;
             all(kind, server, plan, progress, |stage, _| Ok(centrifugo::messenger(stage, run())))
         }
-        Kind::Tinode | Kind::Ejabberd => anyhow::bail!("todo"),
+        Kind::Tinode => {
+            let server = tinode::start(&programs.tinode()?, &programs.postgresql()?, data)?;
+            all(kind, server, plan, progress, |stage, users| Ok(Tinode::new(stage.server.address(), users)))
+        }
+        Kind::Ejabberd => {
+            let (server, accounts) = ejabberd::start(&programs.postgresql()?, data)?;
+            all(kind, server, plan, progress, |stage, users| {
+                ejabberd::messenger(stage, &accounts, users, run())
+            })
+        }
         Kind::Relay => {
             let mut rooms = 0;
             all(kind, start_relay(data)?, plan, progress, |stage, users| {
