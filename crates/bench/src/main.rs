@@ -1,16 +1,28 @@
 //! Measures Godwit, and refuses to call something a result that went wrong.
 //!
+//! - [`load`]: load on a real server, through its WebSocket and HTTP API
+//! - [`messenger`], [`wire`], [`server`]: what talks to it, over what, and the server itself
+//! - [`peers`]: the same load on other messengers; [`relay`]: one that only hands messages on
+//! - [`plot`]: what it found out, as pictures
 //! - [`store`]: the stores by themselves, side by side
 //! - [`fan_out`]: what a message costs that many get
-//! - [`progress`], [`clock`], [`numbers`]: what every measurement needs
+//! - [`figures`], [`progress`], [`clock`], [`numbers`]: what every measurement needs
 //!
 //! Results go to stdout, everything else to stderr. An error is one line; it ends the process with 1.
 
 mod clock;
 mod fan_out;
+mod figures;
+mod load;
+mod messenger;
 mod numbers;
+mod peers;
+mod plot;
 mod progress;
+mod relay;
+mod server;
 mod store;
+mod wire;
 
 use std::process::ExitCode;
 
@@ -25,12 +37,35 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Pairs(load::pairs::Arguments),
+    Rate(load::rate::Arguments),
+    Group(load::group::Arguments),
+    Idle(load::idle::Arguments),
+    History(load::history::Arguments),
+    Inbox(load::inbox::Arguments),
+    Resume(load::resume::Arguments),
+    Mixed(load::mixed::Arguments),
+    Peers(peers::Arguments),
+    #[command(hide = true)]
+    Relay(relay::Arguments),
+    Plot(plot::Arguments),
     FanOut(fan_out::Arguments),
     Store(store::Arguments),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Pairs(arguments) => load::pairs::main(&arguments),
+        Command::Rate(arguments) => load::rate::main(&arguments),
+        Command::Group(arguments) => load::group::main(&arguments),
+        Command::Idle(arguments) => load::idle::main(&arguments),
+        Command::History(arguments) => load::history::main(&arguments),
+        Command::Inbox(arguments) => load::inbox::main(&arguments),
+        Command::Resume(arguments) => load::resume::main(&arguments),
+        Command::Mixed(arguments) => load::mixed::main(&arguments),
+        Command::Peers(arguments) => peers::main(&arguments),
+        Command::Relay(arguments) => relay::main(&arguments),
+        Command::Plot(arguments) => plot::main(&arguments),
         Command::FanOut(arguments) => fan_out::main(&arguments),
         Command::Store(arguments) => store::main(&arguments),
     };

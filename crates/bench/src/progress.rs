@@ -34,6 +34,15 @@ impl Progress {
         if stderr().is_terminal() { Self::Line } else { Self::Lines }
     }
 
+    /// Something to know while one waits.
+    pub(crate) fn note(self, text: &str) {
+        match self {
+            Self::Line | Self::Lines => eprintln!("{text}"),
+            #[cfg(test)]
+            Self::Silent => {}
+        }
+    }
+
     /// To be called on a runtime.
     pub(crate) fn step(self, what: impl Into<String>) -> Step {
         let (what, done) = (what.into(), Done::default());

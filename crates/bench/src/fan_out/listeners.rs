@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use bytes::Bytes;
 use godwit_delivery::{Hub, Socket, Step};
+use godwit_protocol::messages::Change;
 use godwit_protocol::socket::Event;
 use godwit_protocol::{DeviceId, UserId};
 use tokio::sync::Notify;
@@ -89,7 +90,10 @@ async fn listen(hub: Arc<Hub>, socket: Arc<Socket>, heard: Arc<Heard>) {
             if last.replace(seq).is_some_and(|last| seq != last + 1) {
                 heard.wrong.fetch_add(1, Ordering::AcqRel);
             }
-            heard.messages.fetch_add(1, Ordering::AcqRel);
+            // That members were added can still be on its way when the first of them listen.
+            if matches!(event.entry.change, Change::Message { .. }) {
+                heard.messages.fetch_add(1, Ordering::AcqRel);
+            }
         }
         heard.changed.notify_waiters();
     }

@@ -7,9 +7,9 @@ use godwit_domain::ports::Store;
 use tokio::task::JoinSet;
 
 use super::chat::Chat;
-use super::figures::{Figure, Latencies, Outcome, Value};
 use super::location::Opened;
 use super::plan::Window;
+use crate::figures::{Figure, Latencies, Outcome, Value};
 use crate::progress::{Done, Step};
 
 /// In each conversation one append follows the other; between conversations they meet as they come.

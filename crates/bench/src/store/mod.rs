@@ -4,11 +4,10 @@
 //! - [`plan`], [`stage`], [`chat`]: how much of everything; what has to be there first; what is written
 //! - [`append`], [`read`]: the scenarios; [`run`] puts them in order
 //! - [`verify`]: what was written is read again, and what must never happen
-//! - [`figures`], [`report`]: what was found out, as a table and as JSON
+//! - [`report`]: what was found out, as a table and as JSON
 
 mod append;
 mod chat;
-mod figures;
 mod location;
 mod plan;
 mod read;

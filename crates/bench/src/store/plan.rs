@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::figures::Latencies;
+use crate::figures::Latencies;
 
 /// The sizes of everything.
 #[derive(Debug, Clone)]

@@ -7,10 +7,10 @@ use godwit_domain::ports::{HistoryOrder, InboxRow, SeqRange, Store, StoreError};
 use godwit_protocol::Seq;
 
 use super::chat::Chat;
-use super::figures::{Figure, Latencies, Outcome, Value};
 use super::plan::{Plan, Window};
 use super::stage::{Inbox, Stage};
 use super::verify::Violation;
+use crate::figures::{Figure, Latencies, Outcome, Value};
 use crate::numbers::thousands;
 use crate::progress::Step;
 

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use super::figures::{Figure, Outcome, Value};
 use super::location::Location;
 use super::plan::Plan;
+use crate::figures::{Figure, Outcome, Value};
 use crate::numbers::{shown_time, thousands, three_digits};
 
 const NAME_WIDTH: usize = 38;
@@ -129,6 +129,7 @@ fn shown(value: Value) -> String {
     match value {
         Value::PerSecond(number) | Value::Bytes(number) => thousands(number.round() as usize),
         Value::Number(number) => format!("{number:.1}"),
+        Value::Share(share) => format!("{:.0} %", share * 100.0),
         Value::Time(time) => shown_time(time),
     }
 }

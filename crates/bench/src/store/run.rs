@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use super::append;
-use super::figures::{Figure, Outcome, Value};
 use super::location::{Location, Opened};
 use super::plan::Plan;
 use super::read::Reads;
 use super::stage::Stage;
 use super::verify;
+use crate::figures::{Figure, Outcome, Value};
 use crate::progress::{Progress, Step};
 
 /// All scenarios on one store. An error if anything that was written is not there.

@@ -28,7 +28,7 @@ const AT_HOME_IN: &[(&str, &[&str])] = &[
     ("redis", &["delivery"]),
     ("axum", &["server"]),
     ("hyper", &["server"]),
-    ("jsonwebtoken", &["server"]),
+    ("jsonwebtoken", &["server", "bench"]),
     ("argon2", &["server"]),
 ];
 

@@ -6,81 +6,87 @@ use hdrhistogram::Histogram;
 
 /// All that was found out about one scenario on one store.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Outcome {
-    pub(super) scenario: String,
-    pub(super) figures: Vec<Figure>,
+pub(crate) struct Outcome {
+    pub(crate) scenario: String,
+    pub(crate) figures: Vec<Figure>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Figure {
-    pub(super) name: &'static str,
-    pub(super) value: Value,
+pub(crate) struct Figure {
+    pub(crate) name: &'static str,
+    pub(crate) value: Value,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     PerSecond(f64),
     Time(Duration),
     Bytes(f64),
     Number(f64),
+    /// Of one core, of all that there is: 1 is the whole.
+    Share(f64),
 }
 
 impl Figure {
-    pub(super) const fn new(name: &'static str, value: Value) -> Self {
+    pub(crate) const fn new(name: &'static str, value: Value) -> Self {
         Self { name, value }
     }
 }
 
 impl Value {
-    pub(super) const fn unit(self) -> &'static str {
+    pub(crate) const fn unit(self) -> &'static str {
         match self {
             Self::PerSecond(_) => "1/s",
             Self::Time(_) => "us",
             Self::Bytes(_) => "bytes",
-            Self::Number(_) => "",
+            Self::Number(_) | Self::Share(_) => "",
         }
     }
 
     /// In its unit.
-    pub(super) fn number(self) -> f64 {
+    pub(crate) fn number(self) -> f64 {
         match self {
             Self::Time(time) => time.as_secs_f64() * 1e6,
-            Self::PerSecond(number) | Self::Bytes(number) | Self::Number(number) => number,
+            Self::PerSecond(number) | Self::Bytes(number) | Self::Number(number) | Self::Share(number) => {
+                number
+            }
         }
     }
 }
 
 /// How long calls took, to three digits.
 #[derive(Debug)]
-pub(super) struct Latencies(Histogram<u64>);
+pub(crate) struct Latencies(Histogram<u64>);
 
 impl Latencies {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Histogram::new(3).expect("three digits are allowed"))
     }
 
-    pub(super) fn record(&mut self, took: Duration) {
+    pub(crate) fn record(&mut self, took: Duration) {
         // Not `saturating_record`, which does not let the histogram grow.
         let recorded = self.0.record(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
         recorded.expect("a histogram that grows takes every value");
     }
 
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.0.add(&other.0).expect("a histogram that grows takes every value");
     }
 
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.0.len()
     }
 
     /// Only what can be told from so many calls: the slowest of a thousand is not known from a hundred.
-    pub(super) fn figures(&self) -> impl Iterator<Item = Figure> + '_ {
+    pub(crate) fn percentiles(&self) -> impl Iterator<Item = (&'static str, Duration)> + '_ {
         [("p50", 0.5, 1), ("p99", 0.99, 100), ("p99.9", 0.999, 1_000), ("max", 1.0, 1)]
             .into_iter()
             .filter(|(_, _, calls_min)| self.count() >= *calls_min)
-            .map(|(name, quantile, _)| {
-                Figure::new(name, Value::Time(Duration::from_nanos(self.0.value_at_quantile(quantile))))
-            })
+            .map(|(name, quantile, _)| (name, Duration::from_nanos(self.0.value_at_quantile(quantile))))
+    }
+
+    pub(crate) fn figures(&self) -> impl Iterator<Item = Figure> + '_ {
+        self.percentiles().map(|(name, time)| Figure::new(name, Value::Time(time)))
     }
 }
 

@@ -1,0 +1,80 @@
+//! As many messages as the server takes: when one has come to its end, its sender sends the next.
+
+use super::check::Violations;
+use super::receiving::{Receiving, Room};
+use super::run::Load;
+use super::sessions::{Sessions, Watch};
+use super::traffic::Traffic;
+use crate::messenger::Messenger;
+use crate::progress::Done;
+use crate::wire::Net;
+
+pub(crate) struct ClosedLoop<M> {
+    sessions: Sessions<M>,
+    traffic: Traffic,
+    streams: Vec<u32>,
+    is_stopped: bool,
+    room: Room,
+}
+
+impl<M: Messenger> ClosedLoop<M> {
+    /// On streams of this traffic.
+    pub(crate) fn new(sessions: Sessions<M>, traffic: Traffic, streams: Vec<u32>) -> Self {
+        Self { sessions, traffic, streams, is_stopped: false, room: Room::default() }
+    }
+
+    pub(crate) fn into_messenger(self) -> M {
+        self.sessions.messenger
+    }
+
+    pub(super) const fn sessions(&mut self) -> &mut Sessions<M> {
+        &mut self.sessions
+    }
+
+    /// Sends until each stream has so many messages, and all of them have come.
+    pub(crate) fn write_up_to(&mut self, each: u32, done: &Done) -> anyhow::Result<Violations> {
+        self.traffic.end_at(each);
+        self.begin()?;
+        let mut watch = Watch::start(self.net());
+        while self.traffic.under_way() > 0 {
+            let before = self.traffic.ended();
+            self.poll(watch.until_ns())?;
+            let ended = self.traffic.ended() - before;
+            done.add(ended as usize);
+            watch.look(self.net(), ended > 0)?;
+        }
+        Ok(self.traffic.finish())
+    }
+}
+
+impl<M: Messenger> Load for ClosedLoop<M> {
+    fn net(&mut self) -> &mut Net {
+        &mut self.sessions.net
+    }
+
+    fn traffic(&mut self) -> &mut Traffic {
+        &mut self.traffic
+    }
+
+    fn begin(&mut self) -> anyhow::Result<()> {
+        for stream in &self.streams {
+            self.traffic.fill(&mut self.sessions.net, &mut self.sessions.messenger, *stream);
+        }
+        Ok(())
+    }
+
+    fn poll(&mut self, until_ns: u64) -> anyhow::Result<()> {
+        let Sessions { net, messenger } = &mut self.sessions;
+        let mut receiving = Receiving {
+            messenger,
+            traffic: &mut self.traffic,
+            refills: !self.is_stopped,
+            room: &mut self.room,
+        };
+        net.poll(until_ns, &mut receiving)
+    }
+
+    fn stop(&mut self) {
+        self.is_stopped = true;
+    }
+}

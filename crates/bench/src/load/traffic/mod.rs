@@ -1,0 +1,299 @@
+//! Messages under way: sent, acknowledged, delivered to each of their receivers, checked and timed.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::check::{Checker, Verdict, Violations};
+use super::span::Span;
+use crate::figures::Latencies;
+use crate::messenger::stamp::Stamp;
+use crate::messenger::{Incoming, Messenger};
+use crate::wire::Net;
+
+/// All messages of a run.
+#[derive(Debug)]
+pub(crate) struct Traffic {
+    streams: Vec<Stream>,
+    /// For each user.
+    senders: Vec<Sender>,
+    checker: Checker,
+    pub(super) measured: Measured,
+    /// What is measured was sent in this time, or came in it.
+    span: Span,
+    under_way: u64,
+    ended: u64,
+    /// No stream goes further than this.
+    last_number: u32,
+    text_bytes: usize,
+    text: Vec<u8>,
+}
+
+/// What one user says in one conversation.
+#[derive(Debug)]
+struct Stream {
+    sender: u32,
+    conversation: u32,
+    receivers: u32,
+    /// How many may be under way at once.
+    window: u32,
+    sent: u32,
+    acknowledged: u32,
+    under_way: u32,
+    /// Those under way, each in the place that its number gives it. As many as can be, a power of two.
+    flights: Box<[Flight]>,
+}
+
+/// A message from its sending until it is acknowledged and has come everywhere.
+#[derive(Debug, Clone, Copy, Default)]
+struct Flight {
+    number: u32,
+    sent_ns: u64,
+    receivers_left: u32,
+    is_acknowledged: bool,
+    is_under_way: bool,
+}
+
+/// What one user has sent that is not acknowledged.
+#[derive(Debug, Default)]
+struct Sender {
+    last_ticket: u32,
+    /// Tickets, rising, each with its stream and its number there.
+    under_way: VecDeque<(u32, u32, u32)>,
+}
+
+/// What was seen in the time that is measured.
+#[derive(Debug)]
+pub(super) struct Measured {
+    pub(super) acknowledged: u64,
+    pub(super) delivered: u64,
+    /// From sending to the acknowledgement.
+    pub(super) ack: Latencies,
+    /// From sending to each receiver.
+    pub(super) delivery: Latencies,
+    /// From sending to the last receiver.
+    pub(super) last: Latencies,
+}
+
+impl Measured {
+    pub(super) fn has_latencies(&self) -> bool {
+        self.ack.count() > 0 && self.delivery.count() > 0 && self.last.count() > 0
+    }
+}
+
+impl Traffic {
+    pub(crate) fn new(text_bytes: usize) -> Self {
+        Self {
+            streams: Vec::new(),
+            senders: Vec::new(),
+            checker: Checker::default(),
+            measured: Measured {
+                acknowledged: 0,
+                delivered: 0,
+                ack: Latencies::new(),
+                delivery: Latencies::new(),
+                last: Latencies::new(),
+            },
+            span: Span::NEVER,
+            under_way: 0,
+            ended: 0,
+            last_number: u32::MAX,
+            text_bytes,
+            text: Vec::with_capacity(text_bytes),
+        }
+    }
+
+    /// A conversation in which some of the members send. At most `window` messages of each are under way at once.
+    /// Gives the streams of the senders.
+    pub(super) fn add_conversation(
+        &mut self,
+        conversation: u32,
+        members: &[u32],
+        senders: &[u32],
+        window: usize,
+    ) -> Vec<u32> {
+        let checked = self.checker.add_conversation(members);
+        let add = |sender: &u32| {
+            let stream = self.checker.add_stream(checked, *sender);
+            self.streams.push(Stream {
+                sender: *sender,
+                conversation,
+                receivers: self.checker.receivers(stream),
+                sent: 0,
+                acknowledged: 0,
+                under_way: 0,
+                window: window as u32,
+                flights: vec![Flight::default(); window.next_power_of_two()].into(),
+            });
+            self.add_sender(*sender, window);
+            stream
+        };
+        senders.iter().map(add).collect()
+    }
+
+    fn add_sender(&mut self, user: u32, window: usize) {
+        let place = user as usize;
+        if self.senders.len() <= place {
+            self.senders.resize_with(place + 1, Sender::default);
+        }
+        self.senders[place].under_way.reserve(window);
+    }
+
+    /// What happens in the span is measured.
+    pub(super) const fn measure(&mut self, span: Span) {
+        self.span = span;
+    }
+
+    /// Whether another message of this stream can be under way.
+    pub(super) fn has_room(&self, stream: u32) -> bool {
+        let stream = &self.streams[stream as usize];
+        // Those under way need not be the last ones that were sent.
+        let is_free = !stream.flights[place(stream.sent + 1, stream.flights.len())].is_under_way;
+        let may_go_on = stream.under_way < stream.window && stream.sent < self.last_number;
+        is_free && may_go_on
+    }
+
+    /// Lets every stream send so many messages in all.
+    pub(super) const fn end_at(&mut self, last_number: u32) {
+        self.last_number = last_number;
+    }
+
+    /// `None` where there is no such stream.
+    pub(super) fn conversation(&self, stream: u32) -> Option<u32> {
+        self.streams.get(stream as usize).map(|stream| stream.conversation)
+    }
+
+    /// Messages that are not acknowledged, or have not come everywhere.
+    pub(super) const fn under_way(&self) -> u64 {
+        self.under_way
+    }
+
+    /// Messages that are, and have.
+    pub(super) const fn ended(&self) -> u64 {
+        self.ended
+    }
+
+    /// Sends the next message of a stream that has room for one. `sent_ns` is when it should have been sent.
+    pub(super) fn send<M: Messenger>(&mut self, net: &mut Net, messenger: &mut M, stream: u32, sent_ns: u64) {
+        let Stream { sender, conversation, receivers, sent, under_way, flights, .. } =
+            &mut self.streams[stream as usize];
+        *sent += 1;
+        *under_way += 1;
+        let number = *sent;
+        flights[place(number, flights.len())] = Flight {
+            number,
+            sent_ns,
+            receivers_left: *receivers,
+            is_acknowledged: false,
+            is_under_way: true,
+        };
+        self.under_way += 1;
+        let ticket = self.senders[*sender as usize].next(stream, number);
+        Stamp { stream, number, sent_ns }.write(&mut self.text, self.text_bytes);
+        messenger.send(*conversation, *sender, ticket, &self.text, net.out(*sender));
+    }
+
+    /// Sends as many messages of a stream as may be under way.
+    pub(super) fn fill<M: Messenger>(&mut self, net: &mut Net, messenger: &mut M, stream: u32) {
+        while self.has_room(stream) {
+            let now_ns = net.now_ns();
+            self.send(net, messenger, stream, now_ns);
+        }
+    }
+
+    /// Takes what came to a user. Gives the stream of a message that has come to its end with it.
+    pub(super) fn take(&mut self, user: u32, incoming: Incoming, now_ns: u64) -> Option<u32> {
+        match incoming {
+            Incoming::Acknowledged { ticket } => self.acknowledged(user, ticket, now_ns),
+            Incoming::Delivered { stamp, place } => self.delivered(user, stamp, place, now_ns),
+        }
+    }
+
+    /// Looks for what never came.
+    pub(super) fn finish(&self) -> Violations {
+        self.checker.finish(self.streams.iter().map(|stream| (stream.sent, stream.acknowledged)))
+    }
+
+    fn acknowledged(&mut self, user: u32, ticket: u32, now_ns: u64) -> Option<u32> {
+        let known = self.senders.get_mut(user as usize).and_then(|sender| sender.take(ticket));
+        let flight =
+            known.and_then(|(stream, number)| Some((stream, self.streams[stream as usize].flight(number)?)));
+        let Some((stream, flight)) = flight else {
+            self.checker.false_ack();
+            return None;
+        };
+        flight.is_acknowledged = true;
+        let (sent_ns, is_over) = (flight.sent_ns, flight.is_over());
+        self.streams[stream as usize].acknowledged += 1;
+        self.measured.acknowledged += u64::from(self.span.has(now_ns));
+        if self.span.has(sent_ns) {
+            self.measured.ack.record(Duration::from_nanos(now_ns.saturating_sub(sent_ns)));
+        }
+        is_over.then(|| self.end(stream))
+    }
+
+    fn delivered(&mut self, user: u32, stamp: Stamp, place: Option<u64>, now_ns: u64) -> Option<u32> {
+        let sent = self.streams.get(stamp.stream as usize).map(|stream| stream.sent);
+        if self.checker.delivered(user, stamp, place, sent) != Verdict::First {
+            return None;
+        }
+        // The time is the one that was noted here, and not the one that came back.
+        let flight = self.streams[stamp.stream as usize].flight(stamp.number)?;
+        flight.receivers_left -= 1;
+        let (sent_ns, is_last, is_over) = (flight.sent_ns, flight.receivers_left == 0, flight.is_over());
+        self.measured.delivered += u64::from(self.span.has(now_ns));
+        if self.span.has(sent_ns) {
+            let took = Duration::from_nanos(now_ns.saturating_sub(sent_ns));
+            self.measured.delivery.record(took);
+            if is_last {
+                self.measured.last.record(took);
+            }
+        }
+        is_over.then(|| self.end(stamp.stream))
+    }
+
+    fn end(&mut self, stream: u32) -> u32 {
+        self.under_way -= 1;
+        self.ended += 1;
+        self.streams[stream as usize].under_way -= 1;
+        stream
+    }
+}
+
+impl Stream {
+    /// A message that is under way.
+    fn flight(&mut self, number: u32) -> Option<&mut Flight> {
+        let place = place(number, self.flights.len());
+        Some(&mut self.flights[place]).filter(|flight| flight.is_under_way && flight.number == number)
+    }
+}
+
+impl Flight {
+    /// Notes it too.
+    const fn is_over(&mut self) -> bool {
+        let is_over = self.is_acknowledged && self.receivers_left == 0;
+        self.is_under_way = !is_over;
+        is_over
+    }
+}
+
+impl Sender {
+    fn next(&mut self, stream: u32, number: u32) -> u32 {
+        self.last_ticket += 1;
+        self.under_way.push_back((self.last_ticket, stream, number));
+        self.last_ticket
+    }
+
+    /// Stream and number of a ticket that is under way, and is not any more. It is nearly always one of the first.
+    fn take(&mut self, ticket: u32) -> Option<(u32, u32)> {
+        let index = self.under_way.binary_search_by_key(&ticket, |(ticket, ..)| *ticket).ok()?;
+        self.under_way.remove(index).map(|(_, stream, number)| (stream, number))
+    }
+}
+
+/// `places` is a power of two.
+const fn place(number: u32, places: usize) -> usize {
+    number as usize & (places - 1)
+}

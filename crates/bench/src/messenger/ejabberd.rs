@@ -1,0 +1,362 @@
+//! ejabberd: XMPP in WebSocket frames (RFC 7395), a stanza in each. Groups are rooms (XEP-0045), history is its archive
+//! (XEP-0313).
+//!
+//! What counts as the acknowledgement: between two people the server's count of what it has handled (XEP-0198), which it is
+//! asked for behind every message and gives when the sender's archive has the message; in a room the sender's own message,
+//! which the room sends to everybody when its archive has it.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+
+use anyhow::{Context, bail, ensure};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use memchr::{memchr, memmem};
+
+use super::stamp::Stamp;
+use super::{Done, History, Incoming, Messenger};
+use crate::wire::frame::{self, Opcode};
+
+pub(crate) const HOST: &str = "localhost";
+/// Of all users.
+pub(crate) const PASSWORD: &str = "godwit-bench";
+const OPEN: &str = "<open xmlns='urn:ietf:params:xml:ns:xmpp-framing' to='localhost' version='1.0'/>";
+
+#[derive(Debug)]
+pub(crate) struct Ejabberd {
+    address: SocketAddr,
+    /// Sets users and rooms of this run apart from those of others on the same server.
+    run: String,
+    /// Stanzas that each user has got, which the server asks for.
+    received: Vec<u32>,
+    conversations: Vec<Vec<u32>>,
+}
+
+impl Ejabberd {
+    pub(crate) fn new(address: SocketAddr, users: u32, run: String) -> Self {
+        Self { address, run, received: vec![0; users as usize], conversations: Vec::new() }
+    }
+
+    fn is_group(&self, conversation: u32) -> bool {
+        self.conversations[conversation as usize].len() > 2
+    }
+
+    fn peer(&self, conversation: u32, user: u32) -> u32 {
+        let members = &self.conversations[conversation as usize];
+        members.iter().copied().find(|member| *member != user).unwrap_or(user)
+    }
+
+    /// Counts what came, and tells the server when it asks.
+    fn note(&mut self, user: u32, frame: &[u8], out: &mut Vec<u8>) -> anyhow::Result<()> {
+        let received = &mut self.received[user as usize];
+        if [&b"<message"[..], b"<presence", b"<iq"].iter().any(|stanza| frame.starts_with(stanza)) {
+            *received += 1;
+        } else if frame.starts_with(b"<enabled") {
+            *received = 0;
+        } else if frame.starts_with(b"<r ") {
+            append(out, format_args!("<a xmlns='urn:xmpp:sm:3' h='{received}'/>"));
+        } else if [&b"<failure"[..], b"<failed", b"<stream:error", b"<close"]
+            .iter()
+            .any(|bad| frame.starts_with(bad))
+        {
+            bail!("the server says: {}", String::from_utf8_lossy(frame));
+        }
+        ensure!(
+            attribute(frame, b" type='") != Some(b"error"),
+            "the server refuses: {}",
+            String::from_utf8_lossy(frame)
+        );
+        Ok(())
+    }
+}
+
+impl Messenger for Ejabberd {
+    fn name(&self) -> &'static str {
+        "ejabberd"
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn move_to(&mut self, address: SocketAddr) {
+        self.address = address;
+    }
+
+    fn handshake(&mut self, _: u32) -> anyhow::Result<(String, String)> {
+        Ok(("/ws".to_owned(), "sec-websocket-protocol: xmpp\r\n".to_owned()))
+    }
+
+    /// Each step is taken when the one before is answered. The stream is opened once more when the user is known.
+    fn sign_in(&mut self, user: u32, frame: Option<&[u8]>, out: &mut Vec<u8>) -> anyhow::Result<Done> {
+        let Some(frame) = frame else {
+            append(out, format_args!("{OPEN}"));
+            return Ok(Done::NotYet);
+        };
+        self.note(user, frame, out)?;
+        if frame.starts_with(b"<stream:features") {
+            if memmem::find(frame, b"xmpp-sasl").is_some() {
+                let secret = BASE64_STANDARD.encode(format!("\0{}u{user}\0{PASSWORD}", self.run));
+                append(
+                    out,
+                    format_args!(
+                        "<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>{secret}</auth>"
+                    ),
+                );
+            } else {
+                append(
+                    out,
+                    format_args!(
+                        "<iq xmlns='jabber:client' type='set' id='bind'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></iq>"
+                    ),
+                );
+            }
+        } else if frame.starts_with(b"<success") {
+            append(out, format_args!("{OPEN}"));
+        } else if frame.starts_with(b"<iq") {
+            append(out, format_args!("<presence xmlns='jabber:client'/>"));
+            append(out, format_args!("<enable xmlns='urn:xmpp:sm:3'/>"));
+        } else if frame.starts_with(b"<enabled") {
+            return Ok(Done::Yes);
+        }
+        Ok(Done::NotYet)
+    }
+
+    fn plan_conversation(&mut self, members: &[u32]) -> u32 {
+        self.conversations.push(members.to_vec());
+        self.conversations.len() as u32 - 1
+    }
+
+    /// Two can talk as they are. A room is there when the first has entered it and is content with how it is.
+    fn join(
+        &mut self,
+        conversation: u32,
+        user: u32,
+        frame: Option<&[u8]>,
+        out: &mut Vec<u8>,
+    ) -> anyhow::Result<Done> {
+        if !self.is_group(conversation) {
+            return Ok(Done::Yes);
+        }
+        let room = format!("{}g{conversation}@conference.{HOST}", self.run);
+        let Some(frame) = frame else {
+            append(
+                out,
+                format_args!(
+                    "<presence xmlns='jabber:client' to='{room}/{user}'><x xmlns='http://jabber.org/protocol/muc'><history maxstanzas='0'/></x></presence>"
+                ),
+            );
+            return Ok(Done::NotYet);
+        };
+        self.note(user, frame, out)?;
+        if frame.starts_with(b"<presence") && memmem::find(frame, b"code='201'").is_some() {
+            append(
+                out,
+                format_args!(
+                    "<iq xmlns='jabber:client' type='set' id='room' to='{room}'><query xmlns='http://jabber.org/protocol/muc#owner'><x xmlns='jabber:x:data' type='submit'/></query></iq>"
+                ),
+            );
+            return Ok(Done::NotYet);
+        }
+        let is_in = frame.starts_with(b"<presence") && memmem::find(frame, b"code='110'").is_some();
+        let is_made = frame.starts_with(b"<iq") && attribute(frame, b" id='") == Some(b"room");
+        Ok(if is_in || is_made { Done::Yes } else { Done::NotYet })
+    }
+
+    fn send(&mut self, conversation: u32, user: u32, ticket: u32, text: &[u8], out: &mut Vec<u8>) {
+        let (run, is_group, peer) = (&self.run, self.is_group(conversation), self.peer(conversation, user));
+        frame::append(out, Opcode::Text, |out| {
+            // Writing into memory does not fail.
+            let _ = match is_group {
+                true => write!(
+                    out,
+                    "<message xmlns='jabber:client' type='groupchat' id='{ticket}' to='{run}g{conversation}@conference.{HOST}'><body>"
+                ),
+                false => write!(
+                    out,
+                    "<message xmlns='jabber:client' type='chat' id='{ticket}' to='{run}u{peer}@{HOST}'><body>"
+                ),
+            };
+            out.extend_from_slice(text);
+            out.extend_from_slice(b"</body></message>");
+        });
+        if !is_group {
+            append(out, format_args!("<r xmlns='urn:xmpp:sm:3'/>"));
+        }
+    }
+
+    fn read(
+        &mut self,
+        user: u32,
+        frame: &[u8],
+        out: &mut Vec<u8>,
+        each: &mut impl FnMut(Incoming),
+    ) -> anyhow::Result<()> {
+        self.note(user, frame, out)?;
+        if frame.starts_with(b"<a ") {
+            // Nothing but messages is sent by those who ask for it.
+            let ticket = number(attribute(frame, b" h='")).context("an acknowledgement without a number")?;
+            each(Incoming::Acknowledged { ticket });
+        } else if frame.starts_with(b"<message")
+            && let Some(stamp) = Stamp::find(frame)
+        {
+            each(Incoming::Delivered { stamp, place: None });
+            // In a room people are called by their numbers.
+            let from = attribute(frame, b" from='").and_then(|from| from.rsplit(|byte| *byte == b'/').next());
+            if attribute(frame, b" type='") == Some(b"groupchat") && number(from) == Some(user) {
+                let ticket = number(attribute(frame, b" id='")).context("a message without its id")?;
+                each(Incoming::Acknowledged { ticket });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl History for Ejabberd {
+    fn pages_at(&self) -> Option<SocketAddr> {
+        None
+    }
+
+    fn ask_newest(
+        &mut self,
+        conversation: u32,
+        user: u32,
+        messages: u32,
+        out: &mut Vec<u8>,
+    ) -> anyhow::Result<()> {
+        let (run, peer) = (&self.run, self.peer(conversation, user));
+        append(
+            out,
+            format_args!(
+                "<iq xmlns='jabber:client' type='set' id='page'><query xmlns='urn:xmpp:mam:2'><x xmlns='jabber:x:data' type='submit'><field var='FORM_TYPE' type='hidden'><value>urn:xmpp:mam:2</value></field><field var='with'><value>{run}u{peer}@{HOST}</value></field></x><set xmlns='http://jabber.org/protocol/rsm'><max>{messages}</max><before/></set></query></iq>"
+            ),
+        );
+        Ok(())
+    }
+
+    /// A frame for each message, and one that says that it was all.
+    fn read_page(
+        &mut self,
+        user: u32,
+        _: Option<u16>,
+        frame: &[u8],
+        out: &mut Vec<u8>,
+        each: &mut impl FnMut(Stamp),
+    ) -> anyhow::Result<Done> {
+        self.note(user, frame, out)?;
+        if frame.starts_with(b"<message") {
+            Stamp::find(frame).into_iter().for_each(each);
+        }
+        let is_last = frame.starts_with(b"<iq") && attribute(frame, b" id='") == Some(b"page");
+        Ok(if is_last { Done::Yes } else { Done::NotYet })
+    }
+}
+
+fn append(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+    frame::append(out, Opcode::Text, |out| {
+        let _ = out.write_fmt(text);
+    });
+}
+
+/// An attribute of the outermost element. `name` is what stands before its value.
+fn attribute<'a>(frame: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let tag = &frame[..memchr(b'>', frame)?];
+    let value = &tag[memmem::find(tag, name)? + name.len()..];
+    Some(&value[..memchr(b'\'', value)?])
+}
+
+fn number(digits: Option<&[u8]>) -> Option<u32> {
+    str::from_utf8(digits?).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAMP: Stamp = Stamp { stream: 3, number: 9, sent_ns: 77 };
+
+    fn messenger() -> Ejabberd {
+        let mut ejabberd = Ejabberd::new("127.0.0.1:80".parse().unwrap(), 3, "r".into());
+        ejabberd.plan_conversation(&[0, 1]);
+        ejabberd.plan_conversation(&[0, 1, 2]);
+        ejabberd
+    }
+
+    fn text() -> String {
+        let mut text = Vec::new();
+        STAMP.write(&mut text, 40);
+        String::from_utf8(text).unwrap()
+    }
+
+    fn read(user: u32, frame: &str) -> anyhow::Result<Vec<Incoming>> {
+        let mut came = Vec::new();
+        messenger().read(user, frame.as_bytes(), &mut Vec::new(), &mut |incoming| came.push(incoming))?;
+        Ok(came)
+    }
+
+    #[test]
+    fn a_message_is_followed_by_a_question_unless_a_room_sends_it_back() {
+        let mut out = Vec::new();
+        messenger().send(0, 1, 7, b"hello", &mut out);
+        let sent = String::from_utf8_lossy(&out);
+        assert!(
+            sent.contains("type='chat' id='7' to='ru0@localhost'><body>hello</body></message>"),
+            "{sent}"
+        );
+        assert!(sent.ends_with("<r xmlns='urn:xmpp:sm:3'/>"), "{sent}");
+        out.clear();
+        messenger().send(1, 1, 7, b"hello", &mut out);
+        let sent = String::from_utf8_lossy(&out);
+        assert!(sent.contains("type='groupchat' id='7' to='rg1@conference.localhost'"), "{sent}");
+        assert!(sent.ends_with("</message>"), "{sent}");
+    }
+
+    /// As the server sent them.
+    #[test]
+    fn stanzas_are_understood() {
+        let (text, delivered) = (text(), Incoming::Delivered { stamp: STAMP, place: None });
+        let chat = format!(
+            "<message xml:lang='en' to='ru1@localhost/1' from='ru0@localhost/2' type='chat' id='7' xmlns='jabber:client'><body>{text}</body></message>"
+        );
+        assert_eq!(read(1, &chat).unwrap(), [delivered]);
+        let room = format!(
+            "<message to='ru0@localhost/1' from='rg1@conference.localhost/0' type='groupchat' id='7' xmlns='jabber:client'><body>{text}</body></message>"
+        );
+        assert_eq!(read(1, &room).unwrap(), [delivered]);
+        assert_eq!(read(0, &room).unwrap(), [delivered, Incoming::Acknowledged { ticket: 7 }]);
+        assert_eq!(
+            read(0, "<a h='8' xmlns='urn:xmpp:sm:3'/>").unwrap(),
+            [Incoming::Acknowledged { ticket: 8 }]
+        );
+        assert!(read(0, "<iq type='error' id='x' xmlns='jabber:client'><error/></iq>").is_err());
+        assert!(read(0, "<stream:error><conflict/></stream:error>").is_err());
+    }
+
+    #[test]
+    fn the_server_learns_how_much_has_come() {
+        let (mut ejabberd, mut out) = (messenger(), Vec::new());
+        for frame in
+            ["<presence xmlns='jabber:client'/>", "<enabled xmlns='urn:xmpp:sm:3'/>", "<iq type='result'/>"]
+        {
+            ejabberd.note(2, frame.as_bytes(), &mut out).unwrap();
+        }
+        ejabberd.note(2, b"<r xmlns='urn:xmpp:sm:3'/>", &mut out).unwrap();
+        assert_eq!(String::from_utf8_lossy(&out[6..]), "<a xmlns='urn:xmpp:sm:3' h='1'/>");
+    }
+
+    #[test]
+    fn a_page_ends_with_a_result() {
+        let text = text();
+        let mut stamps = Vec::new();
+        let mut read = |frame: String| {
+            let each = &mut |stamp| stamps.push(stamp);
+            messenger().read_page(0, None, frame.as_bytes(), &mut Vec::new(), each).unwrap()
+        };
+        let message = format!(
+            "<message to='x'><result xmlns='urn:xmpp:mam:2'><forwarded><message><body>{text}</body></message></forwarded></result></message>"
+        );
+        assert_eq!(read(message), Done::NotYet);
+        assert_eq!(read("<iq type='result' id='page'><fin xmlns='urn:xmpp:mam:2'/></iq>".into()), Done::Yes);
+        assert_eq!(stamps, [STAMP]);
+    }
+}

@@ -1,0 +1,107 @@
+//! `godwit-bench peers`: the same load on Godwit and on other messengers, one after the other on this machine.
+//!
+//! - [`kind`]: who they are, and where their programs are found
+//! - [`setup`]: how each is configured and started
+//! - [`measure`]: what is done with one that runs; [`durable`]: whether it keeps what it acknowledges
+//! - [`rows`]: what is compared, and the goals; [`table`]: the comparison, to read and as JSON
+//!
+//! One runs at a time, each round begins anew with fresh folders, and medians are compared. What a peer does wrong is shown
+//! beside its figures; Godwit has no figure then.
+
+mod durable;
+mod kind;
+mod measure;
+mod rows;
+mod setup;
+mod table;
+
+use std::io::{Write as _, stdout};
+use std::path::PathBuf;
+
+use clap::Args;
+use godwit_domain::ports::Clock as _;
+
+use self::kind::{Kind, Programs};
+use self::measure::Plan;
+use self::table::Table;
+use crate::clock::SystemClock;
+use crate::load::run::{aside, seconds};
+use crate::numbers::thousands;
+use crate::progress::Progress;
+use crate::server::DATA_DEFAULT;
+use crate::wire::files::connections_possible;
+
+/// Compare Godwit with other messengers on this machine
+///
+/// Nothing is installed: who is not found is named, with what would provide it, and the others are measured. Each is started
+/// in a fresh folder on free ports, checked that it keeps what it acknowledges, measured and ended.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Only these
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_values_t = Kind::ALL)]
+    only: Vec<Kind>,
+
+    /// How long each scenario is measured, in seconds
+    #[arg(long, value_name = "N", default_value = "10", value_parser = seconds)]
+    seconds: f64,
+
+    /// How often everything is measured; medians are shown
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+
+    /// See whether everything works, in a short time: with less of everything, so that the figures mean little
+    #[arg(long)]
+    quick: bool,
+
+    /// Add all results to this file, each as one line of JSON, and the comparison as the last one
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Where temporary folders are made: on a real disk
+    #[arg(long, value_name = "DIR", default_value = DATA_DEFAULT)]
+    data: PathBuf,
+
+    #[command(flatten)]
+    programs: Programs,
+}
+
+pub(crate) fn main(arguments: &Arguments) -> anyhow::Result<()> {
+    let runtime = aside()?;
+    let _on_runtime = runtime.enter();
+    let progress = Progress::to_stderr();
+    let mut plan = if arguments.quick { Plan::quick() } else { Plan::new(arguments.seconds) };
+    let possible = connections_possible(plan.idle_connections);
+    let mut table = Table::new(&arguments.only);
+    if possible < plan.idle_connections {
+        table.note(format!(
+            "{} idle connections in the place of {}, because of the limit of open files (ulimit -n)",
+            thousands(possible as usize),
+            thousands(plan.idle_connections as usize)
+        ));
+        plan.idle_connections = possible;
+    }
+    for round in 1..=arguments.rounds {
+        for kind in &arguments.only {
+            progress.note(&format!("{} (round {round} of {})", kind.title(), arguments.rounds));
+            match setup::measure(*kind, &arguments.programs, &arguments.data, &plan, progress) {
+                Ok(outcomes) => {
+                    for outcome in outcomes {
+                        if let (Some(path), Ok(report)) = (&arguments.json, &outcome.result) {
+                            report.append_to(path, &SystemClock.now().to_string())?;
+                        }
+                        table.add(*kind, outcome);
+                    }
+                }
+                Err(error) => {
+                    progress.note(&format!("{}: {error:#}", kind.title()));
+                    table.absent(*kind, &format!("{error:#}"));
+                }
+            }
+        }
+    }
+    stdout().write_all(table.shown().as_bytes())?;
+    match &arguments.json {
+        Some(path) => table.append_to(path, &SystemClock.now().to_string()),
+        None => Ok(()),
+    }
+}

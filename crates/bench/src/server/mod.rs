@@ -1,0 +1,152 @@
+//! The server that is measured: started for the run, or one that runs already.
+//!
+//! - [`process`]: starting Godwit; [`peer`]: starting another messenger, which may be several processes
+//! - [`running`]: ending what was started, whatever happens
+//! - [`usage`]: what it and this program use of the machine
+//! - [`metrics`]: what it says about itself
+//! - [`machine`]: on what all of this runs
+
+pub(crate) mod machine;
+mod metrics;
+pub(crate) mod peer;
+pub(crate) mod process;
+mod running;
+pub(crate) mod usage;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use clap::Args;
+
+use peer::PeerProcess;
+use process::ServerProcess;
+
+/// Where the folder of a server that is started is made.
+pub(crate) const DATA_DEFAULT: &str = "target";
+
+/// Which server.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Which {
+    /// The godwit binary that is started [default: the one beside this program]
+    #[arg(long, value_name = "PATH", conflicts_with = "url")]
+    pub(crate) server: Option<PathBuf>,
+
+    /// Where the server's temporary folder is made: on a real disk [default: target]
+    #[arg(long, value_name = "DIR", conflicts_with = "url")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// A setting of the server that is started, such as socket.heartbeat_ms=5000; can be given several times
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "url")]
+    pub(crate) set: Vec<String>,
+
+    /// Use a server that runs, such as http://127.0.0.1:8080. It must not limit rates
+    #[arg(long, value_name = "URL", requires = "key")]
+    pub(crate) url: Option<String>,
+
+    /// Its auth.application.secret
+    #[arg(long, value_name = "SECRET", requires = "url")]
+    pub(crate) key: Option<String>,
+
+    /// Its process, if it runs on this machine, to tell what it uses
+    #[arg(long, value_name = "PID", requires = "url")]
+    pub(crate) pid: Option<u32>,
+}
+
+/// A server that can be talked to. One that was started ends with this.
+#[derive(Debug)]
+pub(crate) enum Server {
+    Started(ServerProcess),
+    Peer(PeerProcess),
+    Running { address: SocketAddr, key: String, pid: Option<u32> },
+}
+
+impl Which {
+    /// To be called on a runtime: it watches for Ctrl-C.
+    pub(crate) fn start(&self) -> anyhow::Result<Server> {
+        if let (Some(url), Some(key)) = (&self.url, &self.key) {
+            return Ok(Server::Running { address: address_of(url)?, key: key.clone(), pid: self.pid });
+        }
+        let binary = match &self.server {
+            Some(path) => path.clone(),
+            None => std::env::current_exe()?.with_file_name("godwit"),
+        };
+        ensure!(binary.is_file(), "{} is not there: build it, or say --server PATH", binary.display());
+        let data = self.data.as_deref().unwrap_or(Path::new(DATA_DEFAULT));
+        Ok(Server::Started(ServerProcess::start(&binary, data, &self.set)?))
+    }
+}
+
+impl Server {
+    pub(crate) const fn address(&self) -> SocketAddr {
+        match self {
+            Self::Started(process) => process.address(),
+            Self::Peer(peer) => peer.address(),
+            Self::Running { address, .. } => *address,
+        }
+    }
+
+    /// With which tokens are signed.
+    pub(crate) fn key(&self) -> &str {
+        match self {
+            Self::Started(_) | Self::Peer(_) => process::KEY,
+            Self::Running { key, .. } => key,
+        }
+    }
+
+    /// `None` when it is not known.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        match self {
+            Self::Started(process) => process.pid(),
+            Self::Peer(peer) => peer.pid(),
+            Self::Running { pid, .. } => *pid,
+        }
+    }
+
+    /// How often it has made something durable; `None` if it does not say.
+    pub(crate) fn fsyncs(&self) -> anyhow::Result<Option<u64>> {
+        match self {
+            Self::Peer(_) => Ok(None),
+            Self::Started(_) | Self::Running { .. } => metrics::fsyncs(self.address()),
+        }
+    }
+
+    /// Starts it again on the same data, perhaps on another port. One that ran before goes on as it is.
+    pub(crate) fn start_again(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Started(process) => process.start_again(),
+            Self::Peer(peer) => peer.start_again(),
+            Self::Running { .. } => Ok(()),
+        }
+    }
+
+    /// What the server wrote about its troubles, to explain an error.
+    pub(crate) fn last_words(&self) -> Option<String> {
+        match self {
+            Self::Started(process) => process.last_words(),
+            Self::Peer(peer) => peer.last_words(),
+            Self::Running { .. } => None,
+        }
+    }
+}
+
+fn address_of(url: &str) -> anyhow::Result<SocketAddr> {
+    let wrong = || format!("`{url}` is not a server: write http://ADDRESS:PORT");
+    url.strip_prefix("http://")
+        .map(|rest| rest.trim_end_matches('/'))
+        .and_then(|rest| rest.parse().ok())
+        .with_context(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_addresses() {
+        assert_eq!(address_of("http://127.0.0.1:8080/").unwrap().port(), 8080);
+        for wrong in ["127.0.0.1:8080", "https://127.0.0.1:8080", "http://127.0.0.1", ""] {
+            assert!(address_of(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Godwit in a process of its own, on a fresh folder.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+use super::running::{Running, last_line};
+
+/// Users sign in with tokens that are signed with it, so that no password has to be hashed. It opens nothing but servers that
+/// listen on this machine for the time of a run.
+pub(crate) const KEY: &str = "godwit-bench-application-secret-for-one-run";
+
+/// Without limits for one address: everything comes from one here.
+pub(crate) const CONFIG: &str = r#"
+[server]
+handshakes_max = 100000
+handshakes_per_address_max = 100000
+[auth]
+passwords_enabled = false
+[auth.application]
+secret = "godwit-bench-application-secret-for-one-run"
+[log]
+level = "warn"
+[rates]
+sign_in_per_address = { per_minute = 0 }
+sign_in_per_user = { per_minute = 0 }
+register_per_address = { per_minute = 0 }
+send_per_user = { per_minute = 0 }
+send_per_address = { per_minute = 0 }
+search_per_user = { per_minute = 0 }
+search_per_address = { per_minute = 0 }
+commands_per_user = { per_minute = 0 }
+"#;
+
+const START_MAX: Duration = Duration::from_secs(30);
+
+#[derive(Debug)]
+pub(crate) struct ServerProcess {
+    running: Running,
+    command: Command,
+    log: PathBuf,
+    address: SocketAddr,
+}
+
+impl ServerProcess {
+    /// To be called on a runtime.
+    pub(crate) fn start(binary: &Path, data: &Path, settings: &[String]) -> anyhow::Result<Self> {
+        let running = Running::new(data)?;
+        let folder = running.folder();
+        let (config, log) = (folder.join("godwit.toml"), folder.join("server.log"));
+        fs::write(&config, CONFIG)?;
+        let mut command = Command::new(binary);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(&config);
+        command.arg("--data").arg(folder.join("data"));
+        command.args(settings.iter().flat_map(|setting| ["--set", setting]));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(File::create(&log)?);
+        // What is configured in the environment is for another server; and Ctrl-C is for this program, which ends it.
+        remove_settings(&mut command);
+        command.process_group(0);
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut server = Self { running, command, log, address };
+        server.start_again()?;
+        Ok(server)
+    }
+
+    /// Ends it if it runs, and starts it with the same data, on another port.
+    pub(crate) fn start_again(&mut self) -> anyhow::Result<()> {
+        self.running.kill();
+        let program = Path::new(self.command.get_program()).display().to_string();
+        let mut child = self.command.spawn().with_context(|| format!("{program} cannot be started"))?;
+        let stdout = child.stdout.take().context("its stdout is piped")?;
+        self.running.add(child, false);
+        match find_address(stdout).recv_timeout(START_MAX) {
+            Ok(address) => self.address = address,
+            Err(RecvTimeoutError::Timeout) => {
+                bail!("the server does not start within {} s", START_MAX.as_secs())
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let words = self.last_words().unwrap_or_else(|| "it ends and says nothing".to_owned());
+                bail!("the server does not start: {words}")
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.running.pid()
+    }
+
+    /// The last line of its log.
+    pub(crate) fn last_words(&self) -> Option<String> {
+        last_line(&self.log)
+    }
+}
+
+fn remove_settings(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("GODWIT_") {
+            command.env_remove(name);
+        }
+    }
+}
+
+/// Finds where the server listens, and reads on, so that it never waits for us.
+fn find_address(stdout: ChildStdout) -> Receiver<SocketAddr> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if let Some(address) =
+                line.strip_prefix("listening on http://").and_then(|rest| rest.parse().ok())
+            {
+                // Who does not wait any more does not need it.
+                let _ = sender.send(address);
+            }
+        }
+    });
+    receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// Beside this test, which is not in memory as the folder for temporary files may be.
+    fn folder() -> TempDir {
+        tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap()).unwrap()
+    }
+
+    /// A program in the place of the server.
+    fn script(folder: &Path, text: &str) -> PathBuf {
+        let path = folder.join("godwit");
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    fn exists(pid: u32) -> bool {
+        Path::new(&format!("/proc/{pid}")).exists()
+    }
+
+    #[tokio::test]
+    async fn a_server_ends_and_its_folder_goes_with_it() {
+        let folder = folder();
+        let binary = script(folder.path(), "echo 'listening on http://127.0.0.1:4321'; exec sleep 60");
+        let data = folder.path().join("data");
+        let mut server = ServerProcess::start(&binary, &data, &[]).unwrap();
+        assert_eq!(server.address().port(), 4321);
+        let first = server.pid().unwrap();
+        server.start_again().unwrap();
+        assert!(!exists(first));
+        let pid = server.pid().unwrap();
+        assert!(exists(pid) && fs::read_dir(&data).unwrap().count() == 1);
+        drop(server);
+        assert!(!exists(pid) && fs::read_dir(&data).unwrap().count() == 0);
+    }
+
+    #[tokio::test]
+    async fn why_a_server_does_not_start_is_said() {
+        let folder = folder();
+        let binary = script(folder.path(), "echo 'error: no room' >&2; exit 1");
+        let error = ServerProcess::start(&binary, folder.path(), &[]).unwrap_err();
+        assert_eq!(error.to_string(), "the server does not start: error: no room");
+        let gone = ServerProcess::start(&folder.path().join("nothing"), folder.path(), &[]).unwrap_err();
+        assert!(gone.to_string().contains("cannot be started"), "{gone}");
+    }
+}
