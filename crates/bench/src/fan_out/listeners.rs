@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::world::World;
+use crate::wire::frame::{self, Frame};
 
 /// A message that has not come by then is lost.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -85,7 +86,8 @@ async fn listen(hub: Arc<Hub>, socket: Arc<Socket>, heard: Arc<Heard>) {
     while let Step::Write { frames, .. } = socket.outgoing.next().await {
         socket.outgoing.written(frames.iter().map(Bytes::len).sum());
         for frame in &frames {
-            let Ok(Event::Entry(event)) = serde_json::from_slice::<Event>(frame) else { continue };
+            let Ok(Some(Frame { payload, .. })) = frame::parse(frame) else { continue };
+            let Ok(Event::Entry(event)) = serde_json::from_slice::<Event>(payload) else { continue };
             let seq = event.entry.seq.get();
             if last.replace(seq).is_some_and(|last| seq != last + 1) {
                 heard.wrong.fetch_add(1, Ordering::AcqRel);
