@@ -6,7 +6,7 @@ use godwit_domain::ports::Clock;
 use godwit_protocol::Timestamp;
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SystemClock;
+pub struct SystemClock;
 
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the one clock that reads it")]

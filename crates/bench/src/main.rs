@@ -6,11 +6,10 @@
 //! - [`plot`]: what it found out, as pictures
 //! - [`store`]: the stores by themselves, side by side
 //! - [`fan_out`]: what a message costs that many get
-//! - [`figures`], [`progress`], [`clock`], [`numbers`]: what every measurement needs
+//! - [`figures`], [`progress`], [`numbers`]: what every measurement needs
 //!
 //! Results go to stdout, everything else to stderr. An error is one line; it ends the process with 1.
 
-mod clock;
 mod fan_out;
 mod figures;
 mod load;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
+use godwit_bench::world::World;
 use godwit_delivery::{Hub, Socket, Step};
 use godwit_protocol::messages::Change;
 use godwit_protocol::socket::Event;
@@ -14,7 +15,6 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::world::World;
 use crate::wire::frame::{self, Frame};
 
 /// A message that has not come by then is lost.

@@ -1,6 +1,5 @@
 //! `godwit-bench fan-out`: what a message costs in groups of different sizes.
 //!
-//! - [`world`]: the use cases on an embedded store and on sockets without a network
 //! - [`listeners`]: the sockets of those who are online, each checked for order, gaps and duplicates
 //!
 //! Nothing goes over a network here, so what is measured is the server's own part: until the frame lies in the queue of the
@@ -9,7 +8,6 @@
 mod listeners;
 #[cfg(test)]
 mod tests;
-mod world;
 
 use std::io::{Write, stdout};
 use std::time::{Duration, Instant};
@@ -19,10 +17,11 @@ use clap::Args;
 use hdrhistogram::Histogram;
 use tokio::runtime::Runtime;
 
+use godwit_bench::world::World;
+
 use crate::numbers::{shown_time, thousands};
 use crate::progress::Progress;
 use listeners::Listeners;
-use world::World;
 
 /// Measure what a message costs in groups of different sizes
 ///
@@ -77,7 +76,7 @@ async fn measure_group(members: usize, arguments: &Arguments, progress: Progress
     let world = World::open(folder.path())?;
     let making = progress.step(format!("{} members: making them", thousands(members)));
     let began = Instant::now();
-    let (group, users) = world.make_group(members, &making.done()).await?;
+    let (group, users) = world.make_group(members, |some| making.done().add(some)).await?;
     let joined_per_second = members as f64 / began.elapsed().as_secs_f64();
     drop(making);
     // Spread over all of them, so that none is next to another in the store.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
+use godwit_bench::clock::SystemClock;
 use godwit_domain::ports::Clock;
 use tokio::runtime::{Builder, Runtime};
 
@@ -14,7 +15,6 @@ use super::report::Report;
 use super::sessions::{Sessions, Watch};
 use super::span::Span;
 use super::traffic::Traffic;
-use crate::clock::SystemClock;
 use crate::messenger::Messenger;
 use crate::messenger::godwit::Godwit;
 use crate::messenger::stamp::STAMP_BYTES;

@@ -19,12 +19,12 @@ use std::io::{Write as _, stdout};
 use std::path::PathBuf;
 
 use clap::Args;
+use godwit_bench::clock::SystemClock;
 use godwit_domain::ports::Clock as _;
 
 use self::kind::{Kind, Programs};
 use self::measure::Plan;
 use self::table::Table;
-use crate::clock::SystemClock;
 use crate::load::run::{aside, seconds};
 use crate::numbers::thousands;
 use crate::progress::Progress;

@@ -6,11 +6,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::Context;
+use godwit_bench::clock::SystemClock;
 use godwit_domain::ports::Store;
 use godwit_store_cassandra::CassandraStore;
 use godwit_store_embedded::EmbeddedStore;
-
-use crate::clock::SystemClock;
 
 /// Which store, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,7 +23,6 @@ use godwit_protocol::{ConversationId, Timestamp, UserId};
 use godwit_store_embedded::{EmbeddedStore, Options};
 
 use crate::clock::SystemClock;
-use crate::progress::Done;
 
 /// Users that are made at once.
 const USERS_AT_ONCE: usize = 256;
@@ -31,14 +30,15 @@ const USERS_AT_ONCE: usize = 256;
 const QUEUE_FRAMES_MAX: usize = 1_024;
 const QUEUE_BYTES_MAX: usize = 1024 * 1024;
 
-pub(super) struct World {
-    pub(super) app: App,
-    pub(super) hub: Arc<Hub>,
+#[derive(Debug)]
+pub struct World {
+    pub app: App,
+    pub hub: Arc<Hub>,
     store: Arc<EmbeddedStore>,
 }
 
 impl World {
-    pub(super) fn open(folder: &Path) -> anyhow::Result<Self> {
+    pub fn open(folder: &Path) -> anyhow::Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let store = Arc::new(EmbeddedStore::open(folder, clock.clone(), Options::default())?);
         let config = HubConfig {
@@ -61,11 +61,11 @@ impl World {
         Ok(Self { app, hub, store })
     }
 
-    /// A group of so many, and its members, the owner first.
-    pub(super) async fn make_group(
+    /// A group of so many, and its members, the owner first. `added` hears how many have just become members.
+    pub async fn make_group(
         &self,
         members: usize,
-        done: &Done,
+        added: impl Fn(usize),
     ) -> anyhow::Result<(ConversationId, Vec<UserId>)> {
         let mut users = Vec::with_capacity(members);
         while users.len() < members {
@@ -77,9 +77,9 @@ impl World {
         let made = self.app.groups.create(users[0], false, new).await?;
         let group = made.opened.conversation.id;
         for some in users[1..].chunks(MEMBERS_ADDED_AT_ONCE_MAX) {
-            let added = self.app.groups.add_members(users[0], group, some).await?;
-            anyhow::ensure!(added.iter().all(|added| added.added), "not everybody could be added");
-            done.add(some.len());
+            let outcomes = self.app.groups.add_members(users[0], group, some).await?;
+            anyhow::ensure!(outcomes.iter().all(|outcome| outcome.added), "not everybody could be added");
+            added(some.len());
         }
         Ok((group, users))
     }
@@ -92,7 +92,7 @@ impl World {
         Ok(id)
     }
 
-    pub(super) async fn send(&self, by: UserId, group: ConversationId, number: usize) -> anyhow::Result<()> {
+    pub async fn send(&self, by: UserId, group: ConversationId, number: usize) -> anyhow::Result<()> {
         let draft = Draft::parse(SendMessage {
             conversation_id: None,
             client_id: format!("m{number}"),
@@ -109,23 +109,18 @@ impl World {
     }
 
     /// Whether what was sent is there.
-    pub(super) async fn check(
-        &self,
-        by: UserId,
-        group: ConversationId,
-        messages: usize,
-    ) -> anyhow::Result<()> {
+    pub async fn check(&self, by: UserId, group: ConversationId, messages: usize) -> anyhow::Result<()> {
         let newest = self.app.reading.history(by, group, HistoryPage::Newest, 1).await?;
         let last = newest.messages.last().context("there is no message")?;
         anyhow::ensure!(last.client_id == format!("m{}", messages - 1), "the last message is missing");
         Ok(())
     }
 
-    pub(super) fn rows_written(&self) -> u64 {
+    pub fn rows_written(&self) -> u64 {
         self.store.stats().rows_written
     }
 
-    pub(super) async fn close(self) -> anyhow::Result<()> {
+    pub async fn close(self) -> anyhow::Result<()> {
         self.store.close().await.context("the store could not be closed")
     }
 }
