@@ -23,8 +23,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             cache_bytes: 64 * 1024 * 1024,
-            memtable_bytes_max: 32 * 1024 * 1024,
-            journal_bytes_max: 128 * 1024 * 1024,
+            memtable_bytes_max: 64 * 1024 * 1024,
+            journal_bytes_max: 256 * 1024 * 1024,
             queue_requests_max: 1_024,
             group_requests_max: 256,
             group_bytes_max: 4 * 1024 * 1024,

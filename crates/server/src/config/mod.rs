@@ -127,7 +127,7 @@ pub struct EmbeddedConfig {
 
 impl Default for EmbeddedConfig {
     fn default() -> Self {
-        Self { cache_mib: 64, memtable_mib: 32, journal_mib: 128 }
+        Self { cache_mib: 64, memtable_mib: 64, journal_mib: 256 }
     }
 }
 
