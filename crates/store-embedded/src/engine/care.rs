@@ -112,10 +112,11 @@ impl Care {
             let sealed = self.sealed[place].load(Ordering::Acquire);
             let lock = tree.get_flush_lock();
             if tree.flush(&lock, self.views.watermark())?.is_some() {
-                self.persisted[place].fetch_max(sealed, Ordering::AcqRel);
                 self.lock().merge = true;
                 self.changed.notify_all();
             }
+            // Nothing sealed until then is left, whoever wrote it out.
+            self.persisted[place].fetch_max(sealed, Ordering::AcqRel);
         }
         let persisted = self.persisted();
         self.shelf.release(persisted)?;

@@ -145,10 +145,13 @@ impl Engine {
 
     /// Writes rows, and removes those with no value. After an error nothing can be written any more.
     pub(crate) fn commit(&self, writes: impl Iterator<Item = RowWrite>) -> Result<(), EngineError> {
-        self.wait_for_room()?;
+        self.care.check()?;
         let rows: Vec<RowWrite> = writes.collect();
         self.keys_written.fetch_add(rows.len() as u64, Ordering::Relaxed);
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        self.seal(&mut writer, |place, memtable| {
+            memtable.size() > self.memtable_bytes_max || self.care.is_overdue(place)
+        })?;
         let seqno = self.care.trees.next_seqno();
         let reached = writer.reached;
         if let Err(error) = writer.journal.append(seqno, &rows, reached) {
@@ -160,9 +163,6 @@ impl Engine {
             insert(&writer.memtables, row, seqno);
         }
         self.care.views.publish(seqno);
-        self.seal(&mut writer, |place, memtable| {
-            memtable.size() > self.memtable_bytes_max || self.care.is_overdue(place)
-        });
         if writer.journal.asks_for_spare() {
             self.care.ask();
         }
@@ -172,7 +172,7 @@ impl Engine {
     /// Writes out what is in memory, so that the next start has nothing to read again. Nothing may be committed after it.
     pub(crate) fn flush(&self) -> Result<(), EngineError> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        self.seal(&mut writer, |_, _| true);
+        self.seal(&mut writer, |_, _| true)?;
         let began = Instant::now();
         while self
             .care
@@ -191,15 +191,22 @@ impl Engine {
         Ok(writer.journal.close(reached)?)
     }
 
-    /// Begins new tables in memory in the place of some. Between commits, so that none of them is in two.
-    fn seal(&self, writer: &mut Writer, is_due: impl Fn(usize, &Memtable) -> bool) {
+    /// Begins new tables in memory in the place of some, when there is room for them. Between commits, so that none of them
+    /// is in two.
+    fn seal(
+        &self,
+        writer: &mut Writer,
+        is_due: impl Fn(usize, &Memtable) -> bool,
+    ) -> Result<(), EngineError> {
         for (place, tree) in self.care.trees.iter() {
             if !writer.memtables[place].is_empty() && is_due(place, &writer.memtables[place]) {
+                self.wait_for_room(tree)?;
                 tree.rotate_memtable();
                 writer.memtables[place] = tree.active_memtable();
                 self.care.sealed(place, writer.reached[place]);
             }
         }
+        Ok(())
     }
 
     /// Bytes of the tables on disk.
@@ -212,12 +219,9 @@ impl Engine {
         self.care.journal_files()
     }
 
-    fn wait_for_room(&self) -> Result<(), EngineError> {
-        let is_full = |tree: &AnyTree| {
-            tree.sealed_memtable_count() >= SEALED_MEMTABLES_MAX || tree.l0_run_count() >= LEVEL_0_RUNS_MAX
-        };
-        self.care.check()?;
-        while self.care.trees.iter().any(|(_, tree)| is_full(tree)) {
+    fn wait_for_room(&self, tree: &AnyTree) -> Result<(), EngineError> {
+        while tree.sealed_memtable_count() >= SEALED_MEMTABLES_MAX || tree.l0_run_count() >= LEVEL_0_RUNS_MAX
+        {
             std::thread::sleep(WAIT_STEP);
             self.care.check()?;
         }
