@@ -14,6 +14,8 @@
 
 mod care;
 mod journal;
+#[cfg(test)]
+mod tests;
 mod trees;
 mod views;
 

@@ -1,0 +1,191 @@
+//! The engine against what it should have, while it writes tables out and merges them all the time.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use super::*;
+
+/// Tables in memory are full after some commits, and so is the journal.
+const SMALL: Options = Options {
+    cache_bytes: 1024 * 1024,
+    memtable_bytes_max: 64 * 1024,
+    journal_bytes_max: 8 * 1024 * 1024,
+    queue_requests_max: 1,
+    group_requests_max: 1,
+    group_bytes_max: 1,
+};
+const KEYS: u64 = 600;
+
+type Model = BTreeMap<(Table, u64), Vec<u8>>;
+
+fn key(table: Table, number: u64) -> Key {
+    Key { table, bytes: number.to_be_bytes().into() }
+}
+
+/// What commit `number` writes: the same in every process. Every row says which commit it is of.
+fn batch(number: u64) -> Vec<(Table, u64, Option<Vec<u8>>)> {
+    let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        // xorshift
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let mut rows = BTreeMap::new();
+    for _ in 0..1 + next() % 20 {
+        let table = Table::ALL[next() as usize % Table::COUNT];
+        let value = (next() % 4 > 0).then(|| number.to_be_bytes().repeat(1 + next() as usize % 100));
+        rows.insert((table, next() % KEYS), value);
+    }
+    rows.into_iter().map(|((table, number), value)| (table, number, value)).collect()
+}
+
+fn commit(engine: &Engine, number: u64) {
+    let rows =
+        batch(number).into_iter().map(|(table, number, value)| (key(table, number), value.map(Into::into)));
+    engine.commit(rows).unwrap();
+}
+
+fn apply(model: &mut Model, number: u64) {
+    for (table, number, value) in batch(number) {
+        match value {
+            Some(value) => model.insert((table, number), value),
+            None => model.remove(&(table, number)),
+        };
+    }
+}
+
+fn read(view: &View<'_>) -> Model {
+    let mut found = Model::new();
+    for table in Table::ALL {
+        let all = KeyRange { table, start: [].into(), end: [0xff; 9].into() };
+        for (key, value) in view.page(&all, Direction::Forward, usize::MAX).unwrap() {
+            assert_eq!(view.get(&Key { table, bytes: key.clone() }).unwrap(), Some(value.clone()));
+            found.insert((table, u64::from_be_bytes((&*key).try_into().unwrap())), value.to_vec());
+        }
+    }
+    found
+}
+
+#[test]
+fn what_was_committed_is_there_whenever_it_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut model, mut number) = (Model::new(), 0);
+    for round in 0..12 {
+        let engine = Engine::open(folder.path(), &SMALL).unwrap();
+        assert_eq!(read(&engine.view()), model, "round {round}");
+        for _ in 0..400 {
+            number += 1;
+            commit(&engine, number);
+            apply(&mut model, number);
+        }
+        let view = engine.view();
+        let before = model.clone();
+        for _ in 0..100 {
+            number += 1;
+            commit(&engine, number);
+            apply(&mut model, number);
+        }
+        assert_eq!(read(&view), before, "a view stays what it was");
+        drop(view);
+        assert_eq!(read(&engine.view()), model);
+        if round % 3 == 0 {
+            engine.flush().unwrap();
+        }
+    }
+    assert!(Engine::open(folder.path(), &SMALL).unwrap().table_bytes() > 0, "tables were written");
+}
+
+/// Each commit writes its number into a row of every table. Whoever sees it in one sees it in all.
+#[test]
+fn nobody_sees_half_a_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Engine::open(folder.path(), &SMALL).unwrap();
+    let is_over = AtomicBool::new(false);
+    let padding = [7; 2_000];
+    thread::scope(|scope| {
+        let readers: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| {
+                    let (mut looks, mut last) = (0_u64, None);
+                    while !is_over.load(Ordering::Relaxed) {
+                        let view = engine.view();
+                        let seen = Table::ALL.map(|table| view.get(&key(table, 0)).unwrap());
+                        assert!(seen.iter().all(|value| *value == seen[0]), "half of a commit");
+                        let seen =
+                            seen[0].as_deref().map(|value| u64::from_be_bytes(*value.first_chunk().unwrap()));
+                        assert!(seen >= last, "a view went back");
+                        (last, looks) = (seen, looks + 1);
+                    }
+                    looks
+                })
+            })
+            .collect();
+        for number in 0..3_000_u64 {
+            let value = [&number.to_be_bytes()[..], &padding].concat();
+            engine
+                .commit(Table::ALL.map(|table| (key(table, 0), Some(value.clone().into()))).into_iter())
+                .unwrap();
+        }
+        is_over.store(true, Ordering::Relaxed);
+        assert!(readers.into_iter().all(|reader| reader.join().unwrap() > 100));
+    });
+}
+
+/// Tells the second process where the data is, and which commit is next. It is this test again.
+const FOLDER: &str = "GODWIT_TEST_KILL_FOLDER";
+const NEXT: &str = "GODWIT_TEST_KILL_NEXT";
+const ROUNDS: u64 = 12;
+
+#[test]
+fn a_process_that_is_killed_while_tables_are_written_loses_nothing() {
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        let next = std::env::var(NEXT).unwrap().parse().unwrap();
+        return commit_until_killed(Path::new(&folder), next);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (mut model, mut done) = (Model::new(), 0);
+    for round in 0..ROUNDS {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "--nocapture", "--test-threads=1"])
+            .arg("engine::tests::a_process_that_is_killed_while_tables_are_written_loses_nothing")
+            .env(FOLDER, folder.path())
+            .env(NEXT, (done + 1).to_string())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut numbers = lines.map_while(Result::ok).filter_map(|line| line.parse::<u64>().ok());
+        // Enough that tables have been written and merged, and never the same moment.
+        let acknowledged = numbers.by_ref().take(300 + 37 * round as usize).last().expect("it commits");
+        child.kill().unwrap();
+        let acknowledged = numbers.last().unwrap_or(acknowledged);
+        child.wait().unwrap();
+        while done < acknowledged {
+            done += 1;
+            apply(&mut model, done);
+        }
+        let engine = Engine::open(folder.path(), &SMALL).unwrap();
+        let found = read(&engine.view());
+        if found != model {
+            // One more may have become durable that nobody heard of.
+            done += 1;
+            apply(&mut model, done);
+            assert_eq!(found, model, "round {round}, after commit {acknowledged}");
+        }
+    }
+}
+
+fn commit_until_killed(folder: &Path, next: u64) {
+    let engine = Engine::open(folder, &SMALL).unwrap();
+    let mut stdout = std::io::stdout();
+    for number in next.. {
+        commit(&engine, number);
+        writeln!(stdout, "{number}").unwrap();
+        stdout.flush().unwrap();
+    }
+}
