@@ -15,7 +15,7 @@ use godwit_store_cassandra::options::{
     Consistency, ConsistencyOptions, Credentials, Replication, SerialConsistency, TlsOptions,
 };
 use godwit_store_embedded::EmbeddedStore;
-use metrics::{describe_gauge, gauge};
+use metrics::{counter, describe_counter, describe_gauge, gauge};
 use metrics_exporter_prometheus::PrometheusHandle;
 use thiserror::Error;
 use tokio::sync::watch;
@@ -203,7 +203,9 @@ impl OpenStore {
                     "Conversations whose inbox rows are behind."
                 );
             }
-            Self::Cassandra(_) => {}
+            Self::Cassandra(_) => {
+                describe_counter!("godwit_store_requests_total", "Requests to the cluster.")
+            }
         }
     }
 
@@ -215,7 +217,7 @@ impl OpenStore {
                 gauge!("godwit_store_journal_files").set(stats.journal_files as f64);
                 gauge!("godwit_store_hot_conversations").set(stats.hot_conversations as f64);
             }
-            Self::Cassandra(_) => {}
+            Self::Cassandra(store) => counter!("godwit_store_requests_total").absolute(store.requests()),
         }
     }
 }

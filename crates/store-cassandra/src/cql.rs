@@ -9,6 +9,7 @@
 mod traces;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use godwit_domain::ports::StoreError;
@@ -40,6 +41,7 @@ const SERIAL_READ_PAUSE_MAX: Duration = Duration::from_millis(100);
 pub(crate) struct Cql {
     session: Session,
     profiles: Profiles,
+    requests: AtomicU64,
     #[cfg(test)]
     pub(crate) rows_read: RowsRead,
 }
@@ -104,6 +106,7 @@ impl Cql {
         Self {
             session,
             profiles: Profiles::new(options),
+            requests: AtomicU64::new(0),
             #[cfg(test)]
             rows_read: RowsRead::default(),
         }
@@ -111,6 +114,25 @@ impl Cql {
 
     pub(crate) const fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// Requests to the cluster so far, without those that the driver repeats.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    async fn execute(
+        &self,
+        statement: &PreparedStatement,
+        values: impl SerializeRow,
+    ) -> Result<QueryResult, ExecutionError> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.session.execute_unpaged(statement, values).await
+    }
+
+    async fn execute_together(&self, together: Together) -> Result<QueryResult, ExecutionError> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.session.batch(&together.batch, together.values).await
     }
 
     pub(crate) async fn prepare_read(&self, text: &str) -> Result<Read, PrepareError> {
@@ -151,7 +173,7 @@ impl Cql {
     where
         R: for<'frame, 'metadata> DeserializeRow<'frame, 'metadata>,
     {
-        let result = self.session.execute_unpaged(&statement.0, values).await;
+        let result = self.execute(&statement.0, values).await;
         let rows = decode(operation, result.map_err(|error| unavailable(operation, error))?)?;
         #[cfg(test)]
         self.rows_read.count(operation, rows.len());
@@ -183,7 +205,7 @@ impl Cql {
         let mut attempts_left = SERIAL_READ_ATTEMPTS_MAX;
         loop {
             attempts_left -= 1;
-            match self.session.execute_unpaged(&statement.0, &values).await {
+            match self.execute(&statement.0, &values).await {
                 Ok(result) => return Ok(decode::<R>(operation, result)?.into_iter().next()),
                 Err(error) if attempts_left == 0 => return Err(unavailable(operation, error)),
                 Err(error) => tracing::debug!(operation, %error, "a serial read was not answered"),
@@ -198,7 +220,7 @@ impl Cql {
         statement: &Write,
         values: impl SerializeRow,
     ) -> Result<(), StoreError> {
-        let result = self.session.execute_unpaged(&statement.0, values).await;
+        let result = self.execute(&statement.0, values).await;
         result.map(drop).map_err(|error| unavailable(operation, error))
     }
 
@@ -209,7 +231,7 @@ impl Cql {
     ) -> Result<(), StoreError> {
         together.batch.set_is_idempotent(true);
         together.batch.set_execution_profile_handle(Some(self.profiles.write.clone().into_handle()));
-        let result = self.session.batch(&together.batch, together.values).await;
+        let result = self.execute_together(together).await;
         result.map(drop).map_err(|error| unavailable(operation, error))
     }
 
@@ -219,7 +241,7 @@ impl Cql {
         statement: &Conditional,
         values: impl SerializeRow,
     ) -> Outcome {
-        let result = self.session.execute_unpaged(&statement.0, values).await;
+        let result = self.execute(&statement.0, values).await;
         outcome(operation, result)
     }
 
@@ -231,7 +253,7 @@ impl Cql {
     ) -> Outcome {
         together.batch.set_is_idempotent(false);
         together.batch.set_execution_profile_handle(Some(self.profiles.conditional.clone().into_handle()));
-        let result = self.session.batch(&together.batch, together.values).await;
+        let result = self.execute_together(together).await;
         outcome(operation, result)
     }
 }

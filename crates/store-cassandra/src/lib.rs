@@ -64,6 +64,7 @@ const APPEND_MS_MAX: i64 = 60_000;
 /// The ports on a keyspace that any number of nodes share.
 #[derive(Debug)]
 pub struct CassandraStore {
+    cql: Arc<Cql>,
     accounts: Arc<Accounts>,
     conversations: Arc<Conversations>,
     inbox: Arc<Inbox>,
@@ -104,13 +105,14 @@ impl CassandraStore {
             Box::pin(Conversations::new(cql.clone(), accounts.clone(), inbox.clone(), due.clone())).await?;
         let hidden = Hidden::new(cql.clone()).await?;
         let installation = Arc::new(Installation::new(cql.clone()).await?);
-        let (lease, ids) = NodeLease::take(cql, clock).await?;
+        let (lease, ids) = NodeLease::take(cql.clone(), clock).await?;
         let probe = Arc::new(Probe::default());
         let mut background = JoinSet::new();
         let (projections, probed, probing) = (conversations.clone(), installation.clone(), probe.clone());
         background.spawn(async move { projections.run().await });
         background.spawn(async move { probing.run(&probed).await });
         Ok(Self {
+            cql,
             accounts,
             conversations,
             inbox,
@@ -122,6 +124,11 @@ impl CassandraStore {
             probe,
             _background: background,
         })
+    }
+
+    /// Requests to the cluster since the store was opened.
+    pub fn requests(&self) -> u64 {
+        self.cql.requests()
     }
 
     /// Writes what is left, and gives the node number back. Nothing may use the store after it.

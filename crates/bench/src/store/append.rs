@@ -23,8 +23,7 @@ pub(super) async fn measure(
     let scenario =
         format!("append: {} × {}", counted(chats.len(), "conversation"), counted(batch, "message"));
     let appending = step(&scenario);
-    let fsyncs = || opened.work().map(|work| work.fsyncs);
-    let (window, fsyncs_before, messages_before) = (Window::after_warm_up(time), fsyncs(), messages(chats));
+    let (window, before, messages_before) = (Window::after_warm_up(time), opened.work(), messages(chats));
     let mut tasks = JoinSet::new();
     for chat in chats.drain(..) {
         tasks.spawn(append(opened.port(), chat, batch, window, appending.done()));
@@ -38,9 +37,13 @@ pub(super) async fn measure(
     let rate = (latencies.count() * batch as u64) as f64 / window.start.elapsed().as_secs_f64();
     let mut figures = vec![Figure::new("messages/s", Value::PerSecond(rate))];
     figures.extend(latencies.figures());
-    if let (Some(before), Some(after)) = (fsyncs_before, fsyncs()) {
-        let share = (messages(chats) - messages_before) as f64 / (after - before).max(1) as f64;
+    let (after, appended) = (opened.work(), (messages(chats) - messages_before) as f64);
+    if let (Some(before), Some(after)) = (before.fsyncs, after.fsyncs) {
+        let share = appended / (after - before).max(1) as f64;
         figures.push(Figure::new("messages per fsync", Value::Number(share)));
+    }
+    if let (Some(before), Some(after)) = (before.requests, after.requests) {
+        figures.push(Figure::new("requests per message", Value::Number((after - before) as f64 / appended)));
     }
     Ok(Outcome { scenario, figures })
 }

@@ -25,11 +25,13 @@ pub(super) enum Opened {
     Cassandra(Arc<CassandraStore>),
 }
 
-/// What a store knows about its own work.
-#[derive(Debug, Clone, Copy)]
+/// What a store knows about its own work, since it was opened.
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Work {
-    pub(super) fsyncs: u64,
-    pub(super) table_bytes: u64,
+    pub(super) fsyncs: Option<u64>,
+    pub(super) table_bytes: Option<u64>,
+    /// To the cluster.
+    pub(super) requests: Option<u64>,
 }
 
 impl Location {
@@ -82,13 +84,13 @@ impl Opened {
         }
     }
 
-    pub(super) fn work(&self) -> Option<Work> {
+    pub(super) fn work(&self) -> Work {
         match self {
             Self::Embedded(store) => {
                 let stats = store.stats();
-                Some(Work { fsyncs: stats.fsyncs, table_bytes: stats.table_bytes })
+                Work { fsyncs: Some(stats.fsyncs), table_bytes: Some(stats.table_bytes), requests: None }
             }
-            Self::Cassandra(_) => None,
+            Self::Cassandra(store) => Work { requests: Some(store.requests()), ..Work::default() },
         }
     }
 }

@@ -7,6 +7,7 @@ use godwit_domain::ports::{HistoryOrder, InboxRow, SeqRange, Store, StoreError};
 use godwit_protocol::Seq;
 
 use super::chat::Chat;
+use super::location::Opened;
 use super::plan::{Plan, Window};
 use super::stage::{Inbox, Stage};
 use super::verify::Violation;
@@ -16,6 +17,7 @@ use crate::progress::Step;
 
 #[derive(Clone, Copy)]
 pub(super) struct Reads<'a> {
+    pub(super) opened: &'a Opened,
     pub(super) store: &'a dyn Store,
     pub(super) plan: &'a Plan,
     pub(super) step: &'a dyn Fn(&str) -> Step,
@@ -127,6 +129,7 @@ impl Reads<'_> {
         let reading = (self.step)(&scenario);
         let done = reading.done();
         let (mut latencies, mut all) = (Latencies::new(), Duration::ZERO);
+        let (requests_before, mut reads) = (self.opened.work().requests, 0_u64);
         for number in 0..most {
             let began = Instant::now();
             if window.is_over(began, &latencies) {
@@ -136,6 +139,7 @@ impl Reads<'_> {
             let took = began.elapsed();
             check(number, answer)?;
             done.add(1);
+            reads += 1;
             if began >= window.start {
                 latencies.record(took);
                 all += took;
@@ -144,6 +148,10 @@ impl Reads<'_> {
         let rate = latencies.count() as f64 / all.as_secs_f64().max(f64::MIN_POSITIVE);
         let mut figures = vec![Figure::new("reads/s", Value::PerSecond(rate))];
         figures.extend(latencies.figures());
+        if let (Some(before), Some(after)) = (requests_before, self.opened.work().requests) {
+            let share = (after - before) as f64 / reads.max(1) as f64;
+            figures.push(Figure::new("requests per read", Value::Number(share)));
+        }
         Ok(Outcome { scenario, figures })
     }
 }

@@ -20,7 +20,7 @@ pub(super) async fn run(
 ) -> anyhow::Result<Vec<Outcome>> {
     let step = |what: &str| progress.step(format!("{label}: {what}"));
     let opened = open(location, step("opening")).await?;
-    let table_bytes_before = table_bytes(&opened);
+    let table_bytes_before = opened.work().table_bytes;
     let mut stage =
         Stage::set(&*opened.port(), plan, step("making users, conversations and a history")).await?;
     let mut outcomes = Vec::new();
@@ -29,11 +29,13 @@ pub(super) async fn run(
     }
     // Afterwards nothing is found in memory only because it was written a moment ago.
     let (opened, mut figures) = restart(opened, location, step("starting again")).await?;
-    if let (Some(before), Some(after)) = (table_bytes_before, table_bytes(&opened)) {
+    if let (Some(before), Some(after)) = (table_bytes_before, opened.work().table_bytes) {
         let bytes = after.saturating_sub(before) as f64 / stage.messages() as f64;
         figures.push(Figure::new("bytes per message", Value::Bytes(bytes)));
     }
-    outcomes.extend(Reads { store: &*opened.port(), plan, step: &step }.measure_all(&stage).await?);
+    outcomes.extend(
+        Reads { opened: &opened, store: &*opened.port(), plan, step: &step }.measure_all(&stage).await?,
+    );
     outcomes.push(Outcome { scenario: "starting, stopping, disk".into(), figures });
     verify::logs(&*opened.port(), &stage.chats(), step("reading everything again")).await?;
     opened.close().await?;
@@ -65,8 +67,4 @@ async fn restart(opened: Opened, location: &Location, _step: Step) -> anyhow::Re
 async fn timed<T>(what: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<(T, Duration)> {
     let began = Instant::now();
     Ok((what.await?, began.elapsed()))
-}
-
-fn table_bytes(opened: &Opened) -> Option<u64> {
-    opened.work().map(|work| work.table_bytes)
 }
