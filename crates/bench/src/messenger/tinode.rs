@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_page_ends_with_a_reply() {
-        let mut read =
+        let read =
             |frame: &[u8]| messenger().read_page(0, None, frame, &mut Vec::new(), &mut |_| {}).unwrap();
         assert_eq!(read(br#"{"data":{"topic":"usrB","seq":1,"content":"x"}}"#), Done::NotYet);
         let all = br#"{"ctrl":{"id":"page","topic":"usrB","params":{"count":1,"what":"data"},"code":208,"text":"delivered","ts":"t"}}"#;
