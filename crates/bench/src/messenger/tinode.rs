@@ -183,6 +183,8 @@ impl Messenger for Tinode {
 }
 
 impl History for Tinode {
+    const NEWEST_FIRST: bool = true;
+
     fn pages_at(&self) -> Option<SocketAddr> {
         None
     }

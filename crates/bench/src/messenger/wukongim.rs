@@ -38,6 +38,9 @@ const GROUP: u8 = 2;
 
 /// Users that are made known at once.
 const PREPARERS: u32 = 32;
+const TRIES_MAX: usize = 5;
+/// In all conversations of a run together.
+const OPENINGS_MAX: u32 = 1_000_000;
 const TOKEN: &str = "godwit-bench";
 const PAYLOAD: &[u8] = br#""payload":""#;
 /// Of a stamp in Base64.
@@ -50,12 +53,14 @@ pub(crate) struct WuKongIm {
     /// Sets users and groups of this run apart from those of others on the same server.
     run: String,
     conversations: Vec<Vec<u32>>,
+    /// How often something was said that is not measured, so that each has another ticket.
+    openings: u32,
 }
 
 impl WuKongIm {
     /// `api` is where it takes HTTP.
     pub(crate) const fn new(address: SocketAddr, api: SocketAddr, run: String) -> Self {
-        Self { address, api, run, conversations: Vec::new() }
+        Self { address, api, run, conversations: Vec::new(), openings: 0 }
     }
 
     fn user(&self, user: u32) -> String {
@@ -92,7 +97,9 @@ impl Messenger for WuKongIm {
             (first..users).step_by(PREPARERS as usize).try_for_each(|user| {
                 let uid = this.user(user);
                 let token = json!({ "uid": uid, "token": TOKEN, "device_flag": WEB, "device_level": 1 });
-                client.post("/user/token", &token)
+                // A server that has just started may not have found its leader for all users yet.
+                let mut tries = (0..TRIES_MAX).map(|_| client.post("/user/token", &token));
+                tries.find(Result::is_ok).unwrap_or_else(|| client.post("/user/token", &token))
             })
         };
         thread::scope(|scope| {
@@ -138,22 +145,39 @@ impl Messenger for WuKongIm {
         self.conversations.len() as u32 - 1
     }
 
-    /// Two can talk as they are. A group is made with all its members in it.
+    /// Two can talk as they are; a group is made with all its members in it. The first says something until the server takes it:
+    /// it refuses messages while it still makes room for a conversation that is new.
     fn join(
         &mut self,
         conversation: u32,
         user: u32,
-        _: Option<&[u8]>,
-        _: &mut Vec<u8>,
+        frame: Option<&[u8]>,
+        out: &mut Vec<u8>,
     ) -> anyhow::Result<Done> {
         let members = &self.conversations[conversation as usize];
-        if members.len() > 2 && members.first() == Some(&user) {
+        if members.first() != Some(&user) {
+            return Ok(Done::Yes);
+        }
+        if frame.is_none() && members.len() > 2 {
             let (id, kind) = self.channel(conversation, user);
             let members: Vec<String> = members.iter().map(|member| self.user(*member)).collect();
             let group = json!({ "channel_id": id, "channel_type": kind, "subscribers": members });
             Client::connect(self.api)?.post("/channel", &group)?;
         }
-        Ok(Done::Yes)
+        match frame.map(split).transpose()?.flatten() {
+            Some((head, body, _)) if head >> 4 == SENDACK => {
+                let (_, reason) = acknowledgement(body).context("a short acknowledgement")?;
+                if reason == SUCCESS {
+                    return Ok(Done::Yes);
+                }
+            }
+            Some(_) => return Ok(Done::NotYet),
+            None => {}
+        }
+        self.openings += 1;
+        ensure!(self.openings < OPENINGS_MAX, "the server takes no message in a new conversation");
+        self.send(conversation, user, u32::MAX - self.openings, b"hello", out);
+        Ok(Done::NotYet)
     }
 
     fn send(&mut self, conversation: u32, user: u32, ticket: u32, text: &[u8], out: &mut Vec<u8>) {
