@@ -56,7 +56,7 @@ pub(crate) struct Violations {
     pub(crate) missing: u64,
     /// Came to somebody who is not in the conversation, or was never sent.
     pub(crate) stray: u64,
-    /// Came with a place in the conversation that was not behind the one before.
+    /// Came with a place in the conversation that was not behind the one before, or on a page where others stand.
     pub(crate) misplaced: u64,
     /// Acknowledgements of what was not sent, or that came twice.
     pub(crate) false_acks: u64,
@@ -188,7 +188,7 @@ impl Violations {
             (self.twice, "came twice"),
             (self.missing, "never came"),
             (self.stray, "came to somebody else or were never sent"),
-            (self.misplaced, "came with a place that was not behind the one before"),
+            (self.misplaced, "came in the wrong place"),
             (self.false_acks, "acknowledgements of nothing"),
             (self.unacknowledged, "never acknowledged"),
         ];

@@ -96,7 +96,7 @@ impl Arguments {
         let mut reports = Vec::new();
         for messages in &self.messages {
             let each = messages / self.conversations;
-            ensure!(each >= PAGE, "{messages} messages are less than a page for each conversation");
+            ensure!(each > PAGE, "{messages} messages are less than a page for each conversation");
             let step = stage.step(format!("writing {} messages", thousands(*messages as usize)));
             if is_over_http && !reports.is_empty() {
                 writing.sessions().sign_in(0..users, &Done::default())?;
@@ -115,7 +115,7 @@ impl Arguments {
         messages: u32,
         ask: impl FnMut(&mut M, Page, &mut Vec<u8>) -> anyhow::Result<()>,
     ) -> anyhow::Result<Report> {
-        let over_http = self.connect(sessions)?;
+        let mut over_http = self.connect(sessions)?;
         let readers = if over_http.is_some() { self.connections } else { self.connections.min(self.users()) };
         let Sessions { net, messenger } = sessions;
         let name = messenger.name();
@@ -127,11 +127,10 @@ impl Arguments {
             newest: self.newest,
             random: SmallRng::seed_from_u64(SEED),
             asked: vec![Asked::default(); self.users().max(readers) as usize],
-            disordered: 0,
+            wrong: 0,
         };
-        let mut over_http = over_http;
         let answered = requests::drive(stage, over_http.as_mut().unwrap_or(net), readers, &mut pages)?;
-        let violations = Violations { misplaced: pages.disordered, ..Violations::default() };
+        let violations = Violations { misplaced: pages.wrong, ..Violations::default() };
 
         let mut report = Report::new("history", name, self.parameters(messages));
         report.add("messages", Value::Number(f64::from(messages)));
@@ -194,8 +193,8 @@ struct Pages<'a, M, A> {
     random: SmallRng,
     /// For each connection.
     asked: Vec<Asked>,
-    /// Pages with the right messages in the wrong order.
-    disordered: u64,
+    /// Pages that did not have the messages that stand there, in order.
+    wrong: u64,
 }
 
 impl<M, A> Asking for Pages<'_, M, A>
@@ -231,18 +230,11 @@ where
         if self.messenger.read_page(connection, status, came, out, each)? == messenger::Done::NotYet {
             return Ok(messenger::Done::NotYet);
         }
-        let expected = *first..*first + PAGE;
-        // Some begin with the newest.
-        if !(numbers.iter().copied().eq(expected.clone())
-            || numbers.iter().copied().eq(expected.clone().rev()))
-        {
-            numbers.sort_unstable();
-            ensure!(
-                numbers.iter().copied().eq(expected),
-                "no result, because a page does not have the messages from {first} on"
-            );
-            self.disordered += 1;
+        if M::NEWEST_FIRST {
+            numbers.reverse();
         }
+        ensure!(numbers.len() == PAGE as usize, "a page has {} messages and not {PAGE}", numbers.len());
+        self.wrong += u64::from(!numbers.iter().copied().eq(*first..*first + PAGE));
         Ok(messenger::Done::Yes)
     }
 }

@@ -13,6 +13,8 @@ use crate::wire::{Net, Receiver};
 
 /// Handshakes under way at once; a server may turn away more from one address.
 const HANDSHAKES_MAX: usize = 256;
+/// Users who take part in something new at once, which is more work than to sign in.
+const JOINING_MAX: usize = 64;
 /// A server that has not done anything for so long will not.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -97,13 +99,14 @@ impl<M: Messenger> Sessions<M> {
             messenger: &mut self.messenger,
             left: jobs.len(),
             waiting: vec![VecDeque::new(); users],
+            not_begun: 0..users as u32,
             reply: Vec::new(),
         };
         for (conversation, user) in jobs {
             joining.waiting[user as usize].push_back(conversation);
         }
-        for user in 0..users as u32 {
-            joining.begin(&mut self.net, user)?;
+        for _ in 0..JOINING_MAX {
+            joining.begin_next(&mut self.net)?;
         }
         let mut watch = Watch::start(&self.net);
         while joining.left > 0 {
@@ -213,18 +216,30 @@ struct Joining<'a, M> {
     left: usize,
     /// For each user the conversations that are left, the one under way first.
     waiting: Vec<VecDeque<u32>>,
+    /// Users who wait until others are through.
+    not_begun: Range<u32>,
     reply: Vec<u8>,
 }
 
 impl<M: Messenger> Joining<'_, M> {
-    /// Goes on with the next until one has to be waited for.
-    fn begin(&mut self, net: &mut Net, user: u32) -> anyhow::Result<()> {
-        while let Some(conversation) = self.waiting[user as usize].front().copied() {
-            if self.go_on(net, conversation, user, None)? == Done::NotYet {
+    /// Begins with the next users until one has to be waited for.
+    fn begin_next(&mut self, net: &mut Net) -> anyhow::Result<()> {
+        while let Some(user) = self.not_begun.next() {
+            if self.begin(net, user)? == Done::NotYet {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Goes on with the next conversation of a user until one has to be waited for.
+    fn begin(&mut self, net: &mut Net, user: u32) -> anyhow::Result<Done> {
+        while let Some(conversation) = self.waiting[user as usize].front().copied() {
+            if self.go_on(net, conversation, user, None)? == Done::NotYet {
+                return Ok(Done::NotYet);
+            }
+        }
+        Ok(Done::Yes)
     }
 
     fn go_on(
@@ -249,8 +264,8 @@ impl<M: Messenger> Receiver for Joining<'_, M> {
     fn frame(&mut self, net: &mut Net, user: u32, frame: &[u8]) -> anyhow::Result<()> {
         match self.waiting.get(user as usize).and_then(|waiting| waiting.front().copied()) {
             Some(conversation) => match self.go_on(net, conversation, user, Some(frame))? {
-                Done::Yes => self.begin(net, user),
-                Done::NotYet => Ok(()),
+                Done::Yes if self.begin(net, user)? == Done::Yes => self.begin_next(net),
+                Done::Yes | Done::NotYet => Ok(()),
             },
             None => pass(self.messenger, net, user, frame, &mut self.reply),
         }

@@ -126,6 +126,8 @@ impl Messenger for Centrifugo {
 }
 
 impl History for Centrifugo {
+    const NEWEST_FIRST: bool = true;
+
     fn pages_at(&self) -> Option<SocketAddr> {
         None
     }
@@ -147,7 +149,6 @@ impl History for Centrifugo {
         Ok(())
     }
 
-    /// The newest comes first.
     fn read_page(
         &mut self,
         _: u32,

@@ -73,6 +73,9 @@ pub(crate) trait Messenger {
 
 /// A messenger that keeps what was said, so that it can be read later.
 pub(crate) trait History: Messenger {
+    /// Whether a page begins with the newest message.
+    const NEWEST_FIRST: bool = false;
+
     /// Where pages are asked for over HTTP; nothing where the sockets of the members are used for it.
     fn pages_at(&self) -> Option<SocketAddr>;
 

@@ -183,6 +183,8 @@ impl Messenger for Tinode {
 }
 
 impl History for Tinode {
+    const NEWEST_FIRST: bool = true;
+
     fn pages_at(&self) -> Option<SocketAddr> {
         None
     }
@@ -302,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_page_ends_with_a_reply() {
-        let mut read =
+        let read =
             |frame: &[u8]| messenger().read_page(0, None, frame, &mut Vec::new(), &mut |_| {}).unwrap();
         assert_eq!(read(br#"{"data":{"topic":"usrB","seq":1,"content":"x"}}"#), Done::NotYet);
         let all = br#"{"ctrl":{"id":"page","topic":"usrB","params":{"count":1,"what":"data"},"code":208,"text":"delivered","ts":"t"}}"#;

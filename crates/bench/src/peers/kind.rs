@@ -79,8 +79,8 @@ impl Programs {
     }
 
     pub(super) fn tinode(&self) -> anyhow::Result<PathBuf> {
-        let provided =
-            "build server and tinode-db of github.com/tinode/chat with -tags postgres and say --tinode PATH";
+        let provided = "go install -tags postgres github.com/tinode/chat/server@v0.25.3 \
+                        github.com/tinode/chat/tinode-db@v0.25.3, and say --tinode PATH";
         find(self.tinode.as_deref(), &["tinode-server"], provided)
     }
 

@@ -49,6 +49,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
 
+    /// How many connections are idle, as far as the limit of open files allows
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    connections: u32,
+
     /// See whether everything works, in a short time: with less of everything, so that the figures mean little
     #[arg(long)]
     quick: bool,
@@ -69,7 +73,8 @@ pub(crate) fn main(arguments: &Arguments) -> anyhow::Result<()> {
     let runtime = aside()?;
     let _on_runtime = runtime.enter();
     let progress = Progress::to_stderr();
-    let mut plan = if arguments.quick { Plan::quick() } else { Plan::new(arguments.seconds) };
+    let mut plan =
+        if arguments.quick { Plan::quick() } else { Plan::new(arguments.seconds, arguments.connections) };
     let possible = connections_possible(plan.idle_connections);
     let mut table = Table::new(&arguments.only);
     if possible < plan.idle_connections {

@@ -36,9 +36,12 @@ impl Table {
     }
 
     pub(super) fn add(&mut self, kind: Kind, outcome: Outcome) {
-        let Outcome { scenario, result } = outcome;
+        let Outcome { scenario, result, failed_before } = outcome;
         match result {
             Ok(report) => {
+                if let Some(why) = failed_before {
+                    self.remarks.push((kind, scenario, format!("failed once: {why}")));
+                }
                 for (index, row) in ROWS.iter().enumerate().filter(|(_, row)| row.scenario == scenario) {
                     self.figures.entry((index, kind)).or_default().extend(report.figure(row.figure));
                 }

@@ -133,7 +133,19 @@ impl Ready {
 
 /// A port that nobody listens on now.
 pub(crate) fn free_port() -> anyhow::Result<SocketAddr> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+    let [port] = free_ports()?;
+    Ok(port)
+}
+
+/// Different ones.
+pub(crate) fn free_ports<const N: usize>() -> anyhow::Result<[SocketAddr; N]> {
+    let listeners: Vec<TcpListener> =
+        (0..N).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect::<Result<_, _>>()?;
+    let mut ports = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)); N];
+    for (port, listener) in ports.iter_mut().zip(&listeners) {
+        *port = listener.local_addr()?;
+    }
+    Ok(ports)
 }
 
 /// Runs something that ends by itself, and says why it failed if it did.

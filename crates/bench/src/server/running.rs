@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,6 +21,8 @@ const EXIT_INTERRUPTED: i32 = 130;
 const TMPFS: u64 = 0x0102_1994;
 /// For those that are asked to end.
 const END_MAX: Duration = Duration::from_secs(5);
+/// Folders that this process has made.
+static MADE: AtomicU32 = AtomicU32::new(0);
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
@@ -152,7 +155,9 @@ fn make_folder(data: &Path) -> anyhow::Result<TempDir> {
         data.display()
     );
     let data = data.canonicalize().with_context(wrong)?;
-    tempfile::Builder::new().prefix("godwit-bench-").tempdir_in(data).with_context(wrong)
+    // Without capital letters: WuKongIM does not find its own files in a folder that has some.
+    let name = format!("godwit-bench-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+    tempfile::Builder::new().prefix(&name).rand_bytes(0).tempdir_in(data).with_context(wrong)
 }
 
 /// The last line of a log that says something.

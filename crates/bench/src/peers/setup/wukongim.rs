@@ -8,12 +8,12 @@ use super::started;
 use crate::load::run::Stage;
 use crate::messenger::wukongim::WuKongIm;
 use crate::server::Server;
-use crate::server::peer::{PeerProcess, Ready, free_port, write};
+use crate::server::peer::{PeerProcess, Ready, free_ports, write};
 
 /// Gives the address of its HTTP API too.
 pub(super) fn start(binary: &Path, data: &Path) -> anyhow::Result<(Server, SocketAddr)> {
     let peer = PeerProcess::new(data)?;
-    let [tcp, ws, api, cluster] = [free_port()?, free_port()?, free_port()?, free_port()?];
+    let [tcp, ws, api, cluster] = free_ports()?;
     let folder = peer.folder().to_owned();
     let config = folder.join("wk.yaml");
     write(&config, &configuration(&folder, tcp, ws, api, cluster))?;
@@ -59,6 +59,8 @@ demo:
   on: false
 conversation:
   on: true
+plugin:
+  socketPath: "{root}/plugins.sock"
 cluster:
   nodeId: 1
   addr: "tcp://{cluster}"
