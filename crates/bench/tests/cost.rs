@@ -41,8 +41,8 @@ struct Cost {
 }
 
 #[tokio::test]
-async fn sends_deliveries_and_pages_cost_what_they_did() {
-    let cost = measure().await;
+async fn sends_deliveries_and_pages_cost_what_they_did() -> anyhow::Result<()> {
+    let cost = measure().await?;
     println!("{cost:?}");
     for (name, now, before) in [
         ("send", cost.send, BASELINE.send),
@@ -55,40 +55,41 @@ async fn sends_deliveries_and_pages_cost_what_they_did() {
             "a {name} takes only {now:.2} allocations: write that into BASELINE"
         );
     }
+    Ok(())
 }
 
-async fn measure() -> Cost {
-    let folder = tempfile::tempdir().unwrap();
-    let world = World::open(folder.path()).unwrap();
-    let (group, users) = world.make_group(MEMBERS, |_| ()).await.unwrap();
+async fn measure() -> anyhow::Result<Cost> {
+    let folder = tempfile::tempdir()?;
+    let world = World::open(folder.path())?;
+    let (group, users) = world.make_group(MEMBERS, |_| ()).await?;
     let mut sent = 0;
-    send(&world, users[0], group, &[], &mut sent, WARM_UP).await;
-    let alone = send(&world, users[0], group, &[], &mut sent, SENDS).await;
+    send(&world, users[0], group, &[], &mut sent, WARM_UP).await?;
+    let alone = send(&world, users[0], group, &[], &mut sent, SENDS).await?;
     let mut sockets = Vec::new();
     for user in &users[1..] {
         let socket = world.hub.open();
         assert!(world.hub.sign_in(&socket, *user, DeviceId::new(user.get()), None));
         sockets.push(socket);
     }
-    send(&world, users[0], group, &sockets, &mut sent, WARM_UP).await;
-    let heard = send(&world, users[0], group, &sockets, &mut sent, SENDS).await;
+    send(&world, users[0], group, &sockets, &mut sent, WARM_UP).await?;
+    let heard = send(&world, users[0], group, &sockets, &mut sent, SENDS).await?;
     let page = async || {
-        let page =
-            world.app.reading.history(users[1], group, HistoryPage::Newest, PAGE_MESSAGES).await.unwrap();
+        let page = world.app.reading.history(users[1], group, HistoryPage::Newest, PAGE_MESSAGES).await?;
         assert_eq!(page.messages.len(), PAGE_MESSAGES);
+        anyhow::Ok(())
     };
-    page().await;
+    page().await?;
     let before = allocations();
     for _ in 0..PAGES {
-        page().await;
+        page().await?;
     }
     let pages = allocations() - before;
-    world.close().await.unwrap();
-    Cost {
+    world.close().await?;
+    Ok(Cost {
         send: alone / SENDS as f64,
         delivery: (heard - alone) / (SENDS * sockets.len()) as f64,
         page: pages / PAGES as f64,
-    }
+    })
 }
 
 /// One after the other, so that each is a commit of its own. Everybody online takes what comes.
@@ -99,10 +100,10 @@ async fn send(
     sockets: &[Arc<Socket>],
     sent: &mut usize,
     count: usize,
-) -> f64 {
+) -> anyhow::Result<f64> {
     let before = allocations();
     for _ in 0..count {
-        world.send(by, group, *sent).await.unwrap();
+        world.send(by, group, *sent).await?;
         *sent += 1;
         for socket in sockets {
             let Step::Write { frames, .. } = socket.outgoing.next().await else { panic!("it was closed") };
@@ -110,7 +111,7 @@ async fn send(
             assert_eq!(frames.len(), 1);
         }
     }
-    allocations() - before
+    Ok(allocations() - before)
 }
 
 fn allocations() -> f64 {

@@ -9,7 +9,9 @@ use godwit_testkit::cluster::Cluster;
 
 use super::server_on;
 use crate::logs::{messages, read_log};
+use crate::operations::metrics::{families, value};
 use crate::people::{Person, same_session};
+use crate::raw_http::RawHttp;
 
 const SERVERS: usize = 8;
 /// Messages of each server, sent one after the other.
@@ -77,4 +79,19 @@ async fn send_until_stored(
             Err(error) => assert!(error.is_temporary(), "{error:?}"),
         }
     }
+}
+
+#[tokio::test]
+async fn a_server_says_how_much_it_asks_of_the_cluster() {
+    let cluster = tokio::task::spawn_blocking(Cluster::shared).await.unwrap();
+    let cluster = cluster.unwrap_or_else(|error| panic!("{error}"));
+    let server = server_on(&cluster.contact_points()).await;
+    let requests = async || {
+        let metrics = RawHttp::new(&server.url()).ask("GET", "/metrics").send().await.body;
+        assert_eq!(families(&metrics).get("godwit_store_requests_total"), Some(&"counter"), "{metrics}");
+        value(&metrics, "godwit_store_requests_total")
+    };
+    let before = requests().await;
+    Person::stranger(&server.url()).await;
+    assert!(requests().await > before);
 }
