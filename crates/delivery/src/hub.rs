@@ -547,7 +547,8 @@ mod tests {
         let Step::Write { frames, .. } = socket.outgoing.next().await else {
             panic!("there is a last frame")
         };
-        assert!(frames[0].starts_with(b"{\"reconnect\""));
+        let (_header, payload) = frames[0].split_at(2);
+        assert!(payload.starts_with(b"{\"reconnect\""));
         assert_eq!(socket.outgoing.next().await, Step::Close(CloseCode::ServiceRestart));
     }
 }

@@ -1,16 +1,18 @@
 //! Several servers on one cluster, with nothing between them: they agree by the log's compare-and-set alone.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use godwit_client::protocol::messages::SendMessage;
 use godwit_client::{Draft, Http};
 use godwit_testkit::cluster::Cluster;
+use tokio::time::sleep;
 
 use super::server_on;
 use crate::logs::{messages, read_log};
 use crate::operations::metrics::{families, value};
-use crate::people::{Person, same_session};
+use crate::people::{Person, same_session, soon};
 use crate::raw_http::RawHttp;
 
 const SERVERS: usize = 8;
@@ -86,12 +88,20 @@ async fn a_server_says_how_much_it_asks_of_the_cluster() {
     let cluster = tokio::task::spawn_blocking(Cluster::shared).await.unwrap();
     let cluster = cluster.unwrap_or_else(|error| panic!("{error}"));
     let server = server_on(&cluster.contact_points()).await;
-    let requests = async || {
-        let metrics = RawHttp::new(&server.url()).ask("GET", "/metrics").send().await.body;
-        assert_eq!(families(&metrics).get("godwit_store_requests_total"), Some(&"counter"), "{metrics}");
-        value(&metrics, "godwit_store_requests_total")
+    let metrics = async || RawHttp::new(&server.url()).ask("GET", "/metrics").send().await.body;
+    // It is said every few seconds.
+    let more_than = async |known: f64| loop {
+        let metrics = metrics().await;
+        if let Some(kind) = families(&metrics).get("godwit_store_requests_total") {
+            assert_eq!(*kind, "counter");
+            let requests = value(&metrics, "godwit_store_requests_total");
+            if requests > known {
+                break requests;
+            }
+        }
+        sleep(Duration::from_millis(100)).await;
     };
-    let before = requests().await;
+    let before = soon("the first figure", more_than(0.0)).await;
     Person::stranger(&server.url()).await;
-    assert!(requests().await > before);
+    soon("a higher figure", more_than(before)).await;
 }
