@@ -136,8 +136,9 @@ fn scenarios_run_on_a_real_server() {
     let results = server.measure(|stage| day.measure(stage));
     has_more_than_nothing(&results[0], &["sends_per_s", "other_commands_per_s", "last_member_p50_us"]);
 
-    let growing: growth::Arguments = server
-        .arguments("--messages 1000,1200 --conversations 10,20 --users 1000 --connections 40,50 --rate 500");
+    let growing: growth::Arguments = server.arguments(
+        "--messages 1000,1200 --conversations 10,20 --users 250 --connections 40,50 --rate 500 --rest 0",
+    );
     let results = growth::Part::ALL.map(|part| server.measure(|stage| growing.measure(part, stage)));
     let [history, conversations, users, connections, stalls] = &results;
     let costs = ["server_CPU_a_send_us", "send_p50_us", "list_p50_us"];

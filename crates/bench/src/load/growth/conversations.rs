@@ -1,5 +1,8 @@
 //! Conversations of one user become more.
 
+use std::thread;
+use std::time::Duration;
+
 use super::Arguments;
 use super::probe::{add_memory, settle};
 use super::world::World;
@@ -27,6 +30,9 @@ pub(super) fn measure(arguments: &Arguments, stage: &Stage) -> anyhow::Result<Ve
         settle(stage);
         let mut report = arguments.report("growth-conversations", "conversations", *conversations, stage);
         world.list(stage, &mut report)?;
+        let step = stage.step(format!("saying nothing for {} s", arguments.rest));
+        thread::sleep(Duration::from_secs_f64(arguments.rest));
+        drop(step);
         world.resume(stage, &mut report)?;
         world.send(stage, arguments.rate, &mut report)?;
         add_memory(&mut report, stage);

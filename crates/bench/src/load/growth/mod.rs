@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     conversations: Vec<u32>,
 
     /// How many users there are
-    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000, 1_000_000], value_parser = clap::value_parser!(u32).range(1_000..=100_000_000))]
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000, 1_000_000], value_parser = clap::value_parser!(u32).range(i64::from(users::BATCH)..=100_000_000))]
     users: Vec<u32>,
 
     /// How many connections there are
@@ -65,6 +65,11 @@ pub(crate) struct Arguments {
     /// How many messages a second are sent while the cost of a send is measured
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     rate: u64,
+
+    /// How long nothing is said before one with many conversations comes back, in seconds. A sync tells again what was said
+    /// within a minute before the last one
+    #[arg(long, value_name = "N", default_value = "61", value_parser = seconds)]
+    rest: f64,
 
     #[command(flatten)]
     which: Which,

@@ -20,6 +20,7 @@ use crate::load::run::{Spent, Stage};
 use crate::load::sessions::Connected;
 use crate::messenger::godwit::Godwit;
 use crate::progress::Done;
+use crate::server::Server;
 use crate::server::usage::Usage;
 
 /// Conversations on a list: as many as those have who have the fewest, so that all lists are of one size.
@@ -35,8 +36,10 @@ const SETTLED_CPU_SECONDS: f64 = 0.02;
 const SETTLE_MAX: Duration = Duration::from_secs(120);
 
 /// Waits until the server has done what it does by itself, such as merging tables: it belongs to what was written before.
+/// One that ran before may have other work.
 pub(super) fn settle(stage: &Stage) {
-    let Some(pid) = stage.server.pid() else { return };
+    let Server::Started(process) = &stage.server else { return };
+    let Some(pid) = process.pid() else { return };
     let _step = stage.step("waiting until the server is idle");
     let began = Instant::now();
     let used = || Usage::of(pid).unwrap_or_default().cpu_seconds;

@@ -40,6 +40,8 @@ pub(super) fn measure(arguments: &Arguments, stage: &mut Stage) -> anyhow::Resul
             report.add(name, value);
         }
     }
-    report.add("messages", Value::Number(half as f64 * seconds));
+    if let Some(sent) = sends.figure("sends/s") {
+        report.add("messages", Value::Number(sent.number() * seconds));
+    }
     Ok(vec![report])
 }

@@ -20,9 +20,9 @@ use crate::progress::Done;
 /// In each conversation of those who talk.
 const MESSAGES: u32 = 100;
 /// Users that come at once for the first time, and that sign in again together.
-const BATCH: u32 = 1_000;
+pub(super) const BATCH: u32 = 250;
 /// Of them, on their way at once.
-const NEWCOMERS_AT_ONCE: usize = 256;
+const NEWCOMERS_AT_ONCE: usize = BATCH as usize;
 const RETURNING_AT_ONCE: usize = 16;
 
 pub(super) fn measure(arguments: &Arguments, stage: &Stage) -> anyhow::Result<Vec<Report>> {
