@@ -44,6 +44,7 @@ enum Command {
     Inbox(load::inbox::Arguments),
     Resume(load::resume::Arguments),
     Mixed(load::mixed::Arguments),
+    Growth(load::growth::Arguments),
     Peers(peers::Arguments),
     #[command(hide = true)]
     Relay(relay::Arguments),
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         Command::Inbox(arguments) => load::inbox::main(&arguments),
         Command::Resume(arguments) => load::resume::main(&arguments),
         Command::Mixed(arguments) => load::mixed::main(&arguments),
+        Command::Growth(arguments) => load::growth::main(&arguments),
         Command::Peers(arguments) => peers::main(&arguments),
         Command::Relay(arguments) => relay::main(&arguments),
         Command::Plot(arguments) => plot::main(&arguments),

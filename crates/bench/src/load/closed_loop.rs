@@ -31,10 +31,25 @@ impl<M: Messenger> ClosedLoop<M> {
         &mut self.sessions
     }
 
+    pub(super) const fn parts(&mut self) -> (&mut Sessions<M>, &mut Traffic, &mut Vec<u32>) {
+        (&mut self.sessions, &mut self.traffic, &mut self.streams)
+    }
+
     /// Sends until each stream has so many messages, and all of them have come.
     pub(crate) fn write_up_to(&mut self, each: u32, done: &Done) -> anyhow::Result<Violations> {
         self.traffic.end_at(each);
         self.begin()?;
+        self.finish(done)
+    }
+
+    /// Sends so many messages more on one stream, and waits until all of them have come.
+    pub(super) fn write_more(&mut self, stream: u32, count: u32, done: &Done) -> anyhow::Result<Violations> {
+        self.traffic.end_at(self.traffic.sent(stream) + count);
+        self.traffic.fill(&mut self.sessions.net, &mut self.sessions.messenger, stream);
+        self.finish(done)
+    }
+
+    fn finish(&mut self, done: &Done) -> anyhow::Result<Violations> {
         let mut watch = Watch::start(self.net());
         while self.traffic.under_way() > 0 {
             let before = self.traffic.ended();

@@ -21,11 +21,11 @@ use crate::numbers::thousands;
 use crate::progress::Done;
 use crate::wire::Net;
 
-const PAGE: u32 = 50;
+pub(super) const PAGE: u32 = 50;
 /// While history is written.
 const WINDOW: usize = 64;
 /// Every run reads the same pages.
-const SEED: u64 = 11_000;
+pub(super) const SEED: u64 = 11_000;
 
 /// Measure pages of history over HTTP
 ///
@@ -146,11 +146,7 @@ impl Arguments {
         let Some(server) = sessions.messenger.pages_at() else { return Ok(None) };
         // Nobody listens while pages are read, so nobody could answer heartbeats.
         sessions.cut_off(0..self.users());
-        let mut net = Net::new(self.connections as usize)?;
-        for connection in 0..self.connections {
-            net.open_http(connection, server)?;
-        }
-        Ok(Some(net))
+        Ok(Some(requests::connect(server, self.connections)?))
     }
 
     fn parameters(&self, messages: u32) -> serde_json::Value {
@@ -167,34 +163,34 @@ impl Arguments {
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
-struct Page {
-    conversation: u32,
+pub(super) struct Page {
+    pub(super) conversation: u32,
     /// A member.
     user: u32,
     /// The number of the first message on it.
-    first: u32,
+    pub(super) first: u32,
 }
 
 /// What a connection has asked for, and what has come of it.
 #[derive(Debug, Clone, Default)]
-struct Asked {
+pub(super) struct Asked {
     first: u32,
     numbers: Vec<u32>,
 }
 
-struct Pages<'a, M, A> {
-    messenger: &'a mut M,
-    ask: A,
+pub(super) struct Pages<'a, M, A> {
+    pub(super) messenger: &'a mut M,
+    pub(super) ask: A,
     /// Of how many conversations any connection can ask for any. Otherwise each is somebody's, who asks for their own.
-    conversations: Option<u32>,
+    pub(super) conversations: Option<u32>,
     /// Messages in each conversation.
-    each: u32,
-    newest: bool,
-    random: SmallRng,
+    pub(super) each: u32,
+    pub(super) newest: bool,
+    pub(super) random: SmallRng,
     /// For each connection.
-    asked: Vec<Asked>,
+    pub(super) asked: Vec<Asked>,
     /// Pages that did not have the messages that stand there, in order.
-    wrong: u64,
+    pub(super) wrong: u64,
 }
 
 impl<M, A> Asking for Pages<'_, M, A>

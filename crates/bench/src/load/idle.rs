@@ -126,7 +126,7 @@ impl Arguments {
 }
 
 /// Answers what the server asks, and does nothing else.
-fn listen<M: Messenger>(sessions: &mut Sessions<M>, time: Duration) -> anyhow::Result<()> {
+pub(super) fn listen<M: Messenger>(sessions: &mut Sessions<M>, time: Duration) -> anyhow::Result<()> {
     let Sessions { net, messenger } = sessions;
     let (mut traffic, mut room) = (Traffic::new(0), Room::default());
     let mut receiving = Receiving { messenger, traffic: &mut traffic, refills: false, room: &mut room };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::ops::Range;
 
 use anyhow::ensure;
 use clap::Args;
@@ -14,9 +15,10 @@ use super::run::{self, Common, Stage};
 use super::traffic::Traffic;
 use crate::figures::Value;
 use crate::messenger::Done;
+use crate::messenger::godwit::Godwit;
 use crate::messenger::stamp::Stamp;
 use crate::numbers::thousands;
-use crate::wire::{Net, http};
+use crate::wire::http;
 
 const PAGE: u32 = 50;
 /// Who make the conversations, each some of them.
@@ -57,11 +59,9 @@ impl Arguments {
     fn measure_lists(&self, stage: &Stage, conversations: u32) -> anyhow::Result<Report> {
         let authorizations = self.fill(stage, conversations)?;
         let server = stage.server.address();
-        let mut net = Net::new(self.connections as usize)?;
-        for connection in 0..self.connections {
-            net.open_http(connection, server)?;
-        }
-        let mut lists = Lists { server, authorizations, expected: conversations.min(PAGE) as usize };
+        let mut net = requests::connect(server, self.connections)?;
+        let expected = conversations.min(PAGE) as usize;
+        let mut lists = Lists { server, authorizations, limit: PAGE, expected };
         let answered = requests::drive(stage, &mut net, self.connections, &mut lists)?;
 
         let parameters = json!({
@@ -87,9 +87,7 @@ impl Arguments {
             .collect();
         let making = stage.step(format!("making {} conversations", thousands(conversations as usize)));
         let made = sessions.make_conversations(&members)?;
-        let readers = (MAKERS..users)
-            .map(|reader| Ok(format!("authorization: Bearer {}\r\n", sessions.messenger.token(reader)?)));
-        let readers = readers.collect::<anyhow::Result<_>>()?;
+        let readers = authorizations(&sessions.messenger, MAKERS..users)?;
         let mut traffic = Traffic::new(self.common.text_bytes);
         let streams = made.iter().zip(&members).flat_map(|(conversation, members)| {
             traffic.add_conversation(*conversation, members, &members[..1], 1)
@@ -100,18 +98,25 @@ impl Arguments {
     }
 }
 
-struct Lists {
-    server: SocketAddr,
+/// The header lines of users.
+pub(super) fn authorizations(messenger: &Godwit, users: Range<u32>) -> anyhow::Result<Vec<String>> {
+    users.map(|user| Ok(format!("authorization: Bearer {}\r\n", messenger.token(user)?))).collect()
+}
+
+pub(super) struct Lists {
+    pub(super) server: SocketAddr,
     /// One for each reader.
-    authorizations: Vec<String>,
-    /// Conversations on a page.
-    expected: usize,
+    pub(super) authorizations: Vec<String>,
+    /// Conversations that are asked for, and that there are on a page.
+    pub(super) limit: u32,
+    pub(super) expected: usize,
 }
 
 impl Asking for Lists {
     fn ask(&mut self, connection: u32, out: &mut Vec<u8>) -> anyhow::Result<()> {
         let authorization = &self.authorizations[connection as usize % self.authorizations.len()];
-        http::get(out, self.server, "/v1/conversations?limit=50", authorization);
+        let path = format!("/v1/conversations?limit={}", self.limit);
+        http::get(out, self.server, &path, authorization);
         Ok(())
     }
 

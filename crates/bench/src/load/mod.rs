@@ -4,6 +4,7 @@
 //! - [`group`]: messages that many get; [`idle`]: connections that do nothing
 //! - [`history`]: pages of what was said before; [`inbox`]: the list of a user's conversations
 //! - [`resume`]: many who were away come back at once; [`mixed`]: a day in minutes
+//! - [`growth`]: what all of that costs when there is more of everything
 //! - [`run`], [`span`]: what the scenarios share: the server, warming up, measuring, the result
 //! - [`sessions`]: users on their sockets, and their conversations
 //! - [`closed_loop`], [`receiving`]: who sends when, and what is done with what comes
@@ -16,6 +17,7 @@
 pub(crate) mod check;
 pub(crate) mod closed_loop;
 pub(crate) mod group;
+pub(crate) mod growth;
 pub(crate) mod history;
 pub(crate) mod idle;
 pub(crate) mod inbox;

@@ -55,18 +55,10 @@ impl Arguments {
         let mut traffic = Traffic::new(self.common.text_bytes);
         let streams = talk(&mut sessions, &mut traffic, self.pairs, false, WINDOW)?;
         let mut report = Report::new("rate", sessions.messenger.name(), self.parameters(rate));
-        let mut load = OpenLoop {
-            sessions,
-            traffic,
-            streams,
-            schedule: Schedule { began_ns: 0, rate, sent: 0 },
-            is_stopped: false,
-            room: Room::default(),
-        };
-        let spent = stage.drive(&mut load)?;
+        let spent = stage.drive(&mut OpenLoop::new(&mut sessions, &mut traffic, &streams, rate))?;
 
-        let violations = load.traffic.finish();
-        let measured = &load.traffic.measured;
+        let violations = traffic.finish();
+        let measured = &traffic.measured;
         report.add("asked for/s", Value::PerSecond(rate as f64));
         report.add_rate("sends/s", measured.acknowledged, &spent);
         report.add_rate("deliveries/s", measured.delivered, &spent);
@@ -102,16 +94,28 @@ impl Schedule {
     }
 }
 
-struct OpenLoop<M> {
-    sessions: Sessions<M>,
-    traffic: Traffic,
-    streams: Vec<u32>,
+/// The streams send in turn, by the clock.
+pub(super) struct OpenLoop<'a, M> {
+    sessions: &'a mut Sessions<M>,
+    traffic: &'a mut Traffic,
+    streams: &'a [u32],
     schedule: Schedule,
     is_stopped: bool,
     room: Room,
 }
 
-impl<M: Messenger> OpenLoop<M> {
+impl<'a, M: Messenger> OpenLoop<'a, M> {
+    /// So many messages a second on streams of this traffic.
+    pub(super) fn new(
+        sessions: &'a mut Sessions<M>,
+        traffic: &'a mut Traffic,
+        streams: &'a [u32],
+        rate: u64,
+    ) -> Self {
+        let schedule = Schedule { began_ns: 0, rate, sent: 0 };
+        Self { sessions, traffic, streams, schedule, is_stopped: false, room: Room::default() }
+    }
+
     /// Sends what is due, as far as there is room. Each sender has their turn, so that the order is kept.
     fn send_due(&mut self) {
         let now_ns = self.sessions.net.now_ns();
@@ -127,13 +131,13 @@ impl<M: Messenger> OpenLoop<M> {
     }
 }
 
-impl<M: Messenger> Load for OpenLoop<M> {
+impl<M: Messenger> Load for OpenLoop<'_, M> {
     fn net(&mut self) -> &mut Net {
         &mut self.sessions.net
     }
 
     fn traffic(&mut self) -> &mut Traffic {
-        &mut self.traffic
+        self.traffic
     }
 
     fn begin(&mut self) -> anyhow::Result<()> {
@@ -146,9 +150,9 @@ impl<M: Messenger> Load for OpenLoop<M> {
         let next_ns = if self.is_stopped { u64::MAX } else { self.schedule.next_ns() };
         // One that is late already waits for room, which something that comes will give.
         let until_ns = if next_ns > self.sessions.net.now_ns() { until_ns.min(next_ns) } else { until_ns };
-        let Sessions { net, messenger } = &mut self.sessions;
+        let Sessions { net, messenger } = &mut *self.sessions;
         let mut receiving =
-            Receiving { messenger, traffic: &mut self.traffic, refills: false, room: &mut self.room };
+            Receiving { messenger, traffic: self.traffic, refills: false, room: &mut self.room };
         net.poll(until_ns, &mut receiving)
     }
 

@@ -100,6 +100,15 @@ impl Report {
         self.figures.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
+    pub(super) const fn scenario(&self) -> &'static str {
+        self.scenario
+    }
+
+    /// All figures, in the order in which they were added.
+    pub(super) fn figures(&self) -> &[(String, Value)] {
+        &self.figures
+    }
+
     pub(crate) fn summary(&self) -> String {
         let mut text = format!("{} on {}\n", self.scenario, self.messenger);
         for (name, value) in &self.figures {
@@ -135,7 +144,7 @@ impl Report {
     }
 }
 
-fn shown(value: Value) -> String {
+pub(super) fn shown(value: Value) -> String {
     match value {
         Value::PerSecond(number) => thousands(number.round() as usize),
         Value::Bytes(bytes) if bytes >= KIB * KIB => format!("{} MiB", three_digits(bytes / KIB / KIB)),

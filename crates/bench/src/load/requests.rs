@@ -1,5 +1,6 @@
 //! Requests over connections that stay open: each asks the next when its answer has come.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -36,6 +37,15 @@ pub(super) struct Answered {
     pub(super) spent: Spent,
 }
 
+/// Connections with numbers below `count`.
+pub(super) fn connect(server: SocketAddr, count: u32) -> anyhow::Result<Net> {
+    let mut net = Net::new(count as usize)?;
+    for connection in 0..count {
+        net.open_http(connection, server)?;
+    }
+    Ok(net)
+}
+
 /// Warms up and measures, on connections with numbers below `connections`, which are open.
 pub(super) fn drive(
     stage: &Stage,
@@ -57,13 +67,13 @@ pub(super) fn drive(
     for connection in 0..connections {
         requests.ask(net, connection)?;
     }
-    requests.run_for(net, stage.common.warm_up, &warming_up.done())?;
+    requests.run_for(net, stage.warm_up, &warming_up.done())?;
     drop(warming_up);
 
-    let measuring = stage.step(format!("measuring for {} s", stage.common.seconds));
+    let measuring = stage.step(format!("measuring for {} s", stage.seconds));
     let before = stage.sample()?;
     requests.span = Span::since(net.now_ns());
-    requests.run_for(net, stage.common.seconds, &measuring.done())?;
+    requests.run_for(net, stage.seconds, &measuring.done())?;
     // Not before something was measured, however long that takes.
     let mut watch = Watch::start(net);
     while requests.count == 0 {

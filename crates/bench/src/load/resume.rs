@@ -61,7 +61,8 @@ impl Arguments {
         let members: Vec<Vec<u32>> = (WRITERS..users).map(|client| vec![client % WRITERS, client]).collect();
         let conversations = sessions.make_conversations(&members)?;
         let ids = conversations.iter().map(|conversation| sessions.messenger.conversation_id(*conversation));
-        let mut clients: Vec<Client> = ids.map(|id| Ok(Client::new(id?))).collect::<anyhow::Result<_>>()?;
+        let mut clients: Vec<Client> =
+            ids.map(|id| Ok(Client::new(id?, 0))).collect::<anyhow::Result<_>>()?;
         sessions.cut_off(WRITERS..users);
         self.visit(stage, &mut sessions, &mut clients, "noting where everybody is", 0)?;
         sessions.cut_off(WRITERS..users);
@@ -126,19 +127,23 @@ impl Arguments {
 }
 
 /// What a client knows when it is away, and where it is when it comes back.
-struct Client {
+#[derive(Debug, Clone)]
+pub(super) struct Client {
     conversation: ConversationId,
     token: Option<String>,
     /// The last entry that it has seen.
     seen: Seq,
     /// Whether it was told that there is more.
     is_told: bool,
+    /// Messages of the conversation that it has.
+    has: u32,
     /// Messages that it has found since it is back.
     found: u32,
     asks: Asks,
 }
 
 /// What a client waits for.
+#[derive(Debug, Clone)]
 enum Asks {
     Hello,
     Sync,
@@ -146,11 +151,16 @@ enum Asks {
 }
 
 impl Client {
-    const fn new(conversation: ConversationId) -> Self {
-        Self { conversation, token: None, seen: Seq::ZERO, is_told: false, found: 0, asks: Asks::Hello }
+    /// One that has so many messages of the conversation.
+    pub(super) const fn new(conversation: ConversationId, has: u32) -> Self {
+        Self { conversation, token: None, seen: Seq::ZERO, is_told: false, has, found: 0, asks: Asks::Hello }
     }
 
-    fn go_on(
+    /// Signs in, asks what has changed and reads what it has missed, which must be so many messages. If it has missed none it
+    /// notes where it is. Called as [`Messenger::sign_in`] is.
+    ///
+    /// [`Messenger::sign_in`]: crate::messenger::Messenger::sign_in
+    pub(super) fn go_on(
         &mut self,
         messenger: &mut Godwit,
         user: u32,
@@ -170,7 +180,7 @@ impl Client {
             // An event; nothing of it is missing from what was asked for.
             Asks::Sync | Asks::Log if !frame.starts_with(br#"{"id":"#) => {}
             Asks::Sync => {
-                let more = self.take_sync(frame)?;
+                let more = self.take_sync(frame, missed)?;
                 if more {
                     self.ask_sync(out)?;
                 } else if missed == 0 {
@@ -205,13 +215,16 @@ impl Client {
     }
 
     /// Whether there is more.
-    fn take_sync(&mut self, frame: &[u8]) -> anyhow::Result<bool> {
+    fn take_sync(&mut self, frame: &[u8], missed: u32) -> anyhow::Result<bool> {
         let refused = || format!("a sync is refused: {}", String::from_utf8_lossy(frame));
         let OkFrame { ok: page, .. }: OkFrame<SyncPage> =
             serde_json::from_slice(frame).with_context(refused)?;
         ensure!(!page.truncated, "no result, because a sync is not complete");
         let own = page.conversations.iter().find(|listed| listed.id == self.conversation);
-        self.is_told |= own.is_some_and(|own| own.head > self.seen);
+        match own {
+            Some(own) if missed == 0 => self.seen = own.head,
+            _ => self.is_told |= own.is_some_and(|own| own.head > self.seen),
+        }
         self.token = Some(page.token);
         Ok(page.more)
     }
@@ -227,10 +240,10 @@ impl Client {
         for stamp in Stamp::all(frame) {
             self.found += 1;
             ensure!(
-                stamp.number == self.found,
+                stamp.number == self.has + self.found,
                 "no result, because a client got {} in the place of {}",
                 stamp.number,
-                self.found
+                self.has + self.found
             );
         }
         self.seen = last_seq(frame).context("a page of the log is empty")?;

@@ -57,7 +57,7 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
 }
 
 /// From the stamp to what the API allows.
-fn text_bytes(text: &str) -> Result<usize, String> {
+pub(super) fn text_bytes(text: &str) -> Result<usize, String> {
     let max = godwit_protocol::limits::TEXT_CHARS_MAX;
     text.parse()
         .ok()
@@ -108,17 +108,19 @@ pub(crate) fn aside() -> anyhow::Result<Runtime> {
 }
 
 /// Where a scenario takes place.
-pub(crate) struct Stage<'a> {
+pub(crate) struct Stage {
     pub(crate) server: Server,
     pub(super) progress: Progress,
-    pub(super) common: &'a Common,
+    /// How long it is measured, and how long it runs before that.
+    pub(super) seconds: f64,
+    pub(super) warm_up: f64,
     /// Whether a run in which something was wrong has no result. Otherwise the result says what was wrong.
     is_strict: bool,
 }
 
-impl<'a> Stage<'a> {
-    pub(crate) const fn new(server: Server, progress: Progress, common: &'a Common, is_strict: bool) -> Self {
-        Self { server, progress, common, is_strict }
+impl Stage {
+    pub(crate) const fn new(server: Server, progress: Progress, common: &Common, is_strict: bool) -> Self {
+        Self { server, progress, seconds: common.seconds, warm_up: common.warm_up, is_strict }
     }
 
     /// Godwit, with so many users who were never there before.
@@ -174,14 +176,14 @@ impl<'a> Stage<'a> {
     pub(super) fn drive<L: Load>(&self, load: &mut L) -> anyhow::Result<Spent> {
         let warming_up = self.step("warming up");
         load.begin()?;
-        run_for(load, self.common.warm_up, &warming_up.done())?;
+        run_for(load, self.warm_up, &warming_up.done())?;
         drop(warming_up);
 
-        let measuring = self.step(format!("measuring for {} s", self.common.seconds));
+        let measuring = self.step(format!("measuring for {} s", self.seconds));
         let before = self.sample()?;
         let span = Span::since(load.net().now_ns());
         load.traffic().measure(span);
-        run_for(load, self.common.seconds, &measuring.done())?;
+        run_for(load, self.seconds, &measuring.done())?;
         // Not before something was measured, however long that takes.
         let mut watch = Watch::start(load.net());
         while !load.traffic().measured.has_latencies() {
@@ -222,7 +224,7 @@ pub(super) struct Spent {
     pub(super) after: Sample,
 }
 
-fn run_for<L: Load>(load: &mut L, seconds: f64, done: &progress::Done) -> anyhow::Result<()> {
+pub(super) fn run_for<L: Load>(load: &mut L, seconds: f64, done: &progress::Done) -> anyhow::Result<()> {
     let end_ns = load.net().now_ns() + (seconds * 1e9) as u64;
     let mut told = load.traffic().ended();
     while load.net().now_ns() < end_ns {

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::report::Report;
 use super::run::{self, Common, Stage};
-use super::{group, history, idle, inbox, mixed, pairs, rate, resume};
+use super::{group, growth, history, idle, inbox, mixed, pairs, rate, resume};
 use crate::messenger::godwit::Godwit;
 use crate::messenger::{Done, Incoming, Messenger};
 use crate::progress::Progress;
@@ -135,6 +135,19 @@ fn scenarios_run_on_a_real_server() {
     let day: mixed::Arguments = server.arguments("--users 12 --conversations 8 --peak 200");
     let results = server.measure(|stage| day.measure(stage));
     has_more_than_nothing(&results[0], &["sends_per_s", "other_commands_per_s", "last_member_p50_us"]);
+
+    let growing: growth::Arguments = server.arguments(
+        "--messages 1000,1200 --conversations 10,20 --users 250 --connections 40,50 --rate 500 --rest 0",
+    );
+    let results = growth::Part::ALL.map(|part| server.measure(|stage| growing.measure(part, stage)));
+    let [history, conversations, users, connections, stalls] = &results;
+    let costs = ["server_CPU_a_send_us", "send_p50_us", "list_p50_us"];
+    has_more_than_nothing(&history[1], &[&costs[..], &["messages", "page_p50_us", "resume_p50_us"]].concat());
+    has_more_than_nothing(&history[2], &["there_after_the_crash", "ready_again_after_us"]);
+    has_more_than_nothing(&conversations[1], &[&costs[..], &["conversations", "resume_p50_us"]].concat());
+    has_more_than_nothing(&users[0], &[&costs[..], &["users", "page_p50_us", "sign-in_p50_us"]].concat());
+    has_more_than_nothing(&connections[1], &["connections", "server_CPU_a_send_us", "send_p50_us"]);
+    has_more_than_nothing(&stalls[0], &["saturated_sends_per_s", "sends_per_s", "ack_p50_us"]);
 
     let twice: pairs::Arguments = server.arguments("--pairs 1");
     let progress = Progress::Silent;

@@ -124,6 +124,56 @@ pub(super) const PICTURES: &[Picture] = &[
             drawn("all", "all_are_back_after_us", SECOND),
         ],
     },
+    Picture {
+        file: "growth-history.svg",
+        title: "What things cost against what is stored",
+        scenario: "growth-history",
+        apart: Some("rate"),
+        x: ("messages", log("messages stored")),
+        y: log("processor time of the server, µs"),
+        lines: &[
+            drawn("a send", "server_CPU_a_send_us", 1.0),
+            drawn("a page of 50", "server_CPU_a_page_us", 1.0),
+            drawn("a list of 10", "server_CPU_a_list_us", 1.0),
+            drawn("a resume", "server_CPU_a_resume_us", 1.0),
+        ],
+    },
+    Picture {
+        file: "growth-conversations.svg",
+        title: "What things cost against the conversations of a user",
+        scenario: "growth-conversations",
+        apart: Some("rate"),
+        x: ("conversations", log("conversations of the user")),
+        y: log("processor time of the server, µs"),
+        lines: &[
+            drawn("a send", "server_CPU_a_send_us", 1.0),
+            drawn("a list of 10", "server_CPU_a_list_us", 1.0),
+            drawn("a resume", "server_CPU_a_resume_us", 1.0),
+        ],
+    },
+    Picture {
+        file: "growth-users.svg",
+        title: "What things cost against users",
+        scenario: "growth-users",
+        apart: Some("rate"),
+        x: ("users", log("users")),
+        y: log("processor time of the server, µs"),
+        lines: &[
+            drawn("a send", "server_CPU_a_send_us", 1.0),
+            drawn("a page of 50", "server_CPU_a_page_us", 1.0),
+            drawn("a list of 10", "server_CPU_a_list_us", 1.0),
+            drawn("a sign-in", "server_CPU_a_sign-in_us", 1.0),
+        ],
+    },
+    Picture {
+        file: "growth-connections.svg",
+        title: "What a send costs against connections",
+        scenario: "growth-connections",
+        apart: Some("rate"),
+        x: ("connections", log("connections")),
+        y: log("processor time of the server, µs"),
+        lines: &[drawn("a send", "server_CPU_a_send_us", 1.0)],
+    },
 ];
 
 impl Picture {

@@ -111,6 +111,28 @@ impl Server {
         }
     }
 
+    /// Ends it without a warning, as a crash does. One that ran before goes on as it is.
+    pub(crate) fn kill(&self) {
+        match self {
+            Self::Started(process) => process.kill(),
+            Self::Peer(peer) => peer.kill(),
+            Self::Running { .. } => {}
+        }
+    }
+
+    /// Whether it takes requests.
+    pub(crate) fn is_ready(&self) -> bool {
+        metrics::fetch(self.address(), "/readyz").is_ok()
+    }
+
+    /// What its data takes on the disk; `None` where that is not known.
+    pub(crate) fn disk_bytes(&self) -> anyhow::Result<Option<u64>> {
+        match self {
+            Self::Started(process) => usage::disk_bytes(&process.data()).map(Some),
+            Self::Peer(_) | Self::Running { .. } => Ok(None),
+        }
+    }
+
     /// Starts it again on the same data, perhaps on another port. One that ran before goes on as it is.
     pub(crate) fn start_again(&mut self) -> anyhow::Result<()> {
         match self {

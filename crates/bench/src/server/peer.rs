@@ -66,9 +66,14 @@ impl PeerProcess {
         self.address = address;
     }
 
-    /// Ends all of it at once, as a crash does, and starts it again.
-    pub(crate) fn start_again(&mut self) -> anyhow::Result<()> {
+    /// Ends all of it at once, as a crash does.
+    pub(crate) fn kill(&self) {
         self.running.kill();
+    }
+
+    /// Ends all of it at once, and starts it again.
+    pub(crate) fn start_again(&mut self) -> anyhow::Result<()> {
+        self.kill();
         (0..self.parts.len()).try_for_each(|part| self.start_part(part))
     }
 

@@ -41,6 +41,8 @@ commands_per_user = { per_minute = 0 }
 "#;
 
 const START_MAX: Duration = Duration::from_secs(30);
+/// In the folder of the run.
+const DATA: &str = "data";
 
 #[derive(Debug)]
 pub(crate) struct ServerProcess {
@@ -59,7 +61,7 @@ impl ServerProcess {
         fs::write(&config, CONFIG)?;
         let mut command = Command::new(binary);
         command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(&config);
-        command.arg("--data").arg(folder.join("data"));
+        command.arg("--data").arg(folder.join(DATA));
         command.args(settings.iter().flat_map(|setting| ["--set", setting]));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(File::create(&log)?);
         // What is configured in the environment is for another server; and Ctrl-C is for this program, which ends it.
@@ -71,9 +73,18 @@ impl ServerProcess {
         Ok(server)
     }
 
+    pub(crate) fn kill(&self) {
+        self.running.kill();
+    }
+
+    /// Where it keeps its data.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.running.folder().join(DATA)
+    }
+
     /// Ends it if it runs, and starts it with the same data, on another port.
     pub(crate) fn start_again(&mut self) -> anyhow::Result<()> {
-        self.running.kill();
+        self.kill();
         let program = Path::new(self.command.get_program()).display().to_string();
         let mut child = self.command.spawn().with_context(|| format!("{program} cannot be started"))?;
         let stdout = child.stdout.take().context("its stdout is piped")?;

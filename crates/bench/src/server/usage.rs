@@ -1,8 +1,12 @@
 //! What processes use, as `/proc` says.
 
 use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::time::Instant;
 
+use anyhow::Context as _;
 use rustix::param::{clock_ticks_per_second, page_size};
 
 /// All since the process began, but for the memory, which is now.
@@ -50,6 +54,23 @@ pub(crate) fn disk_flushes() -> Option<u64> {
     flushes(&fs::read_to_string("/proc/diskstats").ok()?)
 }
 
+/// What a folder takes on the disk with all that is in it. Files that go away meanwhile do not count.
+pub(crate) fn disk_bytes(folder: &Path) -> anyhow::Result<u64> {
+    const BLOCK_BYTES: u64 = 512;
+    let wrong = || format!("{} cannot be read", folder.display());
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder).with_context(wrong)? {
+        let entry = entry.with_context(wrong)?;
+        bytes += match entry.metadata() {
+            Ok(file) if file.is_dir() => disk_bytes(&entry.path())?,
+            Ok(file) => file.blocks() * BLOCK_BYTES,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(error).with_context(wrong),
+        };
+    }
+    Ok(bytes)
+}
+
 fn flushes(diskstats: &str) -> Option<u64> {
     const FIELD: usize = 18;
     let of_disks =
@@ -86,5 +107,14 @@ mod tests {
         assert_eq!(written("rchar: 1\nwrite_bytes: 4096\n"), Some(4096));
         assert!(Usage::of_this_program().resident_bytes > 100_000);
         assert_eq!(Usage::of(u32::MAX), None);
+    }
+
+    #[test]
+    fn a_folder_takes_what_its_files_take() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("inner")).unwrap();
+        fs::write(folder.path().join("inner/file"), [7; 100_000]).unwrap();
+        let bytes = disk_bytes(folder.path()).unwrap();
+        assert!((100_000..200_000).contains(&bytes), "{bytes}");
     }
 }

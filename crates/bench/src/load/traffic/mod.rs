@@ -41,6 +41,8 @@ struct Stream {
     window: u32,
     sent: u32,
     acknowledged: u32,
+    /// The last one that was acknowledged.
+    promised: u32,
     under_way: u32,
     /// Those under way, each in the place that its number gives it. As many as can be, a power of two.
     flights: Box<[Flight]>,
@@ -78,6 +80,16 @@ pub(super) struct Measured {
 }
 
 impl Measured {
+    fn nothing() -> Self {
+        Self {
+            acknowledged: 0,
+            delivered: 0,
+            ack: Latencies::new(),
+            delivery: Latencies::new(),
+            last: Latencies::new(),
+        }
+    }
+
     pub(super) fn has_latencies(&self) -> bool {
         self.ack.count() > 0 && self.delivery.count() > 0 && self.last.count() > 0
     }
@@ -89,13 +101,7 @@ impl Traffic {
             streams: Vec::new(),
             senders: Vec::new(),
             checker: Checker::default(),
-            measured: Measured {
-                acknowledged: 0,
-                delivered: 0,
-                ack: Latencies::new(),
-                delivery: Latencies::new(),
-                last: Latencies::new(),
-            },
+            measured: Measured::nothing(),
             span: Span::NEVER,
             under_way: 0,
             ended: 0,
@@ -123,6 +129,7 @@ impl Traffic {
                 receivers: self.checker.receivers(stream),
                 sent: 0,
                 acknowledged: 0,
+                promised: 0,
                 under_way: 0,
                 window: window as u32,
                 flights: vec![Flight::default(); window.next_power_of_two()].into(),
@@ -144,6 +151,23 @@ impl Traffic {
     /// What happens in the span is measured.
     pub(super) const fn measure(&mut self, span: Span) {
         self.span = span;
+    }
+
+    /// Begins anew with what is measured, and lets every stream send without end.
+    pub(super) fn start_over(&mut self) {
+        self.measured = Measured::nothing();
+        self.span = Span::NEVER;
+        self.last_number = u32::MAX;
+    }
+
+    /// How many messages of a stream were sent.
+    pub(super) fn sent(&self, stream: u32) -> u32 {
+        self.streams[stream as usize].sent
+    }
+
+    /// How many messages of a stream must be there whatever happens: those up to the last one that was acknowledged.
+    pub(super) fn promised(&self, stream: u32) -> u32 {
+        self.streams[stream as usize].promised
     }
 
     /// Whether another message of this stream can be under way.
@@ -225,8 +249,10 @@ impl Traffic {
             return None;
         };
         flight.is_acknowledged = true;
-        let (sent_ns, is_over) = (flight.sent_ns, flight.is_over());
-        self.streams[stream as usize].acknowledged += 1;
+        let (number, sent_ns, is_over) = (flight.number, flight.sent_ns, flight.is_over());
+        let place = &mut self.streams[stream as usize];
+        place.acknowledged += 1;
+        place.promised = place.promised.max(number);
         self.measured.acknowledged += u64::from(self.span.has(now_ns));
         if self.span.has(sent_ns) {
             self.measured.ack.record(Duration::from_nanos(now_ns.saturating_sub(sent_ns)));
