@@ -23,7 +23,7 @@ impl Plan {
     pub(super) fn new(time: Duration) -> Self {
         Self {
             time,
-            appends: vec![(1, 1), (1, 50), (64, 1), (64, 16), (512, 1), (512, 16)],
+            appends: vec![(1, 1), (1, 50), (16, 1), (16, 16), (64, 1), (64, 16)],
             history_messages: 5_000,
             inboxes: vec![10, 1_000],
             page: 50,
