@@ -182,7 +182,8 @@ fn write_format(path: &Path) -> io::Result<()> {
     sync_folder(path)
 }
 
-fn sync_folder(path: &Path) -> io::Result<()> {
+/// Makes durable which files there are.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     // Elsewhere a folder cannot be opened as a file, and renaming is durable by itself.
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }

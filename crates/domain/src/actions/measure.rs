@@ -19,21 +19,21 @@ struct OfAction {
 static ACTIONS: LazyLock<HashMap<&str, OfAction>> = LazyLock::new(|| {
     let outcome =
         |action, outcome| counter!("godwit_actions_total", "action" => action, "outcome" => outcome);
-    let of_action = |action: &&'static str| OfAction {
+    let handles = |action: &&'static str| OfAction {
         seconds: histogram!("godwit_action_seconds", "action" => *action),
         done: outcome(*action, "done"),
         repeated: outcome(*action, "repeated"),
         refused: outcome(*action, "refused"),
         failed: outcome(*action, "failed"),
     };
-    ACTION_NAMES.iter().map(|action| (*action, of_action(action))).collect()
+    ACTION_NAMES.iter().map(|action| (*action, handles(action))).collect()
 });
 static APPEND_MESSAGES: LazyLock<Histogram> = LazyLock::new(|| histogram!("godwit_append_messages"));
 static DELIVERY_LAG: LazyLock<Histogram> = LazyLock::new(|| histogram!("godwit_delivery_lag_seconds"));
 
 /// An action that was in the queue has an outcome.
 pub(super) fn finished(action: &str, started: Instant, outcome: &Result<Done, Refusal>) {
-    if let Some(of) = ACTIONS.get(action) {
+    if let Some(of) = of_action(action) {
         of.seconds.record(started.elapsed());
         match outcome {
             Ok(Done { repeated: true, .. }) => of.repeated.increment(1),
@@ -45,9 +45,16 @@ pub(super) fn finished(action: &str, started: Instant, outcome: &Result<Done, Re
 
 /// An action was not done, in the queue or before it.
 pub(super) fn refused(action: &str, refusal: &Refusal) {
-    if let Some(of) = ACTIONS.get(action) {
+    if let Some(of) = of_action(action) {
         if refusal.is_failure() { &of.failed } else { &of.refused }.increment(1);
     }
+}
+
+/// In tests nobody forgets the name of a new action.
+fn of_action(action: &str) -> Option<&'static OfAction> {
+    let of = ACTIONS.get(action);
+    debug_assert!(of.is_some(), "{action} is missing in ACTION_NAMES");
+    of
 }
 
 pub(super) fn append(actions: usize) {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::record::{self, Record};
+use crate::folder::sync_folder;
 
 /// Bytes of a segment. One that a single record does not fit in grows to its size.
 pub(super) const SEGMENT_BYTES: u64 = 4 * 1024 * 1024;
@@ -149,10 +150,4 @@ impl Segment {
     pub(super) fn sync(&self) -> io::Result<()> {
         self.slot.file.sync_data()
     }
-}
-
-/// Makes durable which files there are.
-pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
-    // Elsewhere a folder cannot be opened as a file.
-    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
