@@ -11,8 +11,8 @@ use godwit_domain::actions::MessagePolicy;
 use godwit_domain::messages::HistoryPage;
 use godwit_domain::model::{Draft, Handle, Password, User};
 use godwit_domain::ports::{
-    AccessClaims, Clock, CreateUser, HashError, PasswordHasher, RefreshClaims, TokenCodec, TokenError,
-    UserStore, VerifiedToken,
+    AccessClaims, Clock, CreateUser, HashError, NoPeers, PasswordHasher, RefreshClaims, TokenCodec,
+    TokenError, UserStore, VerifiedToken,
 };
 use godwit_domain::sessions::Lifetimes;
 use godwit_domain::{App, Parts};
@@ -51,6 +51,7 @@ impl World {
         let app = App::new(Parts {
             store: store.clone(),
             delivery: hub.clone(),
+            peers: Arc::new(NoPeers),
             clock,
             tokens: Arc::new(Nobody),
             hasher: Arc::new(Nobody),

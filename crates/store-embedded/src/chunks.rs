@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use godwit_domain::model::Entry;
+use godwit_domain::model::{Entry, LogItem, MessageState};
 use godwit_domain::ports::{SeqRange, StoreError};
 use godwit_protocol::{ConversationId, Seq};
 
@@ -17,6 +17,8 @@ use crate::records::{ChunkRecord, Record};
 /// Entries of one chunk, and their content in bytes; one entry it always has. Whoever wants one of them reads all.
 pub(crate) const CHUNK_ENTRIES_MAX: usize = 32;
 const CHUNK_BYTES_MAX: usize = 16 * 1024;
+/// Room that is made for a page before it is read.
+const PAGE_ENTRIES_EXPECTED: usize = 64;
 
 /// The chunks of an append.
 pub(crate) fn of(id: ConversationId, entries: &[Entry]) -> Vec<(Key, ChunkRecord<'_>)> {
@@ -55,16 +57,17 @@ pub(crate) fn with(
     Ok(None)
 }
 
-/// The first entries of a range in their order, or the last ones, the last first.
+/// The first entries of a range in their order, or the last ones, the last first. What became of them is not known yet.
 pub(crate) fn page(
-    view: &View<'_>,
+    view: &View,
     id: ConversationId,
     shown: bool,
     range: SeqRange,
     direction: Direction,
     limit: usize,
-) -> Result<Vec<Entry>, StoreError> {
-    let mut page = Page { range, direction, limit, entries: Vec::new() };
+) -> Result<Vec<LogItem>, StoreError> {
+    let mut page =
+        Page { range, direction, limit, items: Vec::with_capacity(limit.min(PAGE_ENTRIES_EXPECTED)) };
     let rows = match direction {
         Direction::Forward => keys::chunks_from(id, shown, Seq::new(range.after.get().saturating_add(1))),
         Direction::Backward => {
@@ -74,13 +77,13 @@ pub(crate) fn page(
                 && let Some((key, value)) = view.page(&end, Direction::Forward, 1)?.first()
                 && page.take(decode(key, value, shown)?).is_break()
             {
-                return Ok(page.entries);
+                return Ok(page.items);
             }
             keys::chunks_before(id, shown, range.before)
         }
     };
     view.visit(&rows, direction, |key, value| Ok(page.take(decode(key, value, shown)?)))?;
-    Ok(page.entries)
+    Ok(page.items)
 }
 
 /// What was found so far.
@@ -88,7 +91,7 @@ struct Page {
     range: SeqRange,
     direction: Direction,
     limit: usize,
-    entries: Vec<Entry>,
+    items: Vec<LogItem>,
 }
 
 impl Page {
@@ -96,7 +99,7 @@ impl Page {
     fn take(&mut self, mut chunk: impl DoubleEndedIterator<Item = Entry>) -> ControlFlow<()> {
         let SeqRange { after, before } = self.range;
         loop {
-            if self.entries.len() >= self.limit {
+            if self.items.len() >= self.limit {
                 return ControlFlow::Break(());
             }
             let (next, is_last): (_, fn(Seq, SeqRange) -> bool) = match self.direction {
@@ -106,7 +109,7 @@ impl Page {
             let Some(entry) = next else { return ControlFlow::Continue(()) };
             let seq = entry.seq;
             if after < seq && seq < before {
-                self.entries.push(entry);
+                self.items.push(LogItem { entry, state: MessageState::default() });
             }
             if is_last(seq, self.range) {
                 return ControlFlow::Break(());

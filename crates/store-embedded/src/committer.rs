@@ -1,6 +1,5 @@
 //! Group commit, the callers' side: hands writes to the one thread that makes them (`worker.rs`), and waits for the answer.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -11,7 +10,7 @@ use godwit_domain::snowflake::IdGenerator;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Panicked};
 use crate::hot::HotQueue;
 use crate::options::Options;
 use crate::txn::Txn;
@@ -59,10 +58,6 @@ struct Write<T, F> {
 #[derive(Debug, Error)]
 #[error("the store is closed")]
 struct Closed;
-
-#[derive(Debug, Error)]
-#[error("it panicked: {0}")]
-pub(crate) struct Panicked(String);
 
 impl Committer {
     /// Starts the thread.
@@ -170,13 +165,5 @@ where
 
     fn stop(self: Box<Self>) {
         let _ = self.caller.send(Err(StoreError::Stopped));
-    }
-}
-
-impl Panicked {
-    pub(crate) fn new(panic: &(dyn Any + Send)) -> Self {
-        let text = panic.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        Self(text.unwrap_or("no message").to_owned())
     }
 }

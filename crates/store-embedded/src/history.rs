@@ -17,26 +17,26 @@ use crate::records::{
 
 /// Entries after `after`, of both ranges. The log has no gaps, so they are the next `limit` numbers.
 pub(crate) fn entries(
-    view: &View<'_>,
+    view: &View,
     id: ConversationId,
     after: Seq,
     limit: usize,
 ) -> Result<Vec<LogItem>, StoreError> {
     let before = Seq::new(after.get().saturating_add(limit as u64).saturating_add(1));
     let page = |shown| chunks::page(view, id, shown, SeqRange { after, before }, Direction::Forward, limit);
-    let (mut entries, others) = (page(true)?, page(false)?);
+    let (mut items, others) = (page(true)?, page(false)?);
     if !others.is_empty() {
-        entries.extend(others);
-        entries.sort_unstable_by_key(|entry| entry.seq);
+        items.extend(others);
+        items.sort_unstable_by_key(|item| item.entry.seq);
     }
     let mut expected = after;
-    for entry in &entries {
+    for item in &items {
         expected = expected.next();
-        if entry.seq != expected {
+        if item.entry.seq != expected {
             return Err(missing(id, expected));
         }
     }
-    with_states(view, id, entries)
+    with_states(view, id, items)
 }
 
 /// One entry, without what became of it.
@@ -62,7 +62,7 @@ pub(crate) fn items(
 }
 
 pub(crate) fn history(
-    view: &View<'_>,
+    view: &View,
     id: ConversationId,
     range: SeqRange,
     order: HistoryOrder,
@@ -72,8 +72,8 @@ pub(crate) fn history(
         HistoryOrder::OldestFirst => Direction::Forward,
         HistoryOrder::NewestFirst => Direction::Backward,
     };
-    let entries = chunks::page(view, id, true, range, direction, limit)?;
-    with_states(view, id, entries)
+    let items = chunks::page(view, id, true, range, direction, limit)?;
+    with_states(view, id, items)
 }
 
 pub(crate) fn locate(
@@ -119,10 +119,8 @@ pub(crate) fn seq_at(store: &impl Read, id: ConversationId, time: Timestamp) -> 
 fn with_states(
     store: &impl Read,
     id: ConversationId,
-    entries: Vec<Entry>,
+    mut items: Vec<LogItem>,
 ) -> Result<Vec<LogItem>, StoreError> {
-    let mut items: Vec<LogItem> =
-        entries.into_iter().map(|entry| LogItem { entry, state: MessageState::default() }).collect();
     let (Some(one), Some(other)) = (items.first(), items.last()) else { return Ok(items) };
     let (one, other) = (one.entry.seq, other.entry.seq);
     let is_reversed = one > other;

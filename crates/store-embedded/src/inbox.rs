@@ -1,7 +1,6 @@
 //! The inbox: pages of the order, with the hot conversations put where they belong.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use godwit_domain::model::{AccountEntry, AccountNote, Settings, SettingsChange};
@@ -11,7 +10,7 @@ use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use crate::engine::{Direction, Row};
 use crate::keys::{self, Section};
 use crate::read::Read;
-use crate::records::{HeadRecord, HotListRecord, ListingRecord};
+use crate::records::{HeadRecord, HotListRecord};
 use crate::txn::Txn;
 use crate::{EmbeddedStore, account_log, listing};
 
@@ -29,15 +28,21 @@ impl InboxStore for EmbeddedStore {
     }
 
     async fn pinned(&self, user: UserId) -> Result<Vec<InboxRow>, StoreError> {
-        let sections = [false, true].map(|archived| Section { archived, pinned: true });
-        Page { user, after: None, floor: None, limit: usize::MAX }.of(&self.engine.view(), &sections)
+        let view = self.engine.view();
+        let mut rows = all_of(&view, user, Section { archived: false, pinned: true })?;
+        rows.extend(all_of(&view, user, Section { archived: true, pinned: true })?);
+        rows.sort_unstable_by_key(|row| Reverse(row.activity()));
+        Ok(rows)
     }
 
     async fn fanned_out_on_read(&self, user: UserId) -> Result<Vec<UnorderedRow>, StoreError> {
         let view = self.engine.view();
         let row = |(key, _): &Row| {
             let conversation = ConversationId::new(keys::last_id("fanned out on read", key)?);
-            Ok(UnorderedRow { conversation, settings: settings(&view, user, conversation)? })
+            Ok(UnorderedRow {
+                conversation,
+                settings: listing::of(&view, user, conversation)?.into_settings(),
+            })
         };
         view.all(&keys::on_read_of(user))?.iter().map(row).collect()
     }
@@ -55,7 +60,7 @@ impl InboxStore for EmbeddedStore {
     }
 
     async fn settings(&self, user: UserId, conversation: ConversationId) -> Result<Settings, StoreError> {
-        settings(&self.engine.view(), user, conversation)
+        Ok(listing::of(&self.engine.view(), user, conversation)?.into_settings())
     }
 
     async fn change_settings(
@@ -100,11 +105,6 @@ impl InboxStore for EmbeddedStore {
     }
 }
 
-fn settings(store: &impl Read, user: UserId, conversation: ConversationId) -> Result<Settings, StoreError> {
-    let listing: Option<ListingRecord> = store.record(&keys::listing(user, conversation))?;
-    Ok(listing.unwrap_or_default().into_settings())
-}
-
 /// A part of some sections of the order, the latest activity first.
 struct Page {
     user: UserId,
@@ -116,46 +116,31 @@ struct Page {
 
 impl Page {
     fn of(&self, store: &impl Read, sections: &[Section]) -> Result<Vec<InboxRow>, StoreError> {
-        let hot = self.hot(store)?;
-        let is_asked = |(position, section): &&(ActivityPosition, Section)| {
-            sections.contains(section)
-                && self.after.is_none_or(|after| *position < after)
-                && self.floor.is_none_or(|floor| position.at >= floor)
-        };
-        let mut page: Vec<ActivityPosition> =
-            hot.values().filter(is_asked).map(|(position, _)| *position).collect();
-        for section in sections {
-            page.extend(self.settled(store, *section, &hot)?);
+        let hot = hot_list(store, self.user)?;
+        let mut positions = Vec::new();
+        for conversation in &hot {
+            positions.extend(position(store, *conversation)?.filter(|position| self.is_asked(*position)));
         }
-        page.sort_unstable_by_key(|position| Reverse(*position));
-        page.truncate(self.limit);
-        let row = |position: ActivityPosition| {
-            let ActivityPosition { at, conversation } = position;
-            Ok(InboxRow {
-                conversation,
-                settings: settings(store, self.user, conversation)?,
-                activity_at: at,
-            })
-        };
-        page.into_iter().map(row).collect()
-    }
-
-    /// The hot conversations of the user, with their activity as it is now.
-    fn hot(
-        &self,
-        store: &impl Read,
-    ) -> Result<BTreeMap<ConversationId, (ActivityPosition, Section)>, StoreError> {
-        let mut rows = BTreeMap::new();
-        let hot: HotListRecord = store.record(&keys::hot_list(self.user))?.unwrap_or_default();
-        for conversation in hot.0 {
-            let head: Option<HeadRecord> = store.record(&keys::head(conversation))?;
-            let listing: Option<ListingRecord> = store.record(&keys::listing(self.user, conversation))?;
-            if let (Some(head), Some(listing)) = (head, listing) {
-                let position = ActivityPosition { at: head.standing.activity_at, conversation };
-                rows.insert(conversation, (position, listing.section()));
+        for section in sections {
+            positions.extend(self.settled(store, *section, &hot)?);
+        }
+        positions.sort_unstable_by_key(|position| Reverse(*position));
+        let mut page = Vec::new();
+        for ActivityPosition { at, conversation } in positions {
+            if page.len() == self.limit {
+                break;
+            }
+            // In which section a hot one is, only its listing says.
+            let listing = listing::of(store, self.user, conversation)?;
+            if sections.contains(&listing.section()) {
+                page.push(InboxRow { conversation, settings: listing.into_settings(), activity_at: at });
             }
         }
-        Ok(rows)
+        Ok(page)
+    }
+
+    fn is_asked(&self, position: ActivityPosition) -> bool {
+        self.after.is_none_or(|after| position < after) && self.floor.is_none_or(|floor| position.at >= floor)
     }
 
     /// The first rows of a section that stand where they belong.
@@ -163,7 +148,7 @@ impl Page {
         &self,
         store: &impl Read,
         section: Section,
-        hot: &BTreeMap<ConversationId, (ActivityPosition, Section)>,
+        hot: &[ConversationId],
     ) -> Result<Vec<ActivityPosition>, StoreError> {
         let (mut rows, mut after) = (Vec::new(), self.after);
         loop {
@@ -174,7 +159,7 @@ impl Page {
             for (key, _) in page {
                 let position = keys::decode_order(&key)?;
                 after = Some(position);
-                if !hot.contains_key(&position.conversation) {
+                if !hot.contains(&position.conversation) {
                     rows.push(position);
                 }
             }
@@ -183,4 +168,30 @@ impl Page {
             }
         }
     }
+}
+
+/// All rows of a section. Those of hot conversations are there too, and only say the wrong time.
+fn all_of(store: &impl Read, user: UserId, section: Section) -> Result<Vec<InboxRow>, StoreError> {
+    let rows = store.all(&keys::order_after(user, section, None, None))?;
+    let hot = if rows.is_empty() { Vec::new() } else { hot_list(store, user)? };
+    let row = |(key, _): &Row| {
+        let stands = keys::decode_order(key)?;
+        let conversation = stands.conversation;
+        let position = if hot.contains(&conversation) { position(store, conversation)? } else { None };
+        let activity_at = position.unwrap_or(stands).at;
+        let settings = listing::of(store, user, conversation)?.into_settings();
+        Ok(InboxRow { conversation, settings, activity_at })
+    };
+    rows.iter().map(row).collect()
+}
+
+fn hot_list(store: &impl Read, user: UserId) -> Result<Vec<ConversationId>, StoreError> {
+    let hot: Option<HotListRecord> = store.record(&keys::hot_list(user))?;
+    Ok(hot.unwrap_or_default().0)
+}
+
+/// Where a conversation belongs, by what it says itself.
+fn position(store: &impl Read, conversation: ConversationId) -> Result<Option<ActivityPosition>, StoreError> {
+    let head: Option<HeadRecord> = store.record(&keys::head(conversation))?;
+    Ok(head.map(|head| ActivityPosition { at: head.standing.activity_at, conversation }))
 }

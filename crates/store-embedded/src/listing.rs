@@ -27,7 +27,7 @@ impl Listing<'_> {
         txn: &mut Txn<'_>,
         user: UserId,
     ) -> Result<Option<AccountEntry>, StoreError> {
-        let mut listing = listing(txn, user, self.conversation)?;
+        let mut listing = of(txn, user, self.conversation)?;
         if listing.place != Place::Nowhere {
             return Ok(None);
         }
@@ -55,7 +55,7 @@ impl Listing<'_> {
         user: UserId,
         reason: GoneReason,
     ) -> Result<AccountEntry, StoreError> {
-        let listing = listing(txn, user, self.conversation)?;
+        let listing = of(txn, user, self.conversation)?;
         match listing.place {
             Place::Nowhere => {}
             Place::Ordered => order::leave(txn, user, self.conversation, listing.section(), self.standing)?,
@@ -69,7 +69,7 @@ impl Listing<'_> {
     /// cleared it have it among the others from now on, because nothing would list it for them later.
     pub(crate) fn cross(&mut self, txn: &mut Txn<'_>, members: &[UserId]) -> Result<(), StoreError> {
         for user in members {
-            let mut listing = listing(txn, *user, self.conversation)?;
+            let mut listing = of(txn, *user, self.conversation)?;
             match listing.place {
                 Place::Nowhere => {}
                 Place::Ordered => {
@@ -103,7 +103,7 @@ pub(crate) fn change_settings(
     conversation: ConversationId,
     change: SettingsChange,
 ) -> Result<Settings, StoreError> {
-    let before = listing(txn, user, conversation)?;
+    let before = of(txn, user, conversation)?;
     let (place, section) = (before.place, before.section());
     let settings = before.into_settings().changed_by(change);
     let after = ListingRecord::new(place, settings.clone());
@@ -126,7 +126,7 @@ pub(crate) fn clear(
     conversation: ConversationId,
     cleared: Seq,
 ) -> Result<(), StoreError> {
-    let mut listing = listing(txn, user, conversation)?;
+    let mut listing = of(txn, user, conversation)?;
     listing.clear(cleared);
     let head_key = keys::head(conversation);
     let head: Option<HeadRecord> = txn.record(&head_key)?;
@@ -143,8 +143,13 @@ pub(crate) fn clear(
     Ok(())
 }
 
-fn listing(txn: &Txn<'_>, user: UserId, conversation: ConversationId) -> Result<ListingRecord, StoreError> {
-    Ok(txn.record(&keys::listing(user, conversation))?.unwrap_or_default())
+/// What somebody has of a conversation in the inbox.
+pub(crate) fn of(
+    store: &impl Read,
+    user: UserId,
+    conversation: ConversationId,
+) -> Result<ListingRecord, StoreError> {
+    Ok(store.record(&keys::listing(user, conversation))?.unwrap_or_default())
 }
 
 fn set_unlisted(

@@ -16,7 +16,7 @@ use crate::records::{
 
 /// All rows of a conversation but its log are one range, so this is one scan. It ends before the members where they are too
 /// many.
-pub(crate) fn load(view: &View<'_>, id: ConversationId) -> Result<Option<ConversationState>, StoreError> {
+pub(crate) fn load(view: &View, id: ConversationId) -> Result<Option<ConversationState>, StoreError> {
     let (mut conversation, mut head, mut details, mut members) = (None, None, None, Vec::new());
     view.visit(&keys::conversation_parts(id), Direction::Forward, |key, value| {
         match keys::decode_part(key)? {

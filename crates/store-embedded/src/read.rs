@@ -27,7 +27,7 @@ pub(crate) trait Read {
     }
 }
 
-impl Read for View<'_> {
+impl Read for View {
     fn bytes(&self, key: &Key) -> Result<Option<Bytes>, StoreError> {
         self.get(key)
     }

@@ -27,7 +27,7 @@ pub(crate) struct Overlay {
 
 /// One write of a group. Dropped without [`Txn::keep`] it takes back what it wrote.
 pub(crate) struct Txn<'a> {
-    view: &'a View<'a>,
+    view: &'a View,
     overlay: &'a mut Overlay,
     /// What the rows were in the overlay before, in the order of the writes.
     undo: Vec<(Key, Option<Option<Bytes>>)>,
@@ -64,7 +64,7 @@ impl Overlay {
 }
 
 impl<'a> Txn<'a> {
-    pub(crate) fn new(view: &'a View<'a>, overlay: &'a mut Overlay) -> Self {
+    pub(crate) fn new(view: &'a View, overlay: &'a mut Overlay) -> Self {
         let (bytes_before, heated_before) = (overlay.bytes, overlay.heated.len());
         Self { view, overlay, undo: Vec::new(), bytes_before, heated_before }
     }

@@ -2,7 +2,8 @@
 //!
 //! One thread makes all writes. It takes what waits in the queue, up to the limits of a group, runs it, and makes it
 //! durable with one atomic batch and one fsync; only then is anybody answered. While the disk is busy the next group
-//! gathers, so under load one fsync serves many writes, and a single write waits for nothing but its own.
+//! gathers, so under load one fsync serves many writes, and a single write waits for nothing but its own. Where several
+//! come at a time, groups keep a distance: the disk then answers sooner than when it is asked without a pause.
 //!
 //! A commit that fails stops the store: nobody can know what is on the disk, so everybody who waits gets
 //! [`StoreError::Stopped`], and so does everybody after. Opening the folder again reads what is really there.
@@ -10,20 +11,26 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use godwit_domain::ports::{Clock, StoreError};
 use godwit_domain::snowflake::IdGenerator;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::committer::{Job, Message, Panicked, State};
-use crate::engine::{Engine, View};
+use crate::committer::{Job, Message, State};
+use crate::engine::{Engine, Panicked, View};
 use crate::hot::{HotQueue, Pace};
 use crate::keys;
 use crate::measure;
 use crate::options::Options;
 use crate::order;
 use crate::txn::{Overlay, Txn};
+
+/// From the beginning of one group to that of the next, at least, when several want to write at a time: for each of them so
+/// long, within bounds. A single writer, who waits for each answer, is never held up.
+const APART_PER_WRITE: Duration = Duration::from_micros(50);
+const APART_MIN: Duration = Duration::from_micros(500);
+const APART_MAX: Duration = Duration::from_millis(4);
 
 pub(crate) struct Worker {
     requests: mpsc::Receiver<Message>,
@@ -34,6 +41,12 @@ pub(crate) struct Worker {
     state: Arc<State>,
     group_requests_max: usize,
     group_bytes_max: usize,
+}
+
+/// What was done at once.
+struct Group {
+    writes: usize,
+    closer: Option<Closer>,
 }
 
 /// Who asked to close.
@@ -56,8 +69,13 @@ impl Worker {
     /// Works until it is asked to close, or nobody is left to ask.
     pub(crate) fn run(mut self) {
         let _guard = StopOnPanic(Arc::clone(&self.state));
+        let mut next_group = Instant::now();
         while let Some(message) = self.requests.blocking_recv() {
-            if let Some(closer) = self.run_group(message) {
+            std::thread::sleep(next_group.saturating_duration_since(Instant::now()));
+            let began = Instant::now();
+            let Group { writes, closer } = self.run_group(message);
+            next_group = began + distance(writes + self.requests.len());
+            if let Some(closer) = closer {
                 // Who comes from here on is told that the store is closed, rather than left to wait.
                 self.requests.close();
                 let _ = closer.send(self.come_to_rest());
@@ -67,9 +85,8 @@ impl Worker {
     }
 
     /// Runs a message and those that wait behind it as one group.
-    fn run_group(&mut self, first: Message) -> Option<Closer> {
-        let engine = Arc::clone(&self.engine);
-        let view = engine.view();
+    fn run_group(&mut self, first: Message) -> Group {
+        let view = self.engine.view();
         let (mut overlay, mut jobs, mut closer) = (Overlay::new(self.hot.room()), Vec::new(), None);
         let mut next = Some(first);
         while let Some(message) = next.take() {
@@ -82,7 +99,8 @@ impl Worker {
                 next = self.requests.try_recv().ok();
             }
         }
-        measure::group(jobs.len(), self.requests.len());
+        let writes = jobs.len();
+        measure::group(writes, self.requests.len());
         if !overlay.is_empty() {
             self.settle(&view, &mut overlay, Pace::Due);
             self.commit(overlay);
@@ -90,10 +108,10 @@ impl Worker {
         for job in jobs {
             if self.is_stopped() { job.stop() } else { job.answer() }
         }
-        closer
+        Group { writes, closer }
     }
 
-    fn run_job(&self, mut job: Box<dyn Job>, view: &View<'_>, overlay: &mut Overlay) -> Box<dyn Job> {
+    fn run_job(&self, mut job: Box<dyn Job>, view: &View, overlay: &mut Overlay) -> Box<dyn Job> {
         if !self.is_stopped() {
             job.run(Txn::new(view, overlay));
         }
@@ -101,7 +119,7 @@ impl Worker {
     }
 
     /// Moves rows of the inbox to where they belong, along with the writes of a group.
-    fn settle(&mut self, view: &View<'_>, overlay: &mut Overlay, pace: Pace) {
+    fn settle(&mut self, view: &View, overlay: &mut Overlay, pace: Pace) {
         let now = self.clock.now();
         self.hot.extend(overlay.heated(), now);
         for conversation in self.hot.take(pace, now) {
@@ -132,10 +150,10 @@ impl Worker {
 
     /// Leaves nothing for the next start to do.
     fn come_to_rest(&mut self) -> Result<(), StoreError> {
-        let engine = Arc::clone(&self.engine);
         while self.hot.len() > 0 && !self.is_stopped() {
             let mut overlay = Overlay::new(0);
-            self.settle(&engine.view(), &mut overlay, Pace::All);
+            let view = self.engine.view();
+            self.settle(&view, &mut overlay, Pace::All);
             self.commit(overlay);
         }
         if self.is_stopped() {
@@ -153,6 +171,15 @@ impl Worker {
     fn is_stopped(&self) -> bool {
         self.state.is_stopped.load(Ordering::Acquire)
     }
+}
+
+/// How long after the beginning of a group the next one begins. Counted are its writes, and those that came meanwhile.
+fn distance(writes: usize) -> Duration {
+    if writes <= 1 {
+        return Duration::ZERO;
+    }
+    let writes = u32::try_from(writes).unwrap_or(u32::MAX);
+    APART_PER_WRITE.saturating_mul(writes).clamp(APART_MIN, APART_MAX)
 }
 
 /// Should the thread itself panic, those who ask are told, rather than left to wait.

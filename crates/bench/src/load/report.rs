@@ -64,20 +64,16 @@ impl Report {
                 Value::Time(Duration::from_secs_f64(each(cpu.max(0.0)))),
             );
             self.add("server memory", Value::Bytes(after.resident_bytes as f64));
-            let written = after.written_bytes.saturating_sub(before.written_bytes) as f64;
-            self.add(format!("written a {what}"), Value::Bytes(each(written)));
         }
         if let (Some(before), Some(after)) = (before.fsyncs, after.fsyncs) {
             let fsyncs = after.saturating_sub(before) as f64;
             self.add("fsyncs/s", Value::PerSecond(fsyncs / seconds));
             self.add(format!("fsyncs a {what}"), Value::Number(each(fsyncs)));
         }
-        if let (Some(before), Some(after)) = (before.disk_flushes, after.disk_flushes) {
-            self.add(
-                format!("disk flushes a {what}"),
-                Value::Number(each(after.saturating_sub(before) as f64)),
-            );
-        }
+        let written = after.disks.written_bytes.saturating_sub(before.disks.written_bytes) as f64;
+        self.add(format!("written a {what}"), Value::Bytes(each(written)));
+        let flushes = after.disks.flushes.saturating_sub(before.disks.flushes) as f64;
+        self.add(format!("disk flushes a {what}"), Value::Number(each(flushes)));
         let generator = after.generator.cpu_seconds - before.generator.cpu_seconds;
         self.add("generator CPU", Value::Share(generator / seconds));
         self.add("generator memory", Value::Bytes(after.generator.resident_bytes as f64));

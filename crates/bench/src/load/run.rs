@@ -20,7 +20,7 @@ use crate::messenger::godwit::Godwit;
 use crate::messenger::stamp::STAMP_BYTES;
 use crate::numbers::thousands;
 use crate::progress::{self, Progress};
-use crate::server::usage::{Sample, Usage, disk_flushes};
+use crate::server::usage::{Disks, Sample, Usage};
 use crate::server::{Server, Which};
 use crate::wire::Net;
 
@@ -159,7 +159,7 @@ impl Stage {
             server: self.server.pid().and_then(Usage::of),
             generator: Usage::of_this_program(),
             fsyncs,
-            disk_flushes: disk_flushes(),
+            disks: Disks::now(),
         })
     }
 

@@ -15,8 +15,6 @@ pub(crate) struct Usage {
     /// In user and in system mode, of all its threads.
     pub(crate) cpu_seconds: f64,
     pub(crate) resident_bytes: u64,
-    /// What it made the disk write; the kernel may still hold some of it. Nothing where it may not be read.
-    pub(crate) written_bytes: u64,
 }
 
 /// The server and this program at one moment.
@@ -28,8 +26,16 @@ pub(crate) struct Sample {
     pub(crate) generator: Usage,
     /// Times that the server has made something durable, if it says.
     pub(crate) fsyncs: Option<u64>,
-    /// Times that disks were asked to make something durable, by whomever.
-    pub(crate) disk_flushes: Option<u64>,
+    pub(crate) disks: Disks,
+}
+
+/// What all disks have done since the machine began, for whomever. The kernel does not know better: what it counts for a
+/// process are the pages that it touched, and a page can be large.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Disks {
+    pub(crate) written_bytes: u64,
+    /// Times that one was asked to make something durable. One can stand for several fsyncs at once.
+    pub(crate) flushes: u64,
 }
 
 impl Usage {
@@ -40,7 +46,6 @@ impl Usage {
         Some(Self {
             cpu_seconds: ticks as f64 / clock_ticks_per_second() as f64,
             resident_bytes: resident_pages(&read("statm")?)? * page_size() as u64,
-            written_bytes: read("io").and_then(|io| written(&io)).unwrap_or(0),
         })
     }
 
@@ -49,9 +54,29 @@ impl Usage {
     }
 }
 
-/// Of all disks, since the machine began. One can stand for several fsyncs at once.
-pub(crate) fn disk_flushes() -> Option<u64> {
-    flushes(&fs::read_to_string("/proc/diskstats").ok()?)
+impl Disks {
+    pub(crate) fn now() -> Self {
+        let stats = fs::read_to_string("/proc/diskstats").unwrap_or_default();
+        // Not parts of disks, nor what is made of several.
+        Self::of(&stats, |name| Path::new("/sys/block").join(name).join("device").exists())
+    }
+
+    fn of(stats: &str, is_disk: impl Fn(&str) -> bool) -> Self {
+        const NAME: usize = 2;
+        const SECTORS_WRITTEN: usize = 9;
+        const FLUSHES: usize = 18;
+        const SECTOR_BYTES: u64 = 512;
+        let mut all = Self::default();
+        for line in stats.lines() {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let number = |place: usize| fields.get(place).and_then(|field| field.parse().ok()).unwrap_or(0);
+            if fields.get(NAME).is_some_and(|name| is_disk(name)) {
+                all.written_bytes += number(SECTORS_WRITTEN) * SECTOR_BYTES;
+                all.flushes += number(FLUSHES);
+            }
+        }
+        all
+    }
 }
 
 /// What a folder takes on the disk with all that is in it. Files that go away meanwhile do not count.
@@ -71,13 +96,6 @@ pub(crate) fn disk_bytes(folder: &Path) -> anyhow::Result<u64> {
     Ok(bytes)
 }
 
-fn flushes(diskstats: &str) -> Option<u64> {
-    const FIELD: usize = 18;
-    let of_disks =
-        diskstats.lines().filter_map(|line| line.split_whitespace().nth(FIELD)?.parse::<u64>().ok());
-    of_disks.fold(None, |sum, count| Some(sum.unwrap_or(0) + count))
-}
-
 fn cpu_ticks(stat: &str) -> Option<u64> {
     // The name of the program stands in brackets and may contain anything; what follows is numbers.
     let (_, numbers) = stat.rsplit_once(')')?;
@@ -89,10 +107,6 @@ fn resident_pages(statm: &str) -> Option<u64> {
     statm.split_whitespace().nth(1)?.parse().ok()
 }
 
-fn written(io: &str) -> Option<u64> {
-    io.lines().find_map(|line| line.strip_prefix("write_bytes: "))?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,11 +116,18 @@ mod tests {
         let stat = "7 (a) b (c)) S 1 7 7 0 -1 4 1 2 3 4 250 50 9 9 20 0 3 0 1 2 3";
         assert_eq!(cpu_ticks(stat), Some(300));
         assert_eq!(resident_pages("100 42 3 4"), Some(42));
-        let disks = "254 0 vda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 42 803\n254 1 vdb 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 8 9";
-        assert_eq!((flushes(disks), flushes("254 0 vda 1 2")), (Some(50), None));
-        assert_eq!(written("rchar: 1\nwrite_bytes: 4096\n"), Some(4096));
         assert!(Usage::of_this_program().resident_bytes > 100_000);
         assert_eq!(Usage::of(u32::MAX), None);
+    }
+
+    #[test]
+    fn disks_are_counted_without_their_parts() {
+        let stats = "254 0 vda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 42 803\n\
+            254 1 vda1 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 0 0\n\
+            254 16 vdb 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 8 9\n\
+            7 0 loop0 1 2";
+        let found = Disks::of(stats, |name| ["vda", "vdb", "loop0"].contains(&name));
+        assert_eq!(found, Disks { written_bytes: 14 * 512, flushes: 50 });
     }
 
     #[test]

@@ -6,19 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
-use lsm_tree::AbstractTree as _;
-
-use super::EngineError;
 use super::journal::{Reached, Shelf};
 use super::trees::Trees;
-use super::views::Views;
-use crate::committer::Panicked;
+use super::{EngineError, Panicked};
 use crate::keys::Table;
 
 /// What the threads, the writer and readers share.
 pub(super) struct Care {
     pub(super) trees: Trees,
-    pub(super) views: Views,
     shelf: Arc<Shelf>,
     /// The last commit with rows of a table in memory that takes no more of them.
     sealed: [AtomicU64; Table::COUNT],
@@ -46,11 +41,10 @@ struct Todo {
 }
 
 impl Care {
-    pub(super) fn new(trees: Trees, views: Views, shelf: Arc<Shelf>) -> Self {
+    pub(super) fn new(trees: Trees, shelf: Arc<Shelf>) -> Self {
         let persisted = trees.persisted();
         Self {
             trees,
-            views,
             shelf,
             sealed: Default::default(),
             persisted: persisted.map(AtomicU64::new),
@@ -108,10 +102,9 @@ impl Care {
     }
 
     fn flush(&self) -> Result<(), EngineError> {
-        for (place, tree) in self.trees.iter() {
+        for place in 0..Table::COUNT {
             let sealed = self.sealed[place].load(Ordering::Acquire);
-            let lock = tree.get_flush_lock();
-            if tree.flush(&lock, self.views.watermark())?.is_some() {
+            if self.trees.flush(place)? {
                 self.lock().merge = true;
                 self.changed.notify_all();
             }
@@ -136,8 +129,8 @@ impl Care {
         let mut is_busy = true;
         while is_busy && !self.lock().end {
             is_busy = false;
-            for (_, tree) in self.trees.iter() {
-                is_busy |= self.trees.merge(tree, self.views.watermark())?;
+            for place in 0..Table::COUNT {
+                is_busy |= self.trees.merge(place)?;
             }
         }
         Ok(())

@@ -3,22 +3,24 @@
 //! - [`journal`]: every commit, durable before anything else
 //! - [`trees`]: sorted tables, in memory and on disk (the crate `lsm-tree`)
 //! - [`care`]: the threads that write tables out, merge them, and free the journal
-//! - [`views`]: the moments that are being read
+//! - [`tables`], [`views`]: what is read, and what everybody may see of it
 //!
 //! What the rest of the crate relies on:
 //! - [`Engine::commit`] is atomic and durable: when it returns, the writes survive a crash; if it fails, the engine takes
 //!   no more of them.
 //! - A reader sees a write only when it is durable: it is in the journal before the tables in memory are changed.
-//! - [`View`] is one moment. Nothing is held open by it but that moment, and it is dropped before the caller awaits.
+//! - [`View`] is one moment. It keeps the tables of that moment, memory and files, so it is dropped before the caller awaits.
 //! - There is one writer, the committer's thread.
 
 mod care;
 mod journal;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod trees;
 mod views;
 
+use std::any::Any;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -27,13 +29,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use godwit_domain::ports::StoreError;
-use lsm_tree::{AbstractTree, AnyTree, Guard, InternalValue, Memtable, ValueType};
+use lsm_tree::{InternalValue, Memtable, ValueType};
 use thiserror::Error;
 
 use self::care::{Care, Threads};
 use self::journal::{Journal, Reached, Record, RowWrite};
 use self::trees::Trees;
-use self::views::Views;
+use self::views::Moment;
 use crate::keys::{Key, KeyRange, Table};
 use crate::options::Options;
 
@@ -68,6 +70,18 @@ impl From<lsm_tree::Error> for EngineError {
     }
 }
 
+#[derive(Debug, Error)]
+#[error("it panicked: {0}")]
+pub(crate) struct Panicked(String);
+
+impl Panicked {
+    pub(crate) fn new(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        Self(text.unwrap_or("no message").to_owned())
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Forward,
@@ -89,7 +103,7 @@ pub(crate) struct Engine {
     _threads: Threads,
     memtable_bytes_max: u64,
     #[cfg(test)]
-    pub(crate) keys_read: AtomicU64,
+    pub(crate) keys_read: Arc<AtomicU64>,
     pub(crate) keys_written: AtomicU64,
 }
 
@@ -102,9 +116,10 @@ struct Writer {
 }
 
 /// One moment of the store.
-pub(crate) struct View<'a> {
-    engine: &'a Engine,
-    moment: u64,
+pub(crate) struct View {
+    moment: Moment,
+    #[cfg(test)]
+    keys_read: Arc<AtomicU64>,
 }
 
 impl Engine {
@@ -112,7 +127,7 @@ impl Engine {
     pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, EngineError> {
         let trees = Trees::open(path, options)?;
         let persisted = trees.persisted();
-        let memtables = Table::ALL.map(|table| trees.of(table).active_memtable());
+        let memtables = trees.memtables();
         let mut last_seqno = persisted.into_iter().max().unwrap_or(0);
         let mut reached = persisted;
         let replay = |record: Record| {
@@ -127,22 +142,25 @@ impl Engine {
         };
         let journal = Journal::open(&path.join(JOURNAL_FOLDER), options.journal_bytes_max, replay)?;
         trees.skip_to(last_seqno);
-        let views = Views::default();
-        views.publish(last_seqno);
-        let care = Arc::new(Care::new(trees, views, journal.shelf()));
+        trees.views.publish(last_seqno);
+        let care = Arc::new(Care::new(trees, journal.shelf()));
         Ok(Self {
             writer: Mutex::new(Writer { journal, memtables, reached }),
             _threads: Threads::start(&care)?,
             care,
             memtable_bytes_max: options.memtable_bytes_max,
             #[cfg(test)]
-            keys_read: AtomicU64::new(0),
+            keys_read: Arc::default(),
             keys_written: AtomicU64::new(0),
         })
     }
 
-    pub(crate) fn view(&self) -> View<'_> {
-        View { engine: self, moment: self.care.views.open() }
+    pub(crate) fn view(&self) -> View {
+        View {
+            moment: self.care.trees.views.now(),
+            #[cfg(test)]
+            keys_read: Arc::clone(&self.keys_read),
+        }
     }
 
     /// Writes rows, and removes those with no value. After an error nothing can be written any more.
@@ -164,7 +182,7 @@ impl Engine {
             writer.reached[row.0.table.place()] = seqno;
             insert(&writer.memtables, row, seqno);
         }
-        self.care.views.publish(seqno);
+        self.care.trees.views.publish(seqno);
         if writer.journal.asks_for_spare() {
             self.care.ask();
         }
@@ -200,11 +218,10 @@ impl Engine {
         writer: &mut Writer,
         is_due: impl Fn(usize, &Memtable) -> bool,
     ) -> Result<(), EngineError> {
-        for (place, tree) in self.care.trees.iter() {
+        for place in 0..Table::COUNT {
             if !writer.memtables[place].is_empty() && is_due(place, &writer.memtables[place]) {
-                self.wait_for_room(tree)?;
-                tree.rotate_memtable();
-                writer.memtables[place] = tree.active_memtable();
+                self.wait_for_room(place)?;
+                writer.memtables[place] = self.care.trees.seal(place);
                 self.care.sealed(place, writer.reached[place]);
             }
         }
@@ -213,7 +230,7 @@ impl Engine {
 
     /// Bytes of the tables on disk.
     pub(crate) fn table_bytes(&self) -> u64 {
-        self.care.trees.iter().map(|(_, tree)| tree.disk_space()).sum()
+        self.care.trees.table_bytes()
     }
 
     /// Files of the journal.
@@ -221,9 +238,9 @@ impl Engine {
         self.care.journal_files()
     }
 
-    fn wait_for_room(&self, tree: &AnyTree) -> Result<(), EngineError> {
-        while tree.sealed_memtable_count() >= SEALED_MEMTABLES_MAX || tree.l0_run_count() >= LEVEL_0_RUNS_MAX
-        {
+    fn wait_for_room(&self, place: usize) -> Result<(), EngineError> {
+        let is_full = |(memtables, runs)| memtables >= SEALED_MEMTABLES_MAX || runs >= LEVEL_0_RUNS_MAX;
+        while is_full(self.care.trees.backlog(place)) {
             std::thread::sleep(WAIT_STEP);
             self.care.check()?;
         }
@@ -239,17 +256,11 @@ fn insert(memtables: &[Arc<Memtable>; Table::COUNT], (key, value): RowWrite, seq
     memtables[key.table.place()].insert(value);
 }
 
-impl Drop for View<'_> {
-    fn drop(&mut self) {
-        self.engine.care.views.close(self.moment);
-    }
-}
-
-impl View<'_> {
+impl View {
     pub(crate) fn get(&self, key: &Key) -> Result<Option<Bytes>, StoreError> {
         #[cfg(test)]
-        self.engine.keys_read.fetch_add(1, Ordering::Relaxed);
-        self.engine.care.trees.of(key.table).get(&key.bytes, self.moment).map_err(unreadable)
+        self.keys_read.fetch_add(1, Ordering::Relaxed);
+        self.moment.tables(key.table).get(&key.bytes, self.moment.before).map_err(unreadable)
     }
 
     /// The first `limit` rows of a range, or the last ones, the last first.
@@ -262,15 +273,14 @@ impl View<'_> {
         if range.start >= range.end {
             return Ok(Vec::new());
         }
-        let bounds = range.start.clone()..range.end.clone();
-        let mut rows = self.engine.care.trees.of(range.table).range(bounds, self.moment, None);
+        let mut rows = self.moment.tables(range.table).scan(range, self.moment.before);
         let next = || match direction {
             Direction::Forward => rows.next(),
             Direction::Backward => rows.next_back(),
         };
-        let page: Result<Vec<Row>, _> = std::iter::from_fn(next).take(limit).map(Guard::into_inner).collect();
+        let page: Result<Vec<Row>, _> = std::iter::from_fn(next).take(limit).collect();
         #[cfg(test)]
-        self.engine.keys_read.fetch_add(page.as_ref().map_or(0, Vec::len) as u64, Ordering::Relaxed);
+        self.keys_read.fetch_add(page.as_ref().map_or(0, Vec::len) as u64, Ordering::Relaxed);
         page.map_err(unreadable)
     }
 
@@ -284,16 +294,15 @@ impl View<'_> {
         if range.start >= range.end {
             return Ok(());
         }
-        let bounds = range.start.clone()..range.end.clone();
-        let mut rows = self.engine.care.trees.of(range.table).range(bounds, self.moment, None);
+        let mut rows = self.moment.tables(range.table).scan(range, self.moment.before);
         let mut next = || match direction {
             Direction::Forward => rows.next(),
             Direction::Backward => rows.next_back(),
         };
         while let Some(row) = next() {
-            let (key, value) = row.into_inner().map_err(unreadable)?;
+            let (key, value) = row.map_err(unreadable)?;
             #[cfg(test)]
-            self.engine.keys_read.fetch_add(1, Ordering::Relaxed);
+            self.keys_read.fetch_add(1, Ordering::Relaxed);
             if visitor(&key, &value)?.is_break() {
                 break;
             }

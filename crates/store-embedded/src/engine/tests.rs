@@ -61,7 +61,7 @@ fn apply(model: &mut Model, number: u64) {
     }
 }
 
-fn read(view: &View<'_>) -> Model {
+fn read(view: &View) -> Model {
     let mut found = Model::new();
     for table in Table::ALL {
         let all = KeyRange { table, start: [].into(), end: [0xff; 9].into() };

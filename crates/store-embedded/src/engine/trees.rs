@@ -1,16 +1,18 @@
 //! The trees of sorted tables, one for each table of the key layout, and how they are kept on disk.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use lsm_tree::compaction::Leveled;
 use lsm_tree::config::{BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
 use lsm_tree::{
-    AbstractTree, AnyTree, Cache, CompressionType, Config, DescriptorTable, SequenceNumberCounter,
+    AbstractTree, AnyTree, Cache, CompressionType, Config, DescriptorTable, Memtable, SequenceNumberCounter,
 };
 
 use super::EngineError;
 use super::journal::Reached;
+use super::tables::Tables;
+use super::views::Views;
 use crate::keys::Table;
 use crate::options::Options;
 
@@ -22,6 +24,10 @@ const FILTER_BITS: f32 = 10.0;
 
 pub(super) struct Trees {
     trees: [AnyTree; Table::COUNT],
+    /// The tables in memory that take no more rows and may not be on disk, the oldest first. Locked by whoever changes
+    /// what is shown of a tree.
+    sealed: [Mutex<Vec<Arc<Memtable>>>; Table::COUNT],
+    pub(super) views: Views,
     strategy: Arc<Leveled>,
     /// The number of the next commit. Changes of the trees themselves take numbers too.
     seqno: SequenceNumberCounter,
@@ -52,8 +58,11 @@ impl Trees {
                 .open()
         };
         let [log, index, state] = Table::ALL;
+        let trees = [tree(log)?, tree(index)?, tree(state)?];
         let trees = Self {
-            trees: [tree(log)?, tree(index)?, tree(state)?],
+            views: Views::new(trees.each_ref().map(|tree| Tables::of(tree, &[]))),
+            sealed: Default::default(),
+            trees,
             strategy: Arc::default(),
             seqno: seqno.clone(),
         };
@@ -61,12 +70,20 @@ impl Trees {
         Ok(trees)
     }
 
-    pub(super) fn of(&self, table: Table) -> &AnyTree {
-        &self.trees[table.place()]
+    /// The tables in memory that take rows.
+    pub(super) fn memtables(&self) -> [Arc<Memtable>; Table::COUNT] {
+        self.trees.each_ref().map(AbstractTree::active_memtable)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &AnyTree)> {
-        self.trees.iter().enumerate()
+    /// Bytes on disk.
+    pub(super) fn table_bytes(&self) -> u64 {
+        self.trees.iter().map(AbstractTree::disk_space).sum()
+    }
+
+    /// Tables in memory that are not written out, and runs of tables on disk that are not merged.
+    pub(super) fn backlog(&self, place: usize) -> (usize, usize) {
+        let tree = &self.trees[place];
+        (tree.sealed_memtable_count(), tree.l0_run_count())
     }
 
     /// Up to which commit the tables on disk have everything. A merge that drops the last traces of removed rows can make
@@ -84,10 +101,44 @@ impl Trees {
         self.seqno.fetch_max(seqno + 1);
     }
 
+    /// Begins a new table in memory.
+    pub(super) fn seal(&self, place: usize) -> Arc<Memtable> {
+        let tree = &self.trees[place];
+        let mut sealed = self.sealed[place].lock().unwrap_or_else(PoisonError::into_inner);
+        sealed.extend(tree.rotate_memtable());
+        self.views.show(place, Tables::of(tree, &sealed));
+        tree.active_memtable()
+    }
+
+    /// Writes out the tables in memory that take no more rows. Says whether there were any.
+    pub(super) fn flush(&self, place: usize) -> Result<bool, EngineError> {
+        let tree = &self.trees[place];
+        let has_written = tree.flush(&tree.get_flush_lock(), self.views.watermark())?.is_some();
+        if has_written {
+            self.refresh(place);
+        }
+        Ok(has_written)
+    }
+
     /// Merges tables of a tree if that is due. Says whether it did.
-    pub(super) fn merge(&self, tree: &AnyTree, watermark: u64) -> Result<bool, EngineError> {
+    pub(super) fn merge(&self, place: usize) -> Result<bool, EngineError> {
+        let tree = &self.trees[place];
         let before = tree.current_version().id();
-        tree.compact(Arc::clone(&self.strategy) as _, watermark)?;
-        Ok(tree.current_version().id() != before)
+        tree.compact(Arc::clone(&self.strategy) as _, self.views.watermark())?;
+        let has_merged = tree.current_version().id() != before;
+        if has_merged {
+            self.refresh(place);
+        }
+        Ok(has_merged)
+    }
+
+    /// Shows the tables that are there now.
+    fn refresh(&self, place: usize) {
+        let tree = &self.trees[place];
+        let mut sealed = self.sealed[place].lock().unwrap_or_else(PoisonError::into_inner);
+        // Counted before the list is read: what is written out in between is shown twice, rather than not at all.
+        let written = sealed.len().saturating_sub(tree.sealed_memtable_count());
+        sealed.drain(..written);
+        self.views.show(place, Tables::of(tree, &sealed));
     }
 }

@@ -1,71 +1,64 @@
-//! Which moments are being read, so that nobody drops what belongs to one of them.
+//! What is shown to who reads: the last commit, and the tables that have it.
+//!
+//! A view keeps the tables that were there when it was opened. What is written out or merged later may leave out older
+//! versions of rows: all that is in it was committed by then, so whoever sees the new tables sees the newer versions too.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The moments of the store that somebody looks at. A moment is the number of the first commit that is not part of it.
-#[derive(Debug, Default)]
+use super::tables::Tables;
+use crate::keys::Table;
+
+type Shown = [Arc<Tables>; Table::COUNT];
+
 pub(super) struct Views {
-    now: AtomicU64,
-    open: Mutex<BTreeMap<u64, usize>>,
+    /// The number of the first commit that cannot be seen.
+    next: AtomicU64,
+    shown: Mutex<Arc<Shown>>,
+}
+
+/// One moment of the store.
+pub(super) struct Moment {
+    pub(super) before: u64,
+    tables: Arc<Shown>,
 }
 
 impl Views {
-    /// Everything up to here can be read.
+    pub(super) fn new(tables: [Tables; Table::COUNT]) -> Self {
+        Self { next: AtomicU64::new(0), shown: Mutex::new(Arc::new(tables.map(Arc::new))) }
+    }
+
+    /// Everything up to this commit can be seen.
     pub(super) fn publish(&self, seqno: u64) {
-        self.now.store(seqno + 1, Ordering::Release);
+        self.next.store(seqno + 1, Ordering::Release);
     }
 
-    pub(super) fn open(&self) -> u64 {
-        // Under the lock, so that nobody takes the moment for one that is not looked at.
-        let mut open = self.lock();
-        let moment = self.now.load(Ordering::Acquire);
-        *open.entry(moment).or_default() += 1;
-        moment
+    /// Other tables have the rows of a tree from now on. Rows may be added to them after that, and not before.
+    pub(super) fn show(&self, place: usize, tables: Tables) {
+        let tables = Arc::new(tables);
+        let mut shown = self.lock();
+        Arc::make_mut(&mut shown)[place] = tables;
     }
 
-    pub(super) fn close(&self, moment: u64) {
-        let mut open = self.lock();
-        if let Some(count) = open.get_mut(&moment) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(&moment);
-            }
-        }
+    pub(super) fn now(&self) -> Moment {
+        // Under the lock, so that the tables have every row of the moment, and lack only versions that it does not show.
+        let shown = self.lock();
+        let before = self.next.load(Ordering::Acquire);
+        Moment { before, tables: Arc::clone(&shown) }
     }
 
-    /// Of the versions of a row before this commit only the newest is needed.
+    /// Of the versions of a row before this commit a merge keeps only the newest.
     pub(super) fn watermark(&self) -> u64 {
-        let open = self.lock();
-        let oldest = open.keys().next().copied().unwrap_or_else(|| self.now.load(Ordering::Acquire));
-        oldest.saturating_sub(1)
+        self.next.load(Ordering::Acquire).saturating_sub(1)
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, usize>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Arc<Shown>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_oldest_view_holds_the_watermark() {
-        let views = Views::default();
-        assert_eq!(views.watermark(), 0);
-        views.publish(9);
-        assert_eq!(views.watermark(), 9);
-        let (first, again) = (views.open(), views.open());
-        views.publish(20);
-        let later = views.open();
-        assert_eq!((first, again, later, views.watermark()), (10, 10, 21, 9));
-        views.close(first);
-        assert_eq!(views.watermark(), 9, "one of two still looks");
-        views.close(again);
-        assert_eq!(views.watermark(), 20);
-        views.close(later);
-        assert_eq!(views.watermark(), 20);
+impl Moment {
+    pub(super) fn tables(&self, table: Table) -> &Tables {
+        &self.tables[table.place()]
     }
 }

@@ -36,7 +36,7 @@ impl Record for MessageStateRecord {
 
 impl From<MessageState> for MessageStateRecord {
     fn from(state: MessageState) -> Self {
-        let edited = |edited: Edited| EditedRecord {
+        let edited = |edited: Box<Edited>| EditedRecord {
             at: edited.at,
             text: edited.text,
             mentions: edited.mentions.into(),
@@ -54,10 +54,9 @@ impl From<MessageState> for MessageStateRecord {
 
 impl From<MessageStateRecord> for MessageState {
     fn from(record: MessageStateRecord) -> Self {
-        let edited = |edited: EditedRecord| Edited {
-            at: edited.at,
-            text: edited.text,
-            mentions: edited.mentions.into(),
+        let edited = |edited: EditedRecord| {
+            let EditedRecord { at, text, mentions } = edited;
+            Box::new(Edited { at, text, mentions: mentions.into() })
         };
         Self {
             through: record.through,

@@ -25,9 +25,9 @@ pub(super) struct MessageRecord<'a> {
 #[derive(Serialize, Deserialize)]
 pub(super) enum BodyRecord<'a> {
     Text(&'a str),
-    Image(#[serde(borrow)] MediaRecord<'a>, Option<&'a str>),
-    File(#[serde(borrow)] MediaRecord<'a>, Option<&'a str>),
-    Voice(#[serde(borrow)] MediaRecord<'a>),
+    Image(#[serde(borrow)] Box<MediaRecord<'a>>, Option<&'a str>),
+    File(#[serde(borrow)] Box<MediaRecord<'a>>, Option<&'a str>),
+    Voice(#[serde(borrow)] Box<MediaRecord<'a>>),
     System(&'a str, Option<&'a str>),
     Erased(MessageKindRecord),
 }
@@ -87,9 +87,9 @@ impl<'a> From<&'a MessageBody> for BodyRecord<'a> {
     fn from(body: &'a MessageBody) -> Self {
         match body {
             MessageBody::Text(text) => Self::Text(text),
-            MessageBody::Image { media, caption } => Self::Image(media.into(), caption.as_deref()),
-            MessageBody::File { media, caption } => Self::File(media.into(), caption.as_deref()),
-            MessageBody::Voice { media } => Self::Voice(media.into()),
+            MessageBody::Image { media, caption } => Self::Image(media.as_ref().into(), caption.as_deref()),
+            MessageBody::File { media, caption } => Self::File(media.as_ref().into(), caption.as_deref()),
+            MessageBody::Voice { media } => Self::Voice(media.as_ref().into()),
             MessageBody::System { event, text } => Self::System(event, text.as_deref()),
             MessageBody::Erased(kind) => Self::Erased((*kind).into()),
         }
@@ -115,10 +115,10 @@ impl From<BodyRecord<'_>> for MessageBody {
     }
 }
 
-impl<'a> From<&'a Media> for MediaRecord<'a> {
+impl<'a> From<&'a Media> for Box<MediaRecord<'a>> {
     fn from(media: &'a Media) -> Self {
         let Media { url, content_type, size_bytes, name, width, height, duration_ms } = media;
-        Self {
+        Self::new(MediaRecord {
             url,
             content_type,
             size_bytes: *size_bytes,
@@ -126,14 +126,14 @@ impl<'a> From<&'a Media> for MediaRecord<'a> {
             width: *width,
             height: *height,
             duration_ms: *duration_ms,
-        }
+        })
     }
 }
 
-impl From<MediaRecord<'_>> for Media {
-    fn from(media: MediaRecord<'_>) -> Self {
-        let MediaRecord { url, content_type, size_bytes, name, width, height, duration_ms } = media;
-        Self {
+impl From<Box<MediaRecord<'_>>> for Box<Media> {
+    fn from(media: Box<MediaRecord<'_>>) -> Self {
+        let MediaRecord { url, content_type, size_bytes, name, width, height, duration_ms } = *media;
+        Self::new(Media {
             url: url.into(),
             content_type: content_type.into(),
             size_bytes,
@@ -141,7 +141,7 @@ impl From<MediaRecord<'_>> for Media {
             width,
             height,
             duration_ms,
-        }
+        })
     }
 }
 

@@ -142,7 +142,7 @@ fn message_state() -> MessageState {
     MessageState {
         through: Seq::new(9),
         edits: vec![Seq::new(6), Seq::new(7)],
-        edited: Some(Edited { at: AT, text: "t".into(), mentions: mentions() }),
+        edited: Some(Edited { at: AT, text: "t".into(), mentions: mentions() }.into()),
         gone: Some(Gone { at: AT, by: Some(UserId::new(1)) }),
         reactions: counts(),
         replies: 2,

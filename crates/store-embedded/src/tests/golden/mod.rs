@@ -33,8 +33,8 @@ fn read<'a, R: Record + Deserialize<'a>>((name, bytes): &'a Sample) -> R {
     R::decode(name.as_bytes(), bytes).unwrap()
 }
 
-fn media() -> Media {
-    Media {
+fn media() -> Box<Media> {
+    Box::new(Media {
         url: "https://m".into(),
         content_type: "image/png".into(),
         size_bytes: 300,
@@ -42,7 +42,7 @@ fn media() -> Media {
         width: Some(1),
         height: None,
         duration_ms: Some(2),
-    }
+    })
 }
 
 fn bodies() -> [(&'static str, MessageBody); 6] {
