@@ -14,7 +14,7 @@ LOCKED := $(if $(CI),--locked)
 
 CLUSTER := cargo run $(LOCKED) --quiet --package godwit-testkit --bin godwit-cluster --
 
-.PHONY: help setup setup-cluster run build test lint fmt deny dev-cluster dev-cluster-down clean
+.PHONY: help setup setup-cluster run build test chaos lint fmt deny dev-cluster dev-cluster-down clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ build: setup ## Build the release binary
 
 test: setup-cluster ## Run everything CI runs, and say what ran and how long it took
 	@scripts/check.sh fmt clippy wasm test deny advisories
+
+chaos: setup-cluster ## Kill and stop servers, Cassandra and Redis under load (SECONDS=300, SEED=…) and check what is left
+	@GODWIT_TEST_CHAOS_SECONDS=$(or $(SECONDS),300) $(if $(SEED),GODWIT_TEST_CHAOS_SEED=$(SEED)) \
+		$(CLUSTER) exec -- cargo test $(LOCKED) --package godwit-server --test it cassandra::chaos -- --nocapture
 
 lint: setup ## Check formatting and run clippy with warnings denied
 	@scripts/check.sh fmt clippy

@@ -17,7 +17,7 @@ impl Draft {
     /// An image, a file or a recording, as `kind` says.
     pub fn media(kind: MessageKind, media: Media) -> Self {
         let mut draft = Self::empty(kind);
-        draft.0.media = Some(media);
+        draft.0.media = Some(Box::new(media));
         draft
     }
 

@@ -24,7 +24,7 @@ pub fn text<T: Serialize>(value: &T) -> Option<Bytes> {
     let mut bytes = Vec::with_capacity(USUAL_BYTES);
     bytes.resize(HEADER_BYTES_MAX, 0);
     // Only maps with keys that are not strings could fail, and frames have none.
-    serde_json::to_writer(&mut bytes, value)
+    sonic_rs::to_writer(&mut bytes, value)
         .inspect_err(|error| tracing::error!(%error, "a frame could not be written"))
         .ok()?;
     Some(with_header(TEXT, bytes))
@@ -89,6 +89,20 @@ mod tests {
             let frame = text(&value).unwrap();
             assert_eq!(&frame[..header.len()], header, "{length}");
             assert_eq!(frame[header.len()..], *format!("\"{value}\"").as_bytes());
+        }
+    }
+
+    /// Texts are gone through in steps of many bytes, so what has to be escaped is put at every place of a step.
+    #[test]
+    fn every_character_is_written_as_json_has_it() {
+        let characters = ('\0'..='\u{ff}').chain(['\u{2028}', '\u{202e}', '\u{ffff}', '👋']);
+        for character in characters {
+            for place in 0..70 {
+                let value = format!("{}{character}{}", "a".repeat(place), "b".repeat(70 - place));
+                let frame = text(&value).unwrap();
+                let start = frame.iter().position(|byte| *byte == b'"').unwrap();
+                assert_eq!(frame[start..], *serde_json::to_vec(&value).unwrap(), "{character:?} at {place}");
+            }
         }
     }
 

@@ -1,27 +1,22 @@
 //! All sockets of this process.
 
-use std::collections::HashMap;
-use std::hash::Hash;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use godwit_domain::ports::{Audience, Clock, Delivery};
-use godwit_protocol::messages::LogEntry;
-use godwit_protocol::socket::{CloseCode, EntryFrame, Event, PresenceEvent, Reconnect};
-use godwit_protocol::{ConversationId, DeviceId, Seq, Timestamp, UserId};
-use metrics::{Counter, counter, gauge};
+use godwit_domain::ports::Clock;
+use godwit_protocol::socket::{CatchUp, CloseCode, Event, Reconnect};
+use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
+use metrics::gauge;
 
 use crate::followers::Followers;
 use crate::frame;
 use crate::outgoing::Outgoing;
+use crate::sharded::Sharded;
 use crate::socket::Socket;
 
 /// How often the hub looks after its sockets.
 const SWEEP_INTERVAL: Duration = Duration::from_millis(500);
-/// Sockets are spread over this many maps, so that those who deliver and those who connect do not wait for each other.
-const SHARDS: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HubConfig {
@@ -41,10 +36,10 @@ pub struct Hub {
     /// Milliseconds since the start, as of the last sweep: cheap enough to be read for every frame.
     now_ms: AtomicU64,
     next_id: AtomicU64,
-    all: Sharded<u64>,
-    by_user: Sharded<UserId>,
-    watchers: Sharded<UserId>,
-    followers: Followers,
+    pub(crate) all: Sharded<u64>,
+    pub(crate) by_user: Sharded<UserId>,
+    pub(crate) watchers: Sharded<UserId>,
+    pub(crate) followers: Followers,
 }
 
 impl Hub {
@@ -140,15 +135,66 @@ impl Hub {
 
     /// Tells every socket to come back, each after a different time within `spread`, and closes it.
     pub fn restart(&self, spread: Duration) {
-        let spread_ms = u64::try_from(spread.as_millis()).unwrap_or(u64::MAX).max(1);
         self.all.for_each(|socket| {
-            // Neighbouring numbers land far apart, which is all that is needed of randomness here.
-            let after_ms = (socket.id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % spread_ms;
-            let event = Event::Reconnect(Reconnect { after_ms: u32::try_from(after_ms).unwrap_or(u32::MAX) });
+            let event = Event::Reconnect(Reconnect { after_ms: spread_out(socket, spread) });
             if let Some(frame) = frame::text(&event) {
                 socket.outgoing.finish(frame, CloseCode::ServiceRestart);
             }
         });
+    }
+
+    /// Tells every socket that something may have been lost on the way to it. Each looks after a different time.
+    pub fn catch_up(&self, spread: Duration) {
+        self.all.for_each(|socket| {
+            if socket.owner().is_some()
+                && let Some(frame) =
+                    frame::text(&Event::CatchUp(CatchUp { after_ms: spread_out(socket, spread) }))
+            {
+                socket.outgoing.push(frame);
+            }
+        });
+    }
+
+    /// Whoever has a socket here.
+    pub fn users(&self) -> Vec<UserId> {
+        self.by_user.keys()
+    }
+
+    /// Whomever somebody here watches.
+    pub fn watched(&self) -> Vec<UserId> {
+        self.watchers.keys()
+    }
+
+    /// The devices with which the user is here.
+    pub fn devices_of(&self, user: UserId) -> Vec<DeviceId> {
+        let mut devices = Vec::new();
+        self.by_user.with(user, |socket| devices.extend(socket.owner().map(|(_, device)| device)));
+        devices.sort_unstable();
+        devices.dedup();
+        devices
+    }
+
+    /// What the user's sockets follow.
+    pub fn followed_by(&self, user: UserId) -> Vec<ConversationId> {
+        let mut followed = Vec::new();
+        self.by_user.with(user, |socket| followed.extend(socket.followed()));
+        followed.sort_unstable();
+        followed.dedup();
+        followed
+    }
+
+    /// Whom the user's sockets watch.
+    pub fn watched_by(&self, user: UserId) -> Vec<UserId> {
+        let mut watched = Vec::new();
+        self.by_user.with(user, |socket| watched.extend(socket.watched()));
+        watched.sort_unstable();
+        watched.dedup();
+        watched
+    }
+
+    /// Whether the user has a socket here.
+    pub fn has(&self, user: UserId) -> bool {
+        self.by_user.contains(user)
     }
 
     pub fn open_sockets(&self) -> usize {
@@ -172,211 +218,22 @@ impl Hub {
     }
 }
 
-impl Delivery for Hub {
-    fn deliver(&self, to: &[UserId], event: &Event) {
-        let mut sending = Broadcast::new(event);
-        for user in to {
-            self.by_user.with(*user, |socket| sending.push(socket));
-        }
-        sending.count();
-    }
-
-    fn deliver_entries(&self, conversation: ConversationId, entries: &[Arc<LogEntry>], to: &Audience) {
-        let mut sending = Entries { conversation, entries, frames: Vec::new(), delivered: 0 };
-        match to {
-            Audience::Members(members) => {
-                for (user, from) in members {
-                    self.by_user.with(*user, |socket| sending.push(socket, *from));
-                }
-            }
-            Audience::Followers => {
-                self.followers.with(conversation, |socket| sending.push(socket, Seq::ZERO));
-            }
-        }
-        DELIVERIES.increment(sending.delivered);
-    }
-
-    fn follow(&self, user: UserId, conversation: ConversationId) {
-        self.by_user.with(user, |socket| self.followers.add(conversation, socket));
-    }
-
-    fn unfollow(&self, user: UserId, conversation: ConversationId) {
-        self.by_user.with(user, |socket| self.followers.remove(conversation, socket));
-    }
-
-    fn deliver_presence(&self, event: PresenceEvent) {
-        if let Some(frame) = frame::text(&Event::Presence(event)) {
-            self.watchers.with(event.user_id, |socket| {
-                socket.outgoing.push(frame.clone());
-            });
-        }
-    }
-
-    fn stop_watching(&self, watcher: UserId, watched: UserId) {
-        self.by_user.with(watcher, |socket| {
-            socket.stop_watching(watched);
-            self.watchers.remove(watched, socket);
-        });
-    }
-
-    fn close_device(&self, user: UserId, device: DeviceId, code: CloseCode) {
-        self.by_user.with(user, |socket| {
-            if socket.owner() == Some((user, device)) {
-                socket.outgoing.close(code);
-            }
-        });
-    }
-
-    fn close_user(&self, user: UserId, code: CloseCode) {
-        self.by_user.with(user, |socket| socket.outgoing.close(code));
-    }
-
-    fn is_online(&self, user: UserId) -> bool {
-        self.by_user.contains(user)
-    }
-}
-
-/// An event on its way to many sockets. It is written once, and only if somebody is there to read it.
-struct Broadcast<'a> {
-    event: &'a Event,
-    frame: Option<Bytes>,
-    delivered: u64,
-}
-
-impl<'a> Broadcast<'a> {
-    const fn new(event: &'a Event) -> Self {
-        Self { event, frame: None, delivered: 0 }
-    }
-
-    fn push(&mut self, socket: &Socket) {
-        if self.frame.is_none() {
-            self.frame = frame::text(self.event);
-        }
-        if let Some(frame) = &self.frame {
-            self.delivered += u64::from(socket.outgoing.push(frame.clone()));
-        }
-    }
-
-    fn count(self) {
-        DELIVERIES.increment(self.delivered);
-    }
-}
-
-/// Entries on their way to many sockets. Each is written once, and only if somebody is there to read it.
-struct Entries<'a> {
-    conversation: ConversationId,
-    entries: &'a [Arc<LogEntry>],
-    frames: Vec<Bytes>,
-    delivered: u64,
-}
-
-impl Entries<'_> {
-    /// Those from `from` on.
-    fn push(&mut self, socket: &Socket, from: Seq) {
-        if self.frames.is_empty() {
-            let encode = |entry: &Arc<LogEntry>| frame::text(&EntryFrame::new(self.conversation, entry));
-            self.frames = self.entries.iter().map(|entry| encode(entry).unwrap_or_default()).collect();
-        }
-        let first = self.entries.partition_point(|entry| entry.seq < from);
-        if socket.outgoing.push_all(self.frames.get(first..).unwrap_or_default()) {
-            self.delivered += (self.frames.len() - first) as u64;
-        }
-    }
-}
-
-/// Finding a handle costs more than using it.
-static DELIVERIES: LazyLock<Counter> = LazyLock::new(|| counter!("godwit_deliveries_total"));
-
-type Shard<K> = HashMap<K, Vec<Arc<Socket>>>;
-
-/// A map from a key to sockets, in parts that are locked on their own.
-#[derive(Debug)]
-struct Sharded<K> {
-    shards: Vec<RwLock<Shard<K>>>,
-}
-
-impl<K: Copy + Eq + Hash + ShardKey> Sharded<K> {
-    fn new() -> Self {
-        Self { shards: (0..SHARDS).map(|_| RwLock::default()).collect() }
-    }
-
-    fn add(&self, key: K, socket: &Arc<Socket>) {
-        let mut shard = self.write(key);
-        let sockets = shard.entry(key).or_default();
-        if !sockets.iter().any(|other| other.id == socket.id) {
-            sockets.push(socket.clone());
-        }
-    }
-
-    fn remove(&self, key: K, socket: &Socket) {
-        let mut shard = self.write(key);
-        if let Some(sockets) = shard.get_mut(&key) {
-            sockets.retain(|other| other.id != socket.id);
-            if sockets.is_empty() {
-                shard.remove(&key);
-            }
-        }
-    }
-
-    fn with(&self, key: K, mut act: impl FnMut(&Arc<Socket>)) {
-        for socket in self.read(key).get(&key).into_iter().flatten() {
-            act(socket);
-        }
-    }
-
-    fn contains(&self, key: K) -> bool {
-        self.read(key).contains_key(&key)
-    }
-
-    fn for_each(&self, mut act: impl FnMut(&Arc<Socket>)) {
-        for shard in &self.shards {
-            for socket in shard.read().unwrap_or_else(PoisonError::into_inner).values().flatten() {
-                act(socket);
-            }
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.shards.iter().map(|s| s.read().unwrap_or_else(PoisonError::into_inner).len()).sum()
-    }
-
-    fn read(&self, key: K) -> RwLockReadGuard<'_, Shard<K>> {
-        self.shards[key.shard()].read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self, key: K) -> RwLockWriteGuard<'_, Shard<K>> {
-        self.shards[key.shard()].write().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-trait ShardKey {
-    fn number(&self) -> u64;
-
-    /// Ids made in different milliseconds end in the same bits, so they are mixed first.
-    fn shard(&self) -> usize {
-        (self.number().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SHARDS.ilog2())) as usize
-    }
-}
-
-impl ShardKey for u64 {
-    fn number(&self) -> u64 {
-        *self
-    }
-}
-
-impl ShardKey for UserId {
-    fn number(&self) -> u64 {
-        self.get()
-    }
+/// Neighbouring numbers land far apart, which is all that is needed of randomness here.
+fn spread_out(socket: &Socket, spread: Duration) -> u32 {
+    let spread_ms = u64::try_from(spread.as_millis()).unwrap_or(u64::MAX).max(1);
+    let after_ms = (socket.id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % spread_ms;
+    u32::try_from(after_ms).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicI64;
 
-    use godwit_protocol::messages::Change;
+    use godwit_domain::ports::{Audience, Delivery};
+    use godwit_protocol::Seq;
+    use godwit_protocol::messages::{Change, LogEntry};
     use godwit_protocol::people::Presence;
-    use godwit_protocol::socket::EntryEvent;
+    use godwit_protocol::socket::{EntryEvent, EntryFrame, PresenceEvent};
 
     use super::*;
     use crate::outgoing::Step;
@@ -442,9 +299,9 @@ mod tests {
         assert_eq!((frames(&phone).await, frames(&laptop).await), (1, 1));
         assert_eq!((frames(&other).await, frames(&stranger).await), (0, 0));
         hub.forget(&phone);
-        assert!(hub.is_online(user(1)));
+        assert!(hub.has(user(1)));
         hub.forget(&laptop);
-        assert!(!hub.is_online(user(1)));
+        assert!(!hub.has(user(1)));
         assert_eq!(hub.open_sockets(), 2);
     }
 
@@ -507,15 +364,15 @@ mod tests {
         let (phone, laptop, other) = (signed_in(&hub, 1, 10), signed_in(&hub, 1, 11), signed_in(&hub, 2, 20));
         let (birds, fish) = (ConversationId::new(5), ConversationId::new(6));
         for (follower, conversation) in [(1, birds), (1, birds), (2, birds), (2, fish), (3, fish)] {
-            hub.follow(user(follower), conversation);
+            hub.follow(&[user(follower)], conversation);
         }
         hub.deliver_entries(birds, &[entry(1)], &Audience::Followers);
         assert_eq!((frames(&phone).await, frames(&laptop).await, frames(&other).await), (1, 1, 1));
-        hub.unfollow(user(1), birds);
+        hub.unfollow(&[user(1)], birds);
         hub.deliver_entries(birds, &[entry(1)], &Audience::Followers);
         assert_eq!((frames(&phone).await, frames(&laptop).await, frames(&other).await), (0, 0, 1));
         hub.forget(&other);
-        hub.follow(user(2), fish);
+        hub.follow(&[user(2)], fish);
         assert!(hub.followers.is_empty());
     }
 
@@ -537,6 +394,16 @@ mod tests {
         assert_eq!(silent.outgoing.next().await, Step::Write { frames: vec![], ping: true });
         hub.sweep(Duration::from_millis(3_001));
         assert_eq!(silent.outgoing.next().await, Step::Close(CloseCode::HeartbeatTimeout));
+    }
+
+    #[tokio::test]
+    async fn those_who_may_have_missed_something_are_told_once_they_are_signed_in() {
+        let (_, hub) = hub();
+        let (socket, anonymous) = (signed_in(&hub, 1, 10), hub.open());
+        hub.catch_up(Duration::from_secs(5));
+        let Step::Write { frames: told, .. } = socket.outgoing.next().await else { panic!("it is told") };
+        assert!(told[0][2..].starts_with(b"{\"catch_up\""));
+        assert_eq!(frames(&anonymous).await, 0);
     }
 
     #[tokio::test]

@@ -77,6 +77,10 @@ impl Socket {
         std::mem::replace(&mut *self.watching.lock().unwrap_or_else(PoisonError::into_inner), users)
     }
 
+    pub(crate) fn watched(&self) -> Vec<UserId> {
+        self.watching.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub(crate) fn stop_watching(&self, user: UserId) {
         self.watching.lock().unwrap_or_else(PoisonError::into_inner).retain(|watched| *watched != user);
     }

@@ -135,7 +135,7 @@ impl Accounts {
         let note = AccountNote { user_id: by, at: self.clock.now(), change: AccountChange::ProfileUpdated };
         let user = self.update(by, change, Some(note)).await?;
         if visibility_asked {
-            self.presence.visibility_changed(&user);
+            self.presence.visibility_changed(&user).await;
         }
         Ok(user.to_me())
     }
@@ -168,7 +168,7 @@ impl Accounts {
         let user = self.update(user.id, change, None).await?;
         if disabled {
             self.sessions.end_all(user.id, None).await?;
-            self.delivery.close_user(user.id, CloseCode::SignedOut);
+            self.delivery.close_user(user.id, CloseCode::SignedOut).await;
         }
         Ok(user)
     }

@@ -4,15 +4,16 @@ use std::sync::{Arc, Mutex};
 
 use crate::account_log::AccountLog;
 use crate::accounts::{AccountPolicy, Accounts};
-use crate::actions::{Appending, MessagePolicy};
+use crate::actions::{Appending, Lanes, MessagePolicy};
 use crate::conversations::Conversations;
-use crate::cursors::Cursors;
+use crate::cursors::{Cursors, Saved};
 use crate::groups::Groups;
 use crate::inbox::Inbox;
 use crate::messages::{Reading, Writing};
+use crate::peers::FromPeers;
 use crate::people::People;
 use crate::personal::Personal;
-use crate::ports::{Clock, Delivery, PasswordHasher, Store, TokenCodec};
+use crate::ports::{Clock, Delivery, PasswordHasher, Peers, Store, TokenCodec};
 use crate::presence::Presence;
 use crate::sessions::{Lifetimes, Sessions};
 use crate::sweeper::Sweeper;
@@ -23,6 +24,7 @@ use crate::sync::Sync;
 pub struct Parts {
     pub store: Arc<dyn Store>,
     pub delivery: Arc<dyn Delivery>,
+    pub peers: Arc<dyn Peers>,
     pub clock: Arc<dyn Clock>,
     pub tokens: Arc<dyn TokenCodec>,
     pub hasher: Arc<dyn PasswordHasher>,
@@ -46,11 +48,12 @@ pub struct App {
     pub sync: Arc<Sync>,
     pub presence: Arc<Presence>,
     pub sweeper: Arc<Sweeper>,
+    pub from_peers: Arc<FromPeers>,
 }
 
 impl App {
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, delivery, clock, tokens, hasher, lifetimes, policy, messages } = parts;
+        let Parts { store, delivery, peers, clock, tokens, hasher, lifetimes, policy, messages } = parts;
         let conversations = Arc::new(Conversations::new(store.clone()));
         let account_log = Arc::new(AccountLog {
             store: store.clone(),
@@ -87,6 +90,7 @@ impl App {
             account_log: account_log.clone(),
             presence: presence.clone(),
             delivery: delivery.clone(),
+            peers: peers.clone(),
             clock: clock.clone(),
         });
         let inbox = Arc::new(Inbox {
@@ -101,7 +105,9 @@ impl App {
             account_log: account_log.clone(),
             delivery: delivery.clone(),
             clock: clock.clone(),
+            peers: peers.clone(),
             policy: messages,
+            lanes: Lanes::default(),
         });
         let groups = Arc::new(Groups {
             store: store.clone(),
@@ -119,8 +125,10 @@ impl App {
             inbox: inbox.clone(),
             account_log: account_log.clone(),
             delivery,
+            peers,
             clock: clock.clone(),
             untold: Mutex::default(),
+            saved: Saved::default(),
         });
         let reading = Arc::new(Reading {
             store: store.clone(),
@@ -133,6 +141,12 @@ impl App {
             reading: reading.clone(),
             account_log: account_log.clone(),
             clock: clock.clone(),
+        });
+        let from_peers = Arc::new(FromPeers {
+            conversations: conversations.clone(),
+            appending: appending.clone(),
+            presence: presence.clone(),
+            sessions: sessions.clone(),
         });
         let personal = Arc::new(Personal {
             store: store.clone(),
@@ -162,6 +176,7 @@ impl App {
             sync,
             presence,
             sweeper,
+            from_peers,
         }
     }
 }

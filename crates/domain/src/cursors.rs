@@ -1,27 +1,32 @@
 //! Delivered and read marks.
 //!
-//! A move is in memory at once, is told to the other members within [`CURSOR_BROADCAST_MS`], and is written within
-//! [`CURSOR_SAVE_MS`]: scrolling through a hundred messages is one event and one write.
+//! A move is in memory at once, is told to the other members within [`CURSOR_BROADCAST_MS`], and is written as soon; but
+//! one cursor is written once in [`CURSOR_SAVE_MS`]: scrolling through a hundred messages is one event and two writes. Who
+//! moved it is answered when it is written, so that it never goes back.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use godwit_protocol::conversations::MemberCursor;
 use godwit_protocol::socket::{CursorEvent, Event};
 use godwit_protocol::{ConversationId, Seq, UserId};
 use thiserror::Error;
+use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::account_log::AccountLog;
 use crate::conversations::{AccessError, Conversations, Live};
 use crate::inbox::{Inbox, unread_cursor};
 use crate::model::{Cursor, Member};
-use crate::ports::{Clock, CursorMove, Delivery, Store, StoreError};
+use crate::ports::{Clock, CursorMove, Delivery, Peers, Store, StoreError};
 
 /// How long moves are gathered before the others are told.
 pub const CURSOR_BROADCAST_MS: u64 = 100;
-/// How long moves are gathered before they are written.
+/// From one write of a cursor to the next.
 pub const CURSOR_SAVE_MS: u64 = 1_000;
+/// How long a move may wait to be written. Then who waits is told that it is not known what becomes of it.
+pub const CURSOR_SAVED_WITHIN_MS: u64 = 10_000;
 /// Moves that wait to be written. Past it a move is written before it is answered.
 pub const CURSORS_UNSAVED_MAX: usize = 100_000;
 
@@ -32,9 +37,38 @@ pub struct Cursors {
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) account_log: Arc<AccountLog>,
     pub(crate) delivery: Arc<dyn Delivery>,
+    pub(crate) peers: Arc<dyn Peers>,
     pub(crate) clock: Arc<dyn Clock>,
     /// Moves that the other members have not been told.
     pub(crate) untold: Mutex<HashMap<(ConversationId, UserId), MemberCursor>>,
+    pub(crate) saved: Saved,
+}
+
+/// Cursors that were written less than [`CURSOR_SAVE_MS`] ago.
+#[derive(Debug, Default)]
+pub(crate) struct Saved {
+    cursors: Mutex<HashMap<(ConversationId, UserId), (Cursor, Instant)>>,
+    /// Changes when some were.
+    rounds: watch::Sender<()>,
+}
+
+impl Saved {
+    fn add(&self, moves: &[CursorMove]) {
+        let now = Instant::now();
+        let mut cursors = self.lock();
+        cursors.retain(|_, (_, at)| now - *at < Duration::from_millis(CURSOR_SAVE_MS));
+        cursors.extend(moves.iter().map(|done| ((done.conversation, done.user_id), (done.cursor, now))));
+        drop(cursors);
+        self.rounds.send_replace(());
+    }
+
+    fn of(&self, conversation: ConversationId, user: UserId) -> Option<(Cursor, Instant)> {
+        self.lock().get(&(conversation, user)).copied()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(ConversationId, UserId), (Cursor, Instant)>> {
+        self.cursors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[derive(Debug, Error)]
@@ -95,28 +129,63 @@ impl Cursors {
         Ok(member.wire_cursor())
     }
 
+    /// Returns when the store has a cursor that was moved here to this place.
+    pub async fn written(&self, conversation: ConversationId, to: MemberCursor) -> Result<(), StoreError> {
+        let mut rounds = self.saved.rounds.subscribe();
+        let is_written = || {
+            let saved = self.saved.of(conversation, to.user_id);
+            saved.is_some_and(|(saved, _)| saved.delivered >= to.delivered && saved.read >= to.read)
+                || self.conversations.unsaved.of(conversation, to.user_id).is_none()
+        };
+        let written = async {
+            while !is_written() {
+                // The sender is ours, so it is there.
+                let _ = rounds.changed().await;
+            }
+        };
+        timeout(Duration::from_millis(CURSOR_SAVED_WITHIN_MS), written)
+            .await
+            .map_err(|late| StoreError::Unavailable { operation: "write a cursor", source: late.into() })
+    }
+
     /// Tells and writes moves, until the future is dropped. One for the whole server.
     pub async fn run(&self) {
-        let mut ticks = tokio::time::interval(Duration::from_millis(CURSOR_BROADCAST_MS));
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut since_save_ms = 0;
-        loop {
-            ticks.tick().await;
-            self.tell().await;
-            since_save_ms += CURSOR_BROADCAST_MS;
-            if since_save_ms >= CURSOR_SAVE_MS {
-                since_save_ms = 0;
-                if let Err(error) = self.save().await {
+        let every = || {
+            let mut ticks = tokio::time::interval(Duration::from_millis(CURSOR_BROADCAST_MS));
+            ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            ticks
+        };
+        let telling = async {
+            let mut ticks = every();
+            loop {
+                ticks.tick().await;
+                self.tell().await;
+            }
+        };
+        // A store that does not answer does not keep the others from being told.
+        let saving = async {
+            let mut ticks = every();
+            loop {
+                ticks.tick().await;
+                let moves = self.conversations.unsaved.all();
+                let due = moves.into_iter().filter(|moved| self.is_due(moved)).collect();
+                if let Err(error) = self.save(due).await {
                     tracing::warn!(%error, "cursors could not be saved, they are kept for the next time");
                 }
             }
-        }
+        };
+        tokio::join!(telling, saving);
     }
 
     /// Tells and writes what is left. For a stop.
     pub async fn flush(&self) -> Result<(), StoreError> {
         self.tell().await;
-        self.save().await
+        self.save(self.conversations.unsaved.all()).await
+    }
+
+    fn is_due(&self, moved: &CursorMove) -> bool {
+        let saved = self.saved.of(moved.conversation, moved.user_id);
+        saved.is_none_or(|(_, at)| at.elapsed() >= Duration::from_millis(CURSOR_SAVE_MS))
     }
 
     async fn ordinal_at(&self, live: &Live, seq: Seq) -> Result<u64, StoreError> {
@@ -140,11 +209,17 @@ impl Cursors {
         self.untold.lock().unwrap_or_else(PoisonError::into_inner).insert((conversation, wire.user_id), wire);
         let at = self.clock.now();
         self.conversations.unsaved.add(CursorMove { conversation, user_id: wire.user_id, cursor, at });
-        if self.conversations.unsaved.len() > CURSORS_UNSAVED_MAX { self.save().await } else { Ok(()) }
+        if self.conversations.unsaved.len() > CURSORS_UNSAVED_MAX {
+            self.save(self.conversations.unsaved.all()).await
+        } else {
+            Ok(())
+        }
     }
 
     async fn tell(&self) {
         let untold = std::mem::take(&mut *self.untold.lock().unwrap_or_else(PoisonError::into_inner));
+        let moves = untold.keys().filter_map(|(id, user)| self.conversations.unsaved.of(*id, *user));
+        self.peers.cursors_moved(&moves.collect::<Vec<_>>());
         for ((conversation_id, user), cursor) in untold {
             if let Err(error) = self.tell_one(conversation_id, user, cursor).await {
                 tracing::warn!(%conversation_id, %error, "a cursor could not be told");
@@ -182,13 +257,15 @@ impl Cursors {
         Ok(())
     }
 
-    async fn save(&self) -> Result<(), StoreError> {
-        let moves = self.conversations.unsaved.all();
+    async fn save(&self, moves: Vec<CursorMove>) -> Result<(), StoreError> {
         if moves.is_empty() {
             return Ok(());
         }
         let notes = self.store.move_cursors(&moves).await?;
         self.conversations.unsaved.remove(&moves);
+        self.saved.add(&moves);
+        // Those who loaded a conversation before they were saved have not seen them.
+        self.peers.cursors_moved(&moves);
         self.account_log.announce(&notes).await;
         Ok(())
     }

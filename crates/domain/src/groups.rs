@@ -106,7 +106,7 @@ impl Groups {
         let made = self.store.create(new, key.as_ref()).await?;
         if let Some(notes) = &made.made {
             if large {
-                followers.iter().for_each(|user| self.delivery.follow(*user, made.id));
+                self.delivery.follow(&followers, made.id);
             }
             self.account_log.announce(notes).await;
         }

@@ -8,6 +8,7 @@
 //!   [`personal`], [`cursors`], [`sync`], [`presence`], [`sweeper`]; [`app`] puts them together
 //! - [`conversations`], [`account_log`] and `show`: what the use cases share: the newest state of the conversations in use,
 //!   telling a user's devices about each other, and entries as the wire has them
+//! - [`peers`]: what other nodes tell this one and ask it to do
 //! - [`snowflake`]: ids that rise
 //!
 //! This crate knows no transport and no database: it names neither HTTP statuses nor tables. Time comes from
@@ -23,6 +24,7 @@ pub mod groups;
 pub mod inbox;
 pub mod messages;
 pub mod model;
+pub mod peers;
 pub mod people;
 pub mod personal;
 pub mod ports;

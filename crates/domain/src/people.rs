@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::account_log::AccountLog;
 use crate::conversations::Conversations;
 use crate::model::{AccountChange, AccountNote, SearchPrefix, User, UserPair};
-use crate::ports::{BlockOutcome, Clock, Delivery, Store, StoreError};
+use crate::ports::{BlockOutcome, Clock, Delivery, Peers, Store, StoreError};
 use crate::presence::Presence;
 
 #[derive(Debug)]
@@ -20,6 +20,7 @@ pub struct People {
     pub(crate) account_log: Arc<AccountLog>,
     pub(crate) presence: Arc<Presence>,
     pub(crate) delivery: Arc<dyn Delivery>,
+    pub(crate) peers: Arc<dyn Peers>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -65,12 +66,13 @@ impl People {
             BlockOutcome::WasBlocked => {}
             BlockOutcome::Blocked(entry) => self.account_log.announce(&[(by, entry)]).await,
         }
-        self.delivery.stop_watching(by, other);
-        self.delivery.stop_watching(other, by);
-        if let Some(direct) = self.store.direct_of(pair).await?
-            && let Some(live) = self.conversations.get(direct).await?
-        {
-            live.outbox.settle().await;
+        self.delivery.stop_watching(by, other).await;
+        self.delivery.stop_watching(other, by).await;
+        if let Some(direct) = self.store.direct_of(pair).await? {
+            if let Some(live) = self.conversations.known(direct) {
+                live.outbox.settle().await;
+            }
+            self.peers.settle(direct).await;
         }
         Ok(())
     }

@@ -269,7 +269,7 @@ fn request_of(draft: &Draft) -> SendMessage {
         client_id: draft.client_id.as_str().to_owned(),
         kind: draft.body.kind(),
         text: draft.body.text().map(str::to_owned),
-        media: draft.body.media().cloned().map(crate::model::Media::into_wire),
+        media: draft.body.media().map(|media| Box::new(media.clone().into_wire())),
         event: draft.body.event().map(str::to_owned),
         reply_to: draft.reply_to,
         forwarded_from: draft.forwarded_from,

@@ -24,23 +24,31 @@ pub struct Presence {
 impl Presence {
     /// A socket of the user has opened.
     pub async fn came_online(&self, user: UserId) -> Result<(), StoreError> {
-        for row in self.store.fanned_out_on_read(user).await? {
-            self.delivery.follow(user, row.conversation);
+        self.delivery.arrived(user).await;
+        for conversation in self.followed(user).await? {
+            self.delivery.follow(&[user], conversation);
         }
         if let Some(user) = self.store.user(user).await? {
-            self.tell(&user);
+            self.tell(&user).await;
         }
         Ok(())
     }
 
+    /// The large conversations whose entries reach the user as long as they are connected.
+    pub(crate) async fn followed(&self, user: UserId) -> Result<Vec<ConversationId>, StoreError> {
+        let rows = self.store.fanned_out_on_read(user).await?;
+        Ok(rows.into_iter().map(|row| row.conversation).collect())
+    }
+
     /// A socket of the user has closed. If it was the last one they are offline now.
     pub async fn went_offline(&self, user: UserId) -> Result<(), StoreError> {
-        if self.delivery.is_online(user) {
+        self.delivery.left(user).await;
+        if self.delivery.is_online(user).await {
             return Ok(());
         }
         let change = UserChange { last_seen_at: Some(self.clock.now()), ..UserChange::default() };
         if let UpdateUser::Updated(user, _) = self.store.update_user(user, change, None).await? {
-            self.tell(&user);
+            self.tell(&user).await;
         }
         Ok(())
     }
@@ -61,13 +69,14 @@ impl Presence {
         if !user.presence_visible || self.store.is_blocked(by, user.id).await? {
             return Ok(None);
         }
-        Ok(Some(WirePresence { online: self.delivery.is_online(user.id), last_seen_at: user.last_seen_at }))
+        let online = self.delivery.is_online(user.id).await;
+        Ok(Some(WirePresence { online, last_seen_at: user.last_seen_at }))
     }
 
     /// The user has just hidden their presence, or shows it again.
-    pub(crate) fn visibility_changed(&self, user: &User) {
+    pub(crate) async fn visibility_changed(&self, user: &User) {
         if user.presence_visible {
-            self.tell(user);
+            self.tell(user).await;
         } else {
             let presence = WirePresence { online: false, last_seen_at: None };
             self.delivery.deliver_presence(PresenceEvent { user_id: user.id, presence });
@@ -96,10 +105,10 @@ impl Presence {
         Ok(())
     }
 
-    fn tell(&self, user: &User) {
+    async fn tell(&self, user: &User) {
         if user.presence_visible {
-            let presence =
-                WirePresence { online: self.delivery.is_online(user.id), last_seen_at: user.last_seen_at };
+            let online = self.delivery.is_online(user.id).await;
+            let presence = WirePresence { online, last_seen_at: user.last_seen_at };
             self.delivery.deliver_presence(PresenceEvent { user_id: user.id, presence });
         }
     }

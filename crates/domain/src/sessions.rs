@@ -143,11 +143,26 @@ impl Sessions {
         let note =
             AccountNote { user_id, at: self.clock.now(), change: AccountChange::DeviceRemoved(device) };
         let entry = self.store.remove_device(device, note).await?;
-        self.delivery.close_device(user_id, device, CloseCode::SignedOut);
+        self.delivery.close_device(user_id, device, CloseCode::SignedOut).await;
         if let Some(entry) = entry {
             self.account_log.announce(&[(user_id, entry)]).await;
         }
         Ok(())
+    }
+
+    /// Those of a user's devices whose session has ended.
+    pub(crate) async fn ended(
+        &self,
+        user: UserId,
+        mut devices: Vec<DeviceId>,
+    ) -> Result<Vec<DeviceId>, StoreError> {
+        let disabled = self.store.user(user).await?.is_none_or(|user| user.disabled_at.is_some());
+        if !disabled {
+            let known = self.store.devices_of(user).await?;
+            let goes_on = |id: &DeviceId| known.iter().any(|d| d.id == *id && d.revoked_at().is_none());
+            devices.retain(|device| !goes_on(device));
+        }
+        Ok(devices)
     }
 
     async fn of_own_token(&self, claims: AccessClaims) -> Result<Principal, AuthError> {

@@ -7,7 +7,7 @@ use godwit_protocol::messages::{MessageKind, MessageStatus};
 use godwit_protocol::{MessageId, Seq, Timestamp, UserId};
 
 use crate::model::{
-    Change, ConversationState, FanOut, LogItem, Media, Mentions, Message, MessageBody, MessageState, Target,
+    Change, ConversationState, Edited, FanOut, LogItem, Mentions, Message, MessageBody, MessageState, Target,
 };
 
 /// What has to be known to show entries to somebody.
@@ -50,13 +50,16 @@ impl View<'_> {
         let (text, media, event) = body.into_parts();
         let (text, mentions) = match state.edited {
             _ if is_gone => (None, Mentions::default()),
-            Some(edited) => (Some(edited.text), edited.mentions),
+            Some(edited) => {
+                let Edited { text, mentions, .. } = *edited;
+                (Some(text), mentions)
+            }
             None => (text, message.mentions),
         };
         wire::Message {
             client_id: message.client_id.into(),
             text: text.map(String::from),
-            media: media.map(Media::into_wire),
+            media: media.map(|media| Box::new(media.into_wire())),
             event: event.map(String::from),
             reply_to: message.reply.map(|reply| reply.to.id),
             quote,
@@ -116,7 +119,7 @@ impl View<'_> {
         }
     }
 
-    fn quote(&self, target: Target) -> Option<wire::Quote> {
+    fn quote(&self, target: Target) -> Option<Box<wire::Quote>> {
         let item = self.quoted.get(&target.seq).filter(|_| target.seq >= self.from)?;
         let (message, state) = item.message()?;
         let is_gone = message.is_gone(state, self.now);
@@ -125,14 +128,14 @@ impl View<'_> {
             Some(edited) => crate::model::message::preview_of(&edited.text),
             None => message.body.preview(),
         };
-        Some(wire::Quote {
+        Some(Box::new(wire::Quote {
             message_id: target.id,
             seq: target.seq,
             sender_id: message.sender_id,
             kind: message.body.kind(),
             preview: preview.into(),
             deleted: is_gone,
-        })
+        }))
     }
 
     fn status(&self, seq: Seq, sender: UserId) -> MessageStatus {

@@ -39,7 +39,7 @@ pub struct SendMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
-    pub media: Option<Media>,
+    pub media: Option<Box<Media>>,
     /// What happened, in a message of kind `system`: `app.` and then words of `a-z 0-9 _` joined by dots, such as
     /// `app.call.ended`. Other names are the server's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,7 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub media: Option<Media>,
+    pub media: Option<Box<Media>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
     /// In a message of the server, what happened.
@@ -102,7 +102,7 @@ pub struct Message {
     pub reply_to: Option<MessageId>,
     /// What is shown of the message that is replied to, as it is now; absent where the user cannot see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub quote: Option<Quote>,
+    pub quote: Option<Box<Quote>>,
     /// The message that began the thread, in a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<MessageId>,

@@ -263,6 +263,8 @@ events! {
     Account(AccountEntry) = "account",
     /// The server is about to close the socket: connect again after the given time.
     Reconnect(Reconnect) = "reconnect",
+    /// Events may have been lost between the nodes of the server: `sync` after the given time.
+    CatchUp(CatchUp) = "catch_up",
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -356,11 +358,20 @@ pub struct Reconnect {
     pub after_ms: u32,
 }
 
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CatchUp {
+    /// A different time for each socket, so that not all ask at once.
+    pub after_ms: u32,
+}
+
 /// Why the server closed a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloseCode {
     /// The server restarts.
     ServiceRestart,
+    /// The frame was not one of a WebSocket client.
+    Protocol,
     /// The frame was larger than allowed.
     TooLarge,
     /// The frame was not UTF-8.
@@ -384,6 +395,7 @@ pub enum CloseCode {
 impl CloseCode {
     pub const ALL: &[Self] = &[
         Self::ServiceRestart,
+        Self::Protocol,
         Self::TooLarge,
         Self::NotUtf8,
         Self::Internal,
@@ -397,6 +409,7 @@ impl CloseCode {
 
     pub const fn code(self) -> u16 {
         match self {
+            Self::Protocol => 1002,
             Self::NotUtf8 => 1007,
             Self::TooLarge => 1009,
             Self::Internal => 1011,
@@ -422,13 +435,19 @@ impl CloseCode {
             | Self::TooSlow
             | Self::HeartbeatTimeout
             | Self::TokenExpired => true,
-            Self::TooLarge | Self::NotUtf8 | Self::SignedOut | Self::SignInTimeout | Self::Flood => false,
+            Self::Protocol
+            | Self::TooLarge
+            | Self::NotUtf8
+            | Self::SignedOut
+            | Self::SignInTimeout
+            | Self::Flood => false,
         }
     }
 
     pub const fn reason(self) -> &'static str {
         match self {
             Self::ServiceRestart => "the server restarts",
+            Self::Protocol => "the frame is not one of a WebSocket client",
             Self::TooLarge => "the frame is too large",
             Self::NotUtf8 => "the frame is not UTF-8",
             Self::Internal => "internal error",

@@ -3,12 +3,13 @@
 //! - [`cli`]: the command line; [`config`]: what can be set
 //! - [`serve`]: the life of a server; [`wiring`]: what it is made of
 //! - [`listener`]: connections; [`http`]: requests; [`socket`]: sockets; [`state`]: what their handlers share
-//! - [`auth`], [`rate`], [`opaque`], [`problem`]: what handlers do before and after a use case
+//! - [`auth`], [`rate`], [`admission`], [`opaque`], [`problem`]: what handlers do before and after a use case
 //! - [`admin`]: what the operator does with users; [`observe`]: logs and metrics; [`clock`]: the time
 //!
 //! No rule of the domain is here: a handler that needs to know more than where a value goes belongs into a use case.
 
 pub mod admin;
+pub mod admission;
 pub mod auth;
 pub mod cli;
 pub mod clock;

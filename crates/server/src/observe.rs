@@ -65,6 +65,15 @@ pub fn refresh_metrics(handle: &PrometheusHandle) {
 
 fn describe() {
     describe_gauge!("godwit_info", "The version that runs.");
+    describe_histogram!(
+        "godwit_admission_wait_seconds",
+        Unit::Seconds,
+        "How long those waited for whom there was no place at once, to sign in or to sync."
+    );
+    describe_counter!(
+        "godwit_admission_refused_total",
+        "Those who waited too long and were told to come back."
+    );
     describe_gauge!("godwit_ready", "Whether the server is ready for traffic, as /readyz says.");
 
     describe_histogram!(

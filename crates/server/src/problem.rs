@@ -397,7 +397,7 @@ mod tests {
         assert_eq!((field.code, field.field.as_deref()), (ErrorCode::InvalidField, Some("name")));
         assert_eq!(refused(Refusal::ReplyNotFound).field.as_deref(), Some("reply_to"));
         assert_eq!(refused(Refusal::LastOwner).code, ErrorCode::LastOwner);
-        for failure in [Refusal::Busy, Refusal::Interrupted("disk 7 of node 3")] {
+        for failure in [Refusal::Busy, Refusal::Interrupted("disk 7 of node 3".into())] {
             let problem = refused(failure);
             assert_eq!((problem.status, problem.temporary), (503, true));
             assert!(!problem.detail.unwrap().contains("disk"));

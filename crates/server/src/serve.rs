@@ -22,7 +22,7 @@ use crate::http;
 use crate::listener::{Listener, OpenConnections};
 use crate::observe;
 use crate::problem::chain;
-use crate::wiring::{Core, CoreError, make_private};
+use crate::wiring::{Core, CoreError, Role, make_private};
 
 /// Sockets that are told to come back do so spread over this time, so that they do not come all at once.
 const RECONNECT_SPREAD: Duration = Duration::from_secs(5);
@@ -67,7 +67,7 @@ pub enum Failure {
 impl Server {
     pub async fn start(config: Config) -> Result<Self, StartError> {
         // First the store: if it belongs to another process, that says more than that its port is taken as well.
-        let core = Core::open(&config).await?;
+        let core = Core::open(&config, Role::Server).await?;
         let address = config.server.listen;
         let listener =
             Listener::bind(&config.server).map_err(|source| StartError::Listen { address, source })?;
@@ -92,6 +92,7 @@ impl Server {
         let (stop, stopping) = watch::channel(false);
         let router = http::router(core.state(&config, metrics.clone(), stopping.clone()));
         let mut background = core.background(metrics);
+        core.join(listener.address(), &mut background).await;
         let mut admin_task = JoinSet::new();
         let (app, store) = (core.app.clone(), config.store_location().absolute());
         admin_task.spawn(async move { admin.run(app, store).await });
@@ -111,11 +112,17 @@ impl Server {
             Err(_) => FAILED_STOP_TIMEOUT,
         };
 
+        if let Some(cluster) = &core.cluster {
+            cluster.drain();
+        }
         // Receivers are gone only when the listener is, and then there is nobody to tell.
         let _ = stop.send(true);
         admin_task.shutdown().await;
         if let Ok(open) = accepting.await {
             drain(&core, open, within).await;
+        }
+        if let Some(cluster) = &core.cluster {
+            cluster.leave().await;
         }
         background.shutdown().await;
         if let Err(error) = core.close().await {

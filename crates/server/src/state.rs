@@ -8,6 +8,7 @@ use godwit_domain::ports::{Clock, Store};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
 
+use crate::admission::Admission;
 use crate::opaque::Sealer;
 use crate::rate::RateLimits;
 
@@ -22,6 +23,7 @@ pub struct Shared {
     /// Only for readiness and gauges; everything else goes through the use cases.
     pub store: Arc<dyn Store>,
     pub rates: RateLimits,
+    pub admission: Admission,
     pub sealer: Sealer,
     pub metrics: PrometheusHandle,
     /// Becomes true when the server begins to stop.

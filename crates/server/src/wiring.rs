@@ -1,19 +1,22 @@
 //! What the server is made of. This is the one file that names concrete stores.
 
 use std::fs::DirBuilder;
+use std::io;
+use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use godwit_cluster::Cluster;
 use godwit_delivery::{Hub, HubConfig};
 use godwit_domain::accounts::AccountPolicy;
-use godwit_domain::ports::{Clock, Store, StoreError};
+use godwit_domain::ports::{Clock, Delivery, NoPeers, Peers, Store, StoreError};
 use godwit_domain::{App, Parts};
-use godwit_store_cassandra::CassandraStore;
 use godwit_store_cassandra::options::{
     Consistency, ConsistencyOptions, Credentials, Replication, SerialConsistency, TlsOptions,
 };
+use godwit_store_cassandra::{CassandraStore, ServerName};
 use godwit_store_embedded::EmbeddedStore;
 use metrics::{counter, describe_counter, describe_gauge, gauge};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -22,6 +25,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::admission::Admission;
 use crate::auth::{ApplicationTokens, Argon2Hasher, Codec, InvalidPasswordConfig, KeyError, SigningKey};
 use crate::clock::SystemClock;
 use crate::config::{
@@ -43,6 +47,9 @@ const METRICS_INTERVAL: Duration = Duration::from_secs(5);
 /// How often the store is asked whether it still takes writes.
 const HEALTH_INTERVAL: Duration = Duration::from_millis(500);
 
+/// In the data folder of a server on a store that servers share.
+const SERVER_NAME_FILE: &str = "server";
+
 const MIB: u64 = 1024 * 1024;
 
 /// The use cases on an open store. Enough for the operator's commands; a server adds [`Core::state`] and
@@ -51,6 +58,8 @@ const MIB: u64 = 1024 * 1024;
 pub struct Core {
     pub app: App,
     pub hub: Arc<Hub>,
+    /// The other servers on the store, if there can be any.
+    pub cluster: Option<Arc<Cluster>>,
     clock: Arc<dyn Clock>,
     store: OpenStore,
     signing_key: SigningKey,
@@ -68,6 +77,18 @@ pub enum CoreError {
     Passwords(#[from] InvalidPasswordConfig),
     #[error("the signing key could not be read")]
     SigningKey(#[source] StoreError),
+    #[error("the data folder {} cannot be used: {source}", folder.display())]
+    Folder { folder: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Cluster(#[from] godwit_cluster::StartError),
+}
+
+/// What a process wants with the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Server,
+    /// Does something for the operator, and goes.
+    Operator,
 }
 
 impl CoreError {
@@ -85,18 +106,26 @@ enum OpenStore {
 }
 
 impl Core {
-    pub async fn open(config: &Config) -> Result<Self, CoreError> {
+    pub async fn open(config: &Config, role: Role) -> Result<Self, CoreError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let hasher = Argon2Hasher::new(&config.auth.passwords)?;
         let application = ApplicationTokens::load(&config.auth.application)?;
-        let store = OpenStore::open(config, &clock).await?;
-        let offered = rand::random();
-        let signing_key = store.port().signing_key(offered).await.map_err(CoreError::SigningKey)?;
-        let signing_key = SigningKey::new(signing_key);
+        let store = OpenStore::open(config, &clock, role).await?;
+        let signing_key = store.signing_key().await?;
         let hub = Arc::new(Hub::new(hub_config(&config.socket), clock.clone()));
+        let cluster = match cluster_options(config, signing_key) {
+            Some(options) => Some(Cluster::bind(options, hub.clone(), &*clock).await?),
+            None => None,
+        };
+        let signing_key = SigningKey::new(signing_key);
+        let (delivery, peers): (Arc<dyn Delivery>, Arc<dyn Peers>) = match &cluster {
+            Some(cluster) => (cluster.clone(), cluster.clone()),
+            None => (hub.clone(), Arc::new(NoPeers)),
+        };
         let app = App::new(Parts {
             store: store.port(),
-            delivery: hub.clone(),
+            delivery,
+            peers,
             clock: clock.clone(),
             tokens: Arc::new(Codec::new(signing_key, application)),
             hasher: Arc::new(hasher),
@@ -107,7 +136,36 @@ impl Core {
             },
             messages: config.messages.policy(),
         });
-        Ok(Self { app, hub, clock, store, signing_key })
+        if let Some(cluster) = &cluster {
+            cluster.attach(app.from_peers.clone());
+        }
+        Ok(Self { app, hub, cluster, clock, store, signing_key })
+    }
+
+    /// The key of the installation.
+    pub async fn signing_key(config: &Config) -> Result<[u8; 32], CoreError> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let store = OpenStore::open(config, &clock, Role::Operator).await?;
+        let key = store.signing_key().await?;
+        store.close().await.map_err(CoreError::SigningKey)?;
+        Ok(key)
+    }
+
+    /// Joins the other servers on the store, if there can be any. `serves` is where clients connect.
+    pub async fn join(&self, serves: SocketAddr, tasks: &mut JoinSet<()>) {
+        if let Some(cluster) = &self.cluster {
+            godwit_cluster::describe_metrics();
+            cluster.join(serves, tasks).await;
+            tracing::info!(node = %cluster.id(), internal = %cluster.internal_address(), "one of several servers");
+        }
+    }
+
+    /// The same for one that serves nobody: the others are told what it does, and give it nothing to do.
+    pub async fn join_to_tell(&self, tasks: &mut JoinSet<()>) {
+        if let Some(cluster) = &self.cluster {
+            cluster.drain();
+            cluster.join(cluster.internal_address(), tasks).await;
+        }
     }
 
     /// What the handlers share.
@@ -123,6 +181,7 @@ impl Core {
             clock: self.clock.clone(),
             store: self.store.port(),
             rates: RateLimits::new(&config.rates),
+            admission: Admission::new(&config.admission),
             sealer: Sealer::new(self.signing_key),
             metrics,
             stopping,
@@ -164,7 +223,7 @@ impl Core {
 }
 
 impl OpenStore {
-    async fn open(config: &Config, clock: &Arc<dyn Clock>) -> Result<Self, CoreError> {
+    async fn open(config: &Config, clock: &Arc<dyn Clock>, role: Role) -> Result<Self, CoreError> {
         match config.store_location() {
             StoreLocation::Embedded(folder) => {
                 make_private(&folder);
@@ -172,10 +231,21 @@ impl OpenStore {
                 Ok(Self::Embedded(Arc::new(EmbeddedStore::open(&folder, clock.clone(), options)?)))
             }
             StoreLocation::Cassandra(url) => {
-                let options = cassandra_options(&url, &config.store.cassandra);
+                let server = match role {
+                    Role::Server => Some(server_name(config).map_err(|source| CoreError::Folder {
+                        folder: config.data_folder().to_owned(),
+                        source,
+                    })?),
+                    Role::Operator => None,
+                };
+                let options = StoreOptions { server, ..cassandra_options(&url, &config.store.cassandra) };
                 Ok(Self::Cassandra(Arc::new(CassandraStore::open(options, clock.clone()).await?)))
             }
         }
+    }
+
+    async fn signing_key(&self) -> Result<[u8; 32], CoreError> {
+        self.port().signing_key(rand::random()).await.map_err(CoreError::SigningKey)
     }
 
     fn port(&self) -> Arc<dyn Store> {
@@ -236,6 +306,40 @@ pub fn make_private(folder: &Path) {
     if let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(folder) {
         tracing::debug!(%error, "the data folder was not made");
     }
+}
+
+/// How this server is known to others on the store, the same after each restart.
+fn server_name(config: &Config) -> io::Result<ServerName> {
+    let folder = config.data_folder();
+    make_private(folder);
+    let path = folder.join(SERVER_NAME_FILE);
+    let server = match std::fs::read_to_string(&path) {
+        Ok(name) => name.trim().to_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let name = format!("{:016x}", rand::random::<u64>());
+            std::fs::write(&path, format!("{name}\n"))?;
+            name
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(ServerName { server, host: host_name(), alone: config.cluster.redis_url.is_none() })
+}
+
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+fn cluster_options(config: &Config, signing_key: [u8; 32]) -> Option<godwit_cluster::Options> {
+    let cluster = &config.cluster;
+    Some(godwit_cluster::Options {
+        redis: cluster.redis_url.clone()?,
+        listen: cluster.listen.into(),
+        advertise: cluster.advertise,
+        secret: cluster.secret.as_ref().map_or_else(String::new, |secret| secret.reveal().to_owned()),
+        signing_key,
+        host: host_name(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
 }
 
 const fn hub_config(config: &SocketConfig) -> HubConfig {

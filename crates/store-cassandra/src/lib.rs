@@ -6,6 +6,7 @@
 //! - [`inbox`]: a user's list of conversations
 //! - [`personal`]: messages deleted for oneself, starred and scheduled ones; [`due`]: what is to happen at a time
 //! - [`installation`]: what there is one of
+//! - [`servers`]: who is on the keyspace
 //! - [`lease`], [`skew`]: the node number of this node's ids, and its clock
 //! - [`schema`]: the tables, in `migrations/`, and how they come to be
 //! - [`records`]: what is written as JSON
@@ -29,6 +30,7 @@ mod pause;
 mod personal;
 mod records;
 pub mod schema;
+mod servers;
 mod skew;
 mod turns;
 mod values;
@@ -47,6 +49,7 @@ pub use inbox::EpochTerms;
 pub use lease::LeaseError;
 pub use options::Options;
 pub use schema::SchemaError;
+pub use servers::{ServerName, ServersError};
 pub use skew::ClockError;
 
 use accounts::Accounts;
@@ -57,6 +60,7 @@ use inbox::Inbox;
 use installation::{Installation, Probe};
 use lease::NodeLease;
 use personal::Hidden;
+use servers::Servers;
 
 /// From the moment when a message gets its time to that when it can be read, whatever happens between.
 const APPEND_MS_MAX: i64 = 60_000;
@@ -74,6 +78,7 @@ pub struct CassandraStore {
     lease: NodeLease,
     ids: IdGenerator,
     probe: Arc<Probe>,
+    servers: Option<Arc<Servers>>,
     /// Ends with the store.
     _background: JoinSet<()>,
 }
@@ -88,6 +93,8 @@ pub enum OpenError {
     Clock(#[from] ClockError),
     #[error(transparent)]
     Lease(#[from] LeaseError),
+    #[error(transparent)]
+    Servers(#[from] ServersError),
 }
 
 impl CassandraStore {
@@ -96,6 +103,10 @@ impl CassandraStore {
         let session = schema::prepare(&options).await?;
         let cql = Arc::new(Cql::new(session, &options));
         skew::check(&cql, &clock).await?;
+        let servers = match options.server {
+            Some(me) => Some(Arc::new(Servers::join(cql.clone(), me).await?)),
+            None => None,
+        };
         let accounts = Arc::new(Accounts::new(cql.clone()).await?);
         let inbox = Arc::new(
             Inbox::new(cql.clone(), accounts.clone(), options.inbox_recent_max, options.inbox_epochs).await?,
@@ -111,6 +122,9 @@ impl CassandraStore {
         let (projections, probed, probing) = (conversations.clone(), installation.clone(), probe.clone());
         background.spawn(async move { projections.run().await });
         background.spawn(async move { probing.run(&probed).await });
+        if let Some(servers) = servers.clone() {
+            background.spawn(async move { servers.run().await });
+        }
         Ok(Self {
             cql,
             accounts,
@@ -122,6 +136,7 @@ impl CassandraStore {
             lease,
             ids,
             probe,
+            servers,
             _background: background,
         })
     }
@@ -135,6 +150,9 @@ impl CassandraStore {
     pub async fn close(&self) -> Result<(), StoreError> {
         self.conversations.close().await?;
         self.lease.release().await;
+        if let Some(servers) = &self.servers {
+            servers.leave().await;
+        }
         Ok(())
     }
 }

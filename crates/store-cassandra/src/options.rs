@@ -8,6 +8,7 @@ use std::time::Duration;
 pub use scylla::statement::{Consistency, SerialConsistency};
 
 use crate::inbox::EpochTerms;
+use crate::servers::ServerName;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -31,6 +32,8 @@ pub struct Options {
     /// Conversations that a user's inbox keeps out of order, because they move too often; see `inbox.rs`.
     pub inbox_recent_max: usize,
     pub inbox_epochs: EpochTerms,
+    /// The server that opens it. None for what is no server.
+    pub server: Option<ServerName>,
 }
 
 /// Copies of everything.
@@ -83,6 +86,7 @@ impl Options {
             speculative_after: Duration::from_millis(200),
             inbox_recent_max: 64,
             inbox_epochs: EpochTerms::default(),
+            server: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use async_trait::async_trait;
 use godwit_domain::ports::{Audience, Delivery};
 use godwit_protocol::messages::LogEntry;
 use godwit_protocol::socket::{CloseCode, EntryEvent, Event, PresenceEvent};
@@ -62,6 +63,7 @@ impl RecordingDelivery {
     }
 }
 
+#[async_trait]
 impl Delivery for RecordingDelivery {
     fn deliver(&self, to: &[UserId], event: &Event) {
         self.record(Delivered::Event { to: to.to_vec(), event: event.clone() });
@@ -82,35 +84,39 @@ impl Delivery for RecordingDelivery {
         }
     }
 
-    fn follow(&self, user: UserId, conversation: ConversationId) {
-        if self.is_online(user) {
-            lock(&self.followers).insert((conversation, user));
-        }
+    fn follow(&self, users: &[UserId], conversation: ConversationId) {
+        let online = lock(&self.online);
+        let followers = users.iter().filter(|user| online.contains(user));
+        lock(&self.followers).extend(followers.map(|user| (conversation, *user)));
     }
 
-    fn unfollow(&self, user: UserId, conversation: ConversationId) {
-        lock(&self.followers).remove(&(conversation, user));
+    async fn unfollow(&self, users: &[UserId], conversation: ConversationId) {
+        lock(&self.followers).retain(|(id, user)| *id != conversation || !users.contains(user));
     }
 
     fn deliver_presence(&self, event: PresenceEvent) {
         self.record(Delivered::Presence(event));
     }
 
-    fn stop_watching(&self, watcher: UserId, watched: UserId) {
+    async fn stop_watching(&self, watcher: UserId, watched: UserId) {
         self.record(Delivered::WatchStopped { watcher, watched });
     }
 
-    fn close_device(&self, user: UserId, device: DeviceId, code: CloseCode) {
+    async fn close_device(&self, user: UserId, device: DeviceId, code: CloseCode) {
         self.record(Delivered::DeviceClosed(user, device, code));
     }
 
-    fn close_user(&self, user: UserId, code: CloseCode) {
+    async fn close_user(&self, user: UserId, code: CloseCode) {
         self.record(Delivered::UserClosed(user, code));
     }
 
-    fn is_online(&self, user: UserId) -> bool {
+    async fn is_online(&self, user: UserId) -> bool {
         lock(&self.online).contains(&user)
     }
+
+    async fn arrived(&self, _: UserId) {}
+
+    async fn left(&self, _: UserId) {}
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -125,18 +131,18 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn it_remembers_who_was_told_what() {
+    #[tokio::test]
+    async fn it_remembers_who_was_told_what() {
         let delivery = RecordingDelivery::default();
         let (ada, bob) = (UserId::new(1), UserId::new(2));
         delivery.deliver(&[ada], &Event::Reconnect(Reconnect { after_ms: 7 }));
-        delivery.close_user(bob, CloseCode::SignedOut);
+        delivery.close_user(bob, CloseCode::SignedOut).await;
         assert_eq!((delivery.events_for(ada).len(), delivery.events_for(bob).len()), (1, 0));
         assert_eq!((delivery.take().len(), delivery.take().len()), (2, 0));
     }
 
-    #[test]
-    fn followers_are_online_and_get_what_is_delivered_while_they_follow() {
+    #[tokio::test]
+    async fn followers_are_online_and_get_what_is_delivered_while_they_follow() {
         let delivery = RecordingDelivery::default();
         let (ada, bob, eve) = (UserId::new(1), UserId::new(2), UserId::new(3));
         let birds = ConversationId::new(9);
@@ -145,10 +151,10 @@ mod tests {
         let tell = || delivery.deliver_entries(birds, std::slice::from_ref(&entry), &Audience::Followers);
         delivery.set_online(ada, true);
         delivery.set_online(bob, true);
-        [ada, bob, eve].into_iter().for_each(|user| delivery.follow(user, birds));
-        delivery.follow(ada, ConversationId::new(8));
+        delivery.follow(&[ada, bob, eve], birds);
+        delivery.follow(&[ada], ConversationId::new(8));
         tell();
-        delivery.unfollow(ada, birds);
+        delivery.unfollow(&[ada], birds).await;
         tell();
         delivery.set_online(bob, false);
         delivery.set_online(bob, true);
@@ -157,13 +163,13 @@ mod tests {
         assert_eq!((told(ada), told(bob), told(eve)), (1, 2, 0));
     }
 
-    #[test]
-    fn the_test_says_who_is_online() {
+    #[tokio::test]
+    async fn the_test_says_who_is_online() {
         let delivery = RecordingDelivery::default();
         let ada = UserId::new(1);
         delivery.set_online(ada, true);
-        assert!(delivery.is_online(ada));
+        assert!(delivery.is_online(ada).await);
         delivery.set_online(ada, false);
-        assert!(!delivery.is_online(ada));
+        assert!(!delivery.is_online(ada).await);
     }
 }

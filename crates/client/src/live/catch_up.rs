@@ -27,7 +27,8 @@ pub(super) struct CatchUp {
     awaited: HashMap<ConversationId, Seq>,
     /// Account entries that came during a round: they are newer than what the round brings, and come after it.
     held: VecDeque<AccountEntry>,
-    overflowed: bool,
+    /// Another round follows this one.
+    repeat: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl CatchUp {
             next_token: None,
             awaited: HashMap::new(),
             held: VecDeque::new(),
-            overflowed: false,
+            repeat: false,
         }
     }
 
@@ -58,13 +59,19 @@ impl CatchUp {
         }
     }
 
+    /// The same; the one that there is may have read before what it should find, so another one follows.
+    pub(super) fn begin_or_repeat(&mut self) {
+        self.repeat |= self.round != Round::None;
+        self.begin();
+    }
+
     /// Begins a round whatever became of the one before: the connection is new.
     pub(super) fn begin_anew(&mut self) {
         self.round = Round::Page(self.token.clone());
         self.next_token = None;
         self.awaited.clear();
         self.held.clear();
-        self.overflowed = false;
+        self.repeat = false;
     }
 
     pub(super) fn wants_page(&self) -> bool {
@@ -152,7 +159,7 @@ impl CatchUp {
         if self.held.len() < ACCOUNT_ENTRIES_HELD_MAX {
             self.held.push_back(entry);
         } else {
-            self.overflowed = true;
+            self.repeat = true;
         }
     }
 
@@ -175,7 +182,7 @@ impl CatchUp {
     fn finish(&mut self, token: String, logs: &mut Logs, queue: &Queue) {
         logs.listed_all();
         self.round = Round::None;
-        if self.overflowed {
+        if self.repeat {
             return self.begin_anew();
         }
         for entry in std::mem::take(&mut self.held) {

@@ -136,6 +136,10 @@ impl<'a> Online<'a> {
                 let at = Instant::now() + Duration::from_millis(hint.after_ms.into());
                 self.leave(at, Ended::RetryAt(at));
             }
+            Event::CatchUp(hint) => {
+                let at = Instant::now() + Duration::from_millis(hint.after_ms.into());
+                self.sync_at = Some(self.sync_at.map_or(at, |sooner| sooner.min(at)));
+            }
             Event::Hello(_) => {}
         }
     }

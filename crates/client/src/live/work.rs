@@ -45,7 +45,7 @@ impl Online<'_> {
         }
         // What was missed comes first, and then what is to be told.
         if self.sync_at.take_if(|at| *at <= now).is_some() {
-            self.session.catch_up.begin();
+            self.session.catch_up.begin_or_repeat();
         }
         self.reads_paused_until.take_if(|until| *until <= now);
         if self.reads_paused_until.is_none() {
@@ -133,7 +133,8 @@ impl Online<'_> {
             Ok(page) => {
                 self.read_failures = 0;
                 catch_up.page(page, logs, queue);
-                self.sync_at = config.sync_every.map(|every| Instant::now() + every);
+                let next_at = config.sync_every.map(|every| Instant::now() + every);
+                self.sync_at = [self.sync_at, next_at].into_iter().flatten().min();
             }
             Err(error) if error.code() == Some(ErrorCode::InvalidCursor) => {
                 catch_up.page_refused(logs, queue);

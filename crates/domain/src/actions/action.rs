@@ -1,10 +1,12 @@
 //! What somebody wants to do in a conversation.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use godwit_protocol::conversations::Role;
 use godwit_protocol::messages::{Change, LogEntry, Message};
 use godwit_protocol::{ErrorCode, InviteId, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::conversations::AccessError;
@@ -15,7 +17,7 @@ use crate::model::{
 use crate::ports::StoreError;
 
 /// Checked as far as it can be without looking at the conversation.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Action {
     Send(Box<NewMessage>),
     Edit {
@@ -59,7 +61,7 @@ pub enum Action {
 }
 
 /// A message that is to be sent.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NewMessage {
     pub client_id: ClientId,
     pub body: MessageBody,
@@ -80,7 +82,7 @@ pub struct Done {
 }
 
 /// Why an action was not done.
-#[derive(Debug, Clone, Error)]
+#[derive(Debug, Clone, Error, Serialize, Deserialize)]
 pub enum Refusal {
     /// Who is not a member is not told what exists.
     #[error("no such conversation or message")]
@@ -129,10 +131,10 @@ pub enum Refusal {
     Busy,
     /// It is unknown whether it was done: do it again; a message with the same client id.
     #[error("it was interrupted: {0}")]
-    Interrupted(&'static str),
+    Interrupted(Cow<'static, str>),
     /// The same, because of the store.
     #[error(transparent)]
-    Store(Arc<StoreError>),
+    Store(#[serde(with = "as_text")] Arc<StoreError>),
 }
 
 /// All names of actions.
@@ -177,6 +179,29 @@ impl Action {
             Self::CreateInvite { .. } => "create_invite",
             Self::RevokeInvite(_) => "revoke_invite",
             Self::DeleteConversation => "delete_conversation",
+        }
+    }
+
+    /// Whether doing it twice is doing it once.
+    pub(super) const fn can_be_repeated(&self) -> bool {
+        match self {
+            Self::Send(_)
+            | Self::Edit { .. }
+            | Self::Delete { .. }
+            | Self::Expire { .. }
+            | Self::React { .. }
+            | Self::AddMembers { .. }
+            | Self::SetRole(..)
+            | Self::Update(_)
+            | Self::Pin(_)
+            | Self::Unpin(_) => true,
+            Self::Join { .. }
+            | Self::Leave
+            | Self::RemoveMember(_)
+            | Self::TransferOwnership(_)
+            | Self::CreateInvite { .. }
+            | Self::RevokeInvite(_)
+            | Self::DeleteConversation => false,
         }
     }
 
@@ -257,5 +282,25 @@ impl From<AccessError> for Refusal {
             AccessError::NotFound => Self::NotFound,
             AccessError::Store(error) => error.into(),
         }
+    }
+}
+
+/// What another node's store said, for those who get it from there.
+mod as_text {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::ports::StoreError;
+
+    pub(super) fn serialize<S: Serializer>(error: &StoreError, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&error.to_string())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Arc<StoreError>, D::Error> {
+        let source = String::deserialize(deserializer)?.into();
+        Ok(Arc::new(StoreError::Unavailable { operation: "do it on another node", source }))
     }
 }

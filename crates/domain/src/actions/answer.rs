@@ -41,7 +41,7 @@ impl Drop for Answer {
 }
 
 fn unknown() -> Refusal {
-    Refusal::Interrupted("the task that did it is gone")
+    Refusal::Interrupted("the task that did it is gone".into())
 }
 
 impl fmt::Debug for Answer {

@@ -14,13 +14,14 @@ use godwit_protocol::{ConversationId, Seq, UserId};
 use super::action::{Action, Done, Refusal};
 use super::answer::Answer;
 use super::decide::{Case, Reactions};
+use super::forwarding::Lanes;
 use super::measure;
 use super::outbox::{Job, Next};
 use super::rules::MessagePolicy;
 use crate::account_log::AccountLog;
 use crate::conversations::{Conversations, Live};
 use crate::model::{Change, ConversationState, Entry, FanOut, LogItem, Member, MessageState};
-use crate::ports::{Append, AppendOutcome, Audience, Clock, Delivery, Store, StoreError};
+use crate::ports::{Append, AppendOutcome, Audience, Clock, Delivery, Peers, Store, StoreError};
 use crate::projection::{Effects, Fold, Needs};
 use crate::show::View;
 
@@ -36,7 +37,9 @@ pub struct Appending {
     pub(crate) account_log: Arc<AccountLog>,
     pub(crate) delivery: Arc<dyn Delivery>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) peers: Arc<dyn Peers>,
     pub(crate) policy: MessagePolicy,
+    pub(crate) lanes: Lanes,
 }
 
 /// What a batch is decided on, besides the state.
@@ -79,6 +82,19 @@ impl Appending {
         action: Action,
         answer: Answer,
     ) {
+        if let Some((action, answer)) = self.hand_over(actor, conversation, action, answer) {
+            self.submit_here(actor, conversation, action, answer).await;
+        }
+    }
+
+    /// The same for an action that this node does.
+    pub(crate) async fn submit_here(
+        self: &Arc<Self>,
+        actor: UserId,
+        conversation: ConversationId,
+        action: Action,
+        answer: Answer,
+    ) {
         let live = match action {
             Action::Join { .. } | Action::Expire { .. } => self.any(conversation).await,
             _ => self.of_member(actor, conversation).await,
@@ -96,7 +112,7 @@ impl Appending {
         Self::refuse("send", answer, refusal);
     }
 
-    fn refuse(action: &str, answer: Answer, refusal: Refusal) {
+    pub(super) fn refuse(action: &str, answer: Answer, refusal: Refusal) {
         measure::refused(action, &refusal);
         answer.give(Err(refusal));
     }
@@ -167,7 +183,7 @@ impl Appending {
                 return refuse_all(batch, &error.into());
             }
         }
-        refuse_all(batch, &Refusal::Interrupted("other nodes were faster, too often"));
+        refuse_all(batch, &Refusal::Interrupted("other nodes were faster, too often".into()));
     }
 
     /// One attempt. The jobs that are given back have to be tried again on a newer head.
@@ -189,6 +205,11 @@ impl Appending {
             Ok(AppendOutcome::HeadMoved) => return Ok(unanswered(jobs)),
             Err(error) => return Err((unanswered(jobs), error)),
         };
+        if append.entries.iter().any(|entry| entry.change.withdraws()) {
+            self.peers.withdrawn(&append).await;
+        }
+        self.peers.appended(&append);
+        self.unfollow(&append).await;
         self.finish(live, append, &quoted, jobs);
         self.account_log.announce(&notes).await;
         Ok(Vec::new())
@@ -423,7 +444,10 @@ impl Appending {
         let items: Vec<LogItem> =
             entries.into_iter().map(|entry| LogItem { entry, state: MessageState::default() }).collect();
         let (shown, audience) = live.write(|state| {
-            effects.apply_to(state);
+            // Somebody may have taken a newer state from the store meanwhile.
+            if state.head.seq < effects.head.seq {
+                effects.apply_to(state);
+            }
             let audience = audience_of(state);
             let view = self.common_view(state, quoted);
             (items.iter().map(|item| Arc::new(view.entry(item))).collect::<Vec<_>>(), audience)
@@ -458,11 +482,17 @@ impl Appending {
     /// Members of a large conversation who are connected get what is delivered there.
     fn follow(&self, conversation: ConversationId, effects: &Effects) {
         let is_large = effects.details.as_ref().is_some_and(|details| details.fan_out == FanOut::OnRead);
-        for user in effects.cross.iter().chain(effects.list.iter().filter(|_| is_large)) {
-            self.delivery.follow(*user, conversation);
+        let listed = effects.list.iter().filter(|_| is_large);
+        let users: Vec<UserId> = effects.cross.iter().chain(listed).copied().collect();
+        if !users.is_empty() {
+            self.delivery.follow(&users, conversation);
         }
-        for (user, _) in &effects.unlist {
-            self.delivery.unfollow(*user, conversation);
+    }
+
+    async fn unfollow(&self, append: &Append) {
+        let users: Vec<UserId> = append.effects.unlist.iter().map(|(user, _)| *user).collect();
+        if !users.is_empty() {
+            self.delivery.unfollow(&users, append.conversation).await;
         }
     }
 

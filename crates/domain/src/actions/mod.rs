@@ -4,6 +4,7 @@
 //! - [`rules`]: who may do what; the one place that knows
 //! - [`decide`]: what an action makes of a conversation: log entries, or a refusal
 //! - [`answer`]: who waits for it
+//! - [`forwarding`]: those that other nodes do
 //! - [`outbox`]: the actions of one conversation that wait
 //! - [`appending`]: takes them in batches, and gets what was decided into the log
 //! - [`measure`]: what the metrics say of it
@@ -15,6 +16,7 @@ mod action;
 mod answer;
 mod appending;
 mod decide;
+mod forwarding;
 mod measure;
 mod outbox;
 pub mod rules;
@@ -22,5 +24,6 @@ pub mod rules;
 pub use action::{Action, Done, NewMessage, Refusal};
 pub use answer::Answer;
 pub use appending::Appending;
+pub(crate) use forwarding::Lanes;
 pub(crate) use outbox::Outbox;
 pub use rules::{Deed, MessagePolicy};

@@ -1,9 +1,11 @@
 //! One conversation in memory.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
-use godwit_protocol::ConversationId;
+use godwit_protocol::{ConversationId, Seq};
 
+use super::StateChange;
 use crate::actions::Outbox;
 use crate::model::ConversationState;
 
@@ -13,12 +15,25 @@ use crate::model::ConversationState;
 pub struct Live {
     id: ConversationId,
     state: RwLock<ConversationState>,
+    /// The newest entry that another node has told of; zero when the state has come that far.
+    heard: AtomicU64,
+    /// The last doubt after which the state was compared with the store.
+    sure_since: AtomicU64,
+    /// Held by the one who takes the state from the store again.
+    pub(super) reloading: tokio::sync::Mutex<()>,
     pub(crate) outbox: Outbox,
 }
 
 impl Live {
-    pub(crate) fn new(state: ConversationState) -> Self {
-        Self { id: state.conversation.id, state: RwLock::new(state), outbox: Outbox::default() }
+    pub(super) fn new(state: ConversationState, sure_since: u64) -> Self {
+        Self {
+            id: state.conversation.id,
+            state: RwLock::new(state),
+            heard: AtomicU64::new(0),
+            sure_since: AtomicU64::new(sure_since),
+            reloading: tokio::sync::Mutex::default(),
+            outbox: Outbox::default(),
+        }
     }
 
     pub const fn id(&self) -> ConversationId {
@@ -26,18 +41,51 @@ impl Live {
     }
 
     /// Takes what was loaded, unless it is older than what is here: both may have changed while it was loaded.
-    pub(crate) fn take_over(&self, mut loaded: ConversationState) {
+    pub(super) fn take_over(&self, mut loaded: ConversationState, sure_since: u64) {
         self.write(|current| {
-            if loaded.head.seq < current.head.seq {
-                return;
-            }
-            for member in &mut loaded.members {
-                if let Some(known) = current.member(member.user_id) {
-                    member.cursor = member.cursor.advanced_by(known.cursor);
+            if loaded.head.seq >= current.head.seq {
+                for member in &mut loaded.members {
+                    if let Some(known) = current.member(member.user_id) {
+                        member.cursor = member.cursor.advanced_by(known.cursor);
+                    }
                 }
+                *current = loaded;
             }
-            *current = loaded;
+            self.has_come_to(current.head.seq);
         });
+        self.sure_since.fetch_max(sure_since, Ordering::Relaxed);
+    }
+
+    /// Another node has appended up to here.
+    pub(super) fn hear_of(&self, seq: Seq) {
+        self.write(|state| {
+            if state.head.seq < seq {
+                self.heard.fetch_max(seq.get(), Ordering::Relaxed);
+            }
+        });
+    }
+
+    /// Another node has appended this. Where something is missing before it, it is only heard of.
+    pub(super) fn follow(&self, change: &StateChange) {
+        self.write(|state| {
+            if state.head.seq == change.expected_head {
+                change.apply_to(state);
+                self.has_come_to(state.head.seq);
+            } else if state.head.seq < change.head.seq {
+                self.heard.fetch_max(change.head.seq.get(), Ordering::Relaxed);
+            }
+        });
+    }
+
+    /// Whether the store may have more than what is here.
+    pub(super) fn is_behind(&self, doubts: u64) -> bool {
+        self.heard.load(Ordering::Relaxed) != 0 || self.sure_since.load(Ordering::Relaxed) < doubts
+    }
+
+    fn has_come_to(&self, head: Seq) {
+        if self.heard.load(Ordering::Relaxed) <= head.get() {
+            self.heard.store(0, Ordering::Relaxed);
+        }
     }
 
     pub fn read<R>(&self, look: impl FnOnce(&ConversationState) -> R) -> R {

@@ -1,23 +1,32 @@
 //! Conversations in memory: the newest state of those in use, for every use case that needs one.
 //!
 //! The cache decides nothing: which entries a log has is settled by the store's compare-and-set alone. A conversation
-//! that was dropped here, or changed by another node, is loaded again.
+//! that was dropped here, or changed by another node, is loaded again. What other nodes append they tell
+//! ([`Conversations::follow`], [`Conversations::hear_of`]); while it is not certain that they are heard, nothing here is
+//! taken for new until it has been compared with the store ([`Conversations::doubt`]).
 
+mod change;
 mod live;
+mod trust;
 mod unsaved;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use godwit_protocol::{ConversationId, Seq, UserId};
 use quick_cache::{DefaultHashBuilder, Lifecycle, UnitWeighter};
 use thiserror::Error;
 
+pub use change::StateChange;
 pub use live::Live;
+use trust::Trust;
 pub(crate) use unsaved::UnsavedCursors;
 
 use crate::model::Member;
-use crate::ports::{Store, StoreError, UnorderedRow};
+use crate::ports::{CursorMove, Store, StoreError, UnorderedRow};
 
 /// Conversations kept in memory.
 pub const CONVERSATIONS_CACHED_MAX: usize = 50_000;
@@ -30,6 +39,11 @@ pub struct Conversations {
     cache: quick_cache::sync::Cache<ConversationId, Arc<Live>, UnitWeighter, DefaultHashBuilder, KeepUsed>,
     /// Cursors that have moved in memory and not yet in the store.
     pub(crate) unsaved: UnsavedCursors,
+    /// How often it was uncertain whether other nodes are heard.
+    doubts: AtomicU64,
+    trust: Trust,
+    /// Conversations that are being loaded for the first time, with what was heard of them meanwhile.
+    loading: Mutex<HashMap<ConversationId, Seq>>,
 }
 
 /// Why a conversation cannot be had. Who is not a member is not told that it exists.
@@ -50,7 +64,14 @@ impl Conversations {
             DefaultHashBuilder::default(),
             KeepUsed,
         );
-        Self { store, cache, unsaved: UnsavedCursors::default() }
+        Self {
+            store,
+            cache,
+            unsaved: UnsavedCursors::default(),
+            doubts: AtomicU64::new(0),
+            trust: Trust::default(),
+            loading: Mutex::default(),
+        }
     }
 
     /// The conversation, if the user is a member of it, and the member.
@@ -92,13 +113,22 @@ impl Conversations {
     /// The conversation, from memory or from the store. Those who ask for the same one at once cause one read.
     pub async fn get(&self, id: ConversationId) -> Result<Option<Arc<Live>>, StoreError> {
         match self.cache.get_value_or_guard_async(&id).await {
-            Ok(live) => Ok(Some(live)),
+            Ok(live) => {
+                if live.is_behind(self.doubts()) {
+                    self.catch_up(&live).await?;
+                }
+                Ok(Some(live))
+            }
             Err(vacant) => {
+                let doubts = self.doubts();
+                let loading = Loading::begin(self, id);
                 let Some(mut state) = self.store.load(id).await? else { return Ok(None) };
                 self.unsaved.apply_to(&mut state);
-                let live = Arc::new(Live::new(state));
+                let live = Arc::new(Live::new(state, doubts));
                 // Fails only when somebody put one there by other means, which nobody does.
                 let _ = vacant.insert(live.clone());
+                // Who tells from here on finds it in the cache.
+                live.hear_of(loading.end());
                 Ok(Some(live))
             }
         }
@@ -129,10 +159,100 @@ impl Conversations {
 
     /// Takes the state from the store again, after somebody else has changed it.
     pub(crate) async fn reload(&self, live: &Live) -> Result<(), StoreError> {
-        if let Some(state) = self.store.load(live.id()).await? {
-            live.take_over(state);
+        let doubts = self.doubts();
+        if let Some(mut state) = self.store.load(live.id()).await? {
+            self.unsaved.apply_to(&mut state);
+            live.take_over(state, doubts);
         }
         Ok(())
+    }
+
+    /// The same once for all who find it behind.
+    async fn catch_up(&self, live: &Live) -> Result<(), StoreError> {
+        let _turn = live.reloading.lock().await;
+        if live.is_behind(self.doubts()) { self.reload(live).await } else { Ok(()) }
+    }
+
+    /// Another node has appended to a conversation, up to `seq`.
+    pub(crate) fn hear_of(&self, id: ConversationId, seq: Seq) {
+        // First those that are being loaded: they get into the cache before they stop being loaded.
+        if let Some(heard) = self.loading().get_mut(&id) {
+            *heard = seq.max(*heard);
+        }
+        if let Some(live) = self.cache.peek(&id) {
+            live.hear_of(seq);
+        }
+    }
+
+    /// Another node has appended this.
+    pub(crate) fn follow(&self, change: &StateChange) {
+        if let Some(heard) = self.loading().get_mut(&change.conversation) {
+            *heard = change.head.seq.max(*heard);
+        }
+        if let Some(live) = self.cache.peek(&change.conversation) {
+            live.follow(change);
+        }
+    }
+
+    /// A cursor has moved on another node.
+    pub(crate) fn cursor_moved(&self, moved: &CursorMove) {
+        if let Some(live) = self.cache.peek(&moved.conversation) {
+            live.write(|state| {
+                if let Some(member) = state.member_mut(moved.user_id) {
+                    member.cursor = member.cursor.advanced_by(moved.cursor);
+                }
+            });
+        }
+    }
+
+    /// Other nodes may have changed anything. Each conversation is compared with the store before it is used again.
+    pub(crate) fn doubt(&self) {
+        self.doubts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// From now on, and for this long, everything that other nodes do is heard of. Whoever says so once has to say it again.
+    pub(crate) fn trust_for(&self, time: Duration) {
+        self.trust.renew(time);
+    }
+
+    /// What is in memory, if it is.
+    pub(crate) fn known(&self, id: ConversationId) -> Option<Arc<Live>> {
+        self.cache.peek(&id)
+    }
+
+    fn doubts(&self) -> u64 {
+        if self.trust.is_over() {
+            self.doubt();
+        }
+        self.doubts.load(Ordering::Relaxed)
+    }
+
+    fn loading(&self) -> MutexGuard<'_, HashMap<ConversationId, Seq>> {
+        self.loading.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A conversation that is being loaded for the first time. Ended also when nobody waits for it any more.
+struct Loading<'a> {
+    conversations: &'a Conversations,
+    id: ConversationId,
+}
+
+impl<'a> Loading<'a> {
+    fn begin(conversations: &'a Conversations, id: ConversationId) -> Self {
+        conversations.loading().insert(id, Seq::ZERO);
+        Self { conversations, id }
+    }
+
+    /// What was heard of it meanwhile.
+    fn end(self) -> Seq {
+        self.conversations.loading().remove(&self.id).unwrap_or_default()
+    }
+}
+
+impl Drop for Loading<'_> {
+    fn drop(&mut self) {
+        self.conversations.loading().remove(&self.id);
     }
 }
 

@@ -75,7 +75,7 @@ impl Reading {
         let id = viewer.live.id();
         let just_before = Seq::new(viewer.from.get().saturating_sub(1));
         let mut range = SeqRange { after: range.after.max(just_before), ..range };
-        let mut items = Vec::with_capacity(limit + 1);
+        let mut items = Vec::new();
         // What is hidden from the user makes room for more.
         loop {
             let missing = limit + 1 - items.len();
@@ -84,7 +84,11 @@ impl Reading {
             let (Some(first), Some(last)) = (found.first(), found.last()) else { break };
             let (first, last) = (first.entry.seq, last.entry.seq);
             let hidden = self.hidden(viewer, first.min(last), first.max(last)).await?;
-            items.extend(found.into_iter().filter(|item| !hidden.contains(&item.entry.seq)));
+            if items.is_empty() && hidden.is_empty() {
+                items = found;
+            } else {
+                items.extend(found.into_iter().filter(|item| !hidden.contains(&item.entry.seq)));
+            }
             match order {
                 HistoryOrder::OldestFirst => range.after = last,
                 HistoryOrder::NewestFirst => range.before = last,

@@ -47,7 +47,7 @@ impl From<ReadError> for Refusal {
 impl Sent {
     /// What came of sending a message.
     pub fn of(done: &Done) -> Result<Self, Refusal> {
-        let message = done.message().ok_or(Refusal::Interrupted("no message was sent"))?;
+        let message = done.message().ok_or(Refusal::Interrupted("no message was sent".into()))?;
         Ok(Self { message: message.clone(), repeated: done.repeated })
     }
 }

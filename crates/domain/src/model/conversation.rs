@@ -6,6 +6,7 @@ use godwit_protocol::conversations::{self as wire, ConversationKind, Role};
 use godwit_protocol::limits::MENTIONS_COUNTED_MAX;
 use godwit_protocol::messages::{MessageKind, MessageStatus};
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
 
 use super::details::{Details, FanOut};
 use super::entry::{Change, Entry};
@@ -47,7 +48,7 @@ pub struct ConversationState {
 }
 
 /// Where the log ends.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// Of the newest entry.
     pub seq: Seq,
@@ -60,7 +61,7 @@ pub struct Head {
 }
 
 /// What a list shows of the newest message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastMessage {
     pub id: MessageId,
     pub seq: Seq,
@@ -73,7 +74,7 @@ pub struct LastMessage {
     pub expires_at: Option<Timestamp>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     pub user_id: UserId,
     pub role: Role,
@@ -88,7 +89,7 @@ pub struct Member {
 }
 
 /// How far a member has come. Cursors only move forward.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cursor {
     pub delivered: Seq,
     pub read: Seq,

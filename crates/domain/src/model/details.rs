@@ -10,10 +10,11 @@ use godwit_protocol::limits::{
 };
 use godwit_protocol::messages::ChangedDetails;
 use godwit_protocol::{ConversationId, InviteId, MessageId, Seq, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
 
 use super::field::{self, InvalidField};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Details {
     /// The last entry that is part of this.
     pub through: Seq,
@@ -42,7 +43,7 @@ pub struct Details {
 }
 
 /// How a message gets into the members' inboxes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FanOut {
     /// The row of each member is written.
     OnWrite,
@@ -50,7 +51,7 @@ pub enum FanOut {
     OnRead,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pin {
     pub message_id: MessageId,
     pub seq: Seq,
@@ -58,14 +59,14 @@ pub struct Pin {
     pub at: Timestamp,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MentionOfAll {
     pub seq: Seq,
     pub by: UserId,
 }
 
 /// A link by which people join.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invite {
     pub id: InviteId,
     /// The secret part of the link.
@@ -78,11 +79,11 @@ pub struct Invite {
 }
 
 /// Not to be guessed: who has it may join.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct InviteToken(Box<str>);
 
 /// What to change of the details; `None` stays as it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DetailsChange {
     pub name: Option<Box<str>>,
     pub description: Option<Option<Box<str>>>,

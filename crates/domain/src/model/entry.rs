@@ -2,6 +2,7 @@
 
 use godwit_protocol::conversations::{ConversationKind, HistoryVisibility, Permissions, Role};
 use godwit_protocol::{InviteId, MessageId, Seq, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
 
 use super::conversation::UserPair;
 use super::details::{DetailsChange, FanOut, Invite, default_permissions};
@@ -9,7 +10,7 @@ use super::message::{Mentions, Message, MessageBody};
 use super::message_state::ReactionCount;
 
 /// One change in a conversation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     pub seq: Seq,
     /// A Snowflake, higher than that of the entry before. In a message it is the message's id.
@@ -21,7 +22,7 @@ pub struct Entry {
     pub change: Change,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
     Created(Box<Created>),
     Message(Message),
@@ -99,7 +100,7 @@ pub enum Change {
 }
 
 /// What a conversation begins with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Created {
     pub by: UserId,
     pub kind: ConversationKind,
@@ -132,13 +133,13 @@ impl Created {
 }
 
 /// The message that a change is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     pub id: MessageId,
     pub seq: Seq,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReactionChange {
     pub user_id: UserId,
     pub from: Option<Box<str>>,
@@ -146,7 +147,7 @@ pub struct ReactionChange {
 }
 
 /// What was settled when somebody became a member.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoiningTerms {
     /// The first entry that they see.
     pub visible_from: Seq,
@@ -199,6 +200,30 @@ impl Change {
             Self::MemberJoined { user_id, .. } | Self::MemberLeft { user_id } => Some(*user_id),
             Self::InviteCreated { invite } => Some(invite.created_by),
             Self::Reacted { .. } | Self::Expired { .. } => None,
+        }
+    }
+
+    /// Whether somebody may see or do less after it.
+    pub const fn withdraws(&self) -> bool {
+        match self {
+            Self::Deleted { .. }
+            | Self::Expired { .. }
+            | Self::MemberLeft { .. }
+            | Self::MemberRemoved { .. }
+            | Self::RoleChanged { .. }
+            | Self::OwnershipTransferred { .. }
+            | Self::DetailsChanged { .. }
+            | Self::InviteRevoked { .. }
+            | Self::ConversationDeleted { .. } => true,
+            Self::Created(_)
+            | Self::Message(_)
+            | Self::Edited { .. }
+            | Self::Reacted { .. }
+            | Self::MembersAdded { .. }
+            | Self::MemberJoined { .. }
+            | Self::Pinned { .. }
+            | Self::Unpinned { .. }
+            | Self::InviteCreated { .. } => false,
         }
     }
 

@@ -1,20 +1,23 @@
 //! How a field says that its value is not allowed.
 
+use std::borrow::Cow;
+
 use godwit_protocol::Timestamp;
 use godwit_protocol::limits::{PAGE_DEFAULT, PAGE_MAX};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// A value of the right type that is not allowed.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[error("{field} {reason}")]
 pub struct InvalidField {
-    pub field: &'static str,
+    pub field: Cow<'static, str>,
     pub reason: String,
 }
 
 impl InvalidField {
     pub fn new(field: &'static str, reason: impl Into<String>) -> Self {
-        Self { field, reason: reason.into() }
+        Self { field: field.into(), reason: reason.into() }
     }
 }
 

@@ -7,11 +7,12 @@ use godwit_protocol::limits::{
 };
 use godwit_protocol::messages::{self as wire, MessageKind};
 use godwit_protocol::{MessageId, ScheduledId, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
 
 use super::entry::Target;
 use super::field::{self, InvalidField};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     pub id: MessageId,
     pub sender_id: UserId,
@@ -25,14 +26,14 @@ pub struct Message {
 }
 
 /// What a message replies to, and the message that began the thread: the same one, or the one that it replied to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
     pub to: Target,
     pub root: Target,
 }
 
 /// Whom a message calls.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Mentions {
     pub users: Vec<UserId>,
     pub all: bool,
@@ -48,23 +49,23 @@ pub struct Draft {
 }
 
 /// Chosen by the sender's client; the same one again means the same message.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ClientId(Box<str>);
 
 /// The content, with the parts that its kind has and no others.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MessageBody {
     Text(Box<str>),
     Image {
-        media: Media,
+        media: Box<Media>,
         caption: Option<Box<str>>,
     },
     File {
-        media: Media,
+        media: Box<Media>,
         caption: Option<Box<str>>,
     },
     Voice {
-        media: Media,
+        media: Box<Media>,
     },
     System {
         event: Box<str>,
@@ -74,8 +75,11 @@ pub enum MessageBody {
     Erased(MessageKind),
 }
 
+/// Text, media and event of a body.
+type BodyParts = (Option<Box<str>>, Option<Box<Media>>, Option<Box<str>>);
+
 /// A reference to something stored elsewhere.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Media {
     pub url: Box<str>,
     pub content_type: Box<str>,
@@ -87,7 +91,7 @@ pub struct Media {
 }
 
 /// Where a forwarded message came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forwarded {
     pub message_id: MessageId,
     pub sender_id: UserId,
@@ -143,7 +147,7 @@ impl MessageBody {
     fn parse(
         kind: MessageKind,
         text: Option<String>,
-        media: Option<wire::Media>,
+        media: Option<Box<wire::Media>>,
         event: Option<String>,
     ) -> Result<Self, InvalidField> {
         if event.is_some() && kind != MessageKind::System {
@@ -153,7 +157,7 @@ impl MessageBody {
             return Err(InvalidField::new("media", "is only for messages of kind image, file and voice"));
         }
         let text = text.map(parse_text).transpose()?;
-        let media = media.map(Media::parse).transpose()?;
+        let media = media.map(|media| Media::parse(*media).map(Box::new)).transpose()?;
         let media_needed = || InvalidField::new("media", "is needed for this kind of message");
         Ok(match kind {
             MessageKind::Text => Self::Text(text.ok_or_else(|| InvalidField::new("text", "is needed"))?),
@@ -214,8 +218,7 @@ impl MessageBody {
         }
     }
 
-    /// Its text, its media and its event.
-    pub(crate) fn into_parts(self) -> (Option<Box<str>>, Option<Media>, Option<Box<str>>) {
+    pub(crate) fn into_parts(self) -> BodyParts {
         match self {
             Self::Text(text) => (Some(text), None, None),
             Self::Image { media, caption } | Self::File { media, caption } => (caption, Some(media), None),
@@ -415,7 +418,7 @@ mod tests {
         }
     }
 
-    fn refused_field(request: wire::SendMessage) -> &'static str {
+    fn refused_field(request: wire::SendMessage) -> std::borrow::Cow<'static, str> {
         Draft::parse(request).unwrap_err().field
     }
 
@@ -425,7 +428,7 @@ mod tests {
         assert_eq!(refused_field(request(MessageKind::Image)), "media");
         assert_eq!(refused_field(request(MessageKind::System)), "event");
         assert_eq!(
-            refused_field(wire::SendMessage { media: Some(media()), ..request(MessageKind::Text) }),
+            refused_field(wire::SendMessage { media: Some(media().into()), ..request(MessageKind::Text) }),
             "media"
         );
         assert_eq!(
@@ -433,11 +436,11 @@ mod tests {
             "event"
         );
         assert_eq!(
-            refused_field(wire::SendMessage { media: Some(media()), ..request(MessageKind::Voice) }),
+            refused_field(wire::SendMessage { media: Some(media().into()), ..request(MessageKind::Voice) }),
             "media.duration_ms"
         );
         let image = wire::SendMessage {
-            media: Some(media()),
+            media: Some(media().into()),
             text: Some("hi".into()),
             ..request(MessageKind::Image)
         };
@@ -480,7 +483,8 @@ mod tests {
         ] {
             let media = wire::Media { url: url.into(), content_type: content_type.into(), ..media() };
             assert!(
-                Draft::parse(wire::SendMessage { media: Some(media), ..request(MessageKind::File) }).is_err()
+                Draft::parse(wire::SendMessage { media: Some(media.into()), ..request(MessageKind::File) })
+                    .is_err()
             );
         }
     }

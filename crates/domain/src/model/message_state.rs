@@ -2,6 +2,7 @@
 
 use godwit_protocol::messages as wire;
 use godwit_protocol::{Seq, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
 
 use super::entry::{Entry, ReactionChange};
 use super::message::{Mentions, Message, MessageBody};
@@ -14,7 +15,7 @@ pub struct MessageState {
     /// The entries that edited it, the first one first.
     pub edits: Vec<Seq>,
     /// What it says now, if it was edited.
-    pub edited: Option<Edited>,
+    pub edited: Option<Box<Edited>>,
     pub gone: Option<Gone>,
     /// The most frequent is not first: they stand in the order in which they first came.
     pub reactions: Vec<ReactionCount>,
@@ -37,7 +38,7 @@ pub struct Gone {
     pub by: Option<UserId>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReactionCount {
     pub reaction: Box<str>,
     pub count: u32,

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 use crate::model::{
@@ -178,7 +179,7 @@ pub enum AppendOutcome {
     HeadMoved,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CursorMove {
     pub conversation: ConversationId,
     pub user_id: UserId,

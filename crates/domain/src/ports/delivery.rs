@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use godwit_protocol::messages::LogEntry;
 use godwit_protocol::socket::{CloseCode, Event, PresenceEvent};
 use godwit_protocol::{ConversationId, DeviceId, Seq, UserId};
@@ -15,8 +16,10 @@ pub enum Audience {
 
 /// Open sockets, wherever they are.
 ///
-/// Delivery is a hint, never the truth: it does not wait, it may fail, and what it loses is found by resuming. Events
-/// given to it one after the other for one user arrive in that order on each of the user's sockets.
+/// What brings something is a hint, never the truth: it does not wait, it may fail, and what it loses is found by
+/// resuming. Events given to it one after the other for one user arrive in that order on each of the user's sockets.
+/// What takes something away returns when that holds for all sockets, on every node that can be reached.
+#[async_trait]
 pub trait Delivery: Send + Sync + std::fmt::Debug {
     /// Sends an event to every socket of every one of these users.
     fn deliver(&self, to: &[UserId], event: &Event);
@@ -24,23 +27,30 @@ pub trait Delivery: Send + Sync + std::fmt::Debug {
     /// Sends each of these entries of a conversation, in their order, as an event.
     fn deliver_entries(&self, conversation: ConversationId, entries: &[Arc<LogEntry>], to: &Audience);
 
-    /// From now on the user, if they are connected, is among the [`Audience::Followers`] of this conversation, until
+    /// From now on those of the users who are connected are among the [`Audience::Followers`] of this conversation, until
     /// their last socket is closed.
-    fn follow(&self, user: UserId, conversation: ConversationId);
+    fn follow(&self, users: &[UserId], conversation: ConversationId);
 
-    fn unfollow(&self, user: UserId, conversation: ConversationId);
+    async fn unfollow(&self, users: &[UserId], conversation: ConversationId);
 
     /// Tells the sockets that watch this user.
     fn deliver_presence(&self, event: PresenceEvent);
 
     /// The sockets of `watcher` are no longer told about `watched`.
-    fn stop_watching(&self, watcher: UserId, watched: UserId);
+    async fn stop_watching(&self, watcher: UserId, watched: UserId);
 
     /// Closes the sockets of a device. When it returns nothing more is delivered to them.
-    fn close_device(&self, user: UserId, device: DeviceId, code: CloseCode);
+    async fn close_device(&self, user: UserId, device: DeviceId, code: CloseCode);
 
     /// Closes all sockets of a user.
-    fn close_user(&self, user: UserId, code: CloseCode);
+    async fn close_user(&self, user: UserId, code: CloseCode);
 
-    fn is_online(&self, user: UserId) -> bool;
+    async fn is_online(&self, user: UserId) -> bool;
+
+    /// A socket of this user has opened here. When it returns, what is delivered to them from now on, by any node, comes
+    /// here; and what was appended before is seen by who reads here.
+    async fn arrived(&self, user: UserId);
+
+    /// A socket of this user has closed here.
+    async fn left(&self, user: UserId);
 }

@@ -16,6 +16,7 @@ mod clock;
 mod conversations;
 mod delivery;
 mod inbox;
+mod peers;
 mod personal;
 mod security;
 
@@ -30,6 +31,7 @@ pub use conversations::{
 };
 pub use delivery::{Audience, Delivery};
 pub use inbox::{ActivityPosition, InboxRow, InboxStore, UnorderedRow};
+pub use peers::{ForwardedAction, NoPeers, Peers, Unanswered};
 pub use personal::{Listed, PersonalStore, ReplaceScheduled, ScheduleOutcome};
 pub use security::{
     AccessClaims, ApplicationClaims, HashError, PasswordHasher, RefreshClaims, TokenCodec, TokenError,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{Seq, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
 
 use crate::model::{ConversationState, Cursor, Details, Head, InviteToken, Member, MessageState};
 use crate::ports::CursorMove;
@@ -44,7 +45,7 @@ pub struct Effects {
     pub cross: Vec<UserId>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MemberWrite {
     Put(Member),
     Remove(UserId),
@@ -83,27 +84,38 @@ pub struct InviteWrite {
 impl Effects {
     /// The state after the entries.
     pub fn apply_to(&self, state: &mut ConversationState) {
-        state.head = self.head.clone();
-        if let Some(details) = &self.details {
-            state.details = details.clone();
-        }
-        if !state.is_whole() {
-            state.members = Vec::new();
-            return;
-        }
-        for write in &self.members {
-            match write {
-                MemberWrite::Put(member) => {
-                    let known = state.member(member.user_id).map_or(Cursor::default(), |known| known.cursor);
-                    state.put_member(Member { cursor: known, ..member.clone() });
-                }
-                MemberWrite::Remove(user) => state.remove_member(*user),
+        apply(state, &self.head, self.details.as_ref(), &self.members, &self.cursors);
+    }
+}
+
+/// What effects make of a state.
+pub(crate) fn apply(
+    state: &mut ConversationState,
+    head: &Head,
+    details: Option<&Arc<Details>>,
+    members: &[MemberWrite],
+    cursors: &[CursorMove],
+) {
+    state.head = head.clone();
+    if let Some(details) = details {
+        state.details = details.clone();
+    }
+    if !state.is_whole() {
+        state.members = Vec::new();
+        return;
+    }
+    for write in members {
+        match write {
+            MemberWrite::Put(member) => {
+                let known = state.member(member.user_id).map_or(Cursor::default(), |known| known.cursor);
+                state.put_member(Member { cursor: known, ..member.clone() });
             }
+            MemberWrite::Remove(user) => state.remove_member(*user),
         }
-        for moved in &self.cursors {
-            if let Some(member) = state.member_mut(moved.user_id) {
-                member.cursor = member.cursor.advanced_by(moved.cursor);
-            }
+    }
+    for moved in cursors {
+        if let Some(member) = state.member_mut(moved.user_id) {
+            member.cursor = member.cursor.advanced_by(moved.cursor);
         }
     }
 }

@@ -335,8 +335,8 @@ impl<'a> Fold<'a> {
                 return;
             }
             item.state.edits.push(entry.seq);
-            item.state.edited =
-                Some(Edited { at: entry.at(), text: text.into(), mentions: mentions.clone() });
+            let edited = Edited { at: entry.at(), text: text.into(), mentions: mentions.clone() };
+            item.state.edited = Some(Box::new(edited));
         }
         // Also when that was done before: the message may just have been folded again, with those it mentioned at first.
         self.unmention(entry, target.seq);

@@ -14,5 +14,6 @@ mod fold;
 mod tests;
 
 pub use beginning::beginning;
+pub(crate) use effects::apply;
 pub use effects::{Effects, Expiry, InviteWrite, MemberWrite, ReactionWrite, ThreadReply};
 pub use fold::{Fold, Needs};

@@ -10,6 +10,7 @@ mod groups;
 mod inbox;
 mod invites;
 mod messages;
+mod peers;
 mod personal;
 mod races;
 mod sending;

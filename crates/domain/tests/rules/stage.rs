@@ -9,7 +9,8 @@ use godwit_domain::actions::MessagePolicy;
 use godwit_domain::messages::HistoryPage;
 use godwit_domain::model::{ClientId, Draft, MessageBody, Password};
 use godwit_domain::ports::{
-    AccessClaims, Clock, HashError, PasswordHasher, RefreshClaims, TokenCodec, TokenError, VerifiedToken,
+    AccessClaims, Clock, HashError, NoPeers, PasswordHasher, Peers, RefreshClaims, TokenCodec, TokenError,
+    VerifiedToken,
 };
 use godwit_domain::sessions::Lifetimes;
 use godwit_domain::{App, Parts};
@@ -31,12 +32,17 @@ pub(crate) const LIFETIMES: Lifetimes = Lifetimes { access_ms: 900_000, refresh_
 
 impl Stage {
     pub(crate) fn new() -> Self {
+        Self::with_peers(Arc::new(NoPeers))
+    }
+
+    pub(crate) fn with_peers(peers: Arc<dyn Peers>) -> Self {
         let clock = Arc::new(TestClock::default());
         let store = Arc::new(ModelStore::new(clock.clone()));
         let delivery = Arc::new(RecordingDelivery::default());
         let parts = Parts {
             store: store.clone(),
             delivery: delivery.clone(),
+            peers,
             clock: clock.clone(),
             tokens: Arc::new(PlainTokens),
             hasher: Arc::new(PlainPasswords),
@@ -52,6 +58,7 @@ impl Stage {
         App::new(Parts {
             store: self.store.clone(),
             delivery: self.delivery.clone(),
+            peers: Arc::new(NoPeers),
             clock: self.clock.clone(),
             tokens: Arc::new(PlainTokens),
             hasher: Arc::new(PlainPasswords),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use godwit_cluster::RedisAddress;
 
 use crate::config::load::Override;
 use crate::config::{Config, ConfigError, ListenAddress, Sources, StoreLocation};
@@ -20,7 +21,10 @@ Examples:
   godwit serve --set auth.registration=closed  only the operator makes accounts
   godwit user add ada --name 'Ada Lovelace'    asks for a password, or makes one
   godwit config print > godwit.toml            every setting with its value
-  godwit serve --store cassandra://db1,db2     on a cluster; any number of servers
+  godwit serve --store cassandra://db1,db2     on a cluster
+  godwit serve --store cassandra://db1,db2 --redis redis://cache
+                                               one of any number of servers on it
+  godwit cluster status --store cassandra://db1,db2 --redis redis://cache
   godwit schema status --store cassandra://db1 which version its tables have
 
 Settings come from godwit.toml in the working directory (or --config FILE), from variables such as
@@ -79,9 +83,11 @@ pub(super) struct ServerFlags {
     #[arg(long, value_name = "ADDRESS", env = "GODWIT_LISTEN", hide_env_values = true)]
     listen: Option<ListenAddress>,
 
-    /// How several servers reach each other's clients: redis://HOST:PORT; one server needs none
+    /// How several servers on one store hear of each other: redis://HOST:PORT; one server needs none
+    ///
+    /// Or redis+sentinel://HOST:PORT,…/MASTER, or redis+cluster://HOST:PORT,… with USER:PASSWORD@ before the hosts.
     #[arg(long, value_name = "URL", env = "GODWIT_REDIS", hide_env_values = true)]
-    redis: Option<String>,
+    redis: Option<RedisAddress>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -104,6 +110,10 @@ pub(super) enum Command {
     /// `godwit serve` does it by itself unless store.cassandra.migrate_at_start is false. The embedded store needs none.
     #[command(subcommand)]
     Schema(SchemaCommand),
+
+    /// Look at the servers that share a store
+    #[command(subcommand)]
+    Cluster(ClusterCommand),
 
     /// Show or check the settings
     #[command(subcommand)]
@@ -178,6 +188,18 @@ pub(super) enum SchemaCommand {
 }
 
 #[derive(Debug, Subcommand)]
+pub(super) enum ClusterCommand {
+    /// Show the servers: where they are, since when, how many clients they have, what they do
+    Status {
+        #[command(flatten)]
+        flags: ServerFlags,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
     /// Print every setting with its value, as a configuration file; secrets are not shown
     Print(ServerFlags),
@@ -196,7 +218,11 @@ impl Settings {
         add("--store", "store.url", self.store.as_ref().map(StoreLocation::reveal));
         if let Some(flags) = flags {
             add("--listen", "server.listen", flags.listen.map(|address| address.to_string()));
-            add("--redis", "delivery.redis_url", flags.redis.clone());
+            add(
+                "--redis",
+                "cluster.redis_url",
+                flags.redis.as_ref().map(|address| address.reveal().to_owned()),
+            );
         }
         for (key, value) in &self.set {
             add(&format!("--set {key}"), key, Some(value.clone()));

@@ -4,6 +4,7 @@
 //! process with 1, a wrong command line with 2.
 
 mod args;
+mod cluster;
 mod config;
 mod operator;
 mod password;
@@ -20,7 +21,7 @@ use tokio::runtime::{Builder, Runtime};
 
 pub use args::Cli;
 
-use args::{Command, ConfigCommand};
+use args::{ClusterCommand, Command, ConfigCommand};
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
@@ -44,6 +45,9 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Serve(flags) => serve::run(settings.load(Some(&flags))?),
         Command::User(command) => one_thread()?.block_on(user::run(&settings.load(None)?, command)),
         Command::Schema(command) => one_thread()?.block_on(schema::run(&settings.load(None)?, command)),
+        Command::Cluster(ClusterCommand::Status { flags, json }) => {
+            one_thread()?.block_on(cluster::status(&settings.load(Some(&flags))?, json))
+        }
         Command::Config(ConfigCommand::Print(flags)) => config::print(&settings.load(Some(&flags))?),
         Command::Config(ConfigCommand::Check(flags)) => config::check(&settings.load(Some(&flags))?),
         Command::Completions { shell } => completions(shell),

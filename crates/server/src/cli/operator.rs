@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::admin::client::AdminClient;
 use crate::admin::{AdminCommand, AdminReply, execute};
 use crate::config::{Config, StoreLocation};
-use crate::wiring::Core;
+use crate::wiring::{Core, Role};
 
 /// A server that is starting or stopping has the store open and does not listen. It is waited for this long.
 const BUSY_MAX: Duration = Duration::from_secs(5);
@@ -17,7 +18,8 @@ const BUSY_STEP: Duration = Duration::from_millis(100);
 /// Whoever carries out commands.
 pub(super) enum Operator {
     Server(AdminClient),
-    Core(Box<Core>, StoreLocation),
+    /// With what keeps it among the servers on the store.
+    Core(Box<Core>, StoreLocation, JoinSet<()>),
 }
 
 impl Operator {
@@ -40,8 +42,12 @@ impl Operator {
                 operator.check_store(&config).await?;
                 return Ok(operator);
             }
-            match Core::open(&config).await {
-                Ok(core) => return Ok(Self::Core(Box::new(core), config.store_location())),
+            match Core::open(&config, Role::Operator).await {
+                Ok(core) => {
+                    let mut tasks = JoinSet::new();
+                    core.join_to_tell(&mut tasks).await;
+                    return Ok(Self::Core(Box::new(core), config.store_location(), tasks));
+                }
                 Err(error) if error.is_busy() && began.elapsed() < BUSY_MAX => sleep(BUSY_STEP).await,
                 Err(error) => return Err(error.into()),
             }
@@ -67,7 +73,7 @@ impl Operator {
             Self::Server(client) => {
                 client.ask(&command).await.context("the running server does not answer")?
             }
-            Self::Core(core, store) => execute(&core.app, store, command).await,
+            Self::Core(core, store, _) => execute(&core.app, store, command).await,
         };
         match reply {
             AdminReply::Refused(reason) => bail!(reason),
@@ -79,7 +85,13 @@ impl Operator {
     pub(super) async fn close(self) -> anyhow::Result<()> {
         match self {
             Self::Server(_) => Ok(()),
-            Self::Core(core, _) => Ok(core.close().await?),
+            Self::Core(core, _, mut tasks) => {
+                if let Some(cluster) = &core.cluster {
+                    cluster.leave().await;
+                }
+                tasks.shutdown().await;
+                Ok(core.close().await?)
+            }
         }
     }
 }

@@ -17,17 +17,18 @@ const MIB: u64 = 1_024 * 1_024;
 pub fn problems(config: &Config) -> Vec<String> {
     let mut problems = out_of_range(config);
     problems.extend(config.store.cassandra.problems(&config.store_location()));
+    problems.extend(config.cluster.problems(&config.store_location()));
     problems.extend(impossible(config));
     problems.extend(unusable_auth(&config.auth));
     problems
 }
 
 fn out_of_range(config: &Config) -> Vec<String> {
-    let Config { server, store, socket, .. } = config;
+    let Config { server, store, socket, admission, .. } = config;
     let embedded = &store.embedded;
     let tokens = &config.auth.tokens;
     let cassandra = &store.cassandra;
-    let bounds: [(&str, u64, RangeInclusive<u64>); 20] = [
+    let bounds: [(&str, u64, RangeInclusive<u64>); 23] = [
         ("server.max_connections", server.max_connections as u64, 1..=COUNT_MAX),
         ("server.handshakes_max", server.handshakes_max as u64, 1..=COUNT_MAX),
         ("server.handshakes_per_address_max", server.handshakes_per_address_max as u64, 1..=COUNT_MAX),
@@ -44,6 +45,9 @@ fn out_of_range(config: &Config) -> Vec<String> {
         ("auth.tokens.access_minutes", u64::from(tokens.access_minutes), 1..=24 * 60),
         ("auth.tokens.refresh_days", u64::from(tokens.refresh_days), 1..=3_650),
         ("messages.fan_out_members_max", u64::from(config.messages.fan_out_members_max), 1..=100_000),
+        ("admission.sign_ins_at_once_max", admission.sign_ins_at_once_max as u64, 1..=COUNT_MAX),
+        ("admission.syncs_at_once_max", admission.syncs_at_once_max as u64, 1..=COUNT_MAX),
+        ("admission.wait_ms", admission.wait_ms, 0..=MINUTE_MS),
         ("socket.heartbeat_ms", u64::from(socket.heartbeat_ms), 1_000..=HOUR_MS),
         ("socket.sign_in_within_ms", u64::from(socket.sign_in_within_ms), 100..=HOUR_MS),
         ("socket.queue_frames_max", socket.queue_frames_max as u64, 512..=1_000_000),
@@ -76,12 +80,6 @@ fn unusable_auth(auth: &AuthConfig) -> Vec<String> {
 
 fn impossible(config: &Config) -> Vec<String> {
     let mut problems = Vec::new();
-    if config.delivery.redis_url.is_some() {
-        problems.push(
-            "delivery.redis_url: delivery through Redis is not in this build yet; one server needs none, leave it out"
-                .into(),
-        );
-    }
     let folder = config.data_folder();
     if folder.exists() && !folder.is_dir() {
         problems.push(format!("server.data: {} is not a folder", folder.display()));
@@ -109,7 +107,7 @@ mod tests {
         config.store.cassandra.request_timeout_ms = 1;
         config.store.cassandra.username = Some("chat".into());
         config.messages.fan_out_members_max = 0;
-        config.delivery.redis_url = Some("redis://localhost".into());
+        config.cluster.redis_url = Some("redis://localhost".parse().unwrap());
         config.log.level = "loud=loud=loud".into();
         let problems = problems(&config);
         let keys: Vec<_> = problems.iter().map(|problem| problem.split([' ', ':']).next().unwrap()).collect();
@@ -121,7 +119,7 @@ mod tests {
                 "store.cassandra.request_timeout_ms",
                 "messages.fan_out_members_max",
                 "store.cassandra",
-                "delivery.redis_url",
+                "cluster.redis_url",
                 "log.level"
             ]
         );

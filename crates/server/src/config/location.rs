@@ -17,6 +17,12 @@ pub(super) const DATA_FOLDER: &str = "./data";
 #[serde(try_from = "String", into = "String")]
 pub struct ListenAddress(SocketAddr);
 
+impl ListenAddress {
+    pub const fn new(address: SocketAddr) -> Self {
+        Self(address)
+    }
+}
+
 impl Default for ListenAddress {
     fn default() -> Self {
         Self(SocketAddr::from(([127, 0, 0, 1], 8080)))

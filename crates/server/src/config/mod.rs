@@ -3,6 +3,7 @@
 //! - this file: the settings, each with its default, and what follows from several of them
 //! - [`location`], [`cluster_url`]: addresses and places, parsed once
 //! - [`cassandra`]: the way to a cluster
+//! - [`cluster`]: how several servers hear of each other
 //! - [`load`]: from a file, the environment and flags to one [`Config`]
 //! - [`check`]: whether the server could start with it
 //! - [`print`](mod@print): the whole of it as a file, without its secrets
@@ -11,6 +12,7 @@
 
 pub mod cassandra;
 pub mod check;
+pub mod cluster;
 pub mod cluster_url;
 pub mod load;
 pub mod location;
@@ -21,10 +23,12 @@ use std::path::{Path, PathBuf};
 use godwit_domain::actions::MessagePolicy;
 use serde::{Deserialize, Serialize};
 
+use crate::admission::AdmissionConfig;
 use crate::auth::{ApplicationConfig, PasswordConfig, TokenConfig};
 use crate::rate::RateConfig;
 
 pub use cassandra::{CassandraConfig, Copies, Level, SerialLevel};
+pub use cluster::ClusterConfig;
 pub use cluster_url::ClusterUrl;
 pub use load::{ConfigError, Sources};
 pub use location::{ListenAddress, StoreLocation};
@@ -36,10 +40,11 @@ use location::DATA_FOLDER;
 pub struct Config {
     pub server: ServerConfig,
     pub store: StoreConfig,
-    pub delivery: DeliveryConfig,
+    pub cluster: ClusterConfig,
     pub auth: AuthConfig,
     pub messages: MessageConfig,
     pub rates: RateConfig,
+    pub admission: AdmissionConfig,
     pub socket: SocketConfig,
     pub log: LogConfig,
 }
@@ -129,13 +134,6 @@ impl Default for EmbeddedConfig {
     fn default() -> Self {
         Self { cache_mib: 64, memtable_mib: 64, journal_mib: 256 }
     }
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DeliveryConfig {
-    /// `redis://HOST:PORT`: how several servers deliver to each other's sockets. One server needs none.
-    pub redis_url: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

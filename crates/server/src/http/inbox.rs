@@ -134,5 +134,6 @@ pub async fn move_cursor(
 ) -> ApiResult<Json<MemberCursor>> {
     agree("conversation_id", id, request.conversation_id)?;
     let cursor = state.app.cursors.advance(by.user_id, id, request.delivered, request.read).await?;
+    state.app.cursors.written(id, cursor).await?;
     Ok(Json(cursor))
 }

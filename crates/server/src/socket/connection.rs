@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use super::commands::{self, Outcome};
 use super::frames;
 use super::wire::{Message, Violation, Wire};
+use crate::admission::Place;
 use crate::listener::Newcomer;
 use crate::problem::ApiError;
 use crate::rate::ClientAddress;
@@ -56,8 +57,8 @@ enum Stop {
 pub(super) struct Handshake {
     pub(super) address: ClientAddress,
     pub(super) newcomer: Option<Newcomer>,
-    /// What the socket is signed in with.
-    pub(super) token: Option<String>,
+    /// What the socket is signed in with, and the place that it has until it is.
+    pub(super) token: Option<(String, Place)>,
 }
 
 /// Serves a socket until it closes.
@@ -68,11 +69,12 @@ pub(super) async fn run(state: ServerState, wire: Wire, handshake: Handshake) {
     let mut connection = Connection { state, socket, address, caller: None, newcomer, bad_frames: 0 };
     match token {
         None => connection.push(frames::event(&Event::Hello(connection.hello(None)))),
-        Some(token) => {
+        Some((token, place)) => {
             // The session may have ended between the handshake and now.
             if let Err(error) = connection.sign_in_with_hello(&token).await {
                 return close(wire, commands::sign_in_failed(&error)).await;
             }
+            drop(place);
         }
     }
     connection.serve(wire).await;
@@ -95,7 +97,8 @@ impl Connection {
                     },
                 },
                 incoming = wire.receive(), if takes_commands => match incoming {
-                    None | Some(Err(Violation::Protocol)) => return,
+                    None => return,
+                    Some(Err(Violation::Protocol)) => break CloseCode::Protocol,
                     Some(Err(Violation::TooLarge)) => break CloseCode::TooLarge,
                     Some(Err(Violation::NotUtf8)) => break CloseCode::NotUtf8,
                     // What comes from a session that has ended is not carried out any more.

@@ -42,10 +42,15 @@ pub async fn upgrade(
         return Err(ApiError::new(ErrorCode::ShuttingDown));
     }
     let token = bearer_token(request.headers())?.map(str::to_owned);
-    if let Some(token) = &token {
-        // Refused here, a bad token is answered with a status; the socket checks it again when it opens.
-        state.app.sessions.authenticate(token).await?;
-    }
+    let token = match token {
+        Some(token) => {
+            let place = state.admission.sign_ins.enter().await?;
+            // Refused here, a bad token is answered with a status; the socket checks it again when it opens.
+            state.app.sessions.authenticate(&token).await?;
+            Some((token, place))
+        }
+        None => None,
+    };
     let handshake = Handshake { address, newcomer: newcomer.map(|Extension(newcomer)| newcomer), token };
     let upgraded = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {

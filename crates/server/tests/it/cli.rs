@@ -176,7 +176,7 @@ fn wrong_flags_and_settings_are_refused() {
             "ONE can miss what was acknowledged",
         ),
         (vec!["schema", "status", "--set", "store.cassandra.username=ada"], "both username and password"),
-        (vec!["serve", "--redis", "redis://localhost"], "not in this build"),
+        (vec!["serve", "--redis", "redis://localhost"], "needs no Redis"),
         (vec!["serve", "--config", "nowhere.toml"], "nowhere.toml cannot be read"),
         (vec!["config", "check", "--set", "socket.heartbeat_ms=1"], "socket.heartbeat_ms is 1"),
         (vec!["config", "check", "--set", "auth.application.secret_file=nowhere"], "nowhere: cannot be read"),

@@ -51,6 +51,13 @@ impl Follower {
         Self::start_with(name, http, LiveConfig { resume: Some(state), ..config() })
     }
 
+    /// For servers that may be stopped: does not wait for one of them for long.
+    pub(crate) fn restless(name: &str, http: Http) -> Self {
+        let (connect_timeout, command_timeout) = (Duration::from_secs(3), Duration::from_secs(12));
+        let socket = SocketConfig { connect_timeout, command_timeout, ..SocketConfig::default() };
+        Self::start_with(name, http, LiveConfig { socket, ..config() })
+    }
+
     fn start_with(name: &str, http: Http, config: LiveConfig) -> Self {
         let (live, updates) = Live::start(http, config);
         let (told, progress) = watch::channel(Progress::default());

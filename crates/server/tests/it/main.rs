@@ -7,6 +7,7 @@ mod accounts;
 mod application_tokens;
 mod bad_http;
 mod bad_socket;
+mod balancer;
 mod cassandra;
 mod cli;
 mod connections;

@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 use crate::store::TestStore;
 
 /// A start reads the journal again, or prepares its statements, on a machine that may be busy with other tests.
-const START_MAX: Duration = Duration::from_secs(60);
+const START_MAX: Duration = Duration::from_secs(120);
 const STOP_MAX: Duration = Duration::from_secs(60);
 const STEP: Duration = Duration::from_millis(5);
 
@@ -49,10 +49,19 @@ impl ServerProcess {
 
     /// On another store than that of this run.
     pub(crate) async fn configured(store: TestStore, toml: &str) -> Self {
+        let settings = format!("{}{toml}", store.settings());
+        Self::start_configured(store, &settings).await
+    }
+
+    /// With a configuration that says where the store is, too.
+    pub(crate) async fn started_with(toml: &str) -> Self {
+        Self::start_configured(TestStore::Embedded, toml).await
+    }
+
+    async fn start_configured(store: TestStore, toml: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("test.toml");
-        let url = store.url().map(|url| format!("[store]\nurl = {url:?}\n"));
-        std::fs::write(&file, format!("{}{toml}", url.unwrap_or_default())).unwrap();
+        std::fs::write(&file, toml).unwrap();
         let args = ["--config", file.to_str().unwrap()];
         Self::start_in(store, folder, &args).await
     }

@@ -4,11 +4,12 @@
 //! On Cassandra all tests share a keyspace, because making one takes longer than most of them, and what earlier runs with the
 //! same tables left in it stays. So no test relies on an empty world: the people of each have handles that nobody else has.
 
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
-use godwit_testkit::cluster::{Cluster, Shared};
+use godwit_testkit::cluster::{Cluster, Redis, Shared};
 
 const VARIABLE: &str = "GODWIT_TEST_STORE";
 const PURPOSE: &str = "e2e";
@@ -20,42 +21,73 @@ const DEFAULT_FILE: &str = "godwit.toml";
 pub(crate) enum TestStore {
     /// In the data folder.
     Embedded,
-    Cassandra(Shared),
+    /// In the keyspace of this purpose.
+    Cassandra(Shared, &'static str),
     /// At a place that the test looks after.
     At(String),
 }
 
 impl TestStore {
     pub(crate) fn of_run() -> Self {
-        if is_cassandra() { Self::Cassandra(Self::cluster()) } else { Self::Embedded }
+        Self::of_run_for(PURPOSE)
+    }
+
+    /// One that only tests with this purpose use: what is due is dealt with by whichever server on a keyspace looks first, and
+    /// those of other tests would tell nobody here.
+    pub(crate) fn of_run_for(purpose: &'static str) -> Self {
+        if is_cassandra() { Self::Cassandra(Self::cluster(), purpose) } else { Self::Embedded }
     }
 
     /// `None` where it is what a server uses by itself.
     pub(crate) fn url(&self) -> Option<String> {
         match self {
             Self::Embedded => None,
-            Self::Cassandra(cluster) => Some(url(&cluster.contact_points(), &keyspace(PURPOSE))),
+            Self::Cassandra(cluster, purpose) => Some(made(&cluster.contact_points(), purpose)),
             Self::At(url) => Some(url.clone()),
+        }
+    }
+
+    /// What a configuration says of it. The servers of all tests share a keyspace, but none hears of those of other tests.
+    pub(crate) fn settings(&self) -> String {
+        match self.url() {
+            Some(url) => {
+                format!("[store]\nurl = {url:?}\n[cluster]\nredis_url = {:?}\n", redis().new_database())
+            }
+            None => String::new(),
         }
     }
 
     /// Makes it that of all commands that run in this folder and are not told otherwise.
     pub(crate) fn settle(&self, folder: &Path) {
         let file = folder.join(DEFAULT_FILE);
-        if let Some(url) = self.url()
-            && !file.exists()
-        {
-            std::fs::write(file, format!("[store]\nurl = {url:?}\n")).unwrap();
+        if self.url().is_some() && !file.exists() {
+            std::fs::write(file, self.settings()).unwrap();
         }
     }
 
     fn cluster() -> Shared {
-        static MADE: OnceLock<()> = OnceLock::new();
-        let cluster = Cluster::shared().unwrap_or_else(|error| panic!("{error}"));
-        // Once for all, rather than by whichever server happens to start first.
-        MADE.get_or_init(|| drop(schema("create", &url(&cluster.contact_points(), &keyspace(PURPOSE)))));
-        cluster
+        Cluster::shared().unwrap_or_else(|error| panic!("{error}"))
     }
+}
+
+/// The place of a keyspace, whose tables are made once for all, rather than by whichever server happens to start first.
+pub(crate) fn made(contact_points: &[String], purpose: &str) -> String {
+    static MADE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let url = url(contact_points, &keyspace(purpose));
+    // Whoever comes second waits. One that failed is tried again.
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if !made.contains(purpose) {
+        schema("create", &url);
+        made.insert(purpose.to_owned());
+    }
+    url
+}
+
+/// The Redis of this run.
+fn redis() -> &'static Redis {
+    static REDIS: LazyLock<Redis> =
+        LazyLock::new(|| Redis::start().unwrap_or_else(|error| panic!("{error}")));
+    &REDIS
 }
 
 /// How much of something is enough to show it. On Cassandra everything takes ten times as long.
@@ -84,7 +116,7 @@ pub(crate) fn url(contact_points: &[String], keyspace: &str) -> String {
 }
 
 /// Another one when the tables are others, so that who changes them need not clean up.
-pub(crate) fn keyspace(purpose: &str) -> String {
+fn keyspace(purpose: &str) -> String {
     static TABLES: OnceLock<u64> = OnceLock::new();
     let tables = TABLES.get_or_init(|| {
         let mut tables = DefaultHasher::new();

@@ -11,6 +11,8 @@ use godwit_protocol::{ConversationId, Seq, UserId};
 use super::Conversations;
 use crate::inbox::{Activity, ListingChange};
 
+const FIRST: Seq = Seq::new(1);
+
 impl Conversations {
     pub(crate) async fn clear(
         &self,
@@ -23,7 +25,9 @@ impl Conversations {
         if shown_after(&end, cleared).is_some() || end.seq == Seq::ZERO {
             return self.inbox.clear(user, id, cleared, false, note).await;
         }
-        self.members().set_unlisted(id, user, cleared.min(end.seq), end.seq).await?;
+        // The first entry was not shown, and zero would say that it is in the inbox.
+        let through = cleared.clamp(FIRST, end.seq);
+        self.members().set_unlisted(id, user, through, end.seq).await?;
         let entry = self.inbox.clear(user, id, cleared, true, note).await?;
         let end = self.end(id).await?;
         if let Some(activity) = shown_after(&end, cleared) {

@@ -214,16 +214,16 @@ impl From<StoredBody> for MessageBody {
     }
 }
 
-impl From<Media> for StoredMedia {
-    fn from(media: Media) -> Self {
-        let Media { url, content_type, size_bytes, name, width, height, duration_ms } = media;
+impl From<Box<Media>> for StoredMedia {
+    fn from(media: Box<Media>) -> Self {
+        let Media { url, content_type, size_bytes, name, width, height, duration_ms } = *media;
         Self { url, content_type, size_bytes, name, width, height, duration_ms }
     }
 }
 
-impl From<StoredMedia> for Media {
+impl From<StoredMedia> for Box<Media> {
     fn from(media: StoredMedia) -> Self {
         let StoredMedia { url, content_type, size_bytes, name, width, height, duration_ms } = media;
-        Self { url, content_type, size_bytes, name, width, height, duration_ms }
+        Self::new(Media { url, content_type, size_bytes, name, width, height, duration_ms })
     }
 }

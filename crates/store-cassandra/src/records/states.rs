@@ -78,10 +78,9 @@ impl From<&MessageState> for StoredState {
 
 impl From<StoredState> for MessageState {
     fn from(stored: StoredState) -> Self {
-        let edited = |edited: StoredEdited| Edited {
-            at: edited.at,
-            text: edited.text,
-            mentions: edited.mentions.into(),
+        let edited = |edited: StoredEdited| {
+            let StoredEdited { at, text, mentions } = edited;
+            Box::new(Edited { at, text, mentions: mentions.into() })
         };
         Self {
             through: stored.through,

@@ -10,7 +10,7 @@
 //! - `locks`: who may use the cluster at the moment
 //! - `net`: addresses of its own for each cluster
 //! - `software`, `tools`: what must be there to start one, and where it is fetched from
-//! - `secured`, `redis`: the one node with passwords and TLS; Redis
+//! - `secured`, `redis`, `redis_groups`: the one node with passwords and TLS; Redis, alone and with others
 //!
 //! All calls block, for seconds if a node starts. In asynchronous tests use `spawn_blocking` where other tasks must go
 //! on meanwhile.
@@ -32,6 +32,7 @@ mod nodes;
 mod process;
 mod progress;
 mod redis;
+mod redis_groups;
 mod secured;
 mod software;
 mod tools;
@@ -43,6 +44,7 @@ pub use alone::Alone;
 pub use error::ClusterError;
 pub use nodes::{NODES, Nodes, Owned};
 pub use redis::{Redis, RedisServer};
+pub use redis_groups::{RedisCluster, RedisSentinel};
 pub use secured::Secured;
 
 use locks::SharedLock;

@@ -1,7 +1,9 @@
 //! Redis on a free port, with a folder of its own, and nothing kept on the disk.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -16,11 +18,14 @@ const START_WAIT_MAX: Duration = Duration::from_secs(20);
 const ADDRESS: Ipv4Addr = Ipv4Addr::LOCALHOST;
 const PORT: &str = "port";
 const FOLDER: &str = "redis";
+/// Enough for every test of a run to have one.
+const DATABASES: u32 = 4_096;
 
 /// A Redis of one test. It ends when this is dropped, or with this process.
 #[derive(Debug)]
 pub struct Redis {
     server: RedisServer,
+    next_database: AtomicU32,
     _leash: Leash,
 }
 
@@ -28,12 +33,17 @@ impl Redis {
     pub fn start() -> Result<Self, ClusterError> {
         let leash = Leash::on_new_folder("godwit-redis-")?;
         let server = RedisServer::start(leash.folder(), free_port()?)?;
-        Ok(Self { server, _leash: leash })
+        Ok(Self { server, next_database: AtomicU32::new(1), _leash: leash })
     }
 
     /// As clients are told: `redis://127.0.0.1:41234/`.
     pub fn url(&self) -> String {
         self.server.url()
+    }
+
+    /// A part of it that nobody else was given: who uses it hears nothing of those who use others.
+    pub fn new_database(&self) -> String {
+        format!("{}{}", self.url(), self.next_database.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Ends it at once; what it held is gone.
@@ -44,6 +54,15 @@ impl Redis {
     /// Starts it again where it was, empty.
     pub fn start_again(&self) -> Result<(), ClusterError> {
         self.server.launch()
+    }
+
+    /// What it held is gone, and it goes on.
+    pub fn forget_all(&self) -> Result<(), ClusterError> {
+        let doing = || "have Redis forget everything".to_owned();
+        let mut connection = TcpStream::connect((ADDRESS, self.server.port)).doing(doing)?;
+        connection.write_all(b"FLUSHALL\r\n").doing(doing)?;
+        let mut answer = [0; 5];
+        connection.read_exact(&mut answer).doing(doing)
     }
 
     /// Its connections stay open, and nothing answers.
@@ -97,8 +116,12 @@ impl RedisServer {
     fn launch(&self) -> Result<(), ClusterError> {
         let port = self.port.to_string();
         let address = ADDRESS.to_string();
-        let arguments =
-            ["--port", &port, "--bind", &address, "--save", "", "--appendonly", "no"].map(str::to_owned);
+        let databases = DATABASES.to_string();
+        let arguments = ["--port", &port, "--bind", &address, "--databases", &databases]
+            .into_iter()
+            .chain(["--save", "", "--appendonly", "no"])
+            .map(str::to_owned)
+            .collect::<Vec<_>>();
         self.process.start(&tools::redis_server()?, &arguments)?;
         self.process.wait_for("up", START_WAIT_MAX, |log| log.contains("Ready to accept connections"))
     }
@@ -112,7 +135,7 @@ impl RedisServer {
     }
 }
 
-fn free_port() -> Result<u16, ClusterError> {
+pub(super) fn free_port() -> Result<u16, ClusterError> {
     let port = TcpListener::bind((ADDRESS, 0)).and_then(|listener| listener.local_addr());
     Ok(port.doing(|| "find a free port".to_owned())?.port())
 }

@@ -58,11 +58,11 @@ pub(super) async fn every_kind_of_body_reads_back(s: &Scene) -> Outcome {
         ..plain.clone()
     };
     let bodies = [
-        MessageBody::Image { media: plain.clone(), caption: None },
-        MessageBody::Image { media: full.clone(), caption: Some("a signal".into()) },
-        MessageBody::File { media: full.clone(), caption: Some("a file".into()) },
-        MessageBody::File { media: plain, caption: None },
-        MessageBody::Voice { media: full },
+        MessageBody::Image { media: plain.clone().into(), caption: None },
+        MessageBody::Image { media: full.clone().into(), caption: Some("a signal".into()) },
+        MessageBody::File { media: full.clone().into(), caption: Some("a file".into()) },
+        MessageBody::File { media: plain.into(), caption: None },
+        MessageBody::Voice { media: full.into() },
         MessageBody::System { event: "app.call.ended".into(), text: None },
         MessageBody::System { event: "app.call.ended".into(), text: Some("after an hour".into()) },
         MessageBody::Text("x".repeat(godwit_protocol::limits::TEXT_CHARS_MAX).into()),

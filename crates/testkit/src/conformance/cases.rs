@@ -208,6 +208,7 @@ macro_rules! conformance_cases {
                 it_comes_back_with_its_settings
                 what_was_said_meanwhile_keeps_it_in_the_inbox
                 clearing_again_moves_forward_only
+                one_in_which_nothing_is_shown_goes_however_little_is_cleared
                 an_append_that_did_not_know_brings_it_back
                 a_change_that_did_not_know_does_not_bring_it_back
                 clearing_against_an_append_loses_no_message

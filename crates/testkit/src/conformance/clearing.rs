@@ -87,6 +87,18 @@ pub(super) async fn clearing_again_moves_forward_only(s: &Scene) -> Outcome {
     Ok(())
 }
 
+pub(super) async fn one_in_which_nothing_is_shown_goes_however_little_is_cleared(s: &Scene) -> Outcome {
+    for cleared in [Seq::ZERO, Seq::new(1)] {
+        let chat = s.chat().await?;
+        let note = s.note(chat.ada, AccountChange::ConversationGone(chat.id, GoneReason::Deleted));
+        s.store().clear(chat.ada, chat.id, cleared, note).await?;
+        is_out(s, chat.ada, chat.id).await?;
+        s.send(chat.id, chat.bob, "m").await?;
+        is_back(s, chat.ada, chat.id, cleared).await?;
+    }
+    Ok(())
+}
+
 pub(super) async fn an_append_that_did_not_know_brings_it_back(s: &Scene) -> Outcome {
     let group = s.group(2).await?;
     let (owner, bob) = (group.owner(), group.members[1]);

@@ -28,7 +28,7 @@ pub(super) async fn an_edit_changes_what_a_message_says(s: &Scene) -> Outcome {
     let state = MessageState {
         through: edit.entries[0].seq,
         edits: vec![edit.entries[0].seq],
-        edited: Some(Edited { at: s.now(), text: "the".into(), mentions: Mentions::default() }),
+        edited: Some(Edited { at: s.now(), text: "the".into(), mentions: Mentions::default() }.into()),
         ..MessageState::default()
     };
     let expected = LogItem { entry: sent, state };
@@ -184,7 +184,7 @@ async fn say_secrets(s: &Scene, chat: &Chat) -> Result<Seq, StoreError> {
         height: None,
         duration_ms: None,
     };
-    let body = MessageBody::File { media, caption: Some(SECRET.into()) };
+    let body = MessageBody::File { media: media.into(), caption: Some(SECRET.into()) };
     let (before, client_id) = (s.word(), s.word());
     let append = s.batch(chat.id).await?.text(chat.ada, &before).body(chat.ada, &client_id, body).build();
     let seq = append.entries[1].seq;

@@ -33,7 +33,7 @@ pub(super) async fn a_scheduled_message_reads_back(s: &Scene) -> Outcome {
     let full = Scheduled {
         draft: Draft {
             client_id: ClientId::from_stored("full"),
-            body: MessageBody::Image { media, caption: Some("two\nlines".into()) },
+            body: MessageBody::Image { media: media.into(), caption: Some("two\nlines".into()) },
             reply_to: Some(MessageId::new(7)),
             forwarded_from: Some(MessageId::new(8)),
         },

@@ -14,18 +14,27 @@ impl Readings {
         id: ConversationId,
         known: &Known,
     ) -> Result<(), StoreError> {
-        let state = store.load(id).await?;
+        let mut state = store.load(id).await?;
+        // One that was deleted for all is in no inbox, so what is known about each of them says nothing.
+        let is_deleted = state.as_ref().is_some_and(|state| state.details.deleted_at.is_some());
+        let seen = |member: Member| Member { unlisted: member.unlisted && !is_deleted, ..member };
+        if let Some(state) = &mut state {
+            state.members = std::mem::take(&mut state.members).into_iter().map(seen).collect();
+        }
         // Tokens are not shown where a conversation is.
         let invites = state.iter().flat_map(|state| &state.details.invites);
         self.add(format!("tokens of {id}"), invites.map(|i| i.token.as_str()).collect::<Vec<_>>());
         self.add(format!("conversation {id}"), state);
         for &user in &known.users {
-            self.add(format!("member {user} of {id}"), store.member(id, user).await?);
+            self.add(format!("member {user} of {id}"), store.member(id, user).await?.map(seen));
         }
         for limit in PAGE_SIZES {
             let page = |after| store.members(id, after, limit);
             let members = all_pages(limit, |member: &Member| member.user_id, page).await?;
-            self.add(format!("members of {id} by {limit}"), members);
+            self.add(
+                format!("members of {id} by {limit}"),
+                members.into_iter().map(seen).collect::<Vec<_>>(),
+            );
         }
         Ok(())
     }

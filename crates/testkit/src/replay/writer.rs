@@ -24,7 +24,7 @@ pub(super) struct Stage<'a> {
     pub(super) sent: Vec<(UserId, &'a ClientId)>,
     pub(super) reactions: HashMap<(Seq, UserId), Box<str>>,
     pub(super) now: Timestamp,
-    /// For the next invite.
+    /// For one invite: no two have the same.
     pub(super) token: InviteToken,
 }
 
@@ -39,6 +39,7 @@ pub(super) struct Writer<'a> {
     /// Nothing can follow.
     is_over: bool,
     is_empty: bool,
+    has_invited: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -56,6 +57,7 @@ impl<'a> Writer<'a> {
             fan_out: state.details.fan_out,
             is_over: state.details.deleted_at.is_some(),
             is_empty: true,
+            has_invited: false,
             batch,
             stage,
         }
@@ -79,7 +81,12 @@ impl<'a> Writer<'a> {
             }
             Step::Filler => Some(self.batch().filler()),
             _ if self.is_direct => None,
-            Step::Invite { by } => self.member(by).map(|by| self.batch().invite(by, &self.stage.token)),
+            Step::Invite { .. } if self.has_invited => None,
+            Step::Invite { by } => {
+                let batch = self.member(by).map(|by| self.batch().invite(by, &self.stage.token));
+                self.has_invited = batch.is_some();
+                batch
+            }
             Step::Revoke { by, invite } => {
                 self.invite(invite).zip(self.member(by)).map(|(invite, by)| self.batch().revoke(by, invite))
             }

@@ -13,8 +13,9 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("store-embedded", &["domain", "protocol"]),
     ("store-cassandra", &["domain", "protocol"]),
     ("delivery", &["domain", "protocol"]),
+    ("cluster", &["delivery", "domain", "protocol"]),
     ("crypto", &["protocol"]),
-    ("server", &["store-embedded", "store-cassandra", "delivery", "domain", "protocol"]),
+    ("server", &["store-embedded", "store-cassandra", "delivery", "cluster", "domain", "protocol"]),
     ("client", &["protocol"]),
     // It measures the parts by themselves too.
     ("bench", &["store-embedded", "store-cassandra", "delivery", "client", "domain", "protocol"]),
@@ -25,7 +26,8 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
 const AT_HOME_IN: &[(&str, &[&str])] = &[
     ("lsm-tree", &["store-embedded"]),
     ("scylla", &["store-cassandra"]),
-    ("redis", &["delivery"]),
+    ("redis", &["cluster"]),
+    ("snow", &["cluster"]),
     ("axum", &["server"]),
     ("hyper", &["server"]),
     ("jsonwebtoken", &["server", "bench"]),

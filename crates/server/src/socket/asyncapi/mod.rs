@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use godwit_protocol::socket::{
-    CloseCode, CursorEvent, EntryEvent, ErrorFrame, Hello, PresenceEvent, Reconnect, TypingEvent,
+    CatchUp, CloseCode, CursorEvent, EntryEvent, ErrorFrame, Hello, PresenceEvent, Reconnect, TypingEvent,
 };
 use godwit_protocol::sync::AccountEntry;
 use serde_json::{Map, Value, json};
@@ -43,6 +43,11 @@ pub fn document() -> Value {
             &mut schemas,
             "reconnect",
             "The server is about to close the socket: connect again after the given time.",
+        ),
+        event::<CatchUp>(
+            &mut schemas,
+            "catch_up",
+            "Events may have been lost between the nodes of the server: ask sync after the given time.",
         ),
     ];
     let error = schemas.reference::<ErrorFrame>();

@@ -1,7 +1,7 @@
 //! What is new, and how far the user is.
 
 use godwit_domain::model::page_limit;
-use godwit_protocol::conversations::{MemberCursor, MoveCursor};
+use godwit_protocol::conversations::MoveCursor;
 use godwit_protocol::messages::LogPage;
 use godwit_protocol::socket::{Empty, ReadLog, Sync, Typing};
 use godwit_protocol::sync::SyncPage;
@@ -9,12 +9,24 @@ use godwit_protocol::sync::SyncPage;
 use super::{Connection, needed};
 use crate::http::sync::sync_page;
 use crate::problem::ApiResult;
+use crate::socket::frames;
 
 impl Connection {
-    pub(super) async fn cursor(&self, request: MoveCursor) -> ApiResult<MemberCursor> {
+    /// The reply follows when it is durable.
+    pub(super) async fn cursor(&self, id: u64, request: MoveCursor) -> ApiResult<()> {
         let by = self.limited_caller()?;
         let conversation = needed("conversation_id", request.conversation_id)?;
-        Ok(self.state.app.cursors.advance(by, conversation, request.delivered, request.read).await?)
+        let cursors = self.state.app.cursors.clone();
+        let cursor = cursors.advance(by, conversation, request.delivered, request.read).await?;
+        let socket = self.socket.clone();
+        socket.outgoing.owe();
+        tokio::spawn(async move {
+            socket.outgoing.reply(match cursors.written(conversation, cursor).await {
+                Ok(()) => frames::ok(id, &cursor),
+                Err(error) => frames::error(Some(id), (&error).into()),
+            });
+        });
+        Ok(())
     }
 
     pub(super) async fn typing(&self, request: Typing) -> ApiResult<Empty> {

@@ -12,7 +12,7 @@ mod session;
 
 use godwit_domain::model::InvalidField;
 use godwit_domain::sessions::Principal;
-use godwit_protocol::conversations::{Conversation, CreatedConversation, MemberCursor, Membership};
+use godwit_protocol::conversations::{Conversation, CreatedConversation, Membership};
 use godwit_protocol::groups::{AddedMembers, Invite};
 use godwit_protocol::messages::{LogPage, Message};
 use godwit_protocol::personal::Scheduled;
@@ -44,7 +44,6 @@ pub(super) enum Reply {
     Added(AddedMembers),
     Invite(Invite),
     Membership(Membership),
-    Cursor(MemberCursor),
     Log(LogPage),
     Sync(SyncPage),
     Presence(PresenceList),
@@ -87,7 +86,7 @@ pub(super) async fn execute(
         Command::RevokeInvite(request) => Reply::Empty(connection.revoke_invite(request).await?),
         Command::UpdateMembership(request) => Reply::Membership(connection.update_membership(request).await?),
         Command::OrderPinned(request) => Reply::Empty(connection.order_pinned(request).await?),
-        Command::Cursor(request) => Reply::Cursor(connection.cursor(request).await?),
+        Command::Cursor(request) => return connection.cursor(id, request).await.map(|()| Outcome::Later),
         Command::Typing(request) => Reply::Empty(connection.typing(request).await?),
         Command::Log(request) => Reply::Log(connection.log(request).await?),
         Command::Sync(request) => Reply::Sync(connection.sync(request).await?),

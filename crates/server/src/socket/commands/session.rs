@@ -1,7 +1,6 @@
 //! Who is on the socket, and whom it watches.
 
 use godwit_domain::model::InvalidField;
-use godwit_domain::ports::Delivery;
 use godwit_domain::sessions::Principal;
 use godwit_protocol::limits::PRESENCE_WATCHED_MAX;
 use godwit_protocol::socket::{CloseCode, PresenceEvent, PresenceList, SignedInSocket, WatchPresence};
@@ -13,6 +12,7 @@ use crate::problem::{ApiError, ApiResult};
 impl Connection {
     /// Signs the socket in, or extends it with a fresh token of the same device.
     pub(super) async fn sign_in(&mut self, token: &str) -> ApiResult<SignedInSocket> {
+        let _place = self.state.admission.sign_ins.enter().await?;
         let (caller, signed_in) = self.identify(token).await?;
         self.admit(token, caller).await?;
         Ok(signed_in)

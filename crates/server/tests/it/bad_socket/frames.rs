@@ -202,7 +202,7 @@ async fn what_breaks_the_websocket_protocol_ends_the_connection() {
         socket.bytes(&bytes).await;
         let (said, ended) = socket.until_end().await;
         assert!(said.iter().all(|frame| frame.get("ok").is_none()), "{what}: {said:?}");
-        assert_ne!(ended, Ended::Closed(CloseCode::Internal), "{what}");
+        assert_eq!(ended, Ended::Closed(CloseCode::Protocol), "{what}");
     }
     RawHttp::new(&server.url()).assert_healthy().await;
 }

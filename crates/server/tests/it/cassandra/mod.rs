@@ -1,7 +1,9 @@
 //! What only a cluster can go through: nodes that are lost, servers that share it, clocks that differ, a cluster that says
 //! no. Everything else is tested on both stores by the other modules.
 
+mod chaos;
 mod many_servers;
+mod nodes;
 mod nodes_lost;
 mod quorum_lost;
 mod refusals;
@@ -11,7 +13,7 @@ mod talk;
 use godwit_testkit::cluster::{Alone, Cluster};
 
 use crate::process::ServerProcess;
-use crate::store::{TestStore, keyspace, url};
+use crate::store::{TestStore, made};
 use crate::unlimited::unlimited_on;
 
 /// The keyspace is shared by these tests; their people are their own.
@@ -25,7 +27,13 @@ async fn alone() -> Alone {
 
 /// A server on these nodes, without rate limits.
 async fn server_on(contact_points: &[String]) -> ServerProcess {
-    unlimited_on(TestStore::At(url(contact_points, &keyspace(PURPOSE)))).await
+    unlimited_on(TestStore::At(store_at(contact_points).await)).await
+}
+
+/// The place of their keyspace.
+async fn store_at(contact_points: &[String]) -> String {
+    let contact_points = contact_points.to_vec();
+    tokio::task::spawn_blocking(move || made(&contact_points, PURPOSE)).await.unwrap()
 }
 
 /// What blocks is done beside what runs.

@@ -170,7 +170,10 @@ async fn messages_of_every_kind_come_as_they_were_sent() {
             0 => phone.socket.send(chat, draft).await.unwrap(),
             _ => phone.http.send_message(chat, draft).await.unwrap().value,
         };
-        assert_eq!((message.kind, &message.media, message.event.as_deref()), (kind, &media, event));
+        assert_eq!(
+            (message.kind, message.media.as_deref(), message.event.as_deref()),
+            (kind, media.as_ref(), event)
+        );
         assert_eq!((message.conversation_id, message.sender_id), (chat, ada.id));
         sent.push(message);
     }

@@ -4,20 +4,31 @@ use std::time::Duration;
 
 use rand::RngExt;
 use serde_json::json;
+use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::sleep;
 
 use super::{Asker, each, text};
 use crate::people::{in_ms, soon};
-use crate::unlimited::unlimited;
+use crate::process::ServerProcess;
+use crate::store::TestStore;
+use crate::unlimited::unlimited_on;
 
 /// Messages of each kind that are due while the server is killed.
 const DUE: i64 = 20;
 /// How often it is looked whether something has happened.
 const STEP: Duration = Duration::from_millis(100);
 
+/// A server that is the only one on its store, as long as the guard lives.
+async fn only_server() -> (ServerProcess, MutexGuard<'static, ()>) {
+    static TURN: Mutex<()> = Mutex::const_new(());
+    let turn = TURN.lock().await;
+    let store = tokio::task::spawn_blocking(|| TestStore::of_run_for("timers")).await.unwrap();
+    (unlimited_on(store).await, turn)
+}
+
 #[tokio::test]
 async fn a_scheduled_message_is_sent_once_and_a_message_with_a_timer_disappears() {
-    let server = unlimited().await;
+    let (server, _turn) = only_server().await;
     let [ada, bob] = Asker::register_all(&server, ["ada", "bob"]).await;
     let new = json!({ "kind": "group", "name": "Soon", "member_ids": [bob.id()] });
     let group = text(&ada.ok("POST", "/v1/conversations", new).await["id"]);
@@ -66,7 +77,7 @@ async fn a_scheduled_message_is_sent_once_and_a_message_with_a_timer_disappears(
 /// twice then is shown by `domain/tests/rules/personal.rs`.
 #[tokio::test]
 async fn what_is_due_happens_also_when_the_server_is_killed_over_it() {
-    let mut server = unlimited().await;
+    let (mut server, _turn) = only_server().await;
     let mut ada = Asker::register(&server, "ada").await;
     let [kept, passing] = ["Kept", "Passing"].map(|name| json!({ "kind": "group", "name": name }));
     let kept = text(&ada.ok("POST", "/v1/conversations", kept).await["id"]);

@@ -38,8 +38,8 @@ fn message(body: MessageBody) -> Message {
     }
 }
 
-fn media() -> Media {
-    Media {
+fn media() -> Box<Media> {
+    Box::new(Media {
         url: "https://a/b".into(),
         content_type: "image/png".into(),
         size_bytes: 3,
@@ -47,7 +47,7 @@ fn media() -> Media {
         width: None,
         height: Some(4),
         duration_ms: None,
-    }
+    })
 }
 
 fn invite() -> Invite {
@@ -220,7 +220,7 @@ fn states_and_the_newest_message() {
     let state = MessageState {
         through: Seq::new(8),
         edits: vec![Seq::new(6)],
-        edited: Some(Edited { at: NOON, text: "new".into(), mentions: mentions() }),
+        edited: Some(Edited { at: NOON, text: "new".into(), mentions: mentions() }.into()),
         gone: Some(Gone { at: NOON, by: Some(ADA) }),
         reactions: vec![ReactionCount { reaction: "+".into(), count: 2 }],
         replies: 3,

@@ -1,0 +1,359 @@
+//! Finds out where what this node has to tell must go, and sends it.
+//!
+//! All that waits is sent together, in two steps. First every other node is told how far the logs have come, and Redis is
+//! asked where the users are; then each node gets one frame with all that is for it. Whoever comes online between the two is
+//! not among those who were found, but the node where they are has been told by then that there is something new, so they
+//! find it when they ask.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use godwit_domain::conversations::StateChange;
+use godwit_protocol::{ConversationId, Seq, UserId};
+use metrics::counter;
+use redis::aio::MultiplexedConnection;
+use redis::{Pipeline, RedisResult};
+use tokio::sync::{mpsc, oneshot};
+
+use super::frame::{Frame, Told};
+use super::{Bus, lock};
+use crate::node::NodeId;
+
+/// Items that are sent together.
+const BATCH_MAX: usize = 1_024;
+/// What a node is told at once is split into frames of about this size.
+const FRAME_BYTES_MAX: usize = 256 * 1024;
+
+#[derive(Debug)]
+pub(crate) enum Item {
+    /// For all other nodes.
+    All(Told),
+    /// For one.
+    To(NodeId, Told),
+    Head(ConversationId, Seq),
+    /// For the nodes that get the entries.
+    Appended(Arc<StateChange>),
+    /// Entries of a conversation; each user gets those from a place on.
+    Entries {
+        conversation: ConversationId,
+        frames: Vec<Bytes>,
+        to: Vec<(UserId, usize)>,
+    },
+    /// For every socket of these users.
+    Event {
+        frame: Bytes,
+        to: Vec<UserId>,
+    },
+    Follow {
+        users: Vec<UserId>,
+        conversation: ConversationId,
+    },
+    /// Whether a user is here has changed.
+    Route {
+        user: UserId,
+        done: oneshot::Sender<()>,
+    },
+    /// For all other nodes and this one; `lost` when they must think that something is missing.
+    Beat {
+        echo: u64,
+        lost: bool,
+    },
+}
+
+impl Item {
+    pub(super) fn size_bytes(&self) -> usize {
+        const EACH: usize = 64;
+        EACH + match self {
+            Self::All(told) | Self::To(_, told) => told.size_bytes(),
+            Self::Entries { frames, to, .. } => frames.iter().map(Bytes::len).sum::<usize>() + to.len() * 16,
+            Self::Event { frame, to } => frame.len() + to.len() * 8,
+            Self::Follow { users, .. } => users.len() * 8,
+            Self::Appended(change) => 512 + change.members.len() * 64,
+            Self::Head(..) | Self::Route { .. } | Self::Beat { .. } => 0,
+        }
+    }
+}
+
+/// The number of the next frame to each node.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    me: NodeId,
+    next: HashMap<NodeId, u64>,
+    /// With which number frames to a node begin that has had none. Zero says that nothing was lost.
+    first: u64,
+}
+
+impl Numbers {
+    pub(super) fn new(me: NodeId) -> Self {
+        Self { me, next: HashMap::new(), first: 0 }
+    }
+
+    /// Something is not sent: every other node will see that a number is missing.
+    pub(super) fn lose(&mut self) {
+        self.first = 1;
+        self.next.values_mut().for_each(|number| *number += 1);
+    }
+
+    fn frame(&mut self, to: NodeId, told: Vec<Told>) -> Vec<u8> {
+        let next = self.next.entry(to).or_insert(self.first);
+        let frame = Frame { from: self.me, number: *next, told };
+        *next += 1;
+        frame.encode()
+    }
+
+    /// Those who are gone must not be remembered for ever.
+    fn forget_all_but(&mut self, there: &HashSet<NodeId>) {
+        if self.next.len() > 2 * there.len() + 16 {
+            self.next.retain(|node, _| *node == self.me || there.contains(node));
+        }
+    }
+}
+
+impl Bus {
+    pub(super) async fn send(
+        &self,
+        mut redis: MultiplexedConnection,
+        items: &mut mpsc::Receiver<Item>,
+        numbers: &mut Numbers,
+    ) -> RedisResult<()> {
+        let mut batch = Vec::new();
+        loop {
+            items.recv_many(&mut batch, BATCH_MAX).await;
+            let bytes = batch.iter().map(Item::size_bytes).sum();
+            self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            let sent = self.send_batch(&mut redis, numbers, std::mem::take(&mut batch)).await;
+            if sent.is_err() {
+                numbers.lose();
+                return sent;
+            }
+        }
+    }
+
+    async fn send_batch(
+        &self,
+        redis: &mut MultiplexedConnection,
+        numbers: &mut Numbers,
+        items: Vec<Item>,
+    ) -> RedisResult<()> {
+        let others: HashSet<NodeId> = self.registry.others().iter().map(|node| node.id).collect();
+        numbers.forget_all_but(&others);
+        let places = self.tell_heads_and_look(redis, numbers, &others, &items).await?;
+        let mut letters = Letters::default();
+        for item in items {
+            letters.add(item, self.me, &others, &places, numbers);
+        }
+        self.publish(redis, numbers, letters, &others, &places).await
+    }
+
+    /// Where each of the users is to whom something is to be delivered.
+    async fn tell_heads_and_look(
+        &self,
+        redis: &mut MultiplexedConnection,
+        numbers: &mut Numbers,
+        others: &HashSet<NodeId>,
+        items: &[Item],
+    ) -> RedisResult<Places> {
+        let mut pipeline = Pipeline::new();
+        let mut heads = BTreeMap::<ConversationId, Seq>::new();
+        for item in items {
+            if let Item::Head(conversation, seq) = item {
+                let newest = heads.entry(*conversation).or_default();
+                *newest = (*seq).max(*newest);
+            }
+        }
+        if !heads.is_empty() {
+            let told: Vec<Told> = heads.into_iter().map(|(id, seq)| Told::Head(id, seq)).collect();
+            for node in others {
+                let frame = numbers.frame(*node, told.clone());
+                pipeline.cmd("PUBLISH").arg(self.keys.channel(*node)).arg(frame).ignore();
+            }
+        }
+        for item in items {
+            if let Item::Route { user, .. } = item {
+                self.add_route(&mut pipeline, *user);
+            }
+        }
+        let mut users: Vec<UserId> = Vec::new();
+        if !others.is_empty() {
+            for item in items {
+                match item {
+                    Item::Entries { to, .. } => users.extend(to.iter().map(|(user, _)| *user)),
+                    Item::Event { to, .. } | Item::Follow { users: to, .. } => users.extend(to),
+                    _ => {}
+                }
+            }
+            users.sort_unstable();
+            users.dedup();
+            for user in &users {
+                pipeline.cmd("SMEMBERS").arg(self.keys.user(*user));
+            }
+        }
+        if pipeline.is_empty() {
+            return Ok(Places::new());
+        }
+        let found: Vec<Vec<String>> = pipeline.query_async(redis).await?;
+        let elsewhere = |ids: Vec<String>| -> Vec<NodeId> {
+            ids.iter().filter_map(|id| id.parse().ok()).filter(|id| *id != self.me).collect()
+        };
+        let found = users.into_iter().zip(found.into_iter().map(elsewhere));
+        Ok(found.filter(|(_, nodes)| !nodes.is_empty()).collect())
+    }
+
+    async fn publish(
+        &self,
+        redis: &mut MultiplexedConnection,
+        numbers: &mut Numbers,
+        letters: Letters,
+        others: &HashSet<NodeId>,
+        places: &Places,
+    ) -> RedisResult<()> {
+        let mut pipeline = Pipeline::new();
+        let mut nodes = Vec::new();
+        for (node, frames) in letters.frames {
+            for told in frames {
+                let frame = numbers.frame(node, told);
+                counter!("godwit_cluster_published_total").increment(1);
+                counter!("godwit_cluster_published_bytes_total").increment(frame.len() as u64);
+                pipeline.cmd("PUBLISH").arg(self.keys.channel(node)).arg(frame);
+                nodes.push(node);
+            }
+        }
+        if !letters.waiting.is_empty() {
+            // When it comes back, the routes are written, and all that was published before them has come.
+            let echo = self.next_echo.fetch_add(1, Ordering::Relaxed);
+            lock(&self.echoes).extend(letters.waiting.into_iter().map(|done| (echo, done)));
+            let frame = numbers.frame(self.me, vec![Told::Echo(echo)]);
+            pipeline.cmd("PUBLISH").arg(self.keys.channel(self.me)).arg(frame);
+            nodes.push(self.me);
+        }
+        if pipeline.is_empty() {
+            return Ok(());
+        }
+        let received: Vec<u64> = pipeline.query_async(redis).await?;
+        let is_gone = |(node, received): &(NodeId, u64)| *received == 0 && !others.contains(node);
+        let gone: HashSet<NodeId> =
+            nodes.into_iter().zip(received).filter(is_gone).map(|(node, _)| node).collect();
+        if gone.is_empty() { Ok(()) } else { self.remove_routes(redis, &gone, places).await }
+    }
+
+    /// A node that nobody listens for has left routes behind.
+    async fn remove_routes(
+        &self,
+        redis: &mut MultiplexedConnection,
+        gone: &HashSet<NodeId>,
+        places: &Places,
+    ) -> RedisResult<()> {
+        let mut pipeline = Pipeline::new();
+        for (user, nodes) in places {
+            for node in nodes.iter().filter(|node| gone.contains(node)) {
+                pipeline.cmd("SREM").arg(self.keys.user(*user)).arg(node.to_string()).ignore();
+            }
+        }
+        pipeline.query_async(redis).await
+    }
+}
+
+/// The other nodes at which users are.
+type Places = HashMap<UserId, Vec<NodeId>>;
+
+/// What each node is told.
+#[derive(Debug, Default)]
+struct Letters {
+    frames: BTreeMap<NodeId, Vec<Vec<Told>>>,
+    sizes: HashMap<NodeId, usize>,
+    /// Changes whose entries have not come yet.
+    changes: HashMap<ConversationId, Vec<Arc<StateChange>>>,
+    waiting: Vec<oneshot::Sender<()>>,
+}
+
+impl Letters {
+    fn add(
+        &mut self,
+        item: Item,
+        me: NodeId,
+        others: &HashSet<NodeId>,
+        places: &Places,
+        numbers: &mut Numbers,
+    ) {
+        match item {
+            Item::All(told) => others.iter().for_each(|node| self.push(*node, told.clone())),
+            Item::To(node, told) => self.push(node, told),
+            Item::Head(..) => {}
+            Item::Appended(change) => self.changes.entry(change.conversation).or_default().push(change),
+            Item::Entries { conversation, frames, to } => {
+                self.entries(conversation, &frames, &to, places);
+            }
+            Item::Event { frame, to } => {
+                for (node, to) in by_node(to, places) {
+                    self.push(node, Told::Frames { to, frames: vec![frame.clone()] });
+                }
+            }
+            Item::Follow { users, conversation } => {
+                for (node, users) in by_node(users, places) {
+                    self.push(node, Told::Follow { users, conversation });
+                }
+            }
+            Item::Route { done, .. } => self.waiting.push(done),
+            Item::Beat { echo, lost } => {
+                if lost {
+                    numbers.lose();
+                }
+                // An empty frame has a number too.
+                others.iter().for_each(|node| {
+                    self.frames.entry(*node).or_default().push(Vec::new());
+                });
+                self.push(me, Told::Echo(echo));
+            }
+        }
+    }
+
+    fn entries(
+        &mut self,
+        conversation: ConversationId,
+        frames: &[Bytes],
+        to: &[(UserId, usize)],
+        places: &Places,
+    ) {
+        let changes = self.changes.remove(&conversation).unwrap_or_default();
+        // Nearly always all of them see all of it.
+        let mut by_first = BTreeMap::<usize, Vec<UserId>>::new();
+        for (user, first) in to.iter().filter(|(user, _)| places.contains_key(user)) {
+            by_first.entry(*first).or_default().push(*user);
+        }
+        let mut told = HashSet::new();
+        for (first, users) in by_first {
+            let seen = frames.get(first..).unwrap_or_default();
+            for (node, to) in by_node(users, places) {
+                if told.insert(node) {
+                    changes.iter().for_each(|change| self.push(node, Told::Appended(change.clone())));
+                }
+                self.push(node, Told::Frames { to, frames: seen.to_vec() });
+            }
+        }
+    }
+
+    fn push(&mut self, node: NodeId, told: Told) {
+        let size = self.sizes.entry(node).or_default();
+        let frames = self.frames.entry(node).or_default();
+        if *size + told.size_bytes() > FRAME_BYTES_MAX || frames.is_empty() {
+            *size = 0;
+            frames.push(Vec::new());
+        }
+        *size += told.size_bytes();
+        if let Some(frame) = frames.last_mut() {
+            frame.push(told);
+        }
+    }
+}
+
+fn by_node(users: Vec<UserId>, places: &Places) -> BTreeMap<NodeId, Vec<UserId>> {
+    let mut by_node = BTreeMap::<NodeId, Vec<UserId>>::new();
+    for user in users {
+        for node in places.get(&user).into_iter().flatten() {
+            by_node.entry(*node).or_default().push(user);
+        }
+    }
+    by_node
+}

@@ -1,0 +1,55 @@
+//! What other nodes have taken away while they could not reach this one: sessions, memberships, the sight of people.
+//!
+//! Every user who is here is looked up again. It takes a while, and costs the store a few reads for each; so it is done when
+//! something may have been missed, and never otherwise.
+
+use futures_util::stream::{self, StreamExt};
+use godwit_domain::peers::FromPeers;
+use godwit_domain::ports::StoreError;
+use godwit_protocol::UserId;
+use godwit_protocol::socket::CloseCode;
+
+use super::Bus;
+
+/// Users who are looked up at once.
+const AT_ONCE_MAX: usize = 16;
+
+impl Bus {
+    /// Runs until the future is dropped.
+    pub(crate) async fn recheck(&self) {
+        loop {
+            self.look_again.notified().await;
+            let Some(app) = self.app.get() else { continue };
+            let users = self.hub.users();
+            let failed = stream::iter(users)
+                .map(|user| async move { self.recheck_user(app, user).await.is_err() })
+                .buffer_unordered(AT_ONCE_MAX)
+                .filter(|failed| std::future::ready(*failed))
+                .count()
+                .await;
+            if failed > 0 {
+                tracing::warn!(failed, "some users could not be looked up again, it is tried once more");
+                tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                self.look_again.notify_one();
+            }
+        }
+    }
+
+    async fn recheck_user(&self, app: &FromPeers, user: UserId) -> Result<(), StoreError> {
+        for device in app.ended_sessions(user, self.hub.devices_of(user)).await? {
+            self.hub.close_device(user, device, CloseCode::SignedOut);
+        }
+        // Looked at first: who is added meanwhile follows from then on.
+        let before = self.hub.followed_by(user);
+        let followed = app.followed(user).await?;
+        for conversation in before.iter().filter(|conversation| !followed.contains(conversation)) {
+            self.hub.unfollow(&[user], *conversation);
+        }
+        let watched = self.hub.watched_by(user);
+        let visible = app.visible(user, &watched).await?;
+        for hidden in watched.iter().filter(|other| !visible.contains(other)) {
+            self.hub.stop_watching(user, *hidden);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,48 @@
+//! What every node must know before somebody is told that it is so.
+
+use godwit_delivery::Hub;
+use godwit_domain::peers::FromPeers;
+use godwit_protocol::socket::CloseCode;
+use godwit_protocol::{ConversationId, DeviceId, Seq, UserId};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Notice {
+    CloseDevice {
+        user: UserId,
+        device: DeviceId,
+        code: u16,
+    },
+    CloseUser {
+        user: UserId,
+        code: u16,
+    },
+    StopWatching {
+        watcher: UserId,
+        watched: UserId,
+    },
+    Unfollow {
+        users: Vec<UserId>,
+        conversation: ConversationId,
+    },
+    /// Somebody may see or do less since this entry.
+    Withdrawn(ConversationId, Seq),
+    /// What is being appended must be finished first.
+    Settle(ConversationId),
+}
+
+impl Notice {
+    /// When it returns, it is so here.
+    pub(crate) async fn obey(&self, hub: &Hub, app: &FromPeers) {
+        // A code that only a newer node knows still means that the socket is to be closed.
+        let reason = |code: u16| CloseCode::from_code(code).unwrap_or(CloseCode::SignedOut);
+        match self {
+            Self::CloseDevice { user, device, code } => hub.close_device(*user, *device, reason(*code)),
+            Self::CloseUser { user, code } => hub.close_user(*user, reason(*code)),
+            Self::StopWatching { watcher, watched } => hub.stop_watching(*watcher, *watched),
+            Self::Unfollow { users, conversation } => hub.unfollow(users, *conversation),
+            Self::Withdrawn(conversation, seq) => app.head(*conversation, *seq),
+            Self::Settle(conversation) => app.settle(*conversation).await,
+        }
+    }
+}

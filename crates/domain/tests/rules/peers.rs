@@ -1,0 +1,241 @@
+//! What nodes tell each other and do for each other.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use godwit_domain::App;
+use godwit_domain::actions::{Action, Answer, Refusal};
+use godwit_domain::conversations::StateChange;
+use godwit_domain::ports::{Append, CursorMove, ForwardedAction, Peers, Unanswered};
+use godwit_protocol::{ConversationId, Seq, UserId};
+
+use crate::stage::{Stage, saying};
+
+/// Another node, as the test wants it, and what it was told.
+#[derive(Debug, Default)]
+struct Scripted {
+    /// Who does what is handed over. Without it nothing is.
+    other: OnceLock<App>,
+    /// What becomes of the next actions that are handed over; then all go well.
+    fates: Mutex<VecDeque<Fate>>,
+    told: Mutex<Vec<String>>,
+    changes: Mutex<Vec<StateChange>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    /// It is not asked.
+    NotAsked,
+    /// It does not do it, and nobody hears of it.
+    Lost,
+    /// It does it, and nobody hears of it.
+    AnswerLost,
+}
+
+impl Scripted {
+    fn tell(&self, what: String) {
+        self.told.lock().unwrap().push(what);
+    }
+
+    fn take_told(&self) -> Vec<String> {
+        std::mem::take(&mut *self.told.lock().unwrap())
+    }
+}
+
+#[async_trait]
+impl Peers for Scripted {
+    fn forward(
+        &self,
+        actor: UserId,
+        conversation: ConversationId,
+        action: &Action,
+    ) -> Option<ForwardedAction> {
+        let (other, action) = (self.other.get()?.clone(), action.clone());
+        let fate = self.fates.lock().unwrap().pop_front();
+        Some(Box::pin(async move {
+            match fate {
+                Some(Fate::NotAsked) => return Err(Unanswered::NotAsked),
+                Some(Fate::Lost) => return Err(Unanswered::Unknown),
+                Some(Fate::AnswerLost) | None => {}
+            }
+            let (answer, outcome) = Answer::awaited();
+            other.from_peers.act(actor, conversation, action, answer).await;
+            let outcome = outcome.await;
+            if fate.is_some() { Err(Unanswered::Unknown) } else { Ok(outcome) }
+        }))
+    }
+
+    fn appended(&self, append: &Append) {
+        self.tell(format!("appended {}", append.effects.head.seq));
+        self.changes.lock().unwrap().push(StateChange::of(append));
+    }
+
+    async fn withdrawn(&self, append: &Append) {
+        self.tell(format!("withdrawn {}", append.effects.head.seq));
+    }
+
+    fn cursors_moved(&self, moves: &[CursorMove]) {
+        moves.iter().for_each(|moved| self.tell(format!("read {}", moved.cursor.read)));
+    }
+
+    async fn settle(&self, _: ConversationId) {
+        self.tell("settle".into());
+    }
+}
+
+/// A stage whose node tells and asks the scripted one.
+fn with_peers() -> (Stage, Arc<Scripted>) {
+    let peers = Arc::new(Scripted::default());
+    (Stage::with_peers(peers.clone()), peers)
+}
+
+#[tokio::test]
+async fn what_another_node_has_done_is_seen_when_it_is_told_and_not_before() {
+    let (stage, peers) = with_peers();
+    let (ada, bob, chat) = stage.pair().await;
+    let other = stage.second_node();
+    let head = async || other.inbox.conversation(bob, chat).await.unwrap().head;
+    assert_eq!(head().await, Seq::new(1));
+    stage.say(ada, chat, "one").await;
+    assert_eq!(head().await, Seq::new(1), "nobody has told it");
+    other.from_peers.head(chat, Seq::new(2));
+    assert_eq!(head().await, Seq::new(2));
+
+    // With what follows from it, the store need not be asked.
+    stage.say(ada, chat, "two").await;
+    let change = peers.changes.lock().unwrap().pop().unwrap();
+    other.from_peers.appended(&change);
+    assert_eq!(head().await, Seq::new(3));
+    // Told again, or late, it changes nothing.
+    other.from_peers.appended(&change);
+    other.from_peers.head(chat, Seq::new(2));
+    assert_eq!(head().await, Seq::new(3));
+
+    // Where something before it is missing, all of it is looked up.
+    stage.say(ada, chat, "three").await;
+    stage.say(ada, chat, "four").await;
+    let change = peers.changes.lock().unwrap().pop().unwrap();
+    other.from_peers.appended(&change);
+    assert_eq!(head().await, Seq::new(5));
+    assert_eq!(other.inbox.conversation(bob, chat).await.unwrap().unread, 4);
+}
+
+#[tokio::test]
+async fn a_node_that_may_have_missed_something_asks_the_store() {
+    let stage = Stage::new();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    let group = stage.group(&[ada, bob, eve]).await;
+    let other = stage.second_node();
+    other.inbox.conversation(eve, group).await.unwrap();
+    stage.app.groups.remove_member(ada, group, eve).await.unwrap();
+    other.inbox.conversation(eve, group).await.unwrap();
+    other.from_peers.doubt();
+    other.inbox.conversation(eve, group).await.unwrap_err();
+    // Once is enough, until the next doubt.
+    stage.say(ada, group, "among us").await;
+    let before = other.inbox.conversation(bob, group).await.unwrap().head;
+    other.from_peers.doubt();
+    assert!(other.inbox.conversation(bob, group).await.unwrap().head > before);
+}
+
+#[tokio::test]
+async fn a_node_whose_trust_is_over_asks_the_store_by_itself() {
+    let stage = Stage::new();
+    let (ada, bob, chat) = stage.pair().await;
+    let other = stage.second_node();
+    let head = async || other.inbox.conversation(bob, chat).await.unwrap().head;
+    other.from_peers.trust_for(std::time::Duration::from_secs(3_600));
+    assert_eq!(head().await, Seq::new(1));
+    stage.say(ada, chat, "one").await;
+    assert_eq!(head().await, Seq::new(1), "what is trusted is not looked up");
+    other.from_peers.trust_for(std::time::Duration::ZERO);
+    assert_eq!(head().await, Seq::new(2));
+}
+
+#[tokio::test]
+async fn others_are_told_of_every_append_and_wait_for_what_takes_something_away() {
+    let (stage, peers) = with_peers();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    let group = stage.group(&[ada, bob, eve]).await;
+    let message = stage.say(ada, group, "hello").await;
+    assert_eq!(peers.take_told(), ["appended 2"]);
+    stage.app.writing.react(bob, message.id, Some("+".into())).await.unwrap();
+    assert_eq!(peers.take_told(), ["appended 3"]);
+    stage.app.writing.delete_for_all(ada, message.id).await.unwrap();
+    stage.app.groups.remove_member(ada, group, eve).await.unwrap();
+    assert_eq!(peers.take_told(), ["withdrawn 4", "appended 4", "withdrawn 5", "appended 5"]);
+    stage.app.cursors.advance(bob, group, None, Some(Seq::new(2))).await.unwrap();
+    stage.app.cursors.flush().await.unwrap();
+    assert_eq!(peers.take_told(), ["read 2", "read 2"], "at once, and when it is stored");
+    let (ada, bob) = (ada, bob);
+    stage.app.inbox.open_direct(ada, bob).await.unwrap();
+    stage.app.people.block(ada, bob).await.unwrap();
+    assert_eq!(peers.take_told(), ["settle"]);
+}
+
+#[tokio::test]
+async fn cursors_of_other_nodes_move_forward_only() {
+    let (stage, _) = with_peers();
+    let (ada, bob, chat) = stage.pair().await;
+    for words in ["one", "two", "three"] {
+        stage.say(ada, chat, words).await;
+    }
+    let other = stage.second_node();
+    assert_eq!(other.inbox.conversation(bob, chat).await.unwrap().unread, 3);
+    let moved = |read: u64| CursorMove {
+        conversation: chat,
+        user_id: bob,
+        cursor: godwit_domain::model::Cursor {
+            delivered: Seq::new(read),
+            read: Seq::new(read),
+            read_ordinal: read - 1,
+        },
+        at: stage.now(),
+    };
+    for (to, unread) in [(3, 1), (2, 1), (4, 0)] {
+        other.from_peers.cursor_moved(&moved(to));
+        assert_eq!(other.inbox.conversation(bob, chat).await.unwrap().unread, unread);
+    }
+}
+
+#[tokio::test]
+async fn what_is_handed_over_is_done_once_and_in_order_whatever_becomes_of_the_other_node() {
+    let (stage, peers) = with_peers();
+    let (ada, bob, chat) = stage.pair().await;
+    peers.other.set(stage.second_node()).unwrap();
+    peers.fates.lock().unwrap().extend([Fate::AnswerLost, Fate::NotAsked, Fate::Lost, Fate::AnswerLost]);
+    let words: Vec<String> = (0..12).map(|number| number.to_string()).collect();
+    let outcomes = words.iter().map(|words| {
+        let (answer, outcome) = Answer::awaited();
+        (saying(words), answer, outcome)
+    });
+    let mut waiting = Vec::new();
+    for (draft, answer, outcome) in outcomes {
+        stage.app.writing.submit(ada, chat, draft, answer).await;
+        waiting.push(outcome);
+    }
+    for outcome in join_all(waiting).await {
+        outcome.unwrap();
+    }
+    assert_eq!(stage.history(bob, chat).await, words);
+}
+
+#[tokio::test]
+async fn what_may_not_be_done_twice_is_not_when_nobody_knows_whether_it_was() {
+    let (stage, peers) = with_peers();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    let group = stage.group(&[ada, bob, eve]).await;
+    peers.other.set(stage.second_node()).unwrap();
+    peers.fates.lock().unwrap().extend([Fate::AnswerLost, Fate::NotAsked]);
+    let unknown = stage.app.groups.leave(bob, group).await;
+    assert!(matches!(unknown, Err(Refusal::Interrupted(_))), "{unknown:?}");
+    // What the other node was not asked is done here.
+    stage.app.groups.leave(eve, group).await.unwrap();
+    // What it refuses is refused.
+    let refused = stage.app.groups.remove_member(ada, group, eve).await;
+    assert!(matches!(refused, Err(Refusal::NotFound)), "{refused:?}");
+    let left = stage.log(ada, group).await.into_iter().filter(|name| name == "member_left").count();
+    assert_eq!(left, 2, "bob by the other node, which nobody heard of, and eve here");
+}

@@ -1,0 +1,107 @@
+//! How several servers on one store hear of each other.
+
+use std::net::{IpAddr, SocketAddr};
+
+use godwit_cluster::RedisAddress;
+use serde::{Deserialize, Serialize};
+
+use super::{ListenAddress, StoreLocation};
+use crate::auth::Secret;
+
+/// A shorter secret could be guessed.
+const SECRET_CHARS_MIN: usize = 16;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClusterConfig {
+    /// `redis://HOST:PORT`, `redis+sentinel://HOST:PORT,…/MASTER` or `redis+cluster://HOST:PORT,…`. One server needs none.
+    pub redis_url: Option<RedisAddress>,
+    /// Where other servers connect to this one; port 0 picks a free one. Clients have no business there.
+    pub listen: ListenAddress,
+    /// The address by which other servers find this one, if it is not the one that it listens on.
+    pub advertise: Option<IpAddr>,
+    /// The same on every server: who does not have it is not let in. Must be set where other machines can connect.
+    pub secret: Option<Secret>,
+}
+
+impl Default for ClusterConfig {
+    fn default() -> Self {
+        let listen = ListenAddress::new(SocketAddr::from(([127, 0, 0, 1], 0)));
+        Self { redis_url: None, listen, advertise: None, secret: None }
+    }
+}
+
+impl ClusterConfig {
+    /// What is wrong, one line each.
+    pub(super) fn problems(&self, store: &StoreLocation) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.redis_url.is_some() && matches!(store, StoreLocation::Embedded(_)) {
+            problems.push(
+                "cluster.redis_url: a server with the embedded store is the only one that has it open, and needs no Redis; \
+                 several servers share a cluster, with --store cassandra://…"
+                    .into(),
+            );
+        }
+        let address = SocketAddr::from(self.listen).ip();
+        match &self.secret {
+            None if !address.is_loopback() => problems.push(format!(
+                "cluster.listen is {}, where other machines can connect: set cluster.secret, the same on every server",
+                self.listen
+            )),
+            Some(secret) if secret.reveal().chars().count() < SECRET_CHARS_MIN => problems
+                .push(format!("cluster.secret must have at least {SECRET_CHARS_MIN} characters")),
+            _ => {}
+        }
+        if address.is_unspecified() && self.advertise.is_none() {
+            problems.push(
+                "cluster.advertise: set the address by which other servers find this one, since cluster.listen is all of them"
+                    .into(),
+            );
+        }
+        if self.advertise.is_some_and(|address| address.is_unspecified()) {
+            problems.push("cluster.advertise must be an address of this machine".into());
+        }
+        problems
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(listen: &str, advertise: Option<&str>, secret: Option<&str>) -> Vec<String> {
+        let config = ClusterConfig {
+            redis_url: Some("redis://cache".parse().unwrap()),
+            listen: listen.parse().unwrap(),
+            advertise: advertise.map(|address| address.parse().unwrap()),
+            secret: secret.map(Secret::new),
+        };
+        config.problems(&"cassandra://db".parse().unwrap())
+    }
+
+    #[test]
+    fn a_port_that_others_can_reach_needs_a_secret() {
+        const SECRET: Option<&str> = Some("correct horse battery staple");
+        assert_eq!(problems("127.0.0.1:0", None, None), Vec::<String>::new());
+        assert_eq!(problems("[::1]:7000", None, None), Vec::<String>::new());
+        assert_eq!(problems("10.0.0.5:7000", None, SECRET), Vec::<String>::new());
+        assert_eq!(problems("0.0.0.0:7000", Some("10.0.0.5"), SECRET), Vec::<String>::new());
+        for (listen, advertise, secret, wrong) in [
+            ("10.0.0.5:7000", None, None, "cluster.listen"),
+            ("0.0.0.0:7000", None, SECRET, "cluster.advertise"),
+            ("0.0.0.0:7000", Some("0.0.0.0"), SECRET, "cluster.advertise"),
+            ("10.0.0.5:7000", None, Some("short"), "cluster.secret"),
+        ] {
+            let problems = problems(listen, advertise, secret);
+            assert!(problems.len() == 1 && problems[0].starts_with(wrong), "{listen}: {problems:?}");
+        }
+    }
+
+    #[test]
+    fn a_server_with_a_store_of_its_own_needs_no_redis() {
+        let config =
+            ClusterConfig { redis_url: Some("redis://cache".parse().unwrap()), ..ClusterConfig::default() };
+        let problems = config.problems(&"embedded:./data".parse().unwrap());
+        assert!(problems.len() == 1 && problems[0].starts_with("cluster.redis_url"), "{problems:?}");
+    }
+}

@@ -1,0 +1,64 @@
+//! Everything fails at random: servers, nodes of Cassandra and Redis are killed and stopped under load, while people go on
+//! talking through a balancer that knows no more than which servers answer.
+//!
+//! At the end every acknowledged message is in its log once, all members have seen the same log, and no cursor has gone
+//! back. `GODWIT_TEST_CHAOS_SECONDS` says for how long, `GODWIT_TEST_CHAOS_SEED` which faults: the same seed makes the same
+//! faults at the same times, though what they meet is never quite the same.
+
+mod faults;
+mod talkers;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use godwit_testkit::cluster::Redis;
+
+use self::faults::{Journal, Servers};
+use self::talkers::Talkers;
+use super::{alone, store_at};
+use crate::balancer::Balancer;
+use crate::process::ServerProcess;
+
+const SERVERS: usize = 3;
+/// In `make test`; `make chaos` takes longer.
+const SECONDS: u64 = 20;
+/// Sockets that are silent are noticed soon, and the rates of people do not matter.
+const SETTINGS: &str = "[socket]\nheartbeat_ms = 1000\n[auth.passwords]\nmemory_kib = 64\niterations = 1\n[rates]\n\
+    send_per_user = { per_minute = 0, burst = 0 }\nsend_per_address = { per_minute = 0, burst = 0 }\n\
+    register_per_address = { per_minute = 0, burst = 0 }\nsign_in_per_address = { per_minute = 0, burst = 0 }\n\
+    commands_per_user = { per_minute = 0, burst = 0 }\n";
+
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_whatever_fails() {
+    let seconds = variable("GODWIT_TEST_CHAOS_SECONDS").unwrap_or(SECONDS);
+    let seed = variable("GODWIT_TEST_CHAOS_SEED").unwrap_or_else(|| rand::random_range(0..1_000_000));
+    println!("seed {seed}, {seconds} s of faults (GODWIT_TEST_CHAOS_SEED={seed} makes the same ones)");
+
+    let cluster = Arc::new(alone().await);
+    let redis = tokio::task::spawn_blocking(Redis::start).await.unwrap();
+    let redis = Arc::new(redis.unwrap_or_else(|error| panic!("{error}")));
+    let store = store_at(&cluster.contact_points()).await;
+    let settings = format!("[store]\nurl = {store:?}\n[cluster]\nredis_url = {:?}\n{SETTINGS}", redis.url());
+    let servers = join_all((0..SERVERS).map(|_| ServerProcess::started_with(&settings))).await;
+    let balancer = Balancer::start(servers.iter().map(ServerProcess::address)).await;
+    let servers = Servers::new(servers, balancer.clone());
+
+    let talkers = Talkers::start(&balancer.url()).await;
+    let journal = Journal::start();
+    let until = Instant::now() + Duration::from_secs(seconds);
+    tokio::join!(
+        servers.fail_at_random(seed, until, &journal),
+        faults::surroundings_fail_at_random(seed, until, &journal, redis.clone(), cluster.clone()),
+    );
+    journal.write("everything is there again");
+    let found = talkers.stop_and_check(&servers.urls().await).await;
+    journal.write(&found);
+    servers.end().await;
+    // Waits until all nodes are back, which blocks.
+    drop(tokio::task::spawn_blocking(move || drop((cluster, redis))).await);
+}

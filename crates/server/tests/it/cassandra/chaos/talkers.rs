@@ -1,0 +1,219 @@
+//! People who go on talking and reading, whatever happens, and remember what they were told.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use godwit_client::protocol::conversations::{MemberCursor, MoveCursor};
+use godwit_client::protocol::messages::Message;
+use godwit_client::protocol::{ConversationId, MessageId, Seq, UserId};
+use godwit_client::{Draft, Error, Http, HttpConfig};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+use crate::follower::Follower;
+use crate::logs::{assert_rest_of, messages, read_log};
+use crate::people::{Person, same_session, soon};
+
+const PEOPLE: usize = 6;
+/// Between two messages of one person.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Between two moves of one person's cursors.
+const READ_EVERY: Duration = Duration::from_millis(250);
+/// Longer than a server needs, and shorter than one would wait for a server that is stopped.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+
+pub(super) struct Talkers {
+    people: Vec<Person>,
+    conversations: Vec<ConversationId>,
+    followers: Vec<Arc<Follower>>,
+    senders: Vec<JoinHandle<Vec<Message>>>,
+    readers: Vec<JoinHandle<HashMap<ConversationId, Seq>>>,
+    stop: Arc<AtomicBool>,
+    failed: Arc<AtomicUsize>,
+}
+
+impl Talkers {
+    /// Everybody in one group, and each with the next one alone.
+    pub(super) async fn start(url: &str) -> Self {
+        let people = join_all((0..PEOPLE).map(|_| Person::register(url, "talker"))).await;
+        let ids: Vec<UserId> = people[1..].iter().map(|person| person.id).collect();
+        let mut conversations = vec![people[0].http.group("all", &ids).await.unwrap().conversation.id];
+        for (number, person) in people.iter().enumerate() {
+            conversations.push(person.open_direct(&people[(number + 1) % PEOPLE]).await);
+        }
+        let followers: Vec<Arc<Follower>> = people
+            .iter()
+            .map(|person| Arc::new(Follower::restless(&person.handle, impatient(&person.http, url))))
+            .collect();
+        join_all(followers.iter().map(|follower| follower.catches_up())).await;
+        let (stop, failed) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let (mut senders, mut readers) = (Vec::new(), Vec::new());
+        for (number, person) in people.iter().enumerate() {
+            let own = vec![
+                conversations[0],
+                conversations[1 + number],
+                conversations[1 + (number + PEOPLE - 1) % PEOPLE],
+            ];
+            senders.push(tokio::spawn(send(followers[number].clone(), own.clone(), stop.clone())));
+            readers.push(tokio::spawn(read(impatient(&person.http, url), own, stop.clone(), failed.clone())));
+        }
+        Self { people, conversations, followers, senders, readers, stop, failed }
+    }
+
+    /// What was found, in a line. Panics when something is wrong.
+    pub(super) async fn stop_and_check(self, servers: &[String]) -> String {
+        // Something is said when all is well again, so that nobody could miss only what nobody looks for.
+        sleep(Duration::from_secs(1)).await;
+        self.stop.store(true, Ordering::Relaxed);
+        let acknowledged: Vec<Message> =
+            soon("the senders", join_all(self.senders)).await.into_iter().flat_map(Result::unwrap).collect();
+        let cursors: Vec<HashMap<ConversationId, Seq>> =
+            soon("the readers", join_all(self.readers)).await.into_iter().map(Result::unwrap).collect();
+
+        let mut logs = HashMap::new();
+        for (number, conversation) in self.conversations.iter().enumerate() {
+            // Two know it, and every server says the same.
+            let member = if number == 0 { &self.people[0] } else { &self.people[number - 1] };
+            let read = join_all(servers.iter().map(|server| {
+                let http = same_session(&member.http, server);
+                async move { read_log(&http, *conversation).await }
+            }))
+            .await;
+            assert!(read.iter().all(|log| log == &read[0]), "every server shows the same log");
+            logs.insert(*conversation, read.into_iter().next().unwrap());
+        }
+        let stored: HashMap<MessageId, &Message> =
+            logs.values().flat_map(|log| messages(log)).map(|message| (message.id, message)).collect();
+        for message in &acknowledged {
+            let found = stored.get(&message.id);
+            let found = found.unwrap_or_else(|| panic!("{message:?} was acknowledged and is lost"));
+            assert_eq!(
+                (found.seq, &found.client_id, &found.text),
+                (message.seq, &message.client_id, &message.text)
+            );
+        }
+        for (person, read) in self.people.iter().zip(&cursors) {
+            for (conversation, seq) in read {
+                let http = same_session(&person.http, &servers[0]);
+                // Moving it to the beginning says where it is.
+                let now = move_to(&http, *conversation, Seq::ZERO).await.unwrap();
+                assert!(
+                    now.read >= *seq,
+                    "{} had read {seq} of {conversation}, and now {}",
+                    person.handle,
+                    now.read
+                );
+            }
+        }
+        let mut connections = 0;
+        for follower in self.followers {
+            let follower = Arc::into_inner(follower).expect("nobody else has it");
+            for (conversation, log) in &logs {
+                let is_member = log_is_of(*conversation, &self.conversations, &self.people, &follower.name);
+                if is_member {
+                    follower.reaches(*conversation, log.last().unwrap().seq).await;
+                }
+            }
+            let name = follower.name.clone();
+            let mut followed = follower.finish().await;
+            connections += followed.connections;
+            assert_eq!(
+                (followed.all_reset, followed.resets.len()),
+                (0, 0),
+                "{name} could always be caught up"
+            );
+            for (conversation, log) in &logs {
+                let seen = followed.log(*conversation);
+                if !seen.is_empty() {
+                    assert_rest_of(log, &name, &seen);
+                }
+            }
+        }
+        format!(
+            "{} messages acknowledged, all of them in {} logs once, in the same order for all {PEOPLE} people, who were \
+             connected {connections} times; {} cursors, none behind what was acknowledged; {} requests failed on the way",
+            acknowledged.len(),
+            logs.len(),
+            cursors.iter().map(HashMap::len).sum::<usize>(),
+            self.failed.load(Ordering::Relaxed),
+        )
+    }
+}
+
+fn log_is_of(
+    conversation: ConversationId,
+    conversations: &[ConversationId],
+    people: &[Person],
+    handle: &str,
+) -> bool {
+    let number = conversations.iter().position(|id| *id == conversation).unwrap();
+    let position = people.iter().position(|person| person.handle == handle).unwrap();
+    number == 0 || number - 1 == position || (number % PEOPLE) == position
+}
+
+/// The same session for somebody who does not wait for ever.
+fn impatient(http: &Http, url: &str) -> Http {
+    let config = HttpConfig {
+        connect_timeout: REQUEST_TIMEOUT,
+        request_timeout: REQUEST_TIMEOUT,
+        ..HttpConfig::default()
+    };
+    let own = Http::with_config(url, &config).unwrap();
+    own.set_tokens(http.tokens().unwrap());
+    own
+}
+
+/// What was acknowledged. The client sends again until it is.
+async fn send(follower: Arc<Follower>, own: Vec<ConversationId>, stop: Arc<AtomicBool>) -> Vec<Message> {
+    let mut acknowledged = Vec::new();
+    for count in 0.. {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let conversation = own[count % own.len()];
+        let draft = Draft::text(format!("{} says {count}", follower.name));
+        acknowledged.push(follower.live.send(conversation, draft).await.unwrap());
+        sleep(PAUSE).await;
+    }
+    acknowledged
+}
+
+async fn move_to(http: &Http, conversation: ConversationId, read: Seq) -> Result<MemberCursor, Error> {
+    let to = MoveCursor { conversation_id: None, delivered: None, read: Some(read) };
+    http.move_cursor(conversation, &to).await
+}
+
+/// How far was acknowledged in each conversation.
+async fn read(
+    http: Http,
+    own: Vec<ConversationId>,
+    stop: Arc<AtomicBool>,
+    failed: Arc<AtomicUsize>,
+) -> HashMap<ConversationId, Seq> {
+    let mut acknowledged = HashMap::<ConversationId, Seq>::new();
+    for count in 0.. {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        sleep(READ_EVERY).await;
+        let conversation = own[count % own.len()];
+        let moved = async {
+            let head = http.conversation(conversation).await?.head;
+            move_to(&http, conversation, head).await
+        };
+        match moved.await {
+            Ok(cursor) => {
+                let before = acknowledged.insert(conversation, cursor.read).unwrap_or_default();
+                assert!(cursor.read >= before, "a cursor was at {before}, and is at {}", cursor.read);
+            }
+            Err(error) => {
+                assert!(error.is_temporary(), "{error:?}");
+                failed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+    acknowledged
+}

@@ -1,0 +1,74 @@
+//! Several servers that hear of each other, on three nodes of Cassandra and a Redis: one server, as seen by its clients.
+
+mod alone;
+mod herd;
+mod redis_kinds;
+mod redis_lost;
+mod servers_lost;
+mod together;
+mod withdrawn;
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use godwit_client::protocol::{ConversationId, UserId};
+use godwit_testkit::cluster::{Cluster, Redis, Shared};
+
+use super::store_at;
+use crate::people::{Person, same_session};
+use crate::process::ServerProcess;
+
+/// Rate limits are for people.
+const SETTINGS: &str = "[auth.passwords]\nmemory_kib = 64\niterations = 1\n[rates]\n\
+    send_per_user = { per_minute = 0, burst = 0 }\nsend_per_address = { per_minute = 0, burst = 0 }\n\
+    register_per_address = { per_minute = 0, burst = 0 }\nsign_in_per_address = { per_minute = 0, burst = 0 }\n\
+    commands_per_user = { per_minute = 0, burst = 0 }\n";
+
+/// Servers that share a store and a Redis.
+struct Nodes {
+    servers: Vec<ServerProcess>,
+    _cluster: Shared,
+}
+
+impl Nodes {
+    /// With a Redis of their own.
+    async fn start(count: usize) -> (Self, Arc<Redis>) {
+        let redis = tokio::task::spawn_blocking(Redis::start).await.unwrap();
+        let redis = Arc::new(redis.unwrap_or_else(|error| panic!("{error}")));
+        (Self::start_with(count, &redis.url()).await, redis)
+    }
+
+    async fn start_with(count: usize, redis_url: &str) -> Self {
+        let cluster = tokio::task::spawn_blocking(Cluster::shared).await.unwrap();
+        let cluster = cluster.unwrap_or_else(|error| panic!("{error}"));
+        let store = store_at(&cluster.contact_points()).await;
+        let settings = format!("[store]\nurl = {store:?}\n[cluster]\nredis_url = {redis_url:?}\n{SETTINGS}");
+        let servers = join_all((0..count).map(|_| ServerProcess::started_with(&settings))).await;
+        Self { servers, _cluster: cluster }
+    }
+
+    fn url(&self, node: usize) -> String {
+        self.servers[node].url()
+    }
+
+    /// Somebody new, whose first device is at this node.
+    async fn person(&self, node: usize, name: &str) -> Person {
+        Person::register(&self.url(node), name).await
+    }
+
+    /// The same person at another node.
+    fn at(&self, node: usize, person: &Person) -> Person {
+        Person { http: same_session(&person.http, &self.url(node)), ..person.clone() }
+    }
+}
+
+/// Does something to Redis, which blocks.
+async fn with(redis: &Arc<Redis>, act: impl FnOnce(&Redis) + Send + 'static) {
+    let redis = redis.clone();
+    tokio::task::spawn_blocking(move || act(&redis)).await.unwrap();
+}
+
+async fn group_of(owner: &Person, others: &[Person]) -> ConversationId {
+    let ids: Vec<UserId> = others.iter().map(|person| person.id).collect();
+    owner.http.group("birds", &ids).await.unwrap().conversation.id
+}

@@ -1,0 +1,116 @@
+//! Redis is a hint: without it everything goes on, and when it is back nothing was missed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use godwit_client::Draft;
+use godwit_client::protocol::ConversationId;
+use godwit_testkit::cluster::Redis;
+use tokio::time::{sleep, timeout};
+
+use super::{Nodes, group_of, with};
+use crate::follower::Follower;
+use crate::logs::{assert_rest_of, read_log, texts};
+use crate::people::Person;
+
+const NODES: usize = 3;
+const MESSAGES: usize = 5;
+/// Longer than anything that waits for Redis.
+const AWAY: Duration = Duration::from_secs(5);
+
+/// Members at all nodes, all of whom listen.
+struct Talk {
+    nodes: Nodes,
+    redis: Arc<Redis>,
+    people: Vec<Person>,
+    group: ConversationId,
+    followers: Vec<Follower>,
+}
+
+impl Talk {
+    async fn begin() -> Self {
+        let (nodes, redis) = Nodes::start(NODES).await;
+        let mut people = Vec::new();
+        for node in 0..NODES {
+            people.push(nodes.person(node, "member").await);
+        }
+        let group = group_of(&people[0], &people[1..]).await;
+        let followers: Vec<Follower> =
+            people.iter().map(|person| Follower::start(&person.handle, person.http.clone())).collect();
+        for follower in &followers {
+            follower.catches_up().await;
+        }
+        let talk = Self { nodes, redis, people, group, followers };
+        talk.all_speak("before").await;
+        talk
+    }
+
+    /// Everybody sends, and is acknowledged.
+    async fn all_speak(&self, when: &str) {
+        for (number, person) in self.people.iter().enumerate() {
+            for count in 0..MESSAGES {
+                let draft = Draft::text(format!("{when} {number}/{count}"));
+                person.http.send_message(self.group, draft).await.unwrap();
+            }
+        }
+    }
+
+    /// All that was sent has come to all.
+    async fn all_hear(&self) {
+        let log = read_log(&self.people[0].http, self.group).await;
+        for follower in &self.followers {
+            follower.reaches(self.group, log.last().unwrap().seq).await;
+        }
+    }
+
+    async fn end(self) {
+        let log = read_log(&self.people[0].http, self.group).await;
+        assert_eq!(texts(&log).len() % (NODES * MESSAGES), 0);
+        for follower in self.followers {
+            follower.reaches(self.group, log.last().unwrap().seq).await;
+            let name = follower.name.clone();
+            let mut followed = follower.finish().await;
+            assert_eq!((followed.connections, followed.all_reset), (1, 0), "{name} was never away");
+            assert_rest_of(&log, &name, &followed.log(self.group));
+        }
+        drop(self.nodes);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn redis_that_is_killed_and_comes_back_empty_costs_nothing() {
+    let talk = Talk::begin().await;
+    for round in 0..2 {
+        with(&talk.redis, |redis| redis.kill().unwrap()).await;
+        talk.all_speak(&format!("without, {round}")).await;
+        sleep(Duration::from_millis(500)).await;
+        with(&talk.redis, |redis| redis.start_again().unwrap()).await;
+        // Nobody says anything more: what was missed comes all the same.
+        talk.all_hear().await;
+    }
+    talk.all_speak("after").await;
+    talk.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn redis_that_does_not_answer_holds_nobody_up() {
+    let talk = Talk::begin().await;
+    with(&talk.redis, |redis| redis.pause().unwrap()).await;
+    let speaking = timeout(Duration::from_secs(60), talk.all_speak("while it is silent")).await;
+    assert!(speaking.is_ok(), "sends wait for Redis");
+    sleep(AWAY).await;
+    talk.all_speak("later").await;
+    with(&talk.redis, |redis| redis.resume().unwrap()).await;
+    talk.all_hear().await;
+    talk.all_speak("after").await;
+    talk.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn redis_that_forgets_everything_is_told_again() {
+    let talk = Talk::begin().await;
+    with(&talk.redis, |redis| redis.forget_all().unwrap()).await;
+    talk.all_speak("just after").await;
+    talk.all_hear().await;
+    talk.end().await;
+}
