@@ -19,6 +19,7 @@ mod inbox;
 mod peers;
 mod personal;
 mod security;
+mod transfer;
 
 pub use accounts::{
     BlockOutcome, BlockStore, CreateDevice, CreateUser, DeviceStore, Rotation, UpdateUser, UserChange,
@@ -37,6 +38,7 @@ pub use security::{
     AccessClaims, ApplicationClaims, HashError, PasswordHasher, RefreshClaims, TokenCodec, TokenError,
     VerifiedToken,
 };
+pub use transfer::{AccountLog, Changed, Creation, Moving, Part, TransferStore, Trail};
 
 use async_trait::async_trait;
 use thiserror::Error;

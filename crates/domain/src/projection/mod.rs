@@ -13,7 +13,7 @@ mod fold;
 #[cfg(test)]
 mod tests;
 
-pub use beginning::beginning;
+pub use beginning::{beginning, beginning_again};
 pub(crate) use effects::apply;
 pub use effects::{Effects, Expiry, InviteWrite, MemberWrite, ReactionWrite, ThreadReply};
 pub use fold::{Fold, Needs};
