@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
 
 use clap::{Parser, Subcommand};
-use godwit_testkit::cluster::{CLUSTER_VARIABLE, ClusterError, Nodes, Owned, RedisServer};
+use godwit_testkit::cluster::{CLUSTER_VARIABLE, ClusterError, Nodes, Owned, RedisServer, fetch_cassandra};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -36,6 +36,8 @@ enum Action {
         #[arg(last = true, required = true)]
         command: Vec<OsString>,
     },
+    /// Fetch Cassandra if it is not there yet, so that nobody has to wait for it later
+    Fetch,
     /// Start three nodes and leave them running
     Up {
         #[command(flatten)]
@@ -69,6 +71,7 @@ struct Place {
 fn main() -> ExitCode {
     let done = match Arguments::parse().action {
         Action::Exec { reason, command } => return exec(&command, reason.as_deref()),
+        Action::Fetch => fetch_cassandra().map(|()| ExitCode::SUCCESS),
         Action::Up { place, redis } => place.folder().and_then(|folder| up(&folder, redis)),
         Action::Down { place, keep } => place.folder().and_then(|folder| down(&folder, keep)),
         Action::Status { place } => place.folder().and_then(|folder| status(&folder)),

@@ -46,6 +46,7 @@ pub use nodes::{NODES, Nodes, Owned};
 pub use redis::{Redis, RedisServer};
 pub use redis_groups::{RedisCluster, RedisSentinel};
 pub use secured::Secured;
+pub use software::fetch_cassandra;
 
 use locks::SharedLock;
 

@@ -29,6 +29,11 @@ impl Software {
     }
 }
 
+/// Makes sure that it is there when it is needed.
+pub fn fetch_cassandra() -> Result<(), ClusterError> {
+    Software::get().map(drop)
+}
+
 /// They are fetched first if they are not there. Processes that want them at the same time wait for the one that
 /// fetches.
 fn jars() -> Result<PathBuf, ClusterError> {
@@ -76,7 +81,13 @@ fn run_maven(maven: &Path, pom: &Path, lib: &Path, log: &Path) -> Result<(), Clu
     let output = File::create(log).doing(|| format!("create {}", log.display()))?;
     let errors = output.try_clone().doing(|| format!("use {}", log.display()))?;
     let mut child = Command::new(maven)
-        .args(["--batch-mode", "dependency:copy-dependencies", "-DincludeScope=runtime", "--file"])
+        .args([
+            "--batch-mode",
+            "-Dmaven.artifact.threads=16",
+            "dependency:copy-dependencies",
+            "-DincludeScope=runtime",
+            "--file",
+        ])
         .arg(pom)
         .arg(format!("-DoutputDirectory={}", lib.display()))
         .stdin(Stdio::null())
