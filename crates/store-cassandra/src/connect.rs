@@ -17,9 +17,8 @@ use thiserror::Error;
 
 use crate::options::{Options, TlsOptions};
 
-/// A node that is silent for the sum of these is taken for gone, and what waits for it is asked of others.
+/// How often a node that says nothing is asked whether it is there.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
-const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long all nodes may take to know of a change of the schema.
 const SCHEMA_AGREEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -54,8 +53,10 @@ pub(crate) async fn connect(options: &Options) -> Result<Session, ConnectError> 
         .known_nodes(&options.contact_points)
         .connection_timeout(options.connect_timeout)
         .keepalive_interval(KEEPALIVE_INTERVAL)
-        .keepalive_timeout(KEEPALIVE_TIMEOUT)
+        .keepalive_timeout(options.silence_max)
         .schema_agreement_timeout(SCHEMA_AGREEMENT_TIMEOUT)
+        // Who changes the schema asks for it, once for several changes.
+        .auto_await_schema_agreement(false)
         .keyspaces_to_fetch([&options.keyspace])
         .fetch_full_schema_metadata(false);
     if let Some(tls) = &options.tls {

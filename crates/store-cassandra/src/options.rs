@@ -25,6 +25,8 @@ pub struct Options {
     /// Whether opening the store makes and migrates the schema. Otherwise `godwit schema` does it.
     pub migrate: bool,
     pub connect_timeout: Duration,
+    /// A node that is silent for so long when it is asked is taken for gone, and what waits for it is asked of others.
+    pub silence_max: Duration,
     /// How long one statement may take, its repetitions included.
     pub request_timeout: Duration,
     /// A read that has not been answered after this long is asked of another node too.
@@ -82,12 +84,22 @@ impl Options {
             tls: None,
             migrate: true,
             connect_timeout: Duration::from_secs(5),
+            silence_max: Duration::from_secs(3),
             request_timeout: Duration::from_secs(10),
             speculative_after: Duration::from_millis(200),
             inbox_recent_max: 64,
             inbox_epochs: EpochTerms::default(),
             server: None,
         }
+    }
+}
+
+#[cfg(test)]
+impl Options {
+    /// For tests: the nodes share a machine, and one that is slow has not gone.
+    pub(crate) fn patient(contact_points: Vec<String>, keyspace: impl Into<String>) -> Self {
+        let (silence_max, request_timeout) = (Duration::from_secs(30), Duration::from_secs(30));
+        Self { silence_max, request_timeout, ..Self::new(contact_points, keyspace) }
     }
 }
 

@@ -211,9 +211,7 @@ impl<'a> Schema<'a> {
         if version == NEWEST {
             return Ok(());
         }
-        for statement in statements(BOOKKEEPING) {
-            self.change("create a table", &self.qualified(statement)).await?;
-        }
+        self.apply_all(BOOKKEEPING).await?;
         let owner = Uuid::from_u128(random());
         self.lock(owner).await?;
         let done = self.apply_missing().await;
@@ -233,9 +231,7 @@ impl<'a> Schema<'a> {
         let version = self.version().await?;
         for (number, migration) in (1..).zip(MIGRATIONS).skip(version) {
             tracing::info!(number, name = migration.name, "migrating the schema");
-            for statement in statements(migration.cql) {
-                self.apply(statement).await?;
-            }
+            self.apply_all(migration.cql).await?;
             let done = format!(
                 "INSERT INTO {}.schema_migrations (version, name, applied_at) VALUES ({number}, '{}', toTimestamp(now()))",
                 self.options.keyspace, migration.name
@@ -245,16 +241,26 @@ impl<'a> Schema<'a> {
         Ok(())
     }
 
+    /// One after the other on the same node, which therefore knows of those before; the others hear of all of them at once.
     /// Whoever died in the middle of a migration has applied some of its statements.
-    async fn apply(&self, statement: &str) -> Result<(), SchemaError> {
-        match AddedColumn::of(statement) {
-            Some(added) if self.has_column(&added).await? => Ok(()),
-            Some(_) => self.change("add a column", &self.qualified(statement)).await,
-            None => self.change("create a table", &self.qualified(statement)).await,
+    async fn apply_all(&self, cql: &str) -> Result<(), SchemaError> {
+        let node = self.first_node();
+        for statement in statements(cql) {
+            let operation = match AddedColumn::of(statement) {
+                Some(added) if self.has_column(&added, node.clone()).await? => continue,
+                Some(_) => "add a column",
+                None => "create a table",
+            };
+            self.run(operation, &self.qualified(statement), Consistency::One, node.clone()).await?;
         }
+        self.agree().await
     }
 
-    async fn has_column(&self, added: &AddedColumn<'_>) -> Result<bool, SchemaError> {
+    async fn has_column(
+        &self,
+        added: &AddedColumn<'_>,
+        node: Option<Arc<dyn LoadBalancingPolicy>>,
+    ) -> Result<bool, SchemaError> {
         let cql = format!(
             "SELECT column_name FROM system_schema.columns \
              WHERE keyspace_name = '{}' AND table_name = '{}' AND column_name = '{}'",
@@ -262,7 +268,10 @@ impl<'a> Schema<'a> {
             added.table,
             added.column
         );
-        Ok(!self.rows::<(String,)>("read the schema", &cql, Consistency::One).await?.is_empty())
+        let found = self.run("read the schema", &cql, Consistency::One, node).await?;
+        let refused = |reason| SchemaError::Refused { operation: "read the schema", reason };
+        let rows = found.into_rows_result().map_err(|error| refused(error.to_string()))?;
+        Ok(rows.rows_num() > 0)
     }
 
     /// Waits until it is this one's turn, or somebody else has done everything: then there is nothing left to apply.
@@ -481,6 +490,6 @@ mod tests {
     fn the_printed_schema_has_the_keyspace_and_all_tables() {
         let text = print(&Options::new(vec!["localhost".into()], "chat"));
         assert!(text.starts_with("CREATE KEYSPACE IF NOT EXISTS chat WITH replication"));
-        assert_eq!(text.matches("CREATE TABLE").count(), 31);
+        assert_eq!(text.matches("CREATE TABLE").count(), 33);
     }
 }

@@ -25,6 +25,8 @@ pub struct CassandraConfig {
     /// Whether a start makes the keyspace and brings it to the newest version. If not, `godwit schema` does.
     pub migrate_at_start: bool,
     pub connect_timeout_ms: u64,
+    /// A node that is silent for so long when it is asked is taken for gone, and what waits for it is asked of others.
+    pub silence_max_ms: u64,
     /// How long one statement may take, its repetitions included.
     pub request_timeout_ms: u64,
     /// A read that has not been answered after this long is asked of another node too.
@@ -42,6 +44,7 @@ impl Default for CassandraConfig {
             password: None,
             migrate_at_start: true,
             connect_timeout_ms: 5_000,
+            silence_max_ms: 3_000,
             request_timeout_ms: 10_000,
             speculative_after_ms: 200,
             consistency: ConsistencyConfig::default(),

@@ -28,7 +28,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
     let embedded = &store.embedded;
     let tokens = &config.auth.tokens;
     let cassandra = &store.cassandra;
-    let bounds: [(&str, u64, RangeInclusive<u64>); 23] = [
+    let bounds: [(&str, u64, RangeInclusive<u64>); 24] = [
         ("server.max_connections", server.max_connections as u64, 1..=COUNT_MAX),
         ("server.handshakes_max", server.handshakes_max as u64, 1..=COUNT_MAX),
         ("server.handshakes_per_address_max", server.handshakes_per_address_max as u64, 1..=COUNT_MAX),
@@ -40,6 +40,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
         ("store.embedded.memtable_mib", embedded.memtable_mib, 1..=4 * GIB_AS_MIB),
         ("store.embedded.journal_mib", embedded.journal_mib, 16..=64 * GIB_AS_MIB),
         ("store.cassandra.connect_timeout_ms", cassandra.connect_timeout_ms, 100..=MINUTE_MS),
+        ("store.cassandra.silence_max_ms", cassandra.silence_max_ms, 100..=MINUTE_MS),
         ("store.cassandra.request_timeout_ms", cassandra.request_timeout_ms, 100..=20_000),
         ("store.cassandra.speculative_after_ms", cassandra.speculative_after_ms, 1..=MINUTE_MS),
         ("auth.tokens.access_minutes", u64::from(tokens.access_minutes), 1..=24 * 60),

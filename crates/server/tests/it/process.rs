@@ -17,8 +17,8 @@ use tokio::time::{sleep, timeout};
 use crate::store::TestStore;
 
 /// A start reads the journal again, or prepares its statements, on a machine that may be busy with other tests.
-const START_MAX: Duration = Duration::from_secs(120);
-const STOP_MAX: Duration = Duration::from_secs(60);
+const START_MAX: Duration = Duration::from_secs(300);
+const STOP_MAX: Duration = Duration::from_secs(120);
 const STEP: Duration = Duration::from_millis(5);
 
 /// A server in a process of its own, with a folder of its own, on the store of this run. It is killed when this is dropped,

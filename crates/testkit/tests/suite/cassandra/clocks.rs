@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use godwit_domain::ports::{AppendOutcome, Clock, Store};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
-use godwit_store_cassandra::{CassandraStore, ClockError, OpenError, Options};
+use godwit_store_cassandra::{CassandraStore, ClockError, OpenError};
 use godwit_testkit::batch::Batch;
 use godwit_testkit::{Scene, WallClock, founding};
 
-use super::{KEYSPACE, Keyspace};
+use super::Keyspace;
 
 const APART_MS: i64 = 5 * 60_000;
 const MESSAGES: usize = 40;
@@ -29,8 +29,7 @@ impl Clock for Wrong {
 }
 
 async fn open(keyspace: &Keyspace, by_ms: i64) -> Result<Arc<dyn Store>, OpenError> {
-    let options = Options::new(keyspace.0.contact_points(), KEYSPACE);
-    Ok(Arc::new(Box::pin(CassandraStore::open(options, Arc::new(Wrong { by_ms }))).await?))
+    Ok(Arc::new(Box::pin(CassandraStore::open(keyspace.options(), Arc::new(Wrong { by_ms }))).await?))
 }
 
 /// The one that is right, and the one that is ahead.

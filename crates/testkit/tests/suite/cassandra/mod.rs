@@ -35,9 +35,14 @@ impl Keyspace {
         Self(Cluster::shared().unwrap_or_else(|error| panic!("{error}")))
     }
 
+    /// The nodes share a machine, and one that is slow has not gone.
+    fn options(&self) -> Options {
+        let (silence_max, request_timeout) = (Duration::from_secs(30), Duration::from_secs(30));
+        Options { silence_max, request_timeout, ..Options::new(self.0.contact_points(), KEYSPACE) }
+    }
+
     async fn open_node(&self, inbox_recent_max: usize) -> Arc<dyn Store> {
-        let defaults = Options::new(self.0.contact_points(), KEYSPACE);
-        let options = Options { inbox_recent_max, inbox_epochs: INBOX_EPOCHS, ..defaults };
+        let options = Options { inbox_recent_max, inbox_epochs: INBOX_EPOCHS, ..self.options() };
         let opened = Box::pin(CassandraStore::open(options, Arc::new(WallClock))).await;
         Arc::new(opened.unwrap_or_else(|error| panic!("{error}")))
     }
