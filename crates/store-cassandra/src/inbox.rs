@@ -33,6 +33,7 @@ use scylla::errors::PrepareError;
 
 use crate::accounts::{Accounts, Membership, Section};
 use crate::cql::{Cql, Read, Write};
+use crate::transfer::Gate;
 use crate::values::int;
 
 pub use epochs::EpochTerms;
@@ -43,6 +44,7 @@ pub(crate) use listing::{Activity, ListingChange};
 pub(crate) struct Inbox {
     cql: Arc<Cql>,
     accounts: Arc<Accounts>,
+    gate: Arc<Gate>,
     epochs: Epochs,
     statements: Statements,
     /// Recent conversations of one user in one epoch.
@@ -146,10 +148,11 @@ impl Inbox {
         accounts: Arc<Accounts>,
         recent_max: usize,
         terms: EpochTerms,
+        gate: Arc<Gate>,
     ) -> Result<Self, PrepareError> {
         let statements = Statements::prepare(&cql).await?;
         let epochs = Epochs::new(cql.clone(), terms).await?;
-        Ok(Self { cql, accounts, epochs, statements, recent_max, placing: Mutex::default() })
+        Ok(Self { cql, accounts, gate, epochs, statements, recent_max, placing: Mutex::default() })
     }
 
     /// The latest of several sections, those after a position.

@@ -7,7 +7,8 @@
 //! - [`personal`]: messages deleted for oneself, starred and scheduled ones; [`due`]: what is to happen at a time
 //! - [`installation`]: what there is one of
 //! - [`servers`]: who is on the keyspace
-//! - [`lease`], [`skew`]: the node number of this node's ids, and its clock
+//! - [`transfer`]: moving everything to another store, and the gate that all writes pass for it
+//! - [`lease`], [`skew`]: the node number of this node's ids, and its clock; [`probe`]: whether the cluster answers
 //! - [`schema`]: the tables, in `migrations/`, and how they come to be
 //! - [`records`]: what is written as JSON
 //! - [`connect`], [`options`], [`cql`], [`merge`], [`turns`], [`pause`], [`values`]: the way to the cluster
@@ -28,10 +29,12 @@ mod merge;
 pub mod options;
 mod pause;
 mod personal;
+mod probe;
 mod records;
 pub mod schema;
 mod servers;
 mod skew;
+mod transfer;
 mod turns;
 mod values;
 
@@ -42,7 +45,7 @@ use godwit_domain::ports::{Clock, Store, StoreError};
 use godwit_domain::snowflake::IdGenerator;
 use scylla::errors::PrepareError;
 use thiserror::Error;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 pub use connect::ConnectError;
 pub use inbox::EpochTerms;
@@ -57,10 +60,12 @@ use conversations::Conversations;
 use cql::Cql;
 use due::Due;
 use inbox::Inbox;
-use installation::{Installation, Probe};
+use installation::Installation;
 use lease::NodeLease;
 use personal::Hidden;
+use probe::Probe;
 use servers::Servers;
+use transfer::{Gate, Ledger, Rounds};
 
 /// From the moment when a message gets its time to that when it can be read, whatever happens between.
 const APPEND_MS_MAX: i64 = 60_000;
@@ -74,11 +79,15 @@ pub struct CassandraStore {
     inbox: Arc<Inbox>,
     hidden: Hidden,
     due: Arc<Due>,
-    installation: Arc<Installation>,
-    lease: NodeLease,
+    installation: Installation,
+    lease: Arc<NodeLease>,
     ids: IdGenerator,
     probe: Arc<Probe>,
-    servers: Option<Arc<Servers>>,
+    servers: Arc<Servers>,
+    gate: Arc<Gate>,
+    rounds: Rounds,
+    /// What keeps this one among those who are on the keyspace.
+    presence: [AbortHandle; 2],
     /// Ends with the store.
     _background: JoinSet<()>,
 }
@@ -98,33 +107,50 @@ pub enum OpenError {
 }
 
 impl CassandraStore {
-    /// Connects, makes or checks the schema, and leases a node number.
+    /// Connects, makes or checks the schema, says that it is there, and leases a node number.
     pub async fn open(options: Options, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         let session = schema::prepare(&options).await?;
         let cql = Arc::new(Cql::new(session, &options));
         skew::check(&cql, &clock).await?;
-        let servers = match options.server {
-            Some(me) => Some(Arc::new(Servers::join(cql.clone(), me).await?)),
-            None => None,
-        };
-        let accounts = Arc::new(Accounts::new(cql.clone()).await?);
-        let inbox = Arc::new(
-            Inbox::new(cql.clone(), accounts.clone(), options.inbox_recent_max, options.inbox_epochs).await?,
-        );
-        let due = Arc::new(Due::new(cql.clone(), clock.clone()).await?);
+        let servers = Arc::new(Servers::join(cql.clone(), options.server.clone()).await?);
+        let opened = Box::pin(Self::open_joined(cql, servers.clone(), &options, clock)).await;
+        if opened.is_err() {
+            servers.leave().await;
+        }
+        opened
+    }
+
+    async fn open_joined(
+        cql: Arc<Cql>,
+        servers: Arc<Servers>,
+        options: &Options,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, OpenError> {
+        let (lease, ids) = NodeLease::take(cql.clone(), clock.clone()).await?;
+        let lease = Arc::new(lease);
+        let ledger = Arc::new(Ledger::new(cql.clone(), servers.clone(), lease.clone()).await?);
+        let gate = Gate::open(ledger.clone()).await.map_err(ServersError::Store)?;
+        let accounts = Arc::new(Accounts::new(cql.clone(), gate.clone()).await?);
+        let (recent_max, terms) = (options.inbox_recent_max, options.inbox_epochs);
+        let inbox =
+            Arc::new(Inbox::new(cql.clone(), accounts.clone(), recent_max, terms, gate.clone()).await?);
+        let due = Arc::new(Due::new(cql.clone(), clock).await?);
         let conversations =
-            Box::pin(Conversations::new(cql.clone(), accounts.clone(), inbox.clone(), due.clone())).await?;
+            Conversations::new(cql.clone(), accounts.clone(), inbox.clone(), due.clone(), gate.clone());
+        let conversations = Box::pin(conversations).await?;
         let hidden = Hidden::new(cql.clone()).await?;
-        let installation = Arc::new(Installation::new(cql.clone()).await?);
-        let (lease, ids) = NodeLease::take(cql.clone(), clock).await?;
+        let installation = Installation::new(cql.clone()).await?;
+        let rounds = Rounds::new(ledger, gate.clone());
         let probe = Arc::new(Probe::default());
         let mut background = JoinSet::new();
-        let (projections, probed, probing) = (conversations.clone(), installation.clone(), probe.clone());
+        let (projections, probing) = (conversations.clone(), probe.clone());
+        let [probed, staying, following] = [(); 3].map(|()| gate.clone());
         background.spawn(async move { projections.run().await });
         background.spawn(async move { probing.run(&probed).await });
-        if let Some(servers) = servers.clone() {
-            background.spawn(async move { servers.run().await });
-        }
+        let presence = [
+            background.spawn(async move { staying.stay().await }),
+            background.spawn(async move { following.follow().await }),
+        ];
         Ok(Self {
             cql,
             accounts,
@@ -137,6 +163,9 @@ impl CassandraStore {
             ids,
             probe,
             servers,
+            gate,
+            rounds,
+            presence,
             _background: background,
         })
     }
@@ -150,9 +179,8 @@ impl CassandraStore {
     pub async fn close(&self) -> Result<(), StoreError> {
         self.conversations.close().await?;
         self.lease.release().await;
-        if let Some(servers) = &self.servers {
-            servers.leave().await;
-        }
+        self.presence.iter().for_each(AbortHandle::abort);
+        self.servers.leave().await;
         Ok(())
     }
 }
@@ -172,6 +200,7 @@ impl Store for CassandraStore {
     }
 
     fn health(&self) -> Result<(), StoreError> {
+        self.gate.health()?;
         self.lease.health()?;
         self.probe.health()
     }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use godwit_domain::model::{AccountEntry, AccountNote, Scheduled, ScheduledStage, Star};
-use godwit_domain::ports::{Listed, PersonalStore, ReplaceScheduled, ScheduleOutcome, SeqRange, StoreError};
+use godwit_domain::ports::{
+    Listed, Part, PersonalStore, ReplaceScheduled, ScheduleOutcome, SeqRange, StoreError,
+};
 use godwit_protocol::{ConversationId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 use scylla::errors::PrepareError;
 
@@ -79,11 +81,15 @@ impl PersonalStore for CassandraStore {
         max: usize,
         note: AccountNote,
     ) -> Result<Listed, StoreError> {
-        if !self.hidden.hide(user, conversation, seq, max).await? {
-            return Ok(Listed::Full);
-        }
-        let mut written = self.accounts.note(user, vec![note]).await?;
-        Ok(written.pop().map_or(Listed::Unchanged, Listed::Added))
+        let pass = self.gate.enter([Part::Membership(user, conversation)]).await?;
+        let hidden = async {
+            if !self.hidden.hide(user, conversation, seq, max).await? {
+                return Ok(Listed::Full);
+            }
+            let mut written = self.accounts.note(user, vec![note]).await?;
+            Ok(written.pop().map_or(Listed::Unchanged, Listed::Added))
+        };
+        pass.leave(hidden.await).await
     }
 
     async fn hidden(
@@ -102,7 +108,8 @@ impl PersonalStore for CassandraStore {
         max: usize,
         note: AccountNote,
     ) -> Result<Listed, StoreError> {
-        self.accounts.star(user, star, max, note).await
+        let pass = self.gate.enter([]).await?;
+        pass.leave(self.accounts.star(user, star, max, note).await).await
     }
 
     async fn unstar(
@@ -111,7 +118,8 @@ impl PersonalStore for CassandraStore {
         message: MessageId,
         note: AccountNote,
     ) -> Result<Option<AccountEntry>, StoreError> {
-        self.accounts.unstar(user, message, note).await
+        let pass = self.gate.enter([]).await?;
+        pass.leave(self.accounts.unstar(user, message, note).await).await
     }
 
     async fn stars(
@@ -129,7 +137,8 @@ impl PersonalStore for CassandraStore {
         max: usize,
         note: AccountNote,
     ) -> Result<ScheduleOutcome, StoreError> {
-        self.accounts.schedule(&self.due, scheduled, max, note).await
+        let pass = self.gate.enter([]).await?;
+        pass.leave(self.accounts.schedule(&self.due, scheduled, max, note).await).await
     }
 
     async fn scheduled(&self, user: UserId) -> Result<Vec<Scheduled>, StoreError> {
@@ -148,7 +157,9 @@ impl PersonalStore for CassandraStore {
         with: Option<Scheduled>,
         note: Option<AccountNote>,
     ) -> Result<ReplaceScheduled, StoreError> {
-        self.accounts.replace_scheduled(&self.due, user, id, expected, with, note).await
+        let pass = self.gate.enter([]).await?;
+        let replaced = self.accounts.replace_scheduled(&self.due, user, id, expected, with, note).await;
+        pass.leave(replaced).await
     }
 
     async fn due_scheduled(

@@ -1,22 +1,29 @@
-//! The servers on the keyspace, so that none is there that the others cannot speak to.
+//! Who has the keyspace open: the servers, so that none is there that the others cannot speak to, and others for a moment.
 //!
 //! A server says that it is there before it looks who else is. So of two that start at the same time at least one sees the
 //! other. Which entries a log has does not depend on it: a server that is there all the same would show what is old, and
 //! deliver to nobody but its own clients.
+//!
+//! Whoever [moves everything to another store](crate::transfer) waits for all who are here, so each of them says how far it
+//! has come with that.
 
+use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use godwit_domain::ports::StoreError;
+use scylla::DeserializeRow;
 use scylla::errors::PrepareError;
+use scylla::value::CqlValue;
 use thiserror::Error;
-use tokio::time::sleep;
+use uuid::Uuid;
 
-use crate::cql::{Cql, Read, Write};
+use crate::cql::{Cql, Read, Together, Write};
+use crate::values::{bigint, text};
 
-/// How long a server counts as there after it was last heard of.
-const TTL_SECS: u64 = 30;
-const RENEW_INTERVAL: Duration = Duration::from_secs(8);
+/// How long somebody counts as there after they were last heard of.
+pub(crate) const TTL_SECS: u64 = 30;
+/// The one partition.
+const SITE: &str = "here";
 
 /// What a server says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,30 +54,104 @@ pub enum ServersError {
     Prepare(#[from] PrepareError),
 }
 
+/// How far somebody has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Standing {
+    /// All writes of earlier rounds have ended.
+    pub(crate) round: u64,
+    pub(crate) ids: Given,
+}
+
+/// How far somebody has gone with their ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Given {
+    /// Under which the number of their ids is leased. Nil while there is none.
+    pub(crate) lease: Uuid,
+    /// The highest one.
+    pub(crate) last: u64,
+}
+
+/// Somebody who has the keyspace open.
+#[derive(Debug, Clone)]
+pub(crate) struct Present {
+    handle: Uuid,
+    /// None for what is no server.
+    server: Option<ServerName>,
+    pub(crate) standing: Standing,
+}
+
+impl fmt::Display for Present {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.server {
+            Some(name) => write!(f, "the server on {}", name.host),
+            None => write!(f, "process {}, which is no server,", self.handle),
+        }
+    }
+}
+
+#[derive(Debug, DeserializeRow)]
+struct Row {
+    handle: Uuid,
+    server: Option<String>,
+    host: Option<String>,
+    alone: Option<bool>,
+    moving_round: Option<i64>,
+    lease: Option<Uuid>,
+    last_id: Option<i64>,
+}
+
+impl From<Row> for Present {
+    fn from(row: Row) -> Self {
+        let host = row.host.unwrap_or_default();
+        let name = |server| ServerName { server, host, alone: row.alone == Some(true) };
+        let ids =
+            Given { lease: row.lease.unwrap_or_default(), last: row.last_id.map_or(0, i64::cast_unsigned) };
+        Self {
+            handle: row.handle,
+            server: row.server.map(name),
+            standing: Standing { round: row.moving_round.map_or(0, i64::cast_unsigned), ids },
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Servers {
     cql: Arc<Cql>,
-    me: ServerName,
+    /// Of this opening of the store, and of no other.
+    handle: Uuid,
+    me: Option<ServerName>,
     all: Read,
     put: Write,
+    put_name: Write,
     remove: Write,
 }
 
 impl Servers {
-    /// Says that this server is there, unless it must not be.
-    pub(crate) async fn join(cql: Arc<Cql>, me: ServerName) -> Result<Self, ServersError> {
+    /// Says that this one is there, unless it is a server and must not be.
+    pub(crate) async fn join(cql: Arc<Cql>, me: Option<ServerName>) -> Result<Self, ServersError> {
+        let of_handle = "WHERE site = ? AND handle = ?";
         let servers = Self {
-            all: cql.prepare_read("SELECT server, host, alone FROM servers").await?,
+            all: cql
+                .prepare_read(
+                    "SELECT handle, server, host, alone, moving_round, lease, last_id FROM servers WHERE site = ?",
+                )
+                .await?,
             put: cql
                 .prepare_write(&format!(
-                    "INSERT INTO servers (server, host, alone) VALUES (?, ?, ?) USING TTL {TTL_SECS}"
+                    "UPDATE servers USING TTL {TTL_SECS} SET moving_round = ?, lease = ?, last_id = ? {of_handle}"
                 ))
                 .await?,
-            remove: cql.prepare_write("DELETE FROM servers WHERE server = ?").await?,
+            put_name: cql
+                .prepare_write(&format!(
+                    "UPDATE servers USING TTL {TTL_SECS} SET server = ?, host = ?, alone = ? {of_handle}"
+                ))
+                .await?,
+            remove: cql.prepare_write(&format!("DELETE FROM servers {of_handle}")).await?,
+            handle: Uuid::from_u128(rand::random()),
             cql,
             me,
         };
-        servers.write().await?;
+        servers.say(Standing::default()).await?;
         if let Err(error) = servers.look().await {
             servers.leave().await;
             return Err(error);
@@ -79,42 +160,43 @@ impl Servers {
     }
 
     async fn look(&self) -> Result<(), ServersError> {
-        let rows: Vec<(String, Option<String>, Option<bool>)> =
-            self.cql.rows("look who is on the keyspace", &self.all, ()).await?;
-        for (server, host, alone) in rows {
-            let host = host.unwrap_or_default();
-            if server == self.me.server {
-                continue;
+        let Some(me) = &self.me else { return Ok(()) };
+        let others = self.all().await?.into_iter().filter_map(|present| present.server);
+        for other in others.filter(|other| other.server != me.server) {
+            if me.alone {
+                return Err(ServersError::Another { host: other.host });
             }
-            if self.me.alone {
-                return Err(ServersError::Another { host });
-            }
-            if alone == Some(true) {
-                return Err(ServersError::Alone { host });
+            if other.alone {
+                return Err(ServersError::Alone { host: other.host });
             }
         }
         Ok(())
     }
 
-    /// Says so again, until the future is dropped.
-    pub(crate) async fn run(&self) {
-        loop {
-            sleep(RENEW_INTERVAL).await;
-            if let Err(error) = self.write().await {
-                tracing::debug!(%error, "the cluster was not told that this server is there");
-            }
+    /// Everybody who is there, this one included.
+    pub(crate) async fn all(&self) -> Result<Vec<Present>, StoreError> {
+        let rows: Vec<Row> = self.cql.rows("look who is on the keyspace", &self.all, (SITE,)).await?;
+        Ok(rows.into_iter().map(Present::from).collect())
+    }
+
+    /// Says that this one is there, and how far it has come.
+    pub(crate) async fn say(&self, standing: Standing) -> Result<(), StoreError> {
+        let handle = || [text(SITE), CqlValue::Uuid(self.handle)];
+        let Standing { round, ids } = standing;
+        let mut together = Together::new();
+        let values = [bigint(round), CqlValue::Uuid(ids.lease), bigint(ids.last)];
+        together.write(&self.put, [values.as_slice(), &handle()].concat());
+        if let Some(ServerName { server, host, alone }) = &self.me {
+            let values = [text(server), text(host), CqlValue::Boolean(*alone)];
+            together.write(&self.put_name, [values.as_slice(), &handle()].concat());
         }
+        self.cql.write_together("say that this server is there", together).await
     }
 
     pub(crate) async fn leave(&self) {
-        let values = (self.me.server.as_str(),);
+        let values = (SITE, self.handle);
         if let Err(error) = self.cql.write("say that this server goes", &self.remove, values).await {
             tracing::debug!(%error, "the cluster was not told that this server goes; it will know by itself");
         }
-    }
-
-    async fn write(&self) -> Result<(), StoreError> {
-        let values = (self.me.server.as_str(), self.me.host.as_str(), self.me.alone);
-        self.cql.write("say that this server is there", &self.put, values).await
     }
 }

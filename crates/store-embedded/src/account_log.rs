@@ -1,12 +1,12 @@
 //! The account log: compacted per subject, and bounded.
 
 use godwit_domain::model::{AccountEntry, AccountNote};
-use godwit_domain::ports::StoreError;
+use godwit_domain::ports::{AccountLog, StoreError};
 use godwit_protocol::UserId;
 use godwit_protocol::limits::ACCOUNT_LOG_ENTRIES_MAX;
 
 use crate::engine::Direction;
-use crate::keys;
+use crate::keys::{self, Key};
 use crate::read::Read;
 use crate::records::{AccountEntryRecord, AccountHeadRecord, AccountSubjectRecord, Record};
 use crate::txn::Txn;
@@ -49,6 +49,32 @@ pub(crate) fn entries(
 
 pub(crate) fn head(store: &impl Read, user: UserId) -> Result<AccountHeadRecord, StoreError> {
     Ok(store.record(&keys::account_head(user))?.unwrap_or_default())
+}
+
+/// The whole of it, as it is.
+pub(crate) fn whole(store: &impl Read, user: UserId) -> Result<AccountLog, StoreError> {
+    let AccountHeadRecord { last, floor, .. } = head(store, user)?;
+    let rows = store.all(&keys::account_entries_after(user, 0))?;
+    let entries = rows.iter().map(|(key, value)| decode(key, value)).collect::<Result<_, _>>()?;
+    Ok(AccountLog { last, floor, entries })
+}
+
+/// Puts another log in the place of the whole.
+pub(crate) fn replace(txn: &mut Txn<'_>, user: UserId, log: &AccountLog) -> Result<(), StoreError> {
+    for range in [keys::account_entries_after(user, 0), keys::account_subjects(user)] {
+        for (bytes, _) in txn.all(&range)? {
+            txn.remove(Key { table: range.table, bytes });
+        }
+    }
+    for entry in &log.entries {
+        let subject = keys::account_subject(user, entry.change.subject());
+        txn.put_record(subject, &AccountSubjectRecord(entry.seq));
+        txn.put_record(keys::account_entry(user, entry.seq), &AccountEntryRecord::from(entry));
+    }
+    let count = log.entries.len() as u64;
+    let head = AccountHeadRecord { last: log.last, floor: log.floor, count };
+    txn.put_record(keys::account_head(user), &head);
+    Ok(())
 }
 
 fn drop_oldest(txn: &mut Txn<'_>, user: UserId, head: &mut AccountHeadRecord) -> Result<(), StoreError> {

@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::engine::{Engine, Panicked};
 use crate::hot::HotQueue;
 use crate::options::Options;
+use crate::transfer::{Refused, Tracker};
 use crate::txn::Txn;
 use crate::worker::Worker;
 
@@ -27,6 +28,8 @@ pub(crate) struct Committer {
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) is_stopped: AtomicBool,
+    /// All of the data is elsewhere.
+    pub(crate) is_gone: AtomicBool,
     pub(crate) hot_conversations: AtomicUsize,
     pub(crate) commits: AtomicU64,
 }
@@ -38,8 +41,15 @@ pub(crate) enum Message {
 
 /// A write, and somebody who waits for it.
 pub(crate) trait Job: Send {
+    /// Whether it is a part of a move itself, which goes on while other writes are refused, and may change what the
+    /// tracker reads.
+    fn is_of_move(&self) -> bool;
+
     /// Runs the write. It stays in the group unless it fails.
-    fn run(&mut self, txn: Txn<'_>);
+    fn run(&mut self, txn: Txn<'_>, tracker: &Tracker);
+
+    /// Is called in the place of `run`.
+    fn refuse(&mut self, reason: Refused);
 
     /// Tells the caller what came out. Only when it is durable, and all that it may have seen of the group with it.
     fn answer(self: Box<Self>);
@@ -50,6 +60,7 @@ pub(crate) trait Job: Send {
 
 struct Write<T, F> {
     operation: &'static str,
+    is_of_move: bool,
     write: Option<F>,
     result: Result<T, StoreError>,
     caller: oneshot::Sender<Result<T, StoreError>>,
@@ -66,11 +77,12 @@ impl Committer {
         ids: Arc<IdGenerator>,
         clock: Arc<dyn Clock>,
         hot: HotQueue,
+        tracker: Tracker,
         options: &Options,
     ) -> std::io::Result<Self> {
         let (queue, requests) = mpsc::channel(options.queue_requests_max.max(1));
-        let state = Arc::new(State { hot_conversations: AtomicUsize::new(hot.len()), ..State::default() });
-        let worker = Worker::new(requests, engine, ids, clock, hot, Arc::clone(&state), options);
+        let worker = Worker::new(requests, engine, ids, clock, hot, tracker, options);
+        let state = worker.state();
         let thread =
             std::thread::Builder::new().name("godwit-committer".into()).spawn(move || worker.run())?;
         Ok(Self { queue: Some(queue), state, thread: Some(thread) })
@@ -83,8 +95,26 @@ impl Committer {
         T: Send + 'static,
         F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
     {
+        self.ask(operation, false, write).await
+    }
+
+    /// The same for what is a part of a move.
+    pub(crate) async fn write_of_move<T, F>(&self, operation: &'static str, write: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.ask(operation, true, write).await
+    }
+
+    async fn ask<T, F>(&self, operation: &'static str, is_of_move: bool, write: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
         let (caller, answer) = oneshot::channel();
-        let job = Write { operation, write: Some(write), result: Err(StoreError::Stopped), caller };
+        let result = Err(StoreError::Stopped);
+        let job = Write { operation, is_of_move, write: Some(write), result, caller };
         self.send(operation, Message::Write(Box::new(job))).await?;
         answer.await.unwrap_or_else(|_| Err(self.gone(operation)))
     }
@@ -93,13 +123,18 @@ impl Committer {
     pub(crate) async fn close(&self) -> Result<(), StoreError> {
         let (caller, answer) = oneshot::channel();
         if self.send("close", Message::Close(caller)).await.is_err() {
-            return self.health();
+            return self.check_running();
         }
-        answer.await.unwrap_or_else(|_| self.health())
+        answer.await.unwrap_or_else(|_| self.check_running())
     }
 
+    /// Whether writes will be made, now or later.
     pub(crate) fn health(&self) -> Result<(), StoreError> {
-        if self.state.is_stopped.load(Ordering::Acquire) { Err(StoreError::Stopped) } else { Ok(()) }
+        if self.state.is_gone.load(Ordering::Acquire) {
+            Err(StoreError::Stopped)
+        } else {
+            self.check_running()
+        }
     }
 
     pub(crate) fn state(&self) -> &State {
@@ -118,9 +153,13 @@ impl Committer {
         }
     }
 
+    fn check_running(&self) -> Result<(), StoreError> {
+        if self.state.is_stopped.load(Ordering::Acquire) { Err(StoreError::Stopped) } else { Ok(()) }
+    }
+
     /// Why the thread does not answer.
     fn gone(&self, operation: &'static str) -> StoreError {
-        match self.health() {
+        match self.check_running() {
             Err(error) => error,
             Ok(()) => StoreError::Unavailable { operation, source: Box::new(Closed) },
         }
@@ -144,10 +183,18 @@ where
     T: Send,
     F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send,
 {
-    fn run(&mut self, mut txn: Txn<'_>) {
+    fn is_of_move(&self) -> bool {
+        self.is_of_move
+    }
+
+    fn run(&mut self, mut txn: Txn<'_>, tracker: &Tracker) {
         let Some(write) = self.write.take() else { return };
         // A panic is a bug of one write. The others must not suffer from it, and what it wrote is taken back.
-        let result = catch_unwind(AssertUnwindSafe(|| write(&mut txn)));
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            let value = write(&mut txn)?;
+            tracker.mark(&mut txn)?;
+            Ok(value)
+        }));
         self.result = result.unwrap_or_else(|panic| {
             let source = Panicked::new(&*panic);
             tracing::error!(operation = self.operation, error = %source, "a write panicked");
@@ -156,6 +203,10 @@ where
         if self.result.is_ok() {
             txn.keep();
         }
+    }
+
+    fn refuse(&mut self, reason: Refused) {
+        self.result = Err(StoreError::Unavailable { operation: self.operation, source: Box::new(reason) });
     }
 
     fn answer(self: Box<Self>) {

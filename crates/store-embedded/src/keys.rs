@@ -16,6 +16,13 @@
 //! state
 //! ├─ 01                                       the highest id given out
 //! ├─ 02                                       the signing key
+//! │                                           (`keys/transfer.rs`)
+//! ├─ 03                                       what is known of a move to another store, or from one
+//! ├─ 04 part                                  a part that was changed while it is moved: in which round
+//! │     ├─ 00 conversation
+//! │     ├─ 01 maker client-id                 which conversation was made with this key
+//! │     ├─ 02 user conversation               what a member has set, and hidden
+//! │     └─ 03 user                            an account
 //! │                                           (`keys/accounts.rs`)
 //! ├─ 10 user                                  a user
 //! ├─ 11 handle                                whose it is
@@ -63,6 +70,7 @@ mod conversations;
 mod inbox;
 mod log;
 mod personal;
+mod transfer;
 
 use godwit_domain::ports::StoreError;
 
@@ -71,6 +79,7 @@ pub(crate) use self::conversations::*;
 pub(crate) use self::inbox::*;
 pub(crate) use self::log::*;
 pub(crate) use self::personal::*;
+pub(crate) use self::transfer::*;
 
 use self::builder::KeyBuilder;
 use crate::engine::Bytes;
@@ -142,6 +151,13 @@ pub(crate) fn last_id(table: &'static str, key: &[u8]) -> Result<u64, StoreError
 /// A key as errors and logs show it.
 pub(crate) fn display(key: &[u8]) -> String {
     key.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The ids that follow the tag.
+fn first_ids<const N: usize>(table: &'static str, key: &[u8]) -> Result<[u64; N], StoreError> {
+    let ids = key.get(1..).and_then(|ids| ids.as_chunks::<8>().0.first_chunk::<N>());
+    let ids = ids.ok_or_else(|| malformed(table, key))?;
+    Ok(ids.map(u64::from_be_bytes))
 }
 
 /// The ids with which a key ends.

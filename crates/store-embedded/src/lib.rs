@@ -10,6 +10,7 @@
 //! - `users`, `devices`, `blocks`, `conversations`, `inbox`, `personal`: the ports, one file each
 //! - `append`: entries and all that follows from them, in one transaction; `erasing` is a part of it
 //! - `loading`, `history` (the log), `projections`, `cursors`: what is read of a conversation; `account_log`
+//! - `transfer`: moving everything to another store, or from one, and keeping track of what changes meanwhile
 //! - `listing`: whose inbox has a conversation; `order`, `hot`: how the inbox stays in order without moving rows with every
 //!   message
 //!
@@ -45,6 +46,7 @@ mod read;
 mod records;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod txn;
 mod users;
 mod worker;
@@ -66,6 +68,7 @@ use engine::Engine;
 use folder::Folder;
 use hot::HotQueue;
 use read::Read;
+use transfer::Tracker;
 use txn::Txn;
 
 /// The node number of a store that has one node.
@@ -106,10 +109,12 @@ impl EmbeddedStore {
         let view = engine.view();
         let floor = highest_id(&view).map_err(|error| folder.unreadable(error))?;
         let hot = HotQueue::read(&view, clock.now()).map_err(|error| folder.unreadable(error))?;
+        let tracker = Tracker::read(&view).map_err(|error| folder.unreadable(error))?;
         drop(view);
         let ids = Arc::new(IdGenerator::new(Arc::clone(&clock), NODE, floor));
-        let committer = Committer::start(Arc::clone(&engine), Arc::clone(&ids), clock, hot, &options)
-            .map_err(|error| folder.failed(error))?;
+        let committer =
+            Committer::start(Arc::clone(&engine), Arc::clone(&ids), clock, hot, tracker, &options)
+                .map_err(|error| folder.failed(error))?;
         Ok(Self { committer, engine, ids, folder })
     }
 
@@ -138,6 +143,15 @@ impl EmbeddedStore {
     {
         self.committer.write(operation, write).await
     }
+
+    /// The same for what is a part of a move, which goes on while other writes are refused.
+    async fn write_of_move<T, F>(&self, operation: &'static str, write: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.committer.write_of_move(operation, write).await
+    }
 }
 
 #[async_trait]
@@ -147,12 +161,15 @@ impl Store for EmbeddedStore {
     }
 
     async fn signing_key(&self, offered: [u8; 32]) -> Result<[u8; 32], StoreError> {
+        // Once there is one this is no write, and goes on while those are refused.
+        if let Some(first) = signing_key(&self.engine.view())? {
+            return Ok(first);
+        }
         let write = move |txn: &mut Txn<'_>| {
-            let key = keys::signing_key();
-            if let Some(first) = txn.bytes(&key)? {
-                return fixed("signing key", &key, &first);
+            if let Some(first) = signing_key(txn)? {
+                return Ok(first);
             }
-            txn.put(key, offered.into());
+            txn.put(keys::signing_key(), offered.into());
             Ok(offered)
         };
         self.write("keep the signing key", write).await
@@ -175,6 +192,11 @@ fn highest_id(store: &impl Read) -> Result<u64, StoreError> {
         Some(bytes) => fixed("highest id", &key, &bytes).map(u64::from_be_bytes),
         None => Ok(0),
     }
+}
+
+fn signing_key(store: &impl Read) -> Result<Option<[u8; 32]>, StoreError> {
+    let key = keys::signing_key();
+    store.bytes(&key)?.map(|bytes| fixed("signing key", &key, &bytes)).transpose()
 }
 
 /// A value that is nothing but a number of bytes.

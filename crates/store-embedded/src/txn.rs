@@ -81,6 +81,11 @@ impl<'a> Txn<'a> {
         self.write(key, None);
     }
 
+    /// The rows that it has written so far, as they are now: no value where one is removed. Some come more than once.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (&Key, Option<&Bytes>)> {
+        self.undo.iter().map(|(key, _)| (key, self.overlay.rows.get(key).and_then(Option::as_ref)))
+    }
+
     pub(crate) const fn may_heat(&self) -> bool {
         self.overlay.heated.len() < self.overlay.heated_max
     }

@@ -10,7 +10,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use godwit_domain::ports::{Clock, StoreError};
@@ -24,6 +24,7 @@ use crate::keys;
 use crate::measure;
 use crate::options::Options;
 use crate::order;
+use crate::transfer::Tracker;
 use crate::txn::{Overlay, Txn};
 
 /// From the beginning of one group to that of the next, at least, when several want to write at a time: for each of them so
@@ -38,6 +39,8 @@ pub(crate) struct Worker {
     ids: Arc<IdGenerator>,
     clock: Arc<dyn Clock>,
     hot: HotQueue,
+    /// As it is after the last write that ran.
+    tracker: Tracker,
     state: Arc<State>,
     group_requests_max: usize,
     group_bytes_max: usize,
@@ -59,11 +62,20 @@ impl Worker {
         ids: Arc<IdGenerator>,
         clock: Arc<dyn Clock>,
         hot: HotQueue,
-        state: Arc<State>,
+        tracker: Tracker,
         options: &Options,
     ) -> Self {
+        let state = Arc::new(State {
+            is_gone: AtomicBool::new(tracker.is_gone()),
+            hot_conversations: AtomicUsize::new(hot.len()),
+            ..State::default()
+        });
         let Options { group_requests_max, group_bytes_max, .. } = *options;
-        Self { requests, engine, ids, clock, hot, state, group_requests_max, group_bytes_max }
+        Self { requests, engine, ids, clock, hot, tracker, state, group_requests_max, group_bytes_max }
+    }
+
+    pub(crate) fn state(&self) -> Arc<State> {
+        Arc::clone(&self.state)
     }
 
     /// Works until it is asked to close, or nobody is left to ask.
@@ -111,11 +123,27 @@ impl Worker {
         Group { writes, closer }
     }
 
-    fn run_job(&self, mut job: Box<dyn Job>, view: &View, overlay: &mut Overlay) -> Box<dyn Job> {
-        if !self.is_stopped() {
-            job.run(Txn::new(view, overlay));
+    fn run_job(&mut self, mut job: Box<dyn Job>, view: &View, overlay: &mut Overlay) -> Box<dyn Job> {
+        if self.is_stopped() {
+            return job;
+        }
+        match self.tracker.refusal() {
+            Some(reason) if !job.is_of_move() => job.refuse(reason),
+            _ => job.run(Txn::new(view, overlay), &self.tracker),
+        }
+        if job.is_of_move() {
+            self.follow_move(&Txn::new(view, overlay));
         }
         job
+    }
+
+    /// Makes the next writes heed what the last one did to the move, also those of the same group.
+    fn follow_move(&mut self, written: &Txn<'_>) {
+        match Tracker::read(written) {
+            Ok(tracker) => self.tracker = tracker,
+            Err(error) => self.stop(&error),
+        }
+        self.state.is_gone.store(self.tracker.is_gone(), Ordering::Release);
     }
 
     /// Moves rows of the inbox to where they belong, along with the writes of a group.

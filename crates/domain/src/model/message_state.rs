@@ -8,7 +8,7 @@ use super::entry::{Entry, ReactionChange};
 use super::message::{Mentions, Message, MessageBody};
 
 /// Most messages have none of it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct MessageState {
     /// The last entry that is part of this.
     pub through: Seq,
@@ -23,7 +23,7 @@ pub struct MessageState {
     pub replies: u32,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Edited {
     pub at: Timestamp,
     pub text: Box<str>,
@@ -31,7 +31,7 @@ pub struct Edited {
 }
 
 /// The content is gone; the place in the log is not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Gone {
     pub at: Timestamp,
     /// Nobody where its time was over.
@@ -45,7 +45,7 @@ pub struct ReactionCount {
 }
 
 /// An entry of the log and, if it is a message, what became of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LogItem {
     pub entry: Entry,
     pub state: MessageState,

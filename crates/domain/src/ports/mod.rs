@@ -38,7 +38,7 @@ pub use security::{
     AccessClaims, ApplicationClaims, HashError, PasswordHasher, RefreshClaims, TokenCodec, TokenError,
     VerifiedToken,
 };
-pub use transfer::{AccountLog, Changed, Creation, Moving, Part, TransferStore, Trail};
+pub use transfer::{AccountLog, Changed, Creation, Moving, Part, Trail, TransferStore};
 
 use async_trait::async_trait;
 use thiserror::Error;

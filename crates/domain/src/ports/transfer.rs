@@ -13,7 +13,7 @@ use super::{Store, StoreError};
 use crate::model::{AccountEntry, ClientId, Cursor};
 
 /// Something that is copied as a whole.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Part {
     /// A conversation's log and what follows from it, and how far its members have come.
     Conversation(ConversationId),

@@ -329,14 +329,19 @@ impl<'a> Fold<'a> {
     }
 
     fn edited(&mut self, entry: &Entry, target: Target, text: Option<&str>, mentions: &Mentions) {
-        let Some(text) = text else { return };
         if let Some(item) = self.state_before(entry, target.seq) {
             if item.state.gone.is_some() {
                 return;
             }
             item.state.edits.push(entry.seq);
-            let edited = Edited { at: entry.at(), text: text.into(), mentions: mentions.clone() };
-            item.state.edited = Some(Box::new(edited));
+            if let Some(text) = text {
+                let edited = Edited { at: entry.at(), text: text.into(), mentions: mentions.clone() };
+                item.state.edited = Some(Box::new(edited));
+            }
+        }
+        // The message was deleted since, and its content erased: nobody is mentioned in the end.
+        if text.is_none() {
+            return;
         }
         // Also when that was done before: the message may just have been folded again, with those it mentioned at first.
         self.unmention(entry, target.seq);

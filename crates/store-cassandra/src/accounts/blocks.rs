@@ -22,6 +22,7 @@ impl BlockStore for CassandraStore {
         note: AccountNote,
         blocks_max: usize,
     ) -> Result<BlockOutcome, StoreError> {
+        let pass = self.gate.enter([]).await?;
         let key = Key::block(blocked);
         let run = move |txn: &mut Txn<'_>| {
             if txn.get::<Present>(key)?.is_some() {
@@ -34,7 +35,8 @@ impl BlockStore for CassandraStore {
             txn.head_mut().blocks += 1;
             log::write(txn, &note).map(BlockOutcome::Blocked)
         };
-        self.accounts.writer.write("block a user", user, [Want::Row(key), log::wants(&note)], run).await
+        let wants = [Want::Row(key), log::wants(&note)];
+        pass.leave(self.accounts.writer.write("block a user", user, wants, run).await).await
     }
 
     async fn unblock(
@@ -43,6 +45,7 @@ impl BlockStore for CassandraStore {
         blocked: UserId,
         note: AccountNote,
     ) -> Result<Option<AccountEntry>, StoreError> {
+        let pass = self.gate.enter([]).await?;
         let key = Key::block(blocked);
         let run = move |txn: &mut Txn<'_>| {
             if txn.get::<Present>(key)?.is_none() {
@@ -52,7 +55,8 @@ impl BlockStore for CassandraStore {
             txn.head_mut().blocks -= 1;
             log::write(txn, &note).map(Some)
         };
-        self.accounts.writer.write("unblock a user", user, [Want::Row(key), log::wants(&note)], run).await
+        let wants = [Want::Row(key), log::wants(&note)];
+        pass.leave(self.accounts.writer.write("unblock a user", user, wants, run).await).await
     }
 
     async fn blocks_between(&self, a: UserId, b: UserId) -> Result<(bool, bool), StoreError> {

@@ -20,7 +20,8 @@ impl DeviceStore for CassandraStore {
         note: AccountNote,
         devices_max: usize,
     ) -> Result<CreateDevice, StoreError> {
-        self.accounts.create_device(device, note, devices_max).await
+        let pass = self.gate.enter([]).await?;
+        pass.leave(self.accounts.create_device(device, note, devices_max).await).await
     }
 
     async fn device(&self, id: DeviceId) -> Result<Option<Device>, StoreError> {
@@ -38,9 +39,8 @@ impl DeviceStore for CassandraStore {
         refresh_expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<Rotation, StoreError> {
-        let Some(user) = self.accounts.device_owner(id).await? else { return Ok(Rotation::NotFound) };
-        let run = move |txn: &mut Txn<'_>| rotate(txn, id, generation, refresh_expires_at, now);
-        self.accounts.writer.write("rotate a session", user, [Want::Row(Key::device(id))], run).await
+        let pass = self.gate.enter([]).await?;
+        pass.leave(self.accounts.rotate_session(id, generation, refresh_expires_at, now).await).await
     }
 
     async fn remove_device(
@@ -48,7 +48,8 @@ impl DeviceStore for CassandraStore {
         id: DeviceId,
         note: AccountNote,
     ) -> Result<Option<AccountEntry>, StoreError> {
-        self.accounts.remove_device(id, note).await
+        let pass = self.gate.enter([]).await?;
+        pass.leave(self.accounts.remove_device(id, note).await).await
     }
 }
 
@@ -84,6 +85,18 @@ impl Accounts {
             Ok(body.into_device(DeviceId::new(key.id.cast_unsigned()), user))
         };
         rows.into_iter().map(device).collect()
+    }
+
+    async fn rotate_session(
+        &self,
+        id: DeviceId,
+        generation: u32,
+        refresh_expires_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<Rotation, StoreError> {
+        let Some(user) = self.device_owner(id).await? else { return Ok(Rotation::NotFound) };
+        let run = move |txn: &mut Txn<'_>| rotate(txn, id, generation, refresh_expires_at, now);
+        self.writer.write("rotate a session", user, [Want::Row(Key::device(id))], run).await
     }
 
     async fn remove_device(

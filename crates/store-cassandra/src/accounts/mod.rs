@@ -8,8 +8,9 @@
 //! - [`queue`]: operations that wait together are made together
 //! - [`writer`]: the compare-and-set, and what happens when it fails
 //!
-//! What is done with it: [`users`], [`devices`], [`blocks`], [`memberships`], [`stars`], [`scheduled`] and [`log`]. Two things are not of one account:
-//! [`names`] are unique over all of them, and [`people`] are found by their words.
+//! What is done with it: [`users`], [`devices`], [`blocks`], [`memberships`], [`stars`], [`scheduled`], [`log`] and, for
+//! whoever moves it to another store, [`whole_log`]. Two things are not of one account: [`names`] are unique over all of
+//! them, and [`people`] are found by their words.
 
 mod blocks;
 mod devices;
@@ -27,6 +28,7 @@ mod statements;
 mod tests;
 mod txn;
 mod users;
+mod whole_log;
 mod writer;
 
 use std::sync::Arc;
@@ -37,6 +39,7 @@ use scylla::errors::PrepareError;
 use serde::de::DeserializeOwned;
 
 use crate::cql::Cql;
+use crate::transfer::Gate;
 use crate::values::int;
 use names::Names;
 use people::People;
@@ -58,10 +61,10 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    pub(crate) async fn new(cql: Arc<Cql>) -> Result<Self, PrepareError> {
+    pub(crate) async fn new(cql: Arc<Cql>, gate: Arc<Gate>) -> Result<Self, PrepareError> {
         let statements = Arc::new(Statements::prepare(&cql).await?);
         let people = Arc::new(People::new(cql.clone()).await?);
-        let writer = Arc::new(Writer::new(cql.clone(), statements.clone(), people.clone()));
+        let writer = Arc::new(Writer::new(cql.clone(), statements.clone(), people.clone(), gate));
         let names = Names::new(cql.clone()).await?;
         Ok(Self { cql, statements, writer, names, people })
     }

@@ -24,6 +24,8 @@ mod memberships;
 mod people;
 mod personal;
 
+use std::ops::RangeInclusive;
+
 use godwit_domain::model::AccountSubject;
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, UserId};
 use serde::{Deserialize, Serialize};
@@ -50,6 +52,8 @@ pub(super) const WRITER: i8 = 6;
 pub(super) const APART: i8 = 7;
 pub(super) const SCHEDULED: i8 = 8;
 pub(super) const STAR: i8 = 9;
+/// Those of the rows that say which entry is the newest about a thing.
+pub(super) const NEWEST_KINDS: RangeInclusive<i8> = 16..=24;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Key {

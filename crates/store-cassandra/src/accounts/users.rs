@@ -21,7 +21,8 @@ const READS_AT_ONCE_MAX: usize = 16;
 #[async_trait]
 impl UserStore for CassandraStore {
     async fn create_user(&self, user: User) -> Result<CreateUser, StoreError> {
-        self.accounts.create_user(user).await
+        let pass = self.gate.enter([]).await?;
+        pass.leave(self.accounts.create_user(user).await).await
     }
 
     async fn user(&self, id: UserId) -> Result<Option<User>, StoreError> {
@@ -46,10 +47,12 @@ impl UserStore for CassandraStore {
         change: UserChange,
         note: Option<AccountNote>,
     ) -> Result<UpdateUser, StoreError> {
-        match change.handle.clone() {
+        let pass = self.gate.enter([]).await?;
+        let updated = match change.handle.clone() {
             Some(handle) => self.accounts.update_handle(id, handle, change, note).await,
             None => self.accounts.update_user(id, change, note).await,
-        }
+        };
+        pass.leave(updated).await
     }
 
     async fn search_users(

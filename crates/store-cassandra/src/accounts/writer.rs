@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{try_join, try_join_all};
-use godwit_domain::ports::StoreError;
+use futures_util::future::{try_join_all, try_join3};
+use godwit_domain::ports::{Part, StoreError};
 use godwit_protocol::UserId;
 use scylla::value::CqlValue;
 use tokio::sync::oneshot;
@@ -20,6 +20,7 @@ use super::statements::Statements;
 use super::txn::{Changes, Stop, Txn, decode, encode};
 use crate::cql::{Cql, Outcome, Together, unavailable};
 use crate::pause::{leave_room, pause};
+use crate::transfer::{Gate, UnderWay};
 use crate::values::{bigint, int, text};
 
 /// How often operations are tried while others change the same account.
@@ -59,17 +60,24 @@ pub(super) struct Writer {
     cql: Arc<Cql>,
     statements: Arc<Statements>,
     people: Arc<People>,
+    gate: Arc<Gate>,
     queues: Arc<Queues>,
     #[cfg(test)]
     pub(super) faults: super::tests::Faults,
 }
 
 impl Writer {
-    pub(super) fn new(cql: Arc<Cql>, statements: Arc<Statements>, people: Arc<People>) -> Self {
+    pub(super) fn new(
+        cql: Arc<Cql>,
+        statements: Arc<Statements>,
+        people: Arc<People>,
+        gate: Arc<Gate>,
+    ) -> Self {
         Self {
             cql,
             statements,
             people,
+            gate,
             queues: Arc::default(),
             #[cfg(test)]
             faults: super::tests::Faults::default(),
@@ -112,12 +120,13 @@ impl Writer {
         let turn = self.queues.join(user, Box::new(waiting));
         if let Some(turn) = turn.map_err(|full| unavailable(operation, full))? {
             // On a task of its own: what was begun for others too does not end with this caller.
-            tokio::spawn(Arc::clone(self).work(turn));
+            tokio::spawn(Arc::clone(self).work(turn, self.gate.begin()));
         }
         answer.await.unwrap_or_else(|_| Err(unavailable(operation, Gone)))
     }
 
-    async fn work(self: Arc<Self>, mut turn: Turn) {
+    /// What callers who have gone away wanted is under way too.
+    async fn work(self: Arc<Self>, mut turn: Turn, mut under_way: UnderWay) {
         let mut known = None;
         while let Some(mut operations) = turn.next() {
             match self.run(turn.user(), &mut operations, &mut known).await {
@@ -134,7 +143,9 @@ impl Writer {
                     operations.into_iter().for_each(|operation| operation.fail(&error));
                 }
             }
+            under_way = self.gate.begin();
         }
+        drop(under_way);
     }
 
     /// Runs operations until nobody else changes the account meanwhile. None when they changed nothing.
@@ -183,7 +194,8 @@ impl Writer {
         let reindexed = Reindexed::by(user, &snapshot, &changes)?;
         let revision = snapshot.next_revision().cast_unsigned();
         let before = try_join_all(operations.iter().filter_map(|operation| operation.before(revision)));
-        try_join(before, self.people.add(user, &reindexed)).await?;
+        let changing = self.gate.change(Part::Account(user));
+        let (_, (), _changing) = try_join3(before, self.people.add(user, &reindexed), changing).await?;
         if !self.commit(user, &snapshot, &changes).await? {
             return Ok(Attempt::Beaten);
         }

@@ -2,6 +2,10 @@
 //!
 //! A mark is written with its own value as the timestamp: Cassandra keeps the cell with the highest, so a mark only moves
 //! forward, whoever writes it, in whatever order.
+//!
+//! [`trails`]: all that is kept of them, as it is copied from one store to another.
+
+mod trails;
 
 use std::collections::HashMap;
 
@@ -24,6 +28,8 @@ const MOVES_BUCKET_ENTRIES: u64 = 65_536;
 const MOVES_AT_ONCE_MAX: usize = 64;
 /// Cursors that one query asks for by their users. ScyllaDB takes no more than 100.
 const ASKED_AT_ONCE_MAX: usize = 100;
+/// Moves that are recorded with one request.
+const RECORDED_TOGETHER_MAX: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Statements {
@@ -32,7 +38,9 @@ pub(super) struct Statements {
     record: Write,
     all: Read,
     of: Read,
+    after: Read,
     first_move: Read,
+    moves: Read,
 }
 
 impl Statements {
@@ -56,9 +64,15 @@ impl Statements {
                 .await?,
             all: cql.prepare_read(of_conversation).await?,
             of: cql.prepare_read(&format!("{of_conversation} AND user_id IN ?")).await?,
+            after: cql.prepare_read(&format!("{of_conversation} AND user_id > ? LIMIT ?")).await?,
             first_move: cql
                 .prepare_read(&format!(
                     "SELECT at FROM cursor_moves {of_member} AND bucket = ? AND mark = ? AND seq >= ? LIMIT 1"
+                ))
+                .await?,
+            moves: cql
+                .prepare_read(&format!(
+                    "SELECT seq, at FROM cursor_moves {of_member} AND bucket = ? AND mark = ? AND seq > ? LIMIT ?"
                 ))
                 .await?,
         })
@@ -143,31 +157,50 @@ impl Cursors<'_> {
 
     /// First when a mark came there, then that it is there: a mark that can be seen has its time.
     pub(super) async fn write(self, by: CursorMove, passed: Passed) -> Result<(), StoreError> {
-        let member = || [bigint(by.conversation.get()), bigint(by.user_id.get())];
+        let delivered = passed.delivered.map(|seq| (Mark::Delivered, seq, by.at));
+        let read = passed.read.map(|(seq, _)| (Mark::Read, seq, by.at));
+        self.record(by.conversation, by.user_id, delivered.into_iter().chain(read)).await?;
+        self.pass(by.conversation, by.user_id, passed).await
+    }
+
+    /// When marks came to places.
+    async fn record(
+        self,
+        id: ConversationId,
+        user: UserId,
+        moves: impl Iterator<Item = (Mark, Seq, Timestamp)>,
+    ) -> Result<(), StoreError> {
+        let mut buckets = HashMap::<u64, Vec<[CqlValue; 6]>>::new();
+        for (mark, seq, at) in moves {
+            let (bucket, mark) = (moves_bucket(seq), CqlValue::TinyInt(mark as i8));
+            let [id, user, seq] = [id.get(), user.get(), seq.get()].map(bigint);
+            let values = [id, user, bigint(bucket), mark, seq, timestamp(at)];
+            buckets.entry(bucket).or_default().push(values);
+        }
+        let recorded = buckets.values().flat_map(|rows| rows.chunks(RECORDED_TOGETHER_MAX)).map(|rows| {
+            let mut together = Together::new();
+            for values in rows {
+                together.write(&self.statements.record, values.clone());
+            }
+            self.cql.write_together("record a cursor's move", together)
+        });
+        try_join_all(recorded).await?;
+        Ok(())
+    }
+
+    /// That marks are where they are.
+    async fn pass(self, id: ConversationId, user: UserId, passed: Passed) -> Result<(), StoreError> {
+        let member = || [bigint(id.get()), bigint(user.get())];
         let mut marks = Together::new();
-        let mut records: Vec<(Mark, Seq)> = Vec::with_capacity(2);
         if let Some(seq) = passed.delivered {
             let [id, user] = member();
             marks.write(&self.statements.deliver, [bigint(seq.get()), bigint(seq.get()), id, user]);
-            records.push((Mark::Delivered, seq));
         }
         if let Some((seq, ordinal)) = passed.read {
             let [id, user] = member();
             let values = [bigint(seq.get()), bigint(seq.get()), bigint(ordinal), id, user];
             marks.write(&self.statements.read, values);
-            records.push((Mark::Read, seq));
         }
-        let mut buckets = HashMap::<u64, Together>::new();
-        for (mark, seq) in records {
-            let [id, user] = member();
-            let bucket = moves_bucket(seq);
-            let mark = CqlValue::TinyInt(mark as i8);
-            let values = [id, user, bigint(bucket), mark, bigint(seq.get()), timestamp(by.at)];
-            buckets.entry(bucket).or_insert_with(Together::new).write(&self.statements.record, values);
-        }
-        let recorded =
-            buckets.into_values().map(|together| self.cql.write_together("record a cursor's move", together));
-        try_join_all(recorded).await?;
         self.cql.write_together("move a cursor", marks).await
     }
 
@@ -216,17 +249,18 @@ impl Cursors<'_> {
 }
 
 fn by_user(rows: impl IntoIterator<Item = CursorRow>) -> HashMap<UserId, Cursor> {
-    let cursor = |(user, delivered, read, ordinal): CursorRow| {
-        let seq = |value: Option<i64>| Seq::new(value.unwrap_or(0).cast_unsigned());
-        let stored = Cursor {
-            delivered: seq(delivered),
-            read: seq(read),
-            read_ordinal: ordinal.unwrap_or(0).cast_unsigned(),
-        };
-        // What was read was delivered, whichever of the two writes is seen first.
-        (UserId::new(user.cast_unsigned()), stored.advanced_by(stored))
+    rows.into_iter().map(of_user).collect()
+}
+
+fn of_user((user, delivered, read, ordinal): CursorRow) -> (UserId, Cursor) {
+    let seq = |value: Option<i64>| Seq::new(value.unwrap_or(0).cast_unsigned());
+    let stored = Cursor {
+        delivered: seq(delivered),
+        read: seq(read),
+        read_ordinal: ordinal.unwrap_or(0).cast_unsigned(),
     };
-    rows.into_iter().map(cursor).collect()
+    // What was read was delivered, whichever of the two writes is seen first.
+    (UserId::new(user.cast_unsigned()), stored.advanced_by(stored))
 }
 
 const fn moves_bucket(seq: Seq) -> u64 {

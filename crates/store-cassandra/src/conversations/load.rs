@@ -48,7 +48,8 @@ impl Conversations {
         let (members, mut unlisted) = everybody;
         let mut state = ConversationState { conversation: stored.conversation, details, head, members };
         if projected < state.head.seq {
-            Box::pin(self.project_again(&mut state, &mut unlisted, projected)).await?;
+            let pass = self.gate.enter_to_finish().await?;
+            pass.leave(Box::pin(self.project_again(&mut state, &mut unlisted, projected)).await).await?;
         }
         self.finish_listing(&mut state, &unlisted).await?;
         Ok(Some(state))
@@ -202,7 +203,8 @@ impl Conversations {
             let Some(through) = unlisted.get(&member.user_id) else { continue };
             member.unlisted = *through >= change.activity.seq;
             if !member.unlisted {
-                self.list(member.user_id, change, false, true).await?;
+                let pass = self.gate.enter_to_finish().await?;
+                pass.leave(self.list(member.user_id, change, false, true).await).await?;
             }
         }
         Ok(())

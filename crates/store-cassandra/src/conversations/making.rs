@@ -4,13 +4,15 @@
 //! The row of the pair or the key is agreed on first and has all that is needed for the rest. The rest can be repeated
 //! without harm, and whoever finds the row before the watermark says that it is done does so.
 
+mod keys;
+
 use std::sync::Arc;
 
 use godwit_domain::model::{
     AccountEntry, Change, ClientId, Conversation, ConversationState, Created, Details, Entry, Head, Kind,
     UserPair,
 };
-use godwit_domain::ports::{Made, NewConversation, StoreError};
+use godwit_domain::ports::{Made, NewConversation, Part, StoreError};
 use godwit_domain::projection::Fold;
 use godwit_protocol::conversations::ConversationKind;
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
@@ -26,6 +28,7 @@ use super::rows::body_of;
 use crate::cql::{Conditional, Cql, Outcome, Read, SerialRead, unavailable};
 use crate::inbox::Activity;
 use crate::records::{StoredChange, corrupt, from_json};
+use crate::transfer::Pass;
 use crate::values::{int, time};
 
 pub(super) const FIRST: Seq = Seq::new(1);
@@ -79,6 +82,24 @@ pub(super) enum Unique {
     Key(UserId, ClientId),
 }
 
+impl Unique {
+    fn creation(&self) -> Option<Part> {
+        match self {
+            Self::Pair(_) => None,
+            Self::Key(by, key) => Some(Part::Creation(*by, key.clone())),
+        }
+    }
+}
+
+/// What a row says of a conversation.
+#[derive(Debug, Clone, Copy)]
+struct Claimed<'a> {
+    id: ConversationId,
+    created_at: Timestamp,
+    /// The first entry of its log.
+    created: &'a Entry,
+}
+
 #[derive(Debug, DeserializeRow)]
 struct Row {
     conversation_id: i64,
@@ -88,45 +109,69 @@ struct Row {
 }
 
 impl Conversations {
-    pub(super) async fn open_direct(&self, pair: UserPair, new: NewConversation) -> Result<Made, StoreError> {
-        self.make_once(Unique::Pair(pair), new).await
+    pub(super) async fn open_direct(
+        &self,
+        pair: UserPair,
+        new: NewConversation,
+        pass: &Pass<'_>,
+    ) -> Result<Made, StoreError> {
+        self.make_once(Unique::Pair(pair), new, pass).await
     }
 
     pub(super) async fn direct_of(&self, pair: UserPair) -> Result<Option<ConversationId>, StoreError> {
-        self.made(&Unique::Pair(pair)).await
+        let unique = Unique::Pair(pair);
+        let Some(row) = self.find(&unique).await? else { return Ok(None) };
+        let id = row.id();
+        if !self.is_finished(id).await? {
+            let pass = self.gate.enter([]).await?;
+            let made = self.make(Some(&unique), row.into_new()?, &pass).await;
+            pass.leave(made).await?;
+        }
+        Ok(Some(id))
     }
 
     pub(super) async fn create(
         &self,
         new: NewConversation,
         key: Option<&ClientId>,
+        pass: &Pass<'_>,
     ) -> Result<Made, StoreError> {
         if let Some(key) = key {
-            return self.make_once(Unique::Key(new.conversation.created_by, key.clone()), new).await;
+            let unique = Unique::Key(new.conversation.created_by, key.clone());
+            return self.make_once(unique, new, pass).await;
         }
         let id = new.conversation.id;
         if self.is_finished(id).await? {
             return Ok(Made { id, made: None });
         }
-        let (appended, notes) = self.make(new).await?;
+        let (appended, notes) = self.make(None, new, pass).await?;
         Ok(Made { id, made: (appended || !notes.is_empty()).then_some(notes) })
     }
 
-    async fn make_once(&self, unique: Unique, new: NewConversation) -> Result<Made, StoreError> {
+    async fn make_once(
+        &self,
+        unique: Unique,
+        new: NewConversation,
+        pass: &Pass<'_>,
+    ) -> Result<Made, StoreError> {
         let _turn = self.makings.take(unique.clone()).await;
-        if let Some(id) = self.made(&unique).await? {
+        if let Some(row) = self.find(&unique).await? {
+            let id = row.id();
+            if !self.is_finished(id).await? {
+                self.make(Some(&unique), row.into_new()?, pass).await?;
+            }
             return Ok(Made { id, made: None });
         }
         let id = new.conversation.id;
         match self.claim(&unique, &new).await {
             Outcome::Applied => {}
-            Outcome::NotApplied => return self.claimed(&unique, new, None).await,
+            Outcome::NotApplied => return self.claimed(&unique, new, pass, None).await,
             Outcome::Unknown(error) => {
                 tracing::debug!(%id, %error, "reading back a new conversation");
-                return self.claimed(&unique, new, Some(error)).await;
+                return self.claimed(&unique, new, pass, Some(error)).await;
             }
         }
-        Ok(Made { id, made: Some(self.make(new).await?.1) })
+        Ok(Made { id, made: Some(self.make(Some(&unique), new, pass).await?.1) })
     }
 
     /// Somebody else was faster, or nobody said who was.
@@ -134,6 +179,7 @@ impl Conversations {
         &self,
         unique: &Unique,
         new: NewConversation,
+        pass: &Pass<'_>,
         error: Option<StoreError>,
     ) -> Result<Made, StoreError> {
         let row: Option<Row> = match unique {
@@ -152,15 +198,22 @@ impl Conversations {
         let first = row.into_new()?;
         let id = first.conversation.id;
         if id == new.conversation.id {
-            return Ok(Made { id, made: Some(self.make(new).await?.1) });
+            return Ok(Made { id, made: Some(self.make(Some(unique), new, pass).await?.1) });
         }
-        self.make(first).await?;
+        self.make(Some(unique), first, pass).await?;
         Ok(Made { id, made: None })
     }
 
     pub(super) async fn claim(&self, unique: &Unique, new: &NewConversation) -> Outcome {
-        let (id, at) = (int(new.conversation.id.get()), time(new.conversation.created_at));
-        let (entry_id, created) = (int(new.created.id), body_of(&new.created.change));
+        let NewConversation { conversation, created, .. } = new;
+        let claimed = Claimed { id: conversation.id, created_at: conversation.created_at, created };
+        self.claim_row(unique, claimed).await
+    }
+
+    async fn claim_row(&self, unique: &Unique, claimed: Claimed<'_>) -> Outcome {
+        let Claimed { id, created_at, created } = claimed;
+        let (id, at) = (int(id.get()), time(created_at));
+        let (entry_id, created) = (int(created.id), body_of(&created.change));
         match unique {
             Unique::Pair(pair) => {
                 let (low, high) = (int(pair.low().get()), int(pair.high().get()));
@@ -174,24 +227,17 @@ impl Conversations {
         }
     }
 
-    /// What was made, and is finished now.
-    async fn made(&self, unique: &Unique) -> Result<Option<ConversationId>, StoreError> {
+    async fn find(&self, unique: &Unique) -> Result<Option<Row>, StoreError> {
         const OPERATION: &str = "find a conversation";
-        let row: Option<Row> = match unique {
+        match unique {
             Unique::Pair(pair) => {
                 let values = (int(pair.low().get()), int(pair.high().get()));
-                self.cql.row(OPERATION, &self.making.pairs.find, values).await?
+                self.cql.row(OPERATION, &self.making.pairs.find, values).await
             }
             Unique::Key(user, key) => {
-                self.cql.row(OPERATION, &self.making.keys.find, (int(user.get()), key.as_str())).await?
+                self.cql.row(OPERATION, &self.making.keys.find, (int(user.get()), key.as_str())).await
             }
-        };
-        let Some(row) = row else { return Ok(None) };
-        let id = row.id();
-        if !self.is_finished(id).await? {
-            self.make(row.into_new()?).await?;
         }
-        Ok(Some(id))
     }
 
     async fn is_finished(&self, id: ConversationId) -> Result<bool, StoreError> {
@@ -199,8 +245,16 @@ impl Conversations {
     }
 
     /// Everything but the row of the pair or the key. Says whether it began the log, and what it wrote to account logs.
-    async fn make(&self, new: NewConversation) -> Result<(bool, Vec<(UserId, AccountEntry)>), StoreError> {
+    async fn make(
+        &self,
+        unique: Option<&Unique>,
+        new: NewConversation,
+        pass: &Pass<'_>,
+    ) -> Result<(bool, Vec<(UserId, AccountEntry)>), StoreError> {
         let NewConversation { conversation, created, effects } = new;
+        // Until here nobody could see that there is something.
+        let creation = unique.and_then(Unique::creation);
+        pass.mark([Part::Conversation(conversation.id)].into_iter().chain(creation)).await?;
         self.about().make(&conversation).await?;
         let appended = self.log().append(NewEntries {
             conversation: conversation.id,

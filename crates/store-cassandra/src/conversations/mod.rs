@@ -6,6 +6,7 @@
 //! - [`project`]: what follows from the log, written after it; [`watermarks`]: how far that has been done
 //! - [`load`]: the conversation as it is now, and what is done again after a crash
 //! - [`making`]: conversations that are unique for a pair or a key; [`clearing`]: taking one out of an inbox
+//! - [`scan`]: all of them, for whoever moves them to another store
 //!
 //! What follows from the log, each where it is kept: [`details`], [`members`], [`cursors`], [`states`], [`reactions`],
 //! [`threads`], [`invites`], [`expiries`]; and [`erase`], which takes content out of it.
@@ -27,6 +28,7 @@ mod port;
 mod project;
 mod reactions;
 mod rows;
+mod scan;
 mod states;
 #[cfg(test)]
 mod tests;
@@ -52,6 +54,7 @@ use crate::due::Due;
 use crate::inbox::{Activity, Inbox};
 use crate::merge::Merged;
 use crate::records::corrupt;
+use crate::transfer::Gate;
 use crate::turns::Turns;
 use append::{Appended, Log, NewEntries};
 use cursors::Cursors;
@@ -64,6 +67,7 @@ use making::Unique;
 use members::{Members, Unlisted};
 use project::{Projection, fan_out_after};
 use reactions::Reactions;
+use scan::Scanning;
 use states::States;
 use threads::Threads;
 use watermarks::{Marking, Watermarks};
@@ -77,6 +81,7 @@ pub(crate) struct Conversations {
     accounts: Arc<Accounts>,
     inbox: Arc<Inbox>,
     due: Arc<Due>,
+    gate: Arc<Gate>,
     statements: Statements,
     making: making::Statements,
     watermarks: Watermarks,
@@ -103,6 +108,7 @@ struct Statements {
     invites: invites::Statements,
     erase: erase::Statements,
     marks: watermarks::Statements,
+    scan: scan::Statements,
 }
 
 impl Statements {
@@ -120,6 +126,7 @@ impl Statements {
             invites: invites::Statements::prepare(cql).await?,
             erase: erase::Statements::prepare(cql).await?,
             marks: watermarks::Statements::prepare(cql).await?,
+            scan: scan::Statements::prepare(cql).await?,
         })
     }
 }
@@ -130,6 +137,7 @@ impl Conversations {
         accounts: Arc<Accounts>,
         inbox: Arc<Inbox>,
         due: Arc<Due>,
+        gate: Arc<Gate>,
     ) -> Result<Arc<Self>, PrepareError> {
         Ok(Arc::new(Self {
             statements: Box::pin(Statements::prepare(&cql)).await?,
@@ -144,6 +152,7 @@ impl Conversations {
             accounts,
             inbox,
             due,
+            gate,
         }))
     }
 
@@ -327,6 +336,10 @@ impl Conversations {
             history: self.history(),
             log: self.log(),
         }
+    }
+
+    fn scanning(&self) -> Scanning<'_> {
+        Scanning { cql: &self.cql, statements: &self.statements.scan }
     }
 
     fn marking(&self) -> Marking<'_> {

@@ -7,7 +7,7 @@ use godwit_domain::model::{
 };
 use godwit_domain::ports::{
     Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryOrder, Made, NewConversation,
-    ReceiptTimes, SeqRange, StoreError, StoredReaction,
+    Part, ReceiptTimes, SeqRange, StoreError, StoredReaction,
 };
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
@@ -17,7 +17,9 @@ use crate::CassandraStore;
 #[async_trait]
 impl ConversationStore for CassandraStore {
     async fn open_direct(&self, pair: UserPair, new: NewConversation) -> Result<Made, StoreError> {
-        self.conversations.open_direct(pair, new).await
+        let pass = self.gate.enter([]).await?;
+        let made = self.conversations.open_direct(pair, new, &pass).await;
+        pass.leave(made).await
     }
 
     async fn direct_of(&self, pair: UserPair) -> Result<Option<ConversationId>, StoreError> {
@@ -25,7 +27,9 @@ impl ConversationStore for CassandraStore {
     }
 
     async fn create(&self, new: NewConversation, key: Option<&ClientId>) -> Result<Made, StoreError> {
-        self.conversations.create(new, key).await
+        let pass = self.gate.enter([]).await?;
+        let made = self.conversations.create(new, key, &pass).await;
+        pass.leave(made).await
     }
 
     async fn load(&self, id: ConversationId) -> Result<Option<ConversationState>, StoreError> {
@@ -47,7 +51,8 @@ impl ConversationStore for CassandraStore {
     }
 
     async fn append(&self, append: &Append) -> Result<AppendOutcome, StoreError> {
-        self.conversations.append(append).await
+        let pass = self.gate.enter([Part::Conversation(append.conversation)]).await?;
+        pass.leave(self.conversations.append(append).await).await
     }
 
     async fn entries(
@@ -106,7 +111,9 @@ impl ConversationStore for CassandraStore {
     }
 
     async fn move_cursors(&self, moves: &[CursorMove]) -> Result<Vec<(UserId, AccountEntry)>, StoreError> {
-        self.conversations.move_cursors(moves).await
+        let parts = moves.iter().map(|by| Part::Conversation(by.conversation));
+        let pass = self.gate.enter(parts).await?;
+        pass.leave(self.conversations.move_cursors(moves).await).await
     }
 
     async fn receipts(
@@ -155,6 +162,7 @@ impl ConversationStore for CassandraStore {
     }
 
     async fn forget_expiries(&self, done: &[DueExpiry]) -> Result<(), StoreError> {
-        expiries::forget(&self.conversations.due, done).await
+        let pass = self.gate.enter([]).await?;
+        pass.leave(expiries::forget(&self.conversations.due, done).await).await
     }
 }

@@ -26,11 +26,11 @@ impl Stage {
         let keyspace = KEYSPACE
             .get_or_init(|| async {
                 let name = format!("due_{:08x}", rand::random::<u32>());
-                schema::create(&Options::new(cluster.contact_points(), &name)).await.unwrap();
+                schema::create(&Options::patient(cluster.contact_points(), &name)).await.unwrap();
                 name
             })
             .await;
-        let options = Options::new(cluster.contact_points(), keyspace);
+        let options = Options::patient(cluster.contact_points(), keyspace);
         let cql = Arc::new(Cql::new(schema::prepare(&options).await.unwrap(), &options));
         let due = Due::new(cql, Arc::new(WallClock)).await.unwrap();
         Self { due, begin: Timestamp::from_millis(year * YEAR_MS), _cluster: cluster }

@@ -37,7 +37,7 @@ impl Stage {
         let cluster = Cluster::shared().unwrap_or_else(|error| panic!("{error}"));
         // Not as patient as a server.
         let terms = EpochTerms { valid: Duration::from_millis(200), age_min: Duration::from_secs(1) };
-        let options = Options { inbox_epochs: terms, ..Options::new(cluster.contact_points(), KEYSPACE) };
+        let options = Options { inbox_epochs: terms, ..Options::patient(cluster.contact_points(), KEYSPACE) };
         let store = Arc::new(CassandraStore::open(options, Arc::new(WallClock)).await.expect("it opens"));
         let scene = Scene::new(vec![store.clone()]);
         let user = scene.user().await.expect("a user");

@@ -25,11 +25,16 @@ impl Inbox {
         }
         let this = Arc::clone(self);
         tokio::spawn(async move {
-            if let Err(error) = this.begin_epoch(user).await {
+            if let Err(error) = this.begin_epoch_unless_held(user).await {
                 tracing::debug!(%user, %error, "recent conversations were not placed, the next to look does it");
             }
             this.placing().remove(&user);
         });
+    }
+
+    async fn begin_epoch_unless_held(&self, user: UserId) -> Result<(), StoreError> {
+        let pass = self.gate.enter([]).await?;
+        pass.leave(self.begin_epoch(user).await).await
     }
 
     async fn begin_epoch(&self, user: UserId) -> Result<(), StoreError> {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use godwit_domain::model::{AccountEntry, AccountNote, Settings, SettingsChange};
-use godwit_domain::ports::{ActivityPosition, InboxRow, InboxStore, StoreError, UnorderedRow};
+use godwit_domain::ports::{ActivityPosition, InboxRow, InboxStore, Part, StoreError, UnorderedRow};
 use godwit_protocol::limits::PINNED_CONVERSATIONS_MAX;
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
@@ -58,8 +58,9 @@ impl InboxStore for CassandraStore {
         change: SettingsChange,
         note: AccountNote,
     ) -> Result<(Settings, AccountEntry), StoreError> {
+        let pass = self.gate.enter([Part::Membership(user, conversation)]).await?;
         let doubt = self.inbox.doubting(user, conversation, None);
-        self.accounts.change_settings(user, conversation, change, note, doubt).await
+        pass.leave(self.accounts.change_settings(user, conversation, change, note, doubt).await).await
     }
 
     async fn clear(
@@ -69,7 +70,8 @@ impl InboxStore for CassandraStore {
         cleared: Seq,
         note: AccountNote,
     ) -> Result<AccountEntry, StoreError> {
-        self.conversations.clear(user, conversation, cleared, note).await
+        let pass = self.gate.enter([Part::Membership(user, conversation)]).await?;
+        pass.leave(self.conversations.clear(user, conversation, cleared, note).await).await
     }
 
     async fn account_log(

@@ -33,11 +33,11 @@ impl Node {
         let keyspace = KEYSPACE
             .get_or_init(|| async {
                 let name = format!("lease_{:08x}", rand::random::<u32>());
-                schema::create(&Options::new(cluster.contact_points(), &name)).await.unwrap();
+                schema::create(&Options::patient(cluster.contact_points(), &name)).await.unwrap();
                 name
             })
             .await;
-        let options = Options::new(cluster.contact_points(), keyspace);
+        let options = Options::patient(cluster.contact_points(), keyspace);
         let cql = Cql::new(schema::prepare(&options).await.unwrap(), &options);
         Self { clock: Arc::new(TestClock::at(NOON)), cql: Arc::new(cql), _cluster: cluster }
     }

@@ -7,7 +7,10 @@
 //!
 //! A number whose ids reach into the future of this node's clock is left alone: ids say when a message was sent. So one
 //! whose node has crashed rests for [`REACH_MS`].
+//!
+//! [`beginning`]: where ids begin when those of another store came before.
 
+mod beginning;
 #[cfg(test)]
 mod cassandra;
 
@@ -26,7 +29,9 @@ use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use crate::cql::{Conditional, Cql, Outcome, Read, SerialRead, Together, Write};
+use crate::servers::Given;
 use crate::values::{bigint, int};
+use beginning::Beginning;
 
 /// How far ahead of the clock ids may go before the next renewal: a node whose clock is minutes ahead pushes the ids of
 /// the others forward.
@@ -95,7 +100,9 @@ impl NodeLease {
         clock: Arc<dyn Clock>,
         terms: Terms,
     ) -> Result<(Self, IdGenerator), LeaseError> {
-        let register = Register { rows: Rows::prepare(cql, &terms).await?, clock: clock.clone(), terms };
+        let rows = Rows::prepare(cql.clone(), &terms).await?;
+        let register =
+            Register { rows, beginning: Beginning::prepare(cql).await?, clock: clock.clone(), terms };
         let (held, grant) = register.take(first, 0).await?;
         tracing::info!(node = held.node, "this node's number is leased");
         let lease = Arc::new(Lease::new(grant));
@@ -111,6 +118,12 @@ impl NodeLease {
     /// Whether ids can be given out.
     pub(crate) fn health(&self) -> Result<(), StoreError> {
         Ok(self.keeper.lease.check()?)
+    }
+
+    /// How far this node has gone with its ids.
+    pub(crate) fn given(&self) -> Given {
+        let lease = self.keeper.held().owner;
+        Given { lease, last: self.keeper.lease.last() }
     }
 
     /// Ends it. No id is given out from here on, and another node may have the number at once.
@@ -218,6 +231,7 @@ impl Keeper {
 #[derive(Debug)]
 struct Register {
     rows: Rows,
+    beginning: Beginning,
     clock: Arc<dyn Clock>,
     terms: Terms,
 }
@@ -226,6 +240,7 @@ impl Register {
     /// Looks at all numbers, beginning with `first`, and takes the first free one. Its ceiling is above `wanted`.
     async fn take(&self, first: u16, wanted: u64) -> Result<(Held, Grant), LeaseError> {
         let Range { start, end } = self.terms.numbers.clone();
+        let beginning = self.beginning.read().await?;
         let (mut in_use, mut resting) = (0, 0);
         for node in (first..end).chain(start..first) {
             let found = self.rows.look(node).await?;
@@ -237,7 +252,7 @@ impl Register {
                 resting += 1;
                 continue;
             }
-            match self.take_number(node, &found, wanted).await? {
+            match self.take_number(node, &found, beginning, wanted).await? {
                 Some(taken) => return Ok(taken),
                 None => in_use += 1,
             }
@@ -250,10 +265,11 @@ impl Register {
         &self,
         node: u16,
         found: &LeaseRow,
+        beginning: u64,
         wanted: u64,
     ) -> Result<Option<(Held, Grant)>, StoreError> {
         let held = Held { node, owner: Uuid::from_u128(rand::random()) };
-        let floor = found.ceiling.unwrap_or(0);
+        let floor = found.ceiling.unwrap_or(0).max(beginning);
         let ceiling = self.ceiling(wanted.max(floor));
         let sent = Instant::now();
         let is_taken = match self.rows.take(held, found.ceiling, ceiling).await {
@@ -300,13 +316,14 @@ impl Register {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct LeaseRow {
-    owner: Option<Uuid>,
-    ceiling: Option<u64>,
+pub(crate) struct LeaseRow {
+    pub(crate) owner: Option<Uuid>,
+    /// No id with this number is above it.
+    pub(crate) ceiling: Option<u64>,
 }
 
 impl LeaseRow {
-    fn read(node: u16, row: Option<(Option<Uuid>, Option<i64>)>) -> Result<Self, StoreError> {
+    fn read(node: i32, row: Option<(Option<Uuid>, Option<i64>)>) -> Result<Self, StoreError> {
         let (owner, ceiling) = row.unwrap_or_default();
         let corrupt = |error: TryFromIntError| StoreError::Corrupt {
             table: "node_leases",
@@ -358,16 +375,15 @@ impl Rows {
     /// Good for a first look: whoever acts on it does so on the condition that it is still true. Unlike the other one it
     /// is not held up by nodes that want the same number.
     async fn look(&self, node: u16) -> Result<LeaseRow, StoreError> {
-        LeaseRow::read(node, self.cql.row("look at a node number", &self.look, (i32::from(node),)).await?)
+        let node = i32::from(node);
+        LeaseRow::read(node, self.cql.row("look at a node number", &self.look, (node,)).await?)
     }
 
     /// After a write of which nobody said what became of it.
     async fn settled(&self, node: u16) -> Result<LeaseRow, StoreError> {
-        let values = (i32::from(node),);
-        LeaseRow::read(
-            node,
-            self.cql.serial_row("read back a node number", &self.look_settled, values).await?,
-        )
+        let node = i32::from(node);
+        let row = self.cql.serial_row("read back a node number", &self.look_settled, (node,)).await?;
+        LeaseRow::read(node, row)
     }
 
     /// If nobody has it, and nobody had it since `found` was its ceiling.

@@ -11,7 +11,7 @@ const NODES: usize = 4;
 /// A keyspace that is not there yet.
 fn fresh() -> (Shared, Options) {
     let cluster = Cluster::shared().unwrap_or_else(|error| panic!("{error}"));
-    let options = Options::new(cluster.contact_points(), format!("schema_{:08x}", random::<u32>()));
+    let options = Options::patient(cluster.contact_points(), format!("schema_{:08x}", random::<u32>()));
     (cluster, options)
 }
 

@@ -77,6 +77,10 @@ pub(crate) fn account_subject(user: UserId, subject: AccountSubject) -> Key {
     state(0x41).id(user.get()).bytes(&[kind]).id(id).key()
 }
 
+pub(crate) fn account_subjects(user: UserId) -> KeyRange {
+    state(0x41).id(user.get()).range()
+}
+
 pub(crate) fn account_head(user: UserId) -> Key {
     state(0x42).id(user.get()).key()
 }

@@ -4,8 +4,8 @@ use godwit_domain::model::{ClientId, UserPair};
 use godwit_domain::ports::{DueExpiry, StoreError};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
-use super::builder::KeyBuilder;
-use super::{Key, KeyRange, last_ids, malformed, state};
+use super::builder::{KeyBuilder, just_after};
+use super::{Key, KeyRange, first_ids, last_ids, malformed, state};
 
 /// Which of the marks of a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +27,21 @@ pub(crate) enum ConversationPart {
 /// Everything that [`ConversationPart`] names.
 pub(crate) fn conversation_parts(id: ConversationId) -> KeyRange {
     state(0x50).id(id.get()).range()
+}
+
+/// What [`conversation_parts`] has of all conversations after `after`, in the order of their ids.
+pub(crate) fn conversations_after(after: Option<ConversationId>) -> KeyRange {
+    let all = state(0x50).range();
+    match after {
+        Some(after) => KeyRange { start: conversation_parts(after).end, ..all },
+        None => all,
+    }
+}
+
+/// The conversation that a key of [`conversation_parts`] is of.
+pub(crate) fn conversation_of(key: &[u8]) -> Result<ConversationId, StoreError> {
+    let [id] = first_ids("conversations", key)?;
+    Ok(ConversationId::new(id))
 }
 
 pub(crate) fn conversation(id: ConversationId) -> Key {
@@ -58,6 +73,10 @@ pub(crate) fn cursors(id: ConversationId, first: UserId, last: UserId) -> KeyRan
     of_cursors(id).span(first.get(), last.get())
 }
 
+pub(crate) fn cursors_after(id: ConversationId, after: Option<UserId>) -> KeyRange {
+    of_cursors(id).after(after.map(UserId::get))
+}
+
 /// What a key of [`conversation_parts`] says.
 pub(crate) fn decode_part(key: &[u8]) -> Result<ConversationPart, StoreError> {
     let user = |id: &[u8]| id.try_into().map(|id| UserId::new(u64::from_be_bytes(id)));
@@ -85,8 +104,48 @@ pub(crate) fn moves_reaching(id: ConversationId, user: UserId, mark: Mark, seq: 
     KeyRange { start, ..of_moves(id, user, mark).range() }
 }
 
+/// All moves of users after `after`, in the order of their ids.
+pub(crate) fn moves_after(id: ConversationId, after: Option<UserId>) -> KeyRange {
+    let of_conversation = || state(0x52).id(id.get());
+    let all = of_conversation().range();
+    match after {
+        Some(after) => KeyRange { start: of_conversation().id(after.get()).range().end, ..all },
+        None => all,
+    }
+}
+
+/// What a key of [`moves_after`] says.
+pub(crate) fn decode_move(key: &[u8]) -> Result<(UserId, Mark, Seq), StoreError> {
+    let number = |bytes: Option<&[u8]>| bytes.and_then(|bytes| bytes.try_into().ok()).map(u64::from_be_bytes);
+    let mark = match key.get(17) {
+        Some(0) => Some(Mark::Delivered),
+        Some(1) => Some(Mark::Read),
+        _ => None,
+    };
+    match (number(key.get(9..17)), mark, number(key.get(18..))) {
+        (Some(user), Some(mark), Some(seq)) => Ok((UserId::new(user), mark, Seq::new(seq))),
+        _ => Err(malformed("cursor moves", key)),
+    }
+}
+
 pub(crate) fn made_with(maker: UserId, key: &ClientId) -> Key {
     state(0x53).id(maker.get()).bytes(key.as_str().as_bytes()).key()
+}
+
+/// What was made with keys, after this one.
+pub(crate) fn made_after(after: Option<(UserId, &ClientId)>) -> KeyRange {
+    let all = state(0x53).range();
+    match after {
+        Some((maker, key)) => KeyRange { start: just_after(&made_with(maker, key).bytes), ..all },
+        None => all,
+    }
+}
+
+/// What a key of [`made_after`] says.
+pub(crate) fn decode_made(key: &[u8]) -> Result<(UserId, ClientId), StoreError> {
+    let [maker] = first_ids("keys", key)?;
+    let text = str::from_utf8(&key[9..]).map_err(|_| malformed("keys", key))?;
+    Ok((UserId::new(maker), ClientId::from_stored(text)))
 }
 
 pub(crate) fn message_state(id: ConversationId, seq: Seq) -> Key {

@@ -116,6 +116,10 @@ impl From<&Device> for DeviceRecord {
 }
 
 impl DeviceRecord {
+    pub(crate) const fn user_id(&self) -> UserId {
+        self.user_id
+    }
+
     pub(crate) fn into_device(self, id: DeviceId) -> Device {
         let session = match self.session {
             SessionRecord::Own { generation, refresh_expires_at } => {

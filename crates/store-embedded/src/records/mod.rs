@@ -12,6 +12,7 @@ mod inbox;
 mod message_states;
 mod messages;
 mod personal;
+mod transfer;
 mod words;
 
 use godwit_domain::ports::StoreError;
@@ -30,6 +31,7 @@ pub(crate) use inbox::{HotListRecord, ListingRecord, Place};
 pub(crate) use message_states::{MessageStateRecord, ReactionRecord};
 pub(crate) use messages::{LocationRecord, SeqRecord};
 pub(crate) use personal::{ScheduledRecord, StarRecord};
+pub(crate) use transfer::{MovingRecord, RoundRecord};
 
 use crate::engine::Bytes;
 use crate::keys;

@@ -30,13 +30,13 @@ fn is_stored(store: &EmbeddedStore, number: u64) -> bool {
 }
 
 /// Holds the committer up, so that what is asked meanwhile becomes one group.
-struct Hold {
+pub(super) struct Hold {
     release: mpsc::Sender<()>,
     held: JoinHandle<Result<(), StoreError>>,
 }
 
 impl Hold {
-    async fn new(store: &Arc<EmbeddedStore>) -> Self {
+    pub(super) async fn new(store: &Arc<EmbeddedStore>) -> Self {
         let (release, wait) = mpsc::channel();
         let (begin, has_begun) = tokio::sync::oneshot::channel();
         let store = Arc::clone(store);
@@ -50,7 +50,7 @@ impl Hold {
         Self { release, held }
     }
 
-    async fn release(self) {
+    pub(super) async fn release(self) {
         self.release.send(()).unwrap();
         self.held.await.unwrap().unwrap();
     }
@@ -64,7 +64,7 @@ fn spawn<T: Send + 'static>(
     tokio::spawn(async move { store.write("test", write).await })
 }
 
-async fn wait_for_queue(store: &EmbeddedStore, depth: usize) {
+pub(super) async fn wait_for_queue(store: &EmbeddedStore, depth: usize) {
     while store.stats().queue_depth < depth {
         tokio::task::yield_now().await;
     }

@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 
 use godwit_domain::model::{AccountSubject, ClientId, InviteToken, UserPair};
-use godwit_domain::ports::{ActivityPosition, DueExpiry, SeqRange};
+use godwit_domain::ports::{ActivityPosition, DueExpiry, Part, SeqRange};
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 use proptest::prelude::*;
 
-use crate::keys::{self, ConversationPart, Key, KeyRange, Mark, Section};
+use crate::keys::{self, ConversationPart, Key, KeyRange, Mark, RowOf, Section, Table};
 
 /// Numbers that meet each other, and the ends of what there is.
 fn number() -> impl Strategy<Value = u64> {
@@ -23,6 +23,15 @@ fn position() -> impl Strategy<Value = ActivityPosition> {
 
 fn section() -> impl Strategy<Value = Section> {
     any::<(bool, bool)>().prop_map(|(archived, pinned)| Section { archived, pinned })
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    prop_oneof![
+        number().prop_map(|id| Part::Conversation(conversation(id))),
+        (number(), "[a-c]{1,3}").prop_map(|(id, key)| Part::Creation(user(id), ClientId::from_stored(key))),
+        (number(), number()).prop_map(|(of, id)| Part::Membership(user(of), conversation(id))),
+        number().prop_map(|id| Part::Account(user(id))),
+    ]
 }
 
 fn contains(range: &KeyRange, key: &Key) -> bool {
@@ -197,60 +206,121 @@ proptest! {
     }
 
     #[test]
+    fn conversations_cursors_and_moves_after_another(
+        id in number(), after in number(), of in (number(), number()), mark in prop_oneof![Just(Mark::Delivered), Just(Mark::Read)], seq in number(),
+    ) {
+        let conversations = keys::conversations_after(Some(conversation(after)));
+        for key in [keys::conversation(conversation(id)), keys::cursor(conversation(id), user(of.0))] {
+            prop_assert_eq!(contains(&conversations, &key), id > after);
+            prop_assert!(contains(&keys::conversations_after(None), &key));
+            prop_assert_eq!(keys::conversation_of(&key.bytes).unwrap(), conversation(id));
+        }
+        let is_inside = of.0 == of.1 && id > after;
+        let cursors = keys::cursors_after(conversation(of.0), Some(user(after)));
+        prop_assert_eq!(contains(&cursors, &keys::cursor(conversation(of.1), user(id))), is_inside);
+        let moves = keys::moves_after(conversation(of.0), Some(user(after)));
+        let moved = keys::cursor_move(conversation(of.1), user(id), mark, Seq::new(seq));
+        prop_assert_eq!(contains(&moves, &moved), is_inside);
+        prop_assert_eq!(contains(&keys::moves_after(conversation(of.0), None), &moved), of.0 == of.1);
+        prop_assert_eq!(keys::decode_move(&moved.bytes).unwrap(), (user(id), mark, Seq::new(seq)));
+    }
+
+    #[test]
+    fn what_was_made_after_another(a in (number(), "[a-c]{1,3}"), b in (number(), "[a-c]{1,3}")) {
+        let (of_a, of_b) = (ClientId::from_stored(&*a.1), ClientId::from_stored(&*b.1));
+        let key = keys::made_with(user(a.0), &of_a);
+        prop_assert_eq!(contains(&keys::made_after(Some((user(b.0), &of_b))), &key), a > b);
+        prop_assert!(contains(&keys::made_after(None), &key));
+        prop_assert_eq!(keys::decode_made(&key.bytes).unwrap(), (user(a.0), of_a));
+    }
+
+    #[test]
+    fn a_mark_says_its_part(a in part(), b in part()) {
+        let key = keys::changed(&a);
+        prop_assert!(contains(&keys::all_changed(), &key));
+        prop_assert_eq!(keys::decode_changed(&key.bytes).unwrap(), a.clone());
+        prop_assert_eq!(key == keys::changed(&b), a == b);
+    }
+
+    #[test]
     fn malformed_keys_are_errors(key in proptest::collection::vec(any::<u8>(), 0..30)) {
         let _ = (keys::decode_part(&key), keys::decode_order(&key));
-        let _ = (keys::decode_expiry(&key), keys::decode_due(&key));
+        let _ = (keys::decode_expiry(&key), keys::decode_due(&key), keys::decode_move(&key));
+        let _ = (keys::decode_made(&key), keys::decode_changed(&key));
+        for table in Table::ALL {
+            let _ = keys::part_of(&Key { table, bytes: (&*key).into() });
+        }
         prop_assert_eq!(keys::last_id("any", &key).is_ok(), key.len() >= 8);
     }
+}
+
+/// A row of each kind, and the part that it is of.
+fn kinds() -> Vec<(Key, RowOf)> {
+    let (u, c, seq) = (user(1), conversation(2), Seq::new(3));
+    let (at, message) = (Timestamp::from_millis(4), MessageId::new(5));
+    let client_id = ClientId::from_stored("c");
+    let section = Section { archived: false, pinned: false };
+    let of_conversation = || RowOf::Part(Part::Conversation(c));
+    let of_account = || RowOf::Part(Part::Account(u));
+    let of_membership = || RowOf::Part(Part::Membership(u, c));
+    vec![
+        (keys::chunk(c, true, seq), of_conversation()),
+        (keys::chunk(c, false, seq), of_conversation()),
+        (keys::client_id(c, u, &client_id), RowOf::Nothing),
+        (keys::location(message), RowOf::Nothing),
+        (keys::invite(&InviteToken::from_bits(1)), RowOf::Nothing),
+        (keys::highest_id(), RowOf::Nothing),
+        (keys::signing_key(), RowOf::Nothing),
+        (keys::moving(), RowOf::Nothing),
+        (keys::changed(&Part::Account(u)), RowOf::Nothing),
+        (keys::user(u), of_account()),
+        (keys::handle("h"), RowOf::Nothing),
+        (keys::subject("s"), RowOf::Nothing),
+        (keys::prefix("p", u), RowOf::Nothing),
+        (keys::device(DeviceId::new(6)), RowOf::Device),
+        (keys::device_of(u, DeviceId::new(6)), of_account()),
+        (keys::block(u, user(7)), of_account()),
+        (keys::block_count(u), of_account()),
+        (keys::account_entry(u, 8), of_account()),
+        (keys::account_subject(u, AccountSubject::Profile), of_account()),
+        (keys::account_head(u), of_account()),
+        (keys::head(c), of_conversation()),
+        (keys::pair(UserPair::new(u, user(7)).unwrap()), RowOf::Nothing),
+        (keys::cursor_move(c, u, Mark::Read, seq), of_conversation()),
+        (keys::made_with(u, &client_id), RowOf::Part(Part::Creation(u, client_id.clone()))),
+        (keys::message_state(c, seq), of_conversation()),
+        (keys::reaction(c, seq, u), of_conversation()),
+        (keys::reply(c, seq, 1), of_conversation()),
+        (keys::expiry(DueExpiry { at, conversation: c, seq }), RowOf::Nothing),
+        (keys::order(u, section, ActivityPosition { at, conversation: c }), RowOf::Nothing),
+        (keys::hot_list(u), RowOf::Nothing),
+        (keys::listing(u, c), of_membership()),
+        (keys::on_read(u, c), RowOf::Nothing),
+        (keys::hot(c), RowOf::Nothing),
+        (keys::star(u, message), of_account()),
+        (keys::star_count(u), of_account()),
+        (keys::hidden(u, c, seq), of_membership()),
+        (keys::hidden_count(u, c), of_membership()),
+        (keys::scheduled(u, ScheduledId::new(9)), of_account()),
+        (keys::due(at, u, ScheduledId::new(9)), RowOf::Nothing),
+    ]
 }
 
 /// Two kinds of rows with the same tag would read each other's values.
 #[test]
 fn every_kind_of_row_has_its_own_place() {
-    let (u, c, seq) = (user(1), conversation(1), Seq::new(1));
-    let at = Timestamp::from_millis(1);
-    let client_id = ClientId::from_stored("c");
-    let places = [
-        keys::chunk(c, true, seq),
-        keys::chunk(c, false, seq),
-        keys::client_id(c, u, &client_id),
-        keys::location(MessageId::new(1)),
-        keys::invite(&InviteToken::from_bits(1)),
-        keys::highest_id(),
-        keys::signing_key(),
-        keys::user(u),
-        keys::handle("h"),
-        keys::subject("s"),
-        keys::prefix("p", u),
-        keys::device(DeviceId::new(1)),
-        keys::device_of(u, DeviceId::new(1)),
-        keys::block(u, u),
-        keys::block_count(u),
-        keys::account_entry(u, 1),
-        keys::account_subject(u, AccountSubject::Profile),
-        keys::account_head(u),
-        keys::head(c),
-        keys::pair(UserPair::new(u, user(2)).unwrap()),
-        keys::cursor_move(c, u, Mark::Read, seq),
-        keys::made_with(u, &client_id),
-        keys::message_state(c, seq),
-        keys::reaction(c, seq, u),
-        keys::reply(c, seq, 1),
-        keys::expiry(DueExpiry { at, conversation: c, seq }),
-        keys::order(u, Section { archived: false, pinned: false }, ActivityPosition { at, conversation: c }),
-        keys::hot_list(u),
-        keys::listing(u, c),
-        keys::on_read(u, c),
-        keys::hot(c),
-        keys::star(u, MessageId::new(1)),
-        keys::star_count(u),
-        keys::hidden(u, c, seq),
-        keys::hidden_count(u, c),
-        keys::scheduled(u, ScheduledId::new(1)),
-        keys::due(at, u, ScheduledId::new(1)),
-    ];
-    let tags: BTreeSet<_> = places.iter().map(|key| (key.table, key.bytes[0])).collect();
-    assert_eq!(tags.len(), places.len());
+    let tags: BTreeSet<_> = kinds().iter().map(|(key, _)| (key.table, key.bytes[0])).collect();
+    assert_eq!(tags.len(), kinds().len());
+}
+
+/// A kind of row that is a part of nothing is not copied when it changes.
+#[test]
+fn every_kind_of_row_is_a_part_of_something_or_follows_from_others() {
+    for (key, part) in kinds() {
+        assert_eq!(keys::part_of(&key).unwrap(), part, "of {}", keys::display(&key.bytes));
+    }
+    let unknown = Key { table: Table::State, bytes: [0x7f; 9].into() };
+    keys::part_of(&unknown).unwrap_err();
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod order;
 mod overlay;
 mod records;
 mod sending;
+mod transfer;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use crate::keys;
 use crate::records::{
     AccountEntryRecord, AccountHeadRecord, ChunkRecord, ConversationRecord, CursorRecord, DetailsRecord,
     DeviceRecord, HeadRecord, HotListRecord, ListingRecord, LocationRecord, MemberRecord, MessageStateRecord,
-    ReactionRecord, Record, ScheduledRecord, StarRecord, UserRecord,
+    MovingRecord, ReactionRecord, Record, RoundRecord, ScheduledRecord, StarRecord, UserRecord,
 };
 
 #[derive(Debug, Serialize, Deserialize, PartialEq)]
@@ -54,6 +54,8 @@ proptest! {
         let _ = ReactionRecord::decode(b"", &bytes);
         let _ = StarRecord::decode(b"", &bytes);
         let _ = ScheduledRecord::decode(b"", &bytes);
+        let _ = MovingRecord::decode(b"", &bytes);
+        let _ = RoundRecord::decode(b"", &bytes);
         prop_assert!(keys::display(&bytes).len() == bytes.len() * 2);
     }
 }

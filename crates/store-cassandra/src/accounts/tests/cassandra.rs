@@ -19,6 +19,7 @@ use super::super::Accounts;
 use crate::cql::Cql;
 use crate::options::Options;
 use crate::schema;
+use crate::transfer::Gate;
 use crate::values::int;
 
 const NOON: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -37,13 +38,14 @@ impl Node {
         let keyspace = KEYSPACE
             .get_or_init(|| async {
                 let name = format!("accounts_{:08x}", rand::random::<u32>());
-                schema::create(&Options::new(cluster.contact_points(), &name)).await.unwrap();
+                schema::create(&Options::patient(cluster.contact_points(), &name)).await.unwrap();
                 name
             })
             .await;
-        let options = Options::new(cluster.contact_points(), keyspace);
+        let options = Options::patient(cluster.contact_points(), keyspace);
         let cql = Arc::new(Cql::new(schema::prepare(&options).await.unwrap(), &options));
-        Self { accounts: Arc::new(Accounts::new(cql.clone()).await.unwrap()), cql, _cluster: cluster }
+        let accounts = Accounts::new(cql.clone(), Gate::of_a_store_that_stays().await).await.unwrap();
+        Self { accounts: Arc::new(accounts), cql, _cluster: cluster }
     }
 
     async fn create(&self, user: &User) -> CreateUser {

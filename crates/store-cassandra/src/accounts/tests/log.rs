@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use godwit_domain::model::{AccountChange, AccountEntry, AccountNote};
+use godwit_domain::ports::AccountLog;
 use godwit_protocol::limits::ACCOUNT_LOG_ENTRIES_MAX;
 use godwit_protocol::{ConversationId, Timestamp, UserId};
 
-use super::super::log;
-use super::super::rows::{CHUNK, CHUNK_SEQS, EntryBody};
+use super::super::rows::{CHUNK, CHUNK_SEQS, EntryBody, Head};
+use super::super::{log, whole_log};
 use super::memory::{MemoryAccount, USER};
 
 fn note(change: AccountChange) -> AccountNote {
@@ -66,4 +67,46 @@ fn entries_that_replace_each_other_leave_no_rows_behind() {
     assert_eq!(stored(&account).iter().map(|entry| entry.seq).collect::<Vec<_>>(), [998, 999, 1_000]);
     // In one query each: which entry is replaced, and the chunks of both; the first finds that there is an account.
     assert_eq!(account.reads, 3);
+}
+
+/// One entry in each row, about things from `first` on.
+fn sparse(entries: u64, first: u64) -> AccountLog {
+    let entry = |number: u64| {
+        let change = AccountChange::UserBlocked(UserId::new(first + number));
+        AccountEntry { seq: (number + 1) * CHUNK_SEQS, ..write(&mut MemoryAccount::default(), change) }
+    };
+    AccountLog { last: (entries + 1) * CHUNK_SEQS, floor: 5, entries: (0..entries).map(entry).collect() }
+}
+
+/// Whether it is done.
+fn replace(account: &mut MemoryAccount, log: &AccountLog) -> bool {
+    let rows = whole_log::rows_of(log);
+    let replace = |txn: &mut super::super::txn::Txn<'_>| {
+        let log_count = log.entries.len() as u64;
+        let head = Head { log_last: log.last, log_floor: log.floor, log_count, ..txn.head() };
+        whole_log::replace(txn, &rows, head)
+    };
+    account.write(replace).unwrap()
+}
+
+#[test]
+fn notes_can_be_written_to_a_log_that_is_half_replaced() {
+    let mut account = MemoryAccount::default();
+    // Longer, of other things, shorter, and none at all.
+    for log in [sparse(1_500, 1), sparse(2_000, 1_000), sparse(600, 1), AccountLog::default()] {
+        let mut steps = 0;
+        while !replace(&mut account, &log) {
+            steps += 1;
+            for id in (1..3_000).step_by(7) {
+                write(&mut account, AccountChange::UserBlocked(UserId::new(id)));
+            }
+            let newest = account.rows.keys().filter(|key| key.kind > CHUNK).count();
+            assert!(account.head.log_count >= newest as u64);
+            assert!(steps < 100, "it comes to an end");
+        }
+        assert_eq!(stored(&account), log.entries);
+        assert_eq!((account.head.log_last, account.head.log_floor), (log.last, log.floor));
+        assert_eq!(account.head.log_count, log.entries.len() as u64);
+    }
+    assert!(account.rows.is_empty(), "{:?}", account.rows.keys().next());
 }

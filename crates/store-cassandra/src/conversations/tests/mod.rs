@@ -133,11 +133,11 @@ async fn open(cluster: &Shared) -> CassandraStore {
     let keyspace = KEYSPACE
         .get_or_init(|| async {
             let name = format!("conversations_{:08x}", rand::random::<u32>());
-            schema::create(&Options::new(cluster.contact_points(), &name)).await.unwrap();
+            schema::create(&Options::patient(cluster.contact_points(), &name)).await.unwrap();
             name
         })
         .await;
-    let options = Options::new(cluster.contact_points(), keyspace);
+    let options = Options::patient(cluster.contact_points(), keyspace);
     CassandraStore::open(options, Arc::new(WallClock)).await.unwrap()
 }
 

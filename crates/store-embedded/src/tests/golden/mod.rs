@@ -5,6 +5,7 @@ mod accounts;
 mod conversations;
 mod log;
 mod personal;
+mod transfer;
 
 use godwit_domain::model::{ClientId, Media, MessageBody};
 use godwit_protocol::messages::MessageKind;
@@ -58,7 +59,13 @@ fn bodies() -> [(&'static str, MessageBody); 6] {
 
 #[test]
 fn the_format_does_not_change_unnoticed() {
-    let parts = [accounts::samples(), conversations::samples(), log::samples(), personal::samples()];
+    let parts = [
+        accounts::samples(),
+        conversations::samples(),
+        log::samples(),
+        personal::samples(),
+        transfer::samples(),
+    ];
     let bytes: String =
         parts.concat().iter().map(|(name, bytes)| format!("{name}: {}\n", keys::display(bytes))).collect();
     assert_eq!(bytes, include_str!("golden.txt"));

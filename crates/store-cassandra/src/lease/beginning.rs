@@ -1,0 +1,95 @@
+//! Where ids begin on a store that everything was moved into: above those that came with it.
+
+use std::sync::Arc;
+
+use godwit_domain::ports::StoreError;
+use scylla::errors::PrepareError;
+use uuid::Uuid;
+
+use super::{LeaseRow, NodeLease};
+use crate::cql::{Conditional, Cql, Outcome, Read, SerialRead, unavailable};
+use crate::pause::pause;
+use crate::records::corrupt;
+
+/// The row of `installation`.
+const IDS_AFTER: &str = "ids_after";
+/// How often it is tried while others do the same, or nobody answers.
+const ATTEMPTS_MAX: u32 = 16;
+
+#[derive(Debug)]
+pub(super) struct Beginning {
+    cql: Arc<Cql>,
+    read: Read,
+    read_settled: SerialRead,
+    begin: Conditional,
+    raise: Conditional,
+    leases: Read,
+}
+
+impl Beginning {
+    pub(super) async fn prepare(cql: Arc<Cql>) -> Result<Self, PrepareError> {
+        let read = "SELECT value FROM installation WHERE name = ?";
+        Ok(Self {
+            read: cql.prepare_read(read).await?,
+            read_settled: cql.prepare_serial_read(read).await?,
+            begin: cql
+                .prepare_conditional("INSERT INTO installation (name, value) VALUES (?, ?) IF NOT EXISTS")
+                .await?,
+            raise: cql
+                .prepare_conditional("UPDATE installation SET value = ? WHERE name = ? IF value = ?")
+                .await?,
+            leases: cql.prepare_read("SELECT node, owner, ceiling FROM node_leases").await?,
+            cql,
+        })
+    }
+
+    /// Every id is above it.
+    pub(super) async fn read(&self) -> Result<u64, StoreError> {
+        let row = self.cql.row("look where ids begin", &self.read, (IDS_AFTER,)).await?;
+        Ok(decode(row)?.unwrap_or(0))
+    }
+
+    async fn raise(&self, id: u64) -> Result<(), StoreError> {
+        const OPERATION: &str = "say where ids begin";
+        let new = id.to_be_bytes().to_vec();
+        for attempt in 0..ATTEMPTS_MAX {
+            pause(attempt).await;
+            let row = self.cql.serial_row(OPERATION, &self.read_settled, (IDS_AFTER,)).await?;
+            let outcome = match decode(row)? {
+                Some(found) if found >= id => return Ok(()),
+                Some(found) => {
+                    let values = (&new, IDS_AFTER, found.to_be_bytes().to_vec());
+                    self.cql.conditional(OPERATION, &self.raise, values).await
+                }
+                None => self.cql.conditional(OPERATION, &self.begin, (IDS_AFTER, &new)).await,
+            };
+            match outcome {
+                Outcome::Applied => return Ok(()),
+                Outcome::NotApplied => {}
+                Outcome::Unknown(error) => tracing::debug!(%error, "reading back where ids begin"),
+            }
+        }
+        Err(unavailable(OPERATION, "others do so all the time, or nobody answers"))
+    }
+}
+
+impl NodeLease {
+    /// All numbers that were ever leased, and where ids began.
+    pub(crate) async fn all(&self) -> Result<(Vec<LeaseRow>, u64), StoreError> {
+        let beginning = &self.keeper.register.beginning;
+        let rows: Vec<(i32, Option<Uuid>, Option<i64>)> =
+            beginning.cql.rows("look how far ids go", &beginning.leases, ()).await?;
+        let lease = |(node, owner, ceiling)| LeaseRow::read(node, Some((owner, ceiling)));
+        Ok((rows.into_iter().map(lease).collect::<Result<_, _>>()?, beginning.read().await?))
+    }
+
+    /// Whoever takes a number from now on begins above it.
+    pub(crate) async fn begin_ids_after(&self, id: u64) -> Result<(), StoreError> {
+        self.keeper.register.beginning.raise(id).await
+    }
+}
+
+fn decode(row: Option<(Vec<u8>,)>) -> Result<Option<u64>, StoreError> {
+    let invalid = |_| corrupt("installation", IDS_AFTER.into(), "it does not have 8 bytes");
+    row.map(|(value,)| value.try_into().map(u64::from_be_bytes).map_err(invalid)).transpose()
+}

@@ -1,0 +1,41 @@
+//! Whether the cluster can be read. It is asked now and then, so that whoever wants to know need not; and what it is asked
+//! for is whether everything is being moved.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use godwit_domain::ports::StoreError;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::cql::unavailable;
+use crate::transfer::Gate;
+
+const PROBE_INTERVAL: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Default)]
+pub(crate) struct Probe {
+    /// Why it did not answer the last time.
+    trouble: Mutex<Option<Arc<str>>>,
+}
+
+impl Probe {
+    pub(crate) async fn run(&self, gate: &Gate) {
+        let mut ticks = interval(PROBE_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let trouble = gate.look().await.err().map(|error| {
+                let source = std::error::Error::source(&error).map(ToString::to_string);
+                Arc::from(source.unwrap_or_else(|| error.to_string()))
+            });
+            *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+        }
+    }
+
+    pub(crate) fn health(&self) -> Result<(), StoreError> {
+        match &*self.trouble.lock().unwrap_or_else(PoisonError::into_inner) {
+            None => Ok(()),
+            Some(reason) => Err(unavailable("look whether it answers", &**reason)),
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Who is let in, and what is waited for, without a cluster and with a clock of the tests' own.
+
+use futures_util::FutureExt;
+use godwit_protocol::{ConversationId, UserId};
+use tokio::task::{JoinSet, yield_now};
+use tokio::time::advance;
+
+use super::*;
+
+/// A cluster that always answers, unless it is to be away.
+#[derive(Debug, Default)]
+struct Memory {
+    state: Mutex<State>,
+    said: Mutex<Vec<u64>>,
+    marks: Mutex<Vec<(u64, Part)>>,
+    is_away: Mutex<bool>,
+}
+
+impl Memory {
+    fn answer(&self) -> Result<(), StoreError> {
+        if *self.is_away.lock().unwrap() { Err(unavailable("test", "away")) } else { Ok(()) }
+    }
+
+    fn become_of(&self, moving: Moving) -> State {
+        let mut state = self.state.lock().unwrap();
+        *state = State { moving, round: state.round + 1, first: 0 };
+        state.clone()
+    }
+
+    fn is_away(&self, is_away: bool) {
+        *self.is_away.lock().unwrap() = is_away;
+    }
+
+    fn last_said(&self) -> u64 {
+        *self.said.lock().unwrap().last().unwrap()
+    }
+
+    fn marks(&self) -> Vec<(u64, Part)> {
+        self.marks.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl Records for Memory {
+    async fn say(&self, round: u64) -> Result<(), StoreError> {
+        self.answer()?;
+        self.said.lock().unwrap().push(round);
+        Ok(())
+    }
+
+    async fn state(&self) -> Result<State, StoreError> {
+        self.answer()?;
+        Ok(self.state.lock().unwrap().clone())
+    }
+
+    async fn mark(&self, round: u64, parts: &[Part]) -> Result<(), StoreError> {
+        self.answer()?;
+        self.marks.lock().unwrap().extend(parts.iter().map(|part| (round, part.clone())));
+        Ok(())
+    }
+}
+
+impl Gate {
+    /// For what is tested without a move.
+    pub(crate) async fn of_a_store_that_stays() -> Arc<Self> {
+        Self::open(Arc::new(Memory::default())).await.unwrap()
+    }
+}
+
+struct Stage {
+    memory: Arc<Memory>,
+    gate: Arc<Gate>,
+    _background: JoinSet<()>,
+}
+
+impl Stage {
+    async fn new() -> Self {
+        let memory = Arc::new(Memory::default());
+        let gate = Gate::open(memory.clone()).await.unwrap();
+        let mut background = JoinSet::new();
+        let (staying, following) = (gate.clone(), gate.clone());
+        background.spawn(async move { staying.stay().await });
+        background.spawn(async move { following.follow().await });
+        yield_now().await;
+        Self { memory, gate, _background: background }
+    }
+
+    /// What somebody else does, and this handle learns in time.
+    async fn become_of(&self, moving: Moving) {
+        self.memory.become_of(moving);
+        self.gate.look().await.unwrap();
+        settle().await;
+    }
+}
+
+/// Lets the background do all that it can.
+async fn settle() {
+    for _ in 0..8 {
+        yield_now().await;
+    }
+}
+
+fn out() -> Moving {
+    Moving::Out { to: "there".into() }
+}
+
+fn held() -> Moving {
+    Moving::Held { to: "there".into() }
+}
+
+fn gone() -> Moving {
+    Moving::Gone { to: "there".into() }
+}
+
+const fn conversation(id: u64) -> Part {
+    Part::Conversation(ConversationId::new(id))
+}
+
+fn reason<T: fmt::Debug>(answer: Result<T, StoreError>) -> String {
+    match answer {
+        Err(StoreError::Unavailable { source, .. }) => source.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn writes_are_marked_once_a_round_and_only_while_everything_is_moved_away() {
+    let Stage { memory, gate, .. } = &Stage::new().await;
+    for moving in [Moving::Not, Moving::In { from: "there".into(), progress: String::new() }] {
+        gate.learn(memory.become_of(moving));
+        let pass = gate.enter([conversation(1)]).await.unwrap();
+        drop(gate.change(Part::Account(UserId::new(1))).await.unwrap());
+        assert_eq!(pass.leave(Ok(7)).await.unwrap(), 7);
+    }
+    assert_eq!(memory.marks(), []);
+    for round in [3, 4] {
+        gate.learn(memory.become_of(out()));
+        for _ in 0..2 {
+            let pass = gate.enter([conversation(1), conversation(2), conversation(1)]).await.unwrap();
+            drop(gate.change(Part::Account(UserId::new(1))).await.unwrap());
+            pass.leave(Ok(())).await.unwrap();
+        }
+        let marked = [conversation(1), conversation(2), Part::Account(UserId::new(1))];
+        assert_eq!(memory.marks(), marked.map(|part| (round, part)));
+        memory.marks.lock().unwrap().clear();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_let_in_whose_part_could_not_be_marked() {
+    let stage = Stage::new().await;
+    stage.become_of(out()).await;
+    stage.memory.is_away(true);
+    assert_eq!(reason(stage.gate.enter([conversation(1)]).await), "away");
+    stage.memory.is_away(false);
+    drop(stage.gate.enter([conversation(1)]).await.unwrap());
+    assert_eq!(stage.memory.marks(), [(1, conversation(1))]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_round_is_followed_when_all_writes_that_began_before_have_ended() {
+    let Stage { memory, gate, .. } = &Stage::new().await;
+    let first = gate.enter([]).await.unwrap();
+    let (second, left_behind) = (gate.enter([]).await.unwrap(), gate.begin());
+    gate.learn(memory.become_of(out()));
+    settle().await;
+    assert_eq!(memory.last_said(), 0);
+    // Who comes later is of the new round.
+    let third = gate.enter([conversation(1)]).await.unwrap();
+    first.leave(Ok(())).await.unwrap();
+    drop(second);
+    settle().await;
+    assert_eq!(memory.last_said(), 0, "what somebody left behind is still written");
+    gate.learn(memory.become_of(held()));
+    drop(left_behind);
+    settle().await;
+    assert_eq!(memory.last_said(), 1, "two rounds have begun, and a write of the first one has not ended");
+    third.leave(Ok(())).await.unwrap();
+    settle().await;
+    assert_eq!(memory.last_said(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn writes_are_refused_while_they_are_held_and_afterwards() {
+    let stage = Stage::new().await;
+    stage.become_of(out()).await;
+    stage.become_of(held()).await;
+    let gate = &stage.gate;
+    assert_eq!(reason(gate.enter([]).await), "the data is being moved to there");
+    let finishing = gate.enter_to_finish().await.unwrap();
+    drop(gate.change(Part::Account(UserId::new(1))).await.unwrap());
+    assert_eq!(stage.memory.marks(), [(2, Part::Account(UserId::new(1)))]);
+    finishing.leave(Ok(())).await.unwrap();
+    gate.health().unwrap();
+    stage.become_of(gone()).await;
+    assert_eq!(reason(gate.enter([]).await), "the data was moved to there");
+    assert_eq!(reason(gate.enter_to_finish().await), "the data was moved to there");
+    assert!(matches!(gate.health(), Err(StoreError::Stopped)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_was_away_looks_again_before_it_lets_somebody_in() {
+    let Stage { memory, gate, .. } = &Stage::new().await;
+    memory.is_away(true);
+    advance(SURE / 2).await;
+    settle().await;
+    // Nobody goes on without this handle yet.
+    gate.enter([]).await.unwrap().leave(Ok(())).await.unwrap();
+    advance(SURE).await;
+    assert_eq!(reason(gate.enter([]).await), "away");
+    memory.become_of(held());
+    memory.is_away(false);
+    assert_eq!(reason(gate.enter([]).await), "the data is being moved to there");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_nobody_may_have_waited_for_is_not_acknowledged() {
+    let Stage { memory, gate, .. } = &Stage::new().await;
+    gate.learn(memory.become_of(out()));
+    settle().await;
+    let pass = gate.enter([conversation(1)]).await.unwrap();
+    advance(SURE).await;
+    pass.leave(Ok(())).await.unwrap();
+
+    let pass = gate.enter([conversation(1)]).await.unwrap();
+    advance(SURE).await;
+    memory.become_of(out());
+    assert!(reason(pass.leave(Ok(())).await).contains("before it was done"));
+
+    // Also when another one has found out meanwhile.
+    let pass = gate.enter([conversation(1)]).await.unwrap();
+    advance(SURE).await;
+    memory.become_of(held());
+    assert!(gate.enter([]).await.is_err());
+    assert!(reason(pass.leave(Ok(())).await).contains("before it was done"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_write_is_acknowledged_where_it_was_waited_for() {
+    let Stage { memory, gate, .. } = &Stage::new().await;
+    let pass = gate.enter([]).await.unwrap();
+    gate.learn(memory.become_of(out()));
+    for _ in 0..10 {
+        advance(SAY_INTERVAL).await;
+        settle().await;
+    }
+    assert_eq!(memory.last_said(), 0);
+    pass.leave(Ok(())).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_looks_again_for_all_who_wait() {
+    let Stage { memory, gate, .. } = &Stage::new().await;
+    advance(2 * SURE).await;
+    memory.said.lock().unwrap().clear();
+    let passes = futures_util::future::join_all((0..100).map(|_| gate.enter([]))).await;
+    assert!(passes.iter().all(Result::is_ok));
+    assert!(memory.said.lock().unwrap().len() <= 2, "the background says it too");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_free_gate_does_not_ask_anybody() {
+    let Stage { memory, gate, .. } = &Stage::new().await;
+    memory.is_away(true);
+    let pass = gate.enter([conversation(1)]).now_or_never().expect("nobody is asked").unwrap();
+    pass.leave(Ok(())).now_or_never().expect("nobody is asked").unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_marked_is_not_remembered_without_end() {
+    let stage = Stage::new().await;
+    stage.become_of(out()).await;
+    let many = 3 * MARKED_KNOWN_MAX as u64 / 2;
+    for id in 0..many {
+        drop(stage.gate.enter([conversation(id)]).await.unwrap());
+    }
+    assert!(stage.gate.known().round.marked().len() <= MARKED_KNOWN_MAX);
+    assert_eq!(stage.memory.marks().len() as u64, many);
+}

@@ -1,0 +1,144 @@
+//! Moving everything to another store, or from one.
+//!
+//! - here: the port, and what the other ports do not read and write
+//! - `trails`: how far members have come
+//! - `tracker`: what a move means for writes: they leave marks at what they change, and at the end they are refused
+
+mod tracker;
+mod trails;
+
+use async_trait::async_trait;
+use godwit_domain::model::ClientId;
+use godwit_domain::ports::{AccountLog, Changed, Creation, Moving, StoreError, Trail, TransferStore};
+use godwit_protocol::{ConversationId, UserId};
+
+#[cfg(test)]
+pub(crate) use self::tracker::FORGOTTEN_AT_ONCE_MAX;
+pub(crate) use self::tracker::{Refused, Tracker};
+
+use crate::engine::{Direction, Row};
+use crate::keys::{self, ConversationPart};
+use crate::read::Read;
+use crate::records::{ConversationIdRecord, Record};
+use crate::txn::Txn;
+use crate::{EmbeddedStore, account_log};
+
+#[async_trait]
+impl TransferStore for EmbeddedStore {
+    async fn all_conversations(
+        &self,
+        after: Option<ConversationId>,
+        limit: usize,
+    ) -> Result<Vec<ConversationId>, StoreError> {
+        conversations_after(&self.engine.view(), after, limit)
+    }
+
+    async fn all_creations(
+        &self,
+        after: Option<&Creation>,
+        limit: usize,
+    ) -> Result<Vec<Creation>, StoreError> {
+        let range = keys::made_after(after.map(|after| (after.by, &after.key)));
+        let creation = |(key, value): &Row| {
+            let (by, client_id) = keys::decode_made(key)?;
+            let ConversationIdRecord(conversation) = ConversationIdRecord::decode(key, value)?;
+            Ok(Creation { by, key: client_id, conversation })
+        };
+        self.engine.view().page(&range, Direction::Forward, limit)?.iter().map(creation).collect()
+    }
+
+    async fn creation(&self, by: UserId, key: &ClientId) -> Result<Option<Creation>, StoreError> {
+        let record: Option<ConversationIdRecord> = self.engine.view().record(&keys::made_with(by, key))?;
+        Ok(record.map(|ConversationIdRecord(conversation)| Creation { by, key: key.clone(), conversation }))
+    }
+
+    async fn put_creation(&self, creation: &Creation) -> Result<(), StoreError> {
+        let key = keys::made_with(creation.by, &creation.key);
+        let record = ConversationIdRecord(creation.conversation);
+        let write = move |txn: &mut Txn<'_>| {
+            txn.put_record(key, &record);
+            Ok(())
+        };
+        self.write("put a creation", write).await
+    }
+
+    async fn trails(
+        &self,
+        id: ConversationId,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<Trail>, StoreError> {
+        trails::after(&self.engine.view(), id, after, limit)
+    }
+
+    async fn put_trails(&self, id: ConversationId, trails: &[Trail]) -> Result<(), StoreError> {
+        let trails = trails.to_vec();
+        self.write("put trails", move |txn| trails::put(txn, id, &trails)).await
+    }
+
+    async fn account_log_of(&self, user: UserId) -> Result<AccountLog, StoreError> {
+        account_log::whole(&self.engine.view(), user)
+    }
+
+    async fn put_account_log(&self, user: UserId, log: AccountLog) -> Result<(), StoreError> {
+        self.write("put an account log", move |txn| account_log::replace(txn, user, &log)).await
+    }
+
+    async fn highest_id(&self) -> Result<u64, StoreError> {
+        Ok(self.ids.last())
+    }
+
+    async fn begin_ids_after(&self, id: u64) -> Result<(), StoreError> {
+        // The committer writes the last id along with everything. So that is the one to be raised: a higher one in the row
+        // alone would not stay.
+        if self.ids.last() < id {
+            self.ids.next_after(id)?;
+        }
+        let last = self.ids.last();
+        let write = move |txn: &mut Txn<'_>| {
+            txn.put(keys::highest_id(), last.to_be_bytes().into());
+            Ok(())
+        };
+        self.write("begin ids after another", write).await
+    }
+
+    async fn moving(&self) -> Result<Moving, StoreError> {
+        Ok(Tracker::read(&self.engine.view())?.moving)
+    }
+
+    async fn set_moving(&self, from: &Moving, to: Moving) -> Result<Moving, StoreError> {
+        let from = from.clone();
+        let now = self.write_of_move("set what is moved", move |txn| tracker::set(txn, &from, to)).await?;
+        if now == Moving::Not {
+            while !self.write_of_move("forget what changed", tracker::forget_some).await? {}
+        }
+        Ok(now)
+    }
+
+    async fn changed(&self, limit: usize) -> Result<Changed, StoreError> {
+        self.write_of_move("say what changed", move |txn| tracker::changed(txn, limit)).await
+    }
+
+    async fn settled(&self, changed: Changed) -> Result<(), StoreError> {
+        self.write_of_move("settle what changed", move |txn| tracker::settle(txn, &changed)).await
+    }
+}
+
+/// From conversation to conversation: between two of them are rows of all their members.
+fn conversations_after(
+    store: &impl Read,
+    mut after: Option<ConversationId>,
+    limit: usize,
+) -> Result<Vec<ConversationId>, StoreError> {
+    let mut found = Vec::new();
+    while found.len() < limit {
+        let next = store.page(&keys::conversations_after(after), Direction::Forward, 1)?;
+        let Some((key, _)) = next.first() else { break };
+        let id = keys::conversation_of(key)?;
+        if keys::decode_part(key)? == ConversationPart::Conversation {
+            found.push(id);
+        }
+        after = Some(id);
+    }
+    Ok(found)
+}

@@ -1,0 +1,79 @@
+//! How far members have come: their cursors, and the moves that are kept, also of those who are members no more.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use godwit_domain::model::Cursor;
+use godwit_domain::ports::{StoreError, Trail};
+use godwit_protocol::{ConversationId, UserId};
+
+use crate::engine::{Direction, View};
+use crate::keys::{self, Mark};
+use crate::read::Read;
+use crate::records::{CursorRecord, MoveRecord, Record};
+use crate::txn::Txn;
+
+/// The trails of users after `after`.
+pub(super) fn after(
+    view: &View,
+    id: ConversationId,
+    after: Option<UserId>,
+    limit: usize,
+) -> Result<Vec<Trail>, StoreError> {
+    let mut trails = moved_after(view, id, after, limit)?;
+    for (key, value) in view.page(&keys::cursors_after(id, after), Direction::Forward, limit)? {
+        let user = UserId::new(keys::last_id(CursorRecord::TABLE, &key)?);
+        let trail = trails.entry(user).or_insert_with(|| empty(user));
+        trail.cursor = CursorRecord::decode(&key, &value)?.into();
+    }
+    // Both have their first users in full, so the first of them together are in full too.
+    Ok(trails.into_values().take(limit).collect())
+}
+
+/// The moves of the first users who have some.
+fn moved_after(
+    view: &View,
+    id: ConversationId,
+    after: Option<UserId>,
+    limit: usize,
+) -> Result<BTreeMap<UserId, Trail>, StoreError> {
+    let mut trails = BTreeMap::new();
+    view.visit(&keys::moves_after(id, after), Direction::Forward, |key, value| {
+        let (user, mark, seq) = keys::decode_move(key)?;
+        if trails.len() == limit && !trails.contains_key(&user) {
+            return Ok(ControlFlow::Break(()));
+        }
+        let trail = trails.entry(user).or_insert_with(|| empty(user));
+        let moves = match mark {
+            Mark::Delivered => &mut trail.delivered,
+            Mark::Read => &mut trail.read,
+        };
+        let MoveRecord(at) = MoveRecord::decode(key, value)?;
+        moves.push((seq, at));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(trails)
+}
+
+/// Adds to the trails that are there.
+pub(super) fn put(txn: &mut Txn<'_>, id: ConversationId, trails: &[Trail]) -> Result<(), StoreError> {
+    for trail in trails {
+        let key = keys::cursor(id, trail.user_id);
+        let record: Option<CursorRecord> = txn.record(&key)?;
+        let before = record.map(Cursor::from).unwrap_or_default();
+        let after = before.advanced_by(trail.cursor);
+        if after != before {
+            txn.put_record(key, &CursorRecord::from(after));
+        }
+        for (mark, moves) in [(Mark::Delivered, &trail.delivered), (Mark::Read, &trail.read)] {
+            for (seq, at) in moves {
+                txn.put_record(keys::cursor_move(id, trail.user_id, mark, *seq), &MoveRecord(*at));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn empty(user_id: UserId) -> Trail {
+    Trail { user_id, cursor: Cursor::default(), delivered: Vec::new(), read: Vec::new() }
+}
