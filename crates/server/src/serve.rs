@@ -7,20 +7,22 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use godwit_domain::ports::StoreError;
-use metrics_exporter_prometheus::{BuildError, PrometheusHandle};
+use metrics_exporter_prometheus::PrometheusHandle;
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
+use crate::admin::Operated;
 use crate::admin::server::AdminServer;
-use crate::config::{Config, ListenAddress};
+use crate::config::{Config, ListenAddress, StoreLocation};
 use crate::http;
 use crate::listener::{Listener, OpenConnections};
-use crate::observe;
+use crate::moving::Moves;
 use crate::problem::chain;
 use crate::wiring::{Core, CoreError, Role, make_private};
 
@@ -49,8 +51,14 @@ pub enum StartError {
     Listen { address: ListenAddress, source: io::Error },
     #[error("the admin socket in {} cannot be made: {source}", folder.display())]
     Admin { folder: PathBuf, source: io::Error },
-    #[error("the metrics cannot be started: {0}")]
-    Metrics(#[from] BuildError),
+}
+
+/// Why a server stopped in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    Asked,
+    /// Its data is there now.
+    Moved(StoreLocation),
 }
 
 /// Why a server stopped although nobody asked it to.
@@ -60,12 +68,14 @@ pub enum Failure {
         "the store has failed and nothing can be acknowledged any more; check the disk, then start again"
     )]
     Store(#[source] StoreError),
+    #[error("the data was moved to {0}: start with --store {0}")]
+    Gone(String),
     #[error("a background task has ended, which is a fault of the server; see the log")]
     Background,
 }
 
 impl Server {
-    pub async fn start(config: Config) -> Result<Self, StartError> {
+    pub async fn start(config: Config, metrics: PrometheusHandle) -> Result<Self, StartError> {
         // First the store: if it belongs to another process, that says more than that its port is taken as well.
         let core = Core::open(&config, Role::Server).await?;
         let address = config.server.listen;
@@ -75,7 +85,7 @@ impl Server {
         make_private(folder);
         let admin = AdminServer::bind(folder)
             .map_err(|source| StartError::Admin { folder: folder.to_owned(), source })?;
-        Ok(Self { core, listener, admin, metrics: observe::start_metrics()?, config })
+        Ok(Self { core, listener, admin, metrics, config })
     }
 
     pub const fn address(&self) -> SocketAddr {
@@ -87,20 +97,29 @@ impl Server {
     }
 
     /// Serves until `asked` to stop, or until it cannot go on.
-    pub async fn run(self, asked: impl Future<Output = ()>) -> Result<(), Failure> {
+    pub async fn run(self, asked: impl Future<Output = ()>) -> Result<Ended, Failure> {
         let Self { core, listener, admin, metrics, config } = self;
         let (stop, stopping) = watch::channel(false);
         let router = http::router(core.state(&config, metrics.clone(), stopping.clone()));
         let mut background = core.background(metrics);
         core.join(listener.address(), &mut background).await;
         let mut admin_task = JoinSet::new();
-        let (app, store) = (core.app.clone(), config.store_location().absolute());
-        admin_task.spawn(async move { admin.run(app, store).await });
+        let moves = Arc::new(Moves::new(core.movable_store(), config.clone()));
+        let operated = Operated {
+            app: core.app.clone(),
+            store: config.store_location().absolute(),
+            moves: Some(moves.clone()),
+        };
+        admin_task.spawn(async move { admin.run(operated).await });
         let accepting = tokio::spawn(listener.run(router, stopping));
 
         let outcome = tokio::select! {
-            () = asked => Ok(()),
-            error = core.store_failed() => Err(Failure::Store(error)),
+            () = asked => Ok(Ended::Asked),
+            to = moves.moved() => Ok(Ended::Moved(to)),
+            error = core.store_failed() => match moves.ends().await {
+                Some(to) => Ok(Ended::Moved(to)),
+                None => Err(moves.gone().await.map_or(Failure::Store(error), Failure::Gone)),
+            },
             Some(_) = background.join_next() => Err(Failure::Background),
         };
         if let Err(failure) = &outcome {
@@ -108,7 +127,7 @@ impl Server {
         }
         let began = Instant::now();
         let within = match outcome {
-            Ok(()) => Duration::from_millis(config.server.stop_timeout_ms),
+            Ok(_) => Duration::from_millis(config.server.stop_timeout_ms),
             Err(_) => FAILED_STOP_TIMEOUT,
         };
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use godwit_cluster::Cluster;
 use godwit_delivery::{Hub, HubConfig};
 use godwit_domain::accounts::AccountPolicy;
-use godwit_domain::ports::{Clock, Delivery, NoPeers, Peers, Store, StoreError};
+use godwit_domain::ports::{Clock, Delivery, Moving, NoPeers, Peers, Store, StoreError, TransferStore};
 use godwit_domain::{App, Parts};
 use godwit_store_cassandra::options::{
     Consistency, ConsistencyOptions, Credentials, Replication, SerialConsistency, TlsOptions,
@@ -81,6 +81,12 @@ pub enum CoreError {
     Folder { folder: PathBuf, source: io::Error },
     #[error(transparent)]
     Cluster(#[from] godwit_cluster::StartError),
+    #[error("it is not known whether the data is complete")]
+    Unknown(#[source] StoreError),
+    #[error("the data was moved to {0}: start with --store {0}")]
+    Gone(String),
+    #[error("the data is being moved here from {0} and is not complete: `godwit move` goes on with it")]
+    Incomplete(String),
 }
 
 /// What a process wants with the store.
@@ -111,6 +117,7 @@ impl Core {
         let hasher = Argon2Hasher::new(&config.auth.passwords)?;
         let application = ApplicationTokens::load(&config.auth.application)?;
         let store = OpenStore::open(config, &clock, role).await?;
+        store.refuse_what_was_moved().await?;
         let signing_key = store.signing_key().await?;
         let hub = Arc::new(Hub::new(hub_config(&config.socket), clock.clone()));
         let cluster = match cluster_options(config, signing_key) {
@@ -215,6 +222,11 @@ impl Core {
         }
     }
 
+    /// For whoever moves the data.
+    pub fn movable_store(&self) -> MovableStore {
+        MovableStore(self.store.clone())
+    }
+
     /// Writes what is left and closes the store. Nothing may use the app after it.
     pub async fn close(self) -> Result<(), StoreError> {
         let flushed = self.app.cursors.flush().await;
@@ -255,6 +267,37 @@ impl OpenStore {
         }
     }
 
+    fn transfer_port(&self) -> Arc<dyn TransferStore> {
+        match self {
+            Self::Embedded(store) => store.clone(),
+            Self::Cassandra(store) => store.clone(),
+        }
+    }
+
+    /// Nobody is served from data that is not complete, or not here any more.
+    async fn refuse_what_was_moved(&self) -> Result<(), CoreError> {
+        let port = self.transfer_port();
+        match port.moving().await.map_err(CoreError::Unknown)? {
+            Moving::Not => {}
+            Moving::Out { to } => {
+                tracing::info!(to, "the data is being moved; `godwit move` goes on with it");
+            }
+            Moving::Held { to } => self.release(&*port, to).await?,
+            Moving::Gone { to } => return Err(CoreError::Gone(to)),
+            Moving::In { from, .. } => return Err(CoreError::Incomplete(from)),
+        }
+        Ok(())
+    }
+
+    /// Who held the writes has gone, if this process alone has the store open.
+    async fn release(&self, port: &dyn TransferStore, to: String) -> Result<(), CoreError> {
+        if let Self::Embedded(_) = self {
+            let held = Moving::Held { to: to.clone() };
+            port.set_moving(&held, Moving::Out { to }).await.map_err(CoreError::Unknown)?;
+        }
+        Ok(())
+    }
+
     async fn close(&self) -> Result<(), StoreError> {
         match self {
             Self::Embedded(store) => store.close().await,
@@ -290,6 +333,28 @@ impl OpenStore {
             Self::Cassandra(store) => counter!("godwit_store_requests_total").absolute(store.requests()),
         }
     }
+}
+
+/// A store that is moved from or into. Nothing is served from it.
+#[derive(Debug, Clone)]
+pub struct MovableStore(OpenStore);
+
+impl MovableStore {
+    pub fn port(&self) -> Arc<dyn TransferStore> {
+        self.0.transfer_port()
+    }
+
+    pub async fn close(&self) -> Result<(), StoreError> {
+        self.0.close().await
+    }
+}
+
+/// Opens a store to move from it or into it, with the settings that a server on it would have.
+pub async fn movable_store(config: &Config, at: &StoreLocation) -> Result<MovableStore, CoreError> {
+    let mut config = config.clone();
+    config.store.url = Some(at.clone());
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    OpenStore::open(&config, &clock, Role::Operator).await.map(MovableStore)
 }
 
 /// With what to make the tables of the store; `None` when it has none.
@@ -387,6 +452,7 @@ fn cassandra_options(url: &ClusterUrl, config: &CassandraConfig) -> StoreOptions
         tls,
         migrate: config.migrate_at_start,
         connect_timeout: Duration::from_millis(config.connect_timeout_ms),
+        silence_max: Duration::from_millis(config.silence_max_ms),
         request_timeout: Duration::from_millis(config.request_timeout_ms),
         speculative_after: Duration::from_millis(config.speculative_after_ms),
         ..options

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 
 use clap::Args;
 use godwit_server::config::Config;
-use godwit_server::serve;
+use godwit_server::{observe, serve};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -71,7 +71,7 @@ impl InProcess {
 }
 
 async fn serve(config: Config, listens: Sender<SocketAddr>, stopped: oneshot::Receiver<()>) {
-    let server = serve::Server::start(config).await.unwrap();
+    let server = serve::Server::start(config, observe::start_metrics().unwrap()).await.unwrap();
     listens.send(server.address()).unwrap();
     let stopped = async {
         let _ = stopped.await;

@@ -11,6 +11,8 @@ pub mod client;
 pub mod server;
 mod socket;
 
+use std::sync::Arc;
+
 use godwit_domain::App;
 use godwit_domain::accounts::AccountError;
 use godwit_domain::model::User;
@@ -19,6 +21,7 @@ use godwit_protocol::{Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
 use crate::config::StoreLocation;
+use crate::moving::{MoveStatus, Moves};
 use crate::problem::chain;
 
 /// Users in one reply to [`AdminCommand::ListUsers`].
@@ -48,6 +51,16 @@ pub enum AdminCommand {
         handle: String,
         password: String,
     },
+    /// Moves the data to another store, or goes on with it. `to` may have a password.
+    Move {
+        to: String,
+    },
+    /// How the move goes.
+    MoveStatus,
+    /// Leaves it where it can go on later.
+    StopMove,
+    /// Ends for good a move that was stopped.
+    AbandonMove,
 }
 
 /// Without passwords.
@@ -59,6 +72,10 @@ impl std::fmt::Debug for AdminCommand {
             Self::ListUsers { after } => write!(f, "ListUsers({after:?})"),
             Self::SetDisabled { handle, disabled } => write!(f, "SetDisabled({handle:?}, {disabled})"),
             Self::SetPassword { handle, .. } => write!(f, "SetPassword({handle:?})"),
+            Self::Move { .. } => write!(f, "Move"),
+            Self::MoveStatus => write!(f, "MoveStatus"),
+            Self::StopMove => write!(f, "StopMove"),
+            Self::AbandonMove => write!(f, "AbandonMove"),
         }
     }
 }
@@ -71,6 +88,7 @@ pub enum AdminReply {
     /// At most [`USERS_PER_REPLY`]; as many means that there may be more.
     Users(Vec<UserSummary>),
     Done,
+    Moving(MoveStatus),
     /// One line that says why nothing was done.
     Refused(String),
 }
@@ -86,9 +104,19 @@ pub struct UserSummary {
     pub disabled_at: Option<Timestamp>,
 }
 
-/// Does what a command says, with the data that is at `store`.
-pub async fn execute(app: &App, store: &StoreLocation, command: AdminCommand) -> AdminReply {
-    run(app, store, command).await.unwrap_or_else(|error| AdminReply::Refused(reason(&error)))
+/// What commands are about.
+#[derive(Debug)]
+pub struct Operated {
+    pub app: App,
+    /// Where the data is.
+    pub store: StoreLocation,
+    /// Of a running server.
+    pub moves: Option<Arc<Moves>>,
+}
+
+/// Does what a command says.
+pub async fn execute(operated: &Operated, command: AdminCommand) -> AdminReply {
+    run(operated, command).await.unwrap_or_else(|error| AdminReply::Refused(reason(&error)))
 }
 
 /// What went wrong, and what to do.
@@ -100,10 +128,17 @@ fn reason(error: &AccountError) -> String {
     }
 }
 
-async fn run(app: &App, store: &StoreLocation, command: AdminCommand) -> Result<AdminReply, AccountError> {
-    let accounts = &app.accounts;
+async fn run(operated: &Operated, command: AdminCommand) -> Result<AdminReply, AccountError> {
+    let accounts = &operated.app.accounts;
     match command {
-        AdminCommand::WhichStore => Ok(AdminReply::Store(store.clone())),
+        AdminCommand::WhichStore => Ok(AdminReply::Store(operated.store.clone())),
+        AdminCommand::Move { .. }
+        | AdminCommand::MoveStatus
+        | AdminCommand::StopMove
+        | AdminCommand::AbandonMove => Ok(match &operated.moves {
+            Some(moves) => moving(moves, command).await.unwrap_or_else(AdminReply::Refused),
+            None => AdminReply::Refused("no server runs here".into()),
+        }),
         AdminCommand::AddUser { handle, display_name, password } => {
             let request = Register { handle, password, display_name, phone: None, device_name: None };
             Ok(AdminReply::User(UserSummary::of(&accounts.add(&request).await?)))
@@ -119,6 +154,18 @@ async fn run(app: &App, store: &StoreLocation, command: AdminCommand) -> Result<
             accounts.set_password(&handle, &password).await?;
             Ok(AdminReply::Done)
         }
+    }
+}
+
+async fn moving(moves: &Moves, command: AdminCommand) -> Result<AdminReply, String> {
+    match command {
+        AdminCommand::Move { to } => Ok(AdminReply::Moving(moves.start(to.parse()?))),
+        AdminCommand::StopMove => {
+            moves.stop();
+            Ok(AdminReply::Done)
+        }
+        AdminCommand::AbandonMove => moves.abandon().await.map(|()| AdminReply::Done),
+        _ => moves.status().map(AdminReply::Moving).ok_or_else(|| "nothing is being moved".into()),
     }
 }
 

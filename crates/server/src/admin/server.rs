@@ -6,15 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use godwit_domain::App;
 use rustix::fs::{Mode, fchmod};
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use super::socket::{Lines, ShortPath, path};
-use super::{AdminReply, execute};
-use crate::config::StoreLocation;
+use super::{AdminCommand, AdminReply, Operated, execute};
 
 /// Commands that run at once. Further ones wait for their turn.
 const CONNECTIONS_MAX: usize = 8;
@@ -59,17 +57,17 @@ impl AdminServer {
     }
 
     /// Answers commands until the future is dropped.
-    pub async fn run(&self, app: App, store: StoreLocation) {
-        let store = Arc::new(store);
+    pub async fn run(&self, operated: Operated) {
+        let operated = Arc::new(operated);
         let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         loop {
             // An error would mean that the semaphore was closed, which nobody does.
             let Ok(permit) = permits.clone().acquire_owned().await else { return };
             match self.listener.accept().await {
                 Ok((stream, _)) => {
-                    let (app, store) = (app.clone(), store.clone());
+                    let operated = operated.clone();
                     tokio::spawn(async move {
-                        if let Err(error) = answer(stream, &app, &store).await {
+                        if let Err(error) = answer(stream, &operated).await {
                             tracing::debug!(%error, "an admin connection ended early");
                         }
                         drop(permit);
@@ -92,14 +90,14 @@ impl Drop for AdminServer {
     }
 }
 
-async fn answer(stream: UnixStream, app: &App, store: &StoreLocation) -> io::Result<()> {
+async fn answer(stream: UnixStream, operated: &Operated) -> io::Result<()> {
     let mut lines = Lines::new(stream);
     loop {
         let reply = match timeout(SILENCE_MAX, lines.read()).await? {
             Ok(None) => return Ok(()),
             Ok(Some(command)) => {
-                tracing::info!(?command, "an admin command");
-                execute(app, store, command).await
+                log(&command);
+                execute(operated, command).await
             }
             Err(error) if error.kind() == io::ErrorKind::InvalidData => AdminReply::Refused(
                 "the server does not know this command; it may be of another version".into(),
@@ -107,5 +105,13 @@ async fn answer(stream: UnixStream, app: &App, store: &StoreLocation) -> io::Res
             Err(error) => return Err(error),
         };
         lines.write(&reply).await?;
+    }
+}
+
+/// Who looks how a move goes does so all the time.
+fn log(command: &AdminCommand) {
+    match command {
+        AdminCommand::MoveStatus => tracing::debug!(?command, "an admin command"),
+        _ => tracing::info!(?command, "an admin command"),
     }
 }

@@ -26,6 +26,8 @@ Examples:
                                                one of any number of servers on it
   godwit cluster status --store cassandra://db1,db2 --redis redis://cache
   godwit schema status --store cassandra://db1 which version its tables have
+  godwit move --from embedded:./data --to cassandra://db1,db2
+                                               from one machine to many, while it serves
 
 Settings come from godwit.toml in the working directory (or --config FILE), from variables such as
 GODWIT_SERVER__LISTEN, and from flags; later ones win.";
@@ -111,6 +113,13 @@ pub(super) enum Command {
     #[command(subcommand)]
     Schema(SchemaCommand),
 
+    /// Move all data from one store to another, while servers go on
+    ///
+    /// Copies everything, compares both sides, and switches: a server on the embedded store goes on at the new place by itself;
+    /// servers on a cluster stop, and are started with the new --store. What was interrupted goes on when the same command is
+    /// given again.
+    Move(MoveFlags),
+
     /// Look at the servers that share a store
     #[command(subcommand)]
     Cluster(ClusterCommand),
@@ -185,6 +194,21 @@ pub(super) enum SchemaCommand {
     Migrate,
     /// Print the whole schema as CQL; asks no cluster
     Print,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct MoveFlags {
+    /// Where the data is: embedded:DIR or cassandra://HOST,…/KEYSPACE
+    #[arg(long, value_name = "URL")]
+    pub(super) from: StoreLocation,
+
+    /// Where it is to be; nothing may be there yet
+    #[arg(long, value_name = "URL", required_unless_present = "abandon")]
+    pub(super) to: Option<StoreLocation>,
+
+    /// Do not go on with a move that was interrupted: the data stays where it is
+    #[arg(long, conflicts_with = "to")]
+    abandon: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -271,6 +295,8 @@ mod tests {
             "godwit schema create --yes",
             "godwit schema dance",
             "godwit serve --store cassandra://",
+            "godwit move --from embedded:x",
+            "godwit move --from embedded:x --to embedded:y --abandon",
             "godwit dance",
         ] {
             assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line} was accepted");

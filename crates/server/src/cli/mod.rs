@@ -10,6 +10,7 @@ mod operator;
 mod password;
 mod schema;
 mod serve;
+mod transfer;
 mod user;
 
 use std::io::{self, ErrorKind, Write};
@@ -48,6 +49,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Cluster(ClusterCommand::Status { flags, json }) => {
             one_thread()?.block_on(cluster::status(&settings.load(Some(&flags))?, json))
         }
+        Command::Move(flags) => one_thread()?.block_on(transfer::run(&settings.load(None)?, flags)),
         Command::Config(ConfigCommand::Print(flags)) => config::print(&settings.load(Some(&flags))?),
         Command::Config(ConfigCommand::Check(flags)) => config::check(&settings.load(Some(&flags))?),
         Command::Completions { shell } => completions(shell),

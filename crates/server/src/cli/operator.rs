@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::admin::client::AdminClient;
-use crate::admin::{AdminCommand, AdminReply, execute};
+use crate::admin::{AdminCommand, AdminReply, Operated, execute};
 use crate::config::{Config, StoreLocation};
 use crate::wiring::{Core, Role};
 
@@ -19,7 +19,7 @@ const BUSY_STEP: Duration = Duration::from_millis(100);
 pub(super) enum Operator {
     Server(AdminClient),
     /// With what keeps it among the servers on the store.
-    Core(Box<Core>, StoreLocation, JoinSet<()>),
+    Core(Box<Core>, Operated, JoinSet<()>),
 }
 
 impl Operator {
@@ -46,7 +46,9 @@ impl Operator {
                 Ok(core) => {
                     let mut tasks = JoinSet::new();
                     core.join_to_tell(&mut tasks).await;
-                    return Ok(Self::Core(Box::new(core), config.store_location(), tasks));
+                    let operated =
+                        Operated { app: core.app.clone(), store: config.store_location(), moves: None };
+                    return Ok(Self::Core(Box::new(core), operated, tasks));
                 }
                 Err(error) if error.is_busy() && began.elapsed() < BUSY_MAX => sleep(BUSY_STEP).await,
                 Err(error) => return Err(error.into()),
@@ -73,7 +75,7 @@ impl Operator {
             Self::Server(client) => {
                 client.ask(&command).await.context("the running server does not answer")?
             }
-            Self::Core(core, store, _) => execute(&core.app, store, command).await,
+            Self::Core(_, operated, _) => execute(operated, command).await,
         };
         match reply {
             AdminReply::Refused(reason) => bail!(reason),

@@ -6,13 +6,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
+use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::config::refuse_problems;
-use crate::config::{Config, Registration, StoreLocation};
+use crate::config::{Config, ListenAddress, Registration, StoreLocation};
 use crate::observe;
-use crate::serve::Server;
+use crate::serve::{Ended, Server};
 
 /// What shells say when a signal has ended a process: 128 + SIGINT.
 const EXIT_AT_ONCE: i32 = 130;
@@ -30,7 +31,23 @@ pub(super) fn run(config: Config) -> anyhow::Result<()> {
     outcome
 }
 
-async fn serve(config: Config) -> anyhow::Result<()> {
+async fn serve(mut config: Config) -> anyhow::Result<()> {
+    let metrics = observe::start_metrics().context("the metrics cannot be started")?;
+    loop {
+        let (address, ended) = Box::pin(serve_once(config.clone(), metrics.clone())).await?;
+        match ended {
+            Ended::Asked => return Ok(()),
+            Ended::Moved(to) => {
+                tracing::info!(%to, "the data was moved; the server goes on there");
+                config.store.url = Some(to);
+                // Clients come back to where they were.
+                config.server.listen = ListenAddress::new(address);
+            }
+        }
+    }
+}
+
+async fn serve_once(config: Config, metrics: PrometheusHandle) -> anyhow::Result<(SocketAddr, Ended)> {
     let welcome = Welcome {
         folder: std::path::absolute(config.data_folder())?,
         cluster: match config.store_location() {
@@ -39,13 +56,13 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         },
         can_register: config.auth.passwords_enabled && config.auth.registration == Registration::Open,
     };
-    let server = Server::start(config).await?;
+    let server = Server::start(config, metrics).await?;
     let is_empty = server.core().app.accounts.list(None, 1).await?.is_empty();
     let signals = Signals::new().context("signals cannot be received")?;
     // A server whose stdout is closed serves all the same.
-    let _ = welcome.print(server.address(), is_empty);
-    server.run(signals.first()).await?;
-    Ok(())
+    let address = server.address();
+    let _ = welcome.print(address, is_empty);
+    Ok((address, server.run(signals.first()).await?))
 }
 
 struct Signals {

@@ -1,6 +1,6 @@
 //! Conversations, their logs and what follows from them.
 
-use godwit_domain::model::Member;
+use godwit_domain::model::{ConversationState, Member};
 use godwit_domain::ports::{HistoryOrder, SeqRange, Store, StoreError, StoredReaction};
 use godwit_protocol::{ConversationId, Seq, UserId};
 
@@ -15,9 +15,15 @@ impl Readings {
         known: &Known,
     ) -> Result<(), StoreError> {
         let mut state = store.load(id).await?;
-        // One that was deleted for all is in no inbox, so what is known about each of them says nothing.
-        let is_deleted = state.as_ref().is_some_and(|state| state.details.deleted_at.is_some());
-        let seen = |member: Member| Member { unlisted: member.unlisted && !is_deleted, ..member };
+        // One that was deleted for all is in no inbox, and one that is fanned out on read in each, so what is known about
+        // each of them says nothing.
+        let is_listed = |state: &ConversationState| state.is_whole() && state.details.deleted_at.is_none();
+        let counts = state.as_ref().is_none_or(is_listed);
+        let seen = |mut member: Member| {
+            // A store need not keep what was read.
+            member.mentions.retain(|seq| *seq > member.cursor.read);
+            Member { unlisted: member.unlisted && counts, ..member }
+        };
         if let Some(state) = &mut state {
             state.members = std::mem::take(&mut state.members).into_iter().map(seen).collect();
         }

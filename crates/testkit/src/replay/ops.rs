@@ -14,7 +14,7 @@ use super::steps::{Step, any_step};
 /// Users of a world. All of them can talk to each other.
 pub const USERS: u8 = 5;
 /// Handles, subjects, names, keys and client ids to choose from.
-pub const CHOICES: u8 = 4;
+pub const CHOICES: u8 = 5;
 const OPS_MAX: usize = 50;
 const STEPS_MAX: usize = 9;
 

@@ -15,7 +15,11 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("delivery", &["domain", "protocol"]),
     ("cluster", &["delivery", "domain", "protocol"]),
     ("crypto", &["protocol"]),
-    ("server", &["store-embedded", "store-cassandra", "delivery", "cluster", "domain", "protocol"]),
+    ("transfer", &["domain", "protocol"]),
+    (
+        "server",
+        &["store-embedded", "store-cassandra", "delivery", "cluster", "transfer", "domain", "protocol"],
+    ),
     ("client", &["protocol"]),
     // It measures the parts by themselves too.
     ("bench", &["store-embedded", "store-cassandra", "delivery", "client", "domain", "protocol"]),

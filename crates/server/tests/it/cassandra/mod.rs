@@ -3,12 +3,14 @@
 
 mod chaos;
 mod many_servers;
+mod moving;
 mod nodes;
 mod nodes_lost;
 mod quorum_lost;
 mod refusals;
 mod secured;
 mod talk;
+mod talkers;
 
 use godwit_testkit::cluster::{Alone, Cluster};
 
@@ -18,6 +20,12 @@ use crate::unlimited::unlimited_on;
 
 /// The keyspace is shared by these tests; their people are their own.
 const PURPOSE: &str = "faults";
+
+/// Settings of servers for talkers: sockets that are silent are noticed soon, and the rates of people do not matter.
+const TALKING: &str = "[socket]\nheartbeat_ms = 1000\n[auth.passwords]\nmemory_kib = 64\niterations = 1\n[rates]\n\
+    send_per_user = { per_minute = 0, burst = 0 }\nsend_per_address = { per_minute = 0, burst = 0 }\n\
+    register_per_address = { per_minute = 0, burst = 0 }\nsign_in_per_address = { per_minute = 0, burst = 0 }\n\
+    commands_per_user = { per_minute = 0, burst = 0 }\n";
 
 /// The cluster for one test only. Waits, on a thread of its own, until nobody else uses it.
 async fn alone() -> Alone {

@@ -25,7 +25,7 @@ const READ_EVERY: Duration = Duration::from_millis(250);
 /// Longer than a server needs, and shorter than one would wait for a server that is stopped.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(super) struct Talkers {
+pub(crate) struct Talkers {
     people: Vec<Person>,
     conversations: Vec<ConversationId>,
     followers: Vec<Arc<Follower>>,
@@ -37,7 +37,7 @@ pub(super) struct Talkers {
 
 impl Talkers {
     /// Everybody in one group, and each with the next one alone.
-    pub(super) async fn start(url: &str) -> Self {
+    pub(crate) async fn start(url: &str) -> Self {
         let people = join_all((0..PEOPLE).map(|_| Person::register(url, "talker"))).await;
         let ids: Vec<UserId> = people[1..].iter().map(|person| person.id).collect();
         let mut conversations = vec![people[0].http.group("all", &ids).await.unwrap().conversation.id];
@@ -64,7 +64,7 @@ impl Talkers {
     }
 
     /// What was found, in a line. Panics when something is wrong.
-    pub(super) async fn stop_and_check(self, servers: &[String]) -> String {
+    pub(crate) async fn stop_and_check(self, servers: &[String]) -> String {
         // Something is said when all is well again, so that nobody could miss only what nobody looks for.
         sleep(Duration::from_secs(1)).await;
         self.stop.store(true, Ordering::Relaxed);

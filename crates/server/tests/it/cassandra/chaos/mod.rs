@@ -6,7 +6,6 @@
 //! faults at the same times, though what they meet is never quite the same.
 
 mod faults;
-mod talkers;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,19 +14,14 @@ use futures_util::future::join_all;
 use godwit_testkit::cluster::Redis;
 
 use self::faults::{Journal, Servers};
-use self::talkers::Talkers;
-use super::{alone, store_at};
+use super::talkers::Talkers;
+use super::{TALKING, alone, store_at};
 use crate::balancer::Balancer;
 use crate::process::ServerProcess;
 
 const SERVERS: usize = 3;
 /// In `make test`; `make chaos` takes longer.
 const SECONDS: u64 = 20;
-/// Sockets that are silent are noticed soon, and the rates of people do not matter.
-const SETTINGS: &str = "[socket]\nheartbeat_ms = 1000\n[auth.passwords]\nmemory_kib = 64\niterations = 1\n[rates]\n\
-    send_per_user = { per_minute = 0, burst = 0 }\nsend_per_address = { per_minute = 0, burst = 0 }\n\
-    register_per_address = { per_minute = 0, burst = 0 }\nsign_in_per_address = { per_minute = 0, burst = 0 }\n\
-    commands_per_user = { per_minute = 0, burst = 0 }\n";
 
 fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
@@ -43,7 +37,7 @@ async fn nothing_is_lost_whatever_fails() {
     let redis = tokio::task::spawn_blocking(Redis::start).await.unwrap();
     let redis = Arc::new(redis.unwrap_or_else(|error| panic!("{error}")));
     let store = store_at(&cluster.contact_points()).await;
-    let settings = format!("[store]\nurl = {store:?}\n[cluster]\nredis_url = {:?}\n{SETTINGS}", redis.url());
+    let settings = format!("[store]\nurl = {store:?}\n[cluster]\nredis_url = {:?}\n{TALKING}", redis.url());
     let servers = join_all((0..SERVERS).map(|_| ServerProcess::started_with(&settings))).await;
     let balancer = Balancer::start(servers.iter().map(ServerProcess::address)).await;
     let servers = Servers::new(servers, balancer.clone());

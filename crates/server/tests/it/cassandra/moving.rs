@@ -1,0 +1,176 @@
+//! From one machine to many and back, while people talk: `godwit move` and the server are interrupted at random on the way,
+//! and nobody misses, repeats or loses anything.
+
+use std::path::Path;
+use std::process::{Child, Output, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use godwit_testkit::cluster::{Cluster, Shared};
+use rand::RngExt;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::time::sleep;
+
+use super::TALKING;
+use super::talkers::Talkers;
+use crate::balancer::Balancer;
+use crate::process::{ServerProcess, godwit};
+use crate::store::url;
+
+/// How long a move may take, on a machine that is busy with three nodes of Cassandra.
+const MOVE_MAX: Duration = Duration::from_secs(300);
+const STEP: Duration = Duration::from_millis(50);
+/// The nodes share a machine, and one that is slow has not gone.
+const PATIENCE: &str = "[store.cassandra]\nsilence_max_ms = 30000\nrequest_timeout_ms = 20000\n";
+
+/// What happens to a move on its way.
+#[derive(Debug, Clone, Copy)]
+enum Interruption {
+    /// Ctrl-C: it stops where it can go on.
+    CommandStopped,
+    /// The command goes, and the server goes on with it.
+    CommandKilled,
+    ServerKilled,
+}
+
+async fn shared() -> Shared {
+    tokio::task::spawn_blocking(|| Cluster::shared().unwrap_or_else(|error| panic!("{error}"))).await.unwrap()
+}
+
+/// A keyspace with its tables, which nobody has used.
+async fn new_keyspace(cluster: &Shared) -> String {
+    let url = url(&cluster.contact_points(), &format!("godwit_move_{:08x}", rand::random::<u32>()));
+    let folder = tempfile::tempdir().unwrap();
+    let mut create = godwit(&folder.path().join("data"));
+    create.args(["schema", "create", "--store", &url]);
+    let created = tokio::task::spawn_blocking(move || create.output()).await.unwrap().unwrap();
+    assert!(created.status.success(), "{}", String::from_utf8_lossy(&created.stderr));
+    url
+}
+
+/// A command that runs.
+struct Move(Child);
+
+impl Move {
+    fn start(folder: &Path, from: &str, to: &str) -> Self {
+        let config = folder.join("test.toml");
+        let child = godwit(&folder.join("data"))
+            .args(["move", "--from", from, "--to", to, "--config"])
+            .arg(config)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        Self(child.unwrap())
+    }
+
+    fn signal(&self, signal: Signal) {
+        // It may have ended just now.
+        let _ = kill_process(Pid::from_child(&self.0), signal);
+    }
+
+    /// Whether it ended within this time.
+    async fn ends_within(&mut self, time: Duration) -> bool {
+        let began = Instant::now();
+        while began.elapsed() < time {
+            if self.0.try_wait().unwrap().is_some() {
+                return true;
+            }
+            sleep(STEP).await;
+        }
+        false
+    }
+
+    async fn end(mut self) -> Output {
+        assert!(self.ends_within(MOVE_MAX).await, "the move does not end");
+        self.0.wait_with_output().unwrap()
+    }
+
+    async fn succeeds(self) -> String {
+        let output = self.end().await;
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{out}\n{err}");
+        assert!(out.contains("the same on both sides"), "{out}");
+        out.into_owned()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_is_moved_to_a_cluster_and_back_while_people_talk() {
+    let cluster = shared().await;
+    let keyspace = new_keyspace(&cluster).await;
+    let settings = format!("{PATIENCE}{TALKING}");
+    let mut server = ServerProcess::started_with(&settings).await;
+    let folder = server.data_dir().parent().unwrap().to_owned();
+    let balancer = Balancer::start([server.address()].into_iter()).await;
+    let talkers = Talkers::start(&balancer.url()).await;
+    let from = format!("embedded:{}", server.data_dir().display());
+
+    for interruption in
+        [Interruption::CommandStopped, Interruption::ServerKilled, Interruption::CommandKilled]
+    {
+        let mut moving = Move::start(&folder, &from, &keyspace);
+        let soon = Duration::from_millis(rand::rng().random_range(300..2_500));
+        println!("{interruption:?} after {soon:?}");
+        if moving.ends_within(soon).await {
+            println!("it was done before that");
+            moving.succeeds().await;
+            break;
+        }
+        interrupt(interruption, moving, &mut server, &balancer).await;
+    }
+    if is_at(&folder, &from) {
+        println!("{}", Move::start(&folder, &from, &keyspace).succeeds().await);
+    }
+    // The server goes on by itself, at the same address, and what is left behind is of no use to anybody.
+    sleep(Duration::from_secs(2)).await;
+    assert!(server.stderr().contains("the data was moved; the server goes on there"), "{}", server.stderr());
+
+    // And back. A server on a cluster stops when its data has gone, and another one is started.
+    let back = folder.join("back");
+    let moving = Move::start(&folder, &keyspace, &format!("embedded:{}", back.display()));
+    println!("{}", moving.succeeds().await);
+    let status = server.wait().await;
+    assert!(!status.success());
+    assert!(server.stderr().contains("the data was moved to embedded:"), "{}", server.stderr());
+    let config = folder.join("test.toml");
+    let mut again = ServerProcess::on(&back, &["--config", config.to_str().unwrap()]).await;
+    balancer.moved(0, again.address());
+    println!("{}", talkers.stop_and_check(&[again.url()]).await);
+    again.stop().await;
+}
+
+async fn interrupt(
+    interruption: Interruption,
+    moving: Move,
+    server: &mut ServerProcess,
+    balancer: &Arc<Balancer>,
+) {
+    match interruption {
+        Interruption::CommandStopped => {
+            moving.signal(Signal::INT);
+            let output = moving.end().await;
+            let error = String::from_utf8_lossy(&output.stderr);
+            // One that has not begun to listen for it ends at once.
+            let is_in_order = output.status.code().is_none() || error.contains("can go on later");
+            assert!(output.status.success() || is_in_order, "{error}");
+        }
+        Interruption::CommandKilled => {
+            moving.signal(Signal::KILL);
+            moving.end().await;
+        }
+        Interruption::ServerKilled => {
+            server.kill().await;
+            moving.signal(Signal::KILL);
+            moving.end().await;
+            server.start_again().await;
+            balancer.moved(0, server.address());
+        }
+    }
+}
+
+/// Whether a server would have its data there.
+fn is_at(folder: &Path, from: &str) -> bool {
+    let output = godwit(&folder.join("data")).args(["user", "list", "--store", from]).output().unwrap();
+    output.status.success()
+}

@@ -1,0 +1,247 @@
+//! Copying a user and what is theirs alone: what differs is changed, and the account log, to which that added, is replaced
+//! at the end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use godwit_domain::model::{AccountChange, AccountNote, Device, Handle, Scheduled, Session, Star, User};
+use godwit_domain::ports::{
+    AccountLog, BlockOutcome, CreateDevice, CreateUser, Listed, Part, ReplaceScheduled, Rotation,
+    ScheduleOutcome, StoreError, TransferStore, UpdateUser, UserChange,
+};
+use godwit_protocol::{DeviceId, MessageId, ScheduledId, Timestamp, UserId};
+
+use crate::error::MoveError;
+use crate::paging::{PAGE, all};
+
+/// The stores that are made equal, for one user.
+#[derive(Clone, Copy)]
+pub(crate) struct Account<'a> {
+    pub(crate) source: &'a dyn TransferStore,
+    pub(crate) target: &'a dyn TransferStore,
+    pub(crate) user: UserId,
+}
+
+/// Everything that is copied of an account.
+#[derive(Debug, PartialEq, Eq)]
+struct Contents {
+    user: Option<User>,
+    devices: Vec<Device>,
+    blocked: Vec<UserId>,
+    stars: Vec<Star>,
+    scheduled: BTreeMap<ScheduledId, Scheduled>,
+    log: AccountLog,
+}
+
+impl Account<'_> {
+    pub(crate) async fn copy(self) -> Result<(), MoveError> {
+        self.copy_profile().await?;
+        let (wanted, there) = tokio::try_join!(self.contents(self.source), self.contents(self.target))?;
+        self.copy_devices(&wanted, &there).await?;
+        self.copy_blocks(&wanted, &there).await?;
+        self.copy_stars(&wanted, &there).await?;
+        self.copy_scheduled(wanted.scheduled, &there.scheduled).await?;
+        if self.target.account_log_of(self.user).await? != wanted.log {
+            self.target.put_account_log(self.user, wanted.log).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn is_same(self) -> Result<bool, StoreError> {
+        let (wanted, there) = tokio::try_join!(self.contents(self.source), self.contents(self.target))?;
+        Ok(wanted == there)
+    }
+
+    /// The user alone, so that others can refer to them.
+    pub(crate) async fn copy_profile(self) -> Result<(), MoveError> {
+        let Some(user) = self.source.user(self.user).await? else {
+            return Err(self.refused("there is no such user"));
+        };
+        match self.target.user(self.user).await? {
+            None => match self.target.create_user(user.clone()).await? {
+                CreateUser::Created => {}
+                CreateUser::HandleTaken => {
+                    self.free(&user.handle).await?;
+                    self.target.create_user(user).await?;
+                }
+                CreateUser::SubjectTaken(_) => return Err(self.refused("another one has the subject")),
+            },
+            Some(there) if there != user => self.update(user).await?,
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    async fn update(self, user: User) -> Result<(), MoveError> {
+        let change = UserChange {
+            handle: Some(user.handle.clone()),
+            display_name: Some(user.display_name),
+            avatar: Some(user.avatar),
+            phone: Some(user.phone),
+            password_hash: user.password_hash,
+            presence_visible: Some(user.presence_visible),
+            read_receipts: Some(user.read_receipts),
+            last_seen_at: user.last_seen_at,
+            disabled_at: Some(user.disabled_at),
+        };
+        if let UpdateUser::HandleTaken = self.target.update_user(self.user, change.clone(), None).await? {
+            self.free(&user.handle).await?;
+            self.target.update_user(self.user, change, None).await?;
+        }
+        Ok(())
+    }
+
+    /// Somebody had this handle when they were copied. They have another one by now, so they have changed, and are copied
+    /// again; until then they are called by their id.
+    async fn free(self, handle: &Handle) -> Result<(), StoreError> {
+        if let Some(former) = self.target.user_by_handle(handle).await? {
+            let change = UserChange { handle: Some(Handle::for_id(former.id)), ..UserChange::default() };
+            self.target.update_user(former.id, change, None).await?;
+        }
+        Ok(())
+    }
+
+    async fn copy_devices(self, wanted: &Contents, there: &Contents) -> Result<(), MoveError> {
+        let wanted_ids: BTreeSet<DeviceId> = wanted.devices.iter().map(|device| device.id).collect();
+        for device in there.devices.iter().filter(|device| !wanted_ids.contains(&device.id)) {
+            self.remove_device(device.id, device.last_active_at).await?;
+        }
+        let there: BTreeMap<DeviceId, &Device> =
+            there.devices.iter().map(|device| (device.id, device)).collect();
+        for device in &wanted.devices {
+            match there.get(&device.id) {
+                None => self.add_device(device).await?,
+                Some(there) if *there != device => self.advance_device(device, there).await?,
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    async fn add_device(self, device: &Device) -> Result<(), MoveError> {
+        let note = self.note(AccountChange::DeviceAdded(device.id));
+        match self.target.create_device(device.clone(), note, usize::MAX).await? {
+            CreateDevice::Created(_) => Ok(()),
+            CreateDevice::TooMany | CreateDevice::KeyTaken(_) => Err(self.refused("a device finds no place")),
+        }
+    }
+
+    async fn remove_device(self, id: DeviceId, at: Timestamp) -> Result<(), StoreError> {
+        let note = AccountNote { at, ..self.note(AccountChange::DeviceRemoved(id)) };
+        self.target.remove_device(id, note).await.map(drop)
+    }
+
+    /// A device changes in two ways: its session goes on, or the application's is revoked.
+    async fn advance_device(self, device: &Device, there: &Device) -> Result<(), MoveError> {
+        match (&device.session, &there.session) {
+            (Session::Own { generation, refresh_expires_at }, Session::Own { generation: behind, .. }) => {
+                for generation in *behind..*generation {
+                    let rotation = self.target.rotate_session(
+                        device.id,
+                        generation,
+                        *refresh_expires_at,
+                        device.last_active_at,
+                    );
+                    if !matches!(rotation.await?, Rotation::Rotated(_)) {
+                        return Err(self.refused("a session cannot be brought forward"));
+                    }
+                }
+            }
+            (Session::Application { revoked_at: Some(at), .. }, _) => {
+                self.remove_device(device.id, *at).await?;
+            }
+            _ => return Err(self.refused("a device has become another one")),
+        }
+        Ok(())
+    }
+
+    async fn copy_blocks(self, wanted: &Contents, there: &Contents) -> Result<(), MoveError> {
+        let (wanted, there): (BTreeSet<UserId>, BTreeSet<UserId>) =
+            (wanted.blocked.iter().copied().collect(), there.blocked.iter().copied().collect());
+        for gone in there.difference(&wanted) {
+            let note = self.note(AccountChange::UserUnblocked(*gone));
+            self.target.unblock(self.user, *gone, note).await?;
+        }
+        for blocked in wanted.difference(&there) {
+            let note = self.note(AccountChange::UserBlocked(*blocked));
+            if self.target.block(self.user, *blocked, note, usize::MAX).await? == BlockOutcome::Full {
+                return Err(self.refused("a block finds no place"));
+            }
+        }
+        Ok(())
+    }
+
+    async fn copy_stars(self, wanted: &Contents, there: &Contents) -> Result<(), MoveError> {
+        let ids = |stars: &[Star]| stars.iter().map(|star| star.message_id).collect::<BTreeSet<MessageId>>();
+        let (wanted_ids, there_ids) = (ids(&wanted.stars), ids(&there.stars));
+        for gone in there_ids.difference(&wanted_ids) {
+            let note = self.note(AccountChange::MessageUnstarred(*gone));
+            self.target.unstar(self.user, *gone, note).await?;
+        }
+        for star in wanted.stars.iter().filter(|star| !there.stars.contains(star)) {
+            if there_ids.contains(&star.message_id) {
+                let note = self.note(AccountChange::MessageUnstarred(star.message_id));
+                self.target.unstar(self.user, star.message_id, note).await?;
+            }
+            let note = self.note(AccountChange::MessageStarred(star.message_id));
+            if self.target.star(self.user, *star, usize::MAX, note).await? == Listed::Full {
+                return Err(self.refused("a star finds no place"));
+            }
+        }
+        Ok(())
+    }
+
+    async fn copy_scheduled(
+        self,
+        wanted: BTreeMap<ScheduledId, Scheduled>,
+        there: &BTreeMap<ScheduledId, Scheduled>,
+    ) -> Result<(), MoveError> {
+        // Those that are gone first: another one may have their client id.
+        for (id, gone) in there.iter().filter(|(id, _)| !wanted.contains_key(id)) {
+            self.target.replace_scheduled(self.user, *id, gone.stage, None, None).await?;
+        }
+        for (id, scheduled) in wanted {
+            let outcome = match there.get(&id) {
+                Some(there) if *there == scheduled => continue,
+                Some(there) => {
+                    let replaced =
+                        self.target.replace_scheduled(self.user, id, there.stage, Some(scheduled), None);
+                    matches!(replaced.await?, ReplaceScheduled::Replaced(_))
+                }
+                None => {
+                    let note = self.note(AccountChange::ScheduledUpdated(id));
+                    let scheduled = self.target.schedule(scheduled, usize::MAX, note);
+                    matches!(scheduled.await?, ScheduleOutcome::Scheduled(_))
+                }
+            };
+            if !outcome {
+                return Err(self.refused("a scheduled message finds no place"));
+            }
+        }
+        Ok(())
+    }
+
+    async fn contents(self, store: &dyn TransferStore) -> Result<Contents, StoreError> {
+        let user = self.user;
+        let scheduled = async {
+            let scheduled = store.scheduled(user).await?;
+            Ok(scheduled.into_iter().map(|scheduled| (scheduled.id, scheduled)).collect())
+        };
+        let (user, devices, blocked, stars, scheduled, log) = tokio::try_join!(
+            store.user(user),
+            store.devices_of(user),
+            all(|id: &UserId| *id, |after| store.blocked_by(user, after, PAGE)),
+            all(|star: &Star| star.message_id, |before| store.stars(user, before, PAGE)),
+            scheduled,
+            store.account_log_of(user),
+        )?;
+        Ok(Contents { user, devices, blocked, stars, scheduled, log })
+    }
+
+    fn note(self, change: AccountChange) -> AccountNote {
+        AccountNote { user_id: self.user, at: Timestamp::from_millis(0), change }
+    }
+
+    fn refused(self, why: &'static str) -> MoveError {
+        MoveError::Refused(Part::Account(self.user), why)
+    }
+}

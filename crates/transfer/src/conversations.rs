@@ -1,0 +1,255 @@
+//! Copying a conversation: its log is folded again on the other side.
+//!
+//! Everything about a conversation follows from its log, so what a server would have written for the same entries is
+//! written here. The batches are others than those of the servers, which makes no difference: a fold of entries is the
+//! same in one piece and in several, but for members who go and come back, whose going ends a batch.
+//!
+//! How far members have come does not follow from the log alone, so it is copied as it is, and the moves of senders, which
+//! do, are left out of what is appended.
+
+use std::collections::{BTreeSet, HashMap};
+use std::iter::Peekable;
+
+use godwit_domain::model::{Change, ConversationState, Entry, LogItem, Member};
+use godwit_domain::ports::{Append, AppendOutcome, NewConversation, Part, StoreError, Trail, TransferStore};
+use godwit_domain::projection::{Effects, Fold, MemberWrite, Needs, beginning_again};
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
+
+use crate::accounts::Account;
+use crate::error::MoveError;
+use crate::paging::PAGE;
+
+/// Entries and bytes of an append, as with servers.
+const APPEND_ENTRIES_MAX: usize = 256;
+const APPEND_BYTES_MAX: usize = 128 * 1024;
+/// Members whose trails are copied at once.
+pub(crate) const TRAILS_AT_ONCE: usize = 200;
+
+/// What was copied.
+#[derive(Debug, Default)]
+pub(crate) struct Copied {
+    /// Entries up to here were there before.
+    pub(crate) after: Seq,
+    pub(crate) entries: u64,
+    /// Messages that were there, and have changed since.
+    pub(crate) touched: BTreeSet<Seq>,
+    /// Users whose inbox and account log were written to on the way.
+    pub(crate) noted: BTreeSet<UserId>,
+}
+
+pub(crate) async fn copy(
+    source: &dyn TransferStore,
+    target: &dyn TransferStore,
+    id: ConversationId,
+) -> Result<Copied, MoveError> {
+    let mut copied = Copied::default();
+    let mut state = match target.load(id).await? {
+        Some(state) => {
+            copied.after = state.head.seq;
+            state
+        }
+        None => begin(source, target, id, &mut copied).await?,
+    };
+    loop {
+        let page = source.entries(id, state.head.seq, PAGE).await?;
+        let is_last = page.len() < PAGE;
+        let mut entries = page.into_iter().map(|item| item.entry).peekable();
+        while entries.peek().is_some() {
+            let batch = next_batch(&mut entries, state.head.seq);
+            append(source, target, &mut state, batch, &mut copied).await?;
+        }
+        if is_last {
+            break;
+        }
+    }
+    copy_trails(source, target, id).await?;
+    Ok(copied)
+}
+
+async fn begin(
+    source: &dyn TransferStore,
+    target: &dyn TransferStore,
+    id: ConversationId,
+    copied: &mut Copied,
+) -> Result<ConversationState, MoveError> {
+    let refused = |why| MoveError::Refused(Part::Conversation(id), why);
+    let conversation = source.load(id).await?.ok_or_else(|| refused("it is not there"))?.conversation;
+    let first = source.entries(id, Seq::ZERO, 1).await?.pop().ok_or_else(|| refused("its log is empty"))?;
+    let kind = conversation.kind;
+    let new = beginning_again(conversation, first.entry)
+        .ok_or_else(|| refused("its log does not begin with its beginning"))?;
+    copied.entries += 1;
+    copied.noted.extend(&new.effects.list);
+    let new = NewConversation { effects: without_moves(new.effects), ..new };
+    bring_users(source, target, &new.effects).await?;
+    let made = match kind.pair() {
+        Some(pair) => target.open_direct(pair, new).await?,
+        None => target.create(new, None).await?,
+    };
+    if made.id != id {
+        return Err(refused("the two of it have another one"));
+    }
+    target.load(id).await?.ok_or_else(|| refused("it did not come to be"))
+}
+
+/// Entries that can be folded together: none needs another one of them, and nobody goes before the last.
+fn next_batch(entries: &mut Peekable<impl Iterator<Item = Entry>>, head: Seq) -> Vec<Entry> {
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    while batch.len() < APPEND_ENTRIES_MAX && bytes < APPEND_BYTES_MAX {
+        let fits =
+            |entry: &Entry| batch.is_empty() || Needs::of(entry).messages.iter().all(|seq| *seq <= head);
+        let Some(entry) = entries.next_if(fits) else { break };
+        bytes += entry.size_bytes();
+        let is_end = matches!(
+            entry.change,
+            Change::MemberLeft { .. } | Change::MemberRemoved { .. } | Change::ConversationDeleted { .. }
+        );
+        batch.push(entry);
+        if is_end {
+            break;
+        }
+    }
+    batch
+}
+
+async fn append(
+    source: &dyn TransferStore,
+    target: &dyn TransferStore,
+    state: &mut ConversationState,
+    entries: Vec<Entry>,
+    copied: &mut Copied,
+) -> Result<(), MoveError> {
+    let id = state.conversation.id;
+    let known = Known::of(target, state, &entries).await?;
+    copied.touched.extend(known.messages.iter().map(|item| item.entry.seq));
+    let mut fold = Fold::new(state);
+    for (user, member) in known.members {
+        fold.know_member(user, member);
+    }
+    for item in known.messages {
+        fold.know_message(item);
+    }
+    entries.iter().for_each(|entry| fold.apply(entry));
+    let effects = without_moves(fold.finish());
+    copied.entries += entries.len() as u64;
+    copied.noted.extend(effects.list.iter().chain(effects.unlist.iter().map(|(user, _)| user)));
+    bring_users(source, target, &effects).await?;
+    let append = Append { conversation: id, expected_head: state.head.seq, entries, effects };
+    match target.append(&append).await? {
+        AppendOutcome::Appended(_) => append.effects.apply_to(state),
+        AppendOutcome::HeadMoved => {
+            return Err(MoveError::Refused(Part::Conversation(id), "somebody else writes to it"));
+        }
+    }
+    Ok(())
+}
+
+/// What entries are folded with.
+struct Known {
+    members: Vec<(UserId, Option<Member>)>,
+    messages: Vec<LogItem>,
+}
+
+impl Known {
+    async fn of(
+        target: &dyn TransferStore,
+        state: &ConversationState,
+        entries: &[Entry],
+    ) -> Result<Self, StoreError> {
+        let id = state.conversation.id;
+        let (mut users, mut seqs) = (BTreeSet::new(), BTreeSet::new());
+        for entry in entries {
+            let needs = Needs::of(entry);
+            users.extend(needs.members);
+            seqs.extend(needs.messages);
+        }
+        let seqs: Vec<Seq> = seqs.into_iter().collect();
+        let items = if seqs.is_empty() { Vec::new() } else { target.items(id, &seqs).await? };
+        let messages: Vec<LogItem> = items.into_iter().flatten().collect();
+        let mut members = Vec::new();
+        if !state.is_whole() {
+            users.extend(messages.iter().flat_map(Needs::of_mentioned));
+            for user in users {
+                members.push((user, target.member(id, user).await?));
+            }
+        }
+        Ok(Self { members, messages })
+    }
+}
+
+/// Those in whose inbox a conversation comes are there before it.
+async fn bring_users(
+    source: &dyn TransferStore,
+    target: &dyn TransferStore,
+    effects: &Effects,
+) -> Result<(), MoveError> {
+    let users: Vec<UserId> = effects.members.iter().map(MemberWrite::user_id).collect();
+    let there: BTreeSet<UserId> = target.users(&users).await?.into_iter().map(|user| user.id).collect();
+    for user in users.into_iter().filter(|user| !there.contains(user)) {
+        Account { source, target, user }.copy_profile().await?;
+    }
+    Ok(())
+}
+
+fn without_moves(effects: Effects) -> Effects {
+    Effects { cursors: Vec::new(), ..effects }
+}
+
+/// Writes those moves that are not there.
+async fn copy_trails(
+    source: &dyn TransferStore,
+    target: &dyn TransferStore,
+    id: ConversationId,
+) -> Result<(), StoreError> {
+    let mut after = None;
+    loop {
+        let trails = source.trails(id, after, TRAILS_AT_ONCE).await?;
+        let Some(last) = trails.last().map(|trail| trail.user_id) else { return Ok(()) };
+        let there = trails_until(target, id, after, last).await?;
+        let is_last = trails.len() < TRAILS_AT_ONCE;
+        let missing: Vec<Trail> = trails
+            .into_iter()
+            .filter_map(|trail| match there.get(&trail.user_id) {
+                Some(there) => missing(trail, there),
+                None => Some(trail),
+            })
+            .collect();
+        if !missing.is_empty() {
+            target.put_trails(id, &missing).await?;
+        }
+        if is_last {
+            return Ok(());
+        }
+        after = Some(last);
+    }
+}
+
+/// The trails of those after one user, up to another.
+pub(crate) async fn trails_until(
+    store: &dyn TransferStore,
+    id: ConversationId,
+    mut after: Option<UserId>,
+    last: UserId,
+) -> Result<HashMap<UserId, Trail>, StoreError> {
+    let mut found = HashMap::new();
+    loop {
+        let trails = store.trails(id, after, TRAILS_AT_ONCE).await?;
+        let is_last = trails.len() < TRAILS_AT_ONCE;
+        after = trails.last().map(|trail| trail.user_id).or(after);
+        found.extend(trails.into_iter().map(|trail| (trail.user_id, trail)));
+        if is_last || after >= Some(last) {
+            return Ok(found);
+        }
+    }
+}
+
+/// What one trail has and the other has not.
+pub(crate) fn missing(trail: Trail, there: &Trail) -> Option<Trail> {
+    let without = |moves: Vec<(Seq, Timestamp)>, there: &[(Seq, Timestamp)]| {
+        moves.into_iter().filter(|moved| there.binary_search(moved).is_err()).collect::<Vec<_>>()
+    };
+    let delivered = without(trail.delivered, &there.delivered);
+    let read = without(trail.read, &there.read);
+    let is_further = there.cursor.advanced_by(trail.cursor) != there.cursor;
+    (is_further || !delivered.is_empty() || !read.is_empty()).then_some(Trail { delivered, read, ..trail })
+}

@@ -1,0 +1,104 @@
+//! Copying what a member has set for a conversation and hidden in it, and whether it is in their inbox.
+
+use godwit_domain::model::{AccountChange, AccountNote, Settings, SettingsChange};
+use godwit_domain::ports::{Listed, SeqRange, StoreError, TransferStore};
+use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
+
+/// All places of a log.
+const EVERYWHERE: SeqRange = SeqRange { after: Seq::ZERO, before: Seq::new(u64::MAX) };
+
+/// Makes them the same. What is noted on the way is replaced when the account is copied.
+pub(crate) async fn copy(
+    source: &dyn TransferStore,
+    target: &dyn TransferStore,
+    user: UserId,
+    conversation: ConversationId,
+) -> Result<(), StoreError> {
+    let (wanted, there) = both(source, target, user, conversation).await?;
+    let note = |change| AccountNote { user_id: user, at: Timestamp::from_millis(0), change };
+    let changed = AccountChange::SettingsChanged(conversation);
+    let is_further = wanted.settings.cleared > there.settings.cleared;
+    if is_further || (wanted.is_unlisted && !there.is_unlisted) {
+        target.clear(user, conversation, wanted.settings.cleared, note(changed)).await?;
+    }
+    if let Some(change) = difference(&there.settings, &wanted.settings) {
+        target.change_settings(user, conversation, change, note(changed)).await?;
+    }
+    for seq in wanted.hidden.into_iter().filter(|seq| there.hidden.binary_search(seq).is_err()) {
+        let change = AccountChange::MessageHidden(MessageId::new(0));
+        match target.hide(user, conversation, seq, usize::MAX, note(change)).await? {
+            Listed::Added(_) | Listed::Unchanged | Listed::Full => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether they are the same on both sides.
+pub(crate) async fn are_same(
+    source: &dyn TransferStore,
+    target: &dyn TransferStore,
+    user: UserId,
+    conversation: ConversationId,
+) -> Result<bool, StoreError> {
+    let (wanted, there) = both(source, target, user, conversation).await?;
+    Ok(wanted == there)
+}
+
+/// What is copied of a membership.
+#[derive(Debug, PartialEq, Eq)]
+struct Membership {
+    settings: Settings,
+    hidden: Vec<Seq>,
+    is_unlisted: bool,
+}
+
+async fn both(
+    source: &dyn TransferStore,
+    target: &dyn TransferStore,
+    user: UserId,
+    conversation: ConversationId,
+) -> Result<(Membership, Membership), StoreError> {
+    let (wanted, mut there) =
+        tokio::try_join!(read(source, user, conversation), read(target, user, conversation))?;
+    if wanted.is_unlisted != there.is_unlisted && !is_listed_one_by_one(source, conversation).await? {
+        there.is_unlisted = wanted.is_unlisted;
+    }
+    Ok((wanted, there))
+}
+
+/// A conversation that was deleted for all is in no inbox, and one that is fanned out on read in that of each member.
+async fn is_listed_one_by_one(
+    store: &dyn TransferStore,
+    conversation: ConversationId,
+) -> Result<bool, StoreError> {
+    let state = store.load(conversation).await?;
+    Ok(state.is_some_and(|state| state.is_whole() && state.details.deleted_at.is_none()))
+}
+
+async fn read(
+    store: &dyn TransferStore,
+    user: UserId,
+    conversation: ConversationId,
+) -> Result<Membership, StoreError> {
+    let (settings, hidden, member) = tokio::try_join!(
+        store.settings(user, conversation),
+        store.hidden(user, conversation, EVERYWHERE),
+        store.member(conversation, user),
+    )?;
+    Ok(Membership { settings, hidden, is_unlisted: member.is_some_and(|member| member.unlisted) })
+}
+
+/// What makes one of the other; `cleared` has a way of its own.
+fn difference(there: &Settings, wanted: &Settings) -> Option<SettingsChange> {
+    fn changed<T: Clone + PartialEq>(there: &T, wanted: &T) -> Option<T> {
+        (there != wanted).then(|| wanted.clone())
+    }
+    let change = SettingsChange {
+        pin: changed(&there.pin, &wanted.pin),
+        archived: changed(&there.archived, &wanted.archived),
+        muted_until: changed(&there.muted_until, &wanted.muted_until),
+        marked_unread: changed(&there.marked_unread, &wanted.marked_unread),
+        draft: changed(&there.draft, &wanted.draft),
+    };
+    (change != SettingsChange::default()).then_some(change)
+}

@@ -1,0 +1,138 @@
+//! Places that a store is moved to, one after the other.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use godwit_domain::ports::{Store, TransferStore};
+use godwit_protocol::Timestamp;
+use godwit_store_embedded::{EmbeddedStore, Options};
+use godwit_testkit::replay::ops::{Op, USERS};
+use godwit_testkit::{StoreFactory, TestClock};
+use godwit_transfer::{Control, MoveError, Mover};
+use tempfile::TempDir;
+
+/// Where a store can be opened again and again.
+#[async_trait]
+pub(crate) trait Place: Send + Sync {
+    async fn open(&self) -> Arc<dyn TransferStore>;
+}
+
+/// A folder that goes away in the end.
+pub(crate) struct Folder(TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+}
+
+#[async_trait]
+impl Place for Folder {
+    async fn open(&self) -> Arc<dyn TransferStore> {
+        let clock = TestClock::stepping(Timestamp::from_millis(1_800_000_000_000), 15_000);
+        let options = Options { cache_bytes: 1 << 20, ..Options::default() };
+        Arc::new(EmbeddedStore::open(self.0.path(), Arc::new(clock), options).unwrap())
+    }
+}
+
+/// When everything is copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    /// At the move.
+    Then,
+    /// Before anything has happened, so that at the move there is only what has changed.
+    Before,
+}
+
+/// Goes from place to place.
+pub(crate) struct Journey {
+    when: When,
+    next: Box<dyn Fn() -> Box<dyn Place> + Send + Sync>,
+    at: Mutex<Stay>,
+}
+
+/// Where the store is, and where it goes next.
+#[derive(Default)]
+struct Stay {
+    store: Option<Arc<dyn TransferStore>>,
+    number: usize,
+    here: Option<Box<dyn Place>>,
+    next: Option<Box<dyn Place>>,
+}
+
+impl Journey {
+    pub(crate) fn new(when: When, next: impl Fn() -> Box<dyn Place> + Send + Sync + 'static) -> Self {
+        Self { when, next: Box::new(next), at: Mutex::default() }
+    }
+
+    /// Stays at a place, and begins to leave it if that is to be done before anything happens.
+    async fn stay(
+        &self,
+        here: Box<dyn Place>,
+        store: Arc<dyn TransferStore>,
+        number: usize,
+    ) -> Arc<dyn Store> {
+        let next = (self.next)();
+        if self.when == When::Before {
+            let target = next.open().await;
+            // It stops as soon as it can each time, and goes on from there, until it has been through everything.
+            for _ in 0..4 {
+                let control = Arc::new(Control::default());
+                control.stop();
+                let stopped = controlled(&store, &target, number, control).run().await;
+                assert!(matches!(stopped, Err(MoveError::Stopped)));
+            }
+        }
+        let port: Arc<dyn Store> = store.clone();
+        *self.at.lock().unwrap() = Stay { store: Some(store), number, here: Some(here), next: Some(next) };
+        port
+    }
+}
+
+#[async_trait]
+impl StoreFactory for Journey {
+    async fn open(&self) -> Arc<dyn Store> {
+        let here = (self.next)();
+        let store = here.open().await;
+        self.stay(here, store, 0).await
+    }
+
+    async fn reopen(&self, port: Arc<dyn Store>) -> Arc<dyn Store> {
+        drop(port);
+        let Stay { store, number, here, next } = std::mem::take(&mut *self.at.lock().unwrap());
+        let (source, next) = (store.unwrap(), next.unwrap());
+        let target = next.open().await;
+        mover(&source, &target, number).run().await.unwrap();
+        assert!(source.health().is_err(), "it can still be written to");
+        // What was moved is there also for those who open it later.
+        drop((source, here, target));
+        let store = next.open().await;
+        self.stay(next, store, number + 1).await
+    }
+}
+
+pub(crate) fn mover(
+    source: &Arc<dyn TransferStore>,
+    target: &Arc<dyn TransferStore>,
+    number: usize,
+) -> Mover {
+    controlled(source, target, number, Arc::default())
+}
+
+pub(crate) fn controlled(
+    source: &Arc<dyn TransferStore>,
+    target: &Arc<dyn TransferStore>,
+    number: usize,
+    control: Arc<Control>,
+) -> Mover {
+    let (from, to) = (format!("place {number}"), format!("place {}", number + 1));
+    Mover::new(source.clone(), target.clone(), from, to, control)
+}
+
+/// What servers do. Everybody comes first: nobody talks who has no account. Nobody hides messages of conversations that they
+/// are not in. And what was forgotten about messages that have disappeared comes again, and is found to be done.
+pub(crate) fn with_everybody(ops: Vec<Op>) -> Vec<Op> {
+    let everybody = (0..USERS).map(|user| Op::CreateUser { user, handle: user, subject: None, name: user });
+    let ops = ops.into_iter().filter(|op| !matches!(op, Op::Hide { .. } | Op::ForgetExpiries));
+    everybody.chain(ops).collect()
+}
