@@ -54,7 +54,7 @@ start() {
     e2e-cassandra)
         GODWIT_TEST_STORE=cassandra cargo test $locked --package godwit-server --test it -- \
             --skip cassandra:: --skip embedded:: \
-            accounts:: conversation:: crash:: groups:: idempotency:: resume::
+            conversation:: crash:: groups:: idempotency:: resume::
         ;;
     # Every test that needs the cluster has this in its path.
     other-tests) cargo test $locked --workspace --no-fail-fast -- --skip cassandra ;;

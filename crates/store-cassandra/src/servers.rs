@@ -124,6 +124,7 @@ pub(crate) struct Servers {
     put: Write,
     put_name: Write,
     remove: Write,
+    remove_name: Write,
 }
 
 impl Servers {
@@ -147,6 +148,9 @@ impl Servers {
                 ))
                 .await?,
             remove: cql.prepare_write(&format!("DELETE FROM servers {of_handle}")).await?,
+            remove_name: cql
+                .prepare_write(&format!("DELETE server, host, alone FROM servers {of_handle}"))
+                .await?,
             handle: Uuid::from_u128(rand::random()),
             cql,
             me,
@@ -194,9 +198,21 @@ impl Servers {
     }
 
     pub(crate) async fn leave(&self) {
-        let values = (SITE, self.handle);
-        if let Err(error) = self.cql.write("say that this server goes", &self.remove, values).await {
+        if let Err(error) = self.say_goodbye().await {
             tracing::debug!(%error, "the cluster was not told that this server goes; it will know by itself");
         }
+    }
+
+    /// Also for itself before it was killed: what stands there then is nobody whom other servers have to mind.
+    async fn say_goodbye(&self) -> Result<(), StoreError> {
+        let goes = "say that this server goes";
+        if let Some(me) = &self.me {
+            for earlier in self.all().await?.into_iter().filter(|present| present.handle != self.handle) {
+                if earlier.server.is_some_and(|server| server.server == me.server) {
+                    self.cql.write(goes, &self.remove_name, (SITE, earlier.handle)).await?;
+                }
+            }
+        }
+        self.cql.write(goes, &self.remove, (SITE, self.handle)).await
     }
 }

@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 use crate::places::{Folder, Journey, Place, When, with_everybody};
 
 /// Sequences that are done one after the other in the same world.
-const SEQUENCES: usize = 6;
+const SEQUENCES: usize = 3;
 const KEYSPACE: &str = "godwit_transfer";
 
 /// A keyspace that is empty when the test begins.
