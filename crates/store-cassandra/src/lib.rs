@@ -34,6 +34,8 @@ mod records;
 pub mod schema;
 mod servers;
 mod skew;
+#[cfg(test)]
+mod test_keyspace;
 mod transfer;
 mod turns;
 mod values;

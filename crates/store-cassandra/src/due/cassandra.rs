@@ -2,11 +2,11 @@
 
 use godwit_testkit::WallClock;
 use godwit_testkit::cluster::{Cluster, Shared};
-use tokio::sync::OnceCell;
 
 use super::*;
 use crate::options::Options;
 use crate::schema;
+use crate::test_keyspace::keyspace;
 
 const YEAR_MS: i64 = 366 * 24 * 60 * 60_000;
 const KIND: DueKind = DueKind::Expiry;
@@ -21,15 +21,8 @@ struct Stage {
 impl Stage {
     /// In this year after 1970, long before any other test.
     async fn in_year(year: i64) -> Self {
-        static KEYSPACE: OnceCell<String> = OnceCell::const_new();
         let cluster = Cluster::shared().unwrap();
-        let keyspace = KEYSPACE
-            .get_or_init(|| async {
-                let name = format!("due_{:08x}", rand::random::<u32>());
-                schema::create(&Options::patient(cluster.contact_points(), &name)).await.unwrap();
-                name
-            })
-            .await;
+        let keyspace = keyspace(&cluster).await;
         let options = Options::patient(cluster.contact_points(), keyspace);
         let cql = Arc::new(Cql::new(schema::prepare(&options).await.unwrap(), &options));
         let due = Due::new(cql, Arc::new(WallClock)).await.unwrap();

@@ -13,9 +13,9 @@ use godwit_testkit::{Scene, WallClock};
 
 use super::*;
 use crate::cql::ReadCost;
+use crate::test_keyspace::keyspace;
 use crate::{CassandraStore, Options};
 
-const KEYSPACE: &str = "godwit_inbox";
 const PAGE: usize = 50;
 const MESSAGES_PER_APPEND: usize = 100;
 /// Conversations that are made at once.
@@ -37,7 +37,10 @@ impl Stage {
         let cluster = Cluster::shared().unwrap_or_else(|error| panic!("{error}"));
         // Not as patient as a server.
         let terms = EpochTerms { valid: Duration::from_millis(200), age_min: Duration::from_secs(1) };
-        let options = Options { inbox_epochs: terms, ..Options::patient(cluster.contact_points(), KEYSPACE) };
+        let options = Options {
+            inbox_epochs: terms,
+            ..Options::patient(cluster.contact_points(), keyspace(&cluster).await)
+        };
         let store = Arc::new(CassandraStore::open(options, Arc::new(WallClock)).await.expect("it opens"));
         let scene = Scene::new(vec![store.clone()]);
         let user = scene.user().await.expect("a user");

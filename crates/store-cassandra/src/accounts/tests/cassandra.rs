@@ -13,12 +13,12 @@ use godwit_domain::model::{AccountChange, AccountNote, DisplayName, Handle, User
 use godwit_domain::ports::CreateUser;
 use godwit_protocol::{Timestamp, UserId};
 use godwit_testkit::cluster::{Cluster, Shared};
-use tokio::sync::OnceCell;
 
 use super::super::Accounts;
 use crate::cql::Cql;
 use crate::options::Options;
 use crate::schema;
+use crate::test_keyspace::keyspace;
 use crate::transfer::Gate;
 use crate::values::int;
 
@@ -33,15 +33,8 @@ struct Node {
 
 impl Node {
     async fn new() -> Self {
-        static KEYSPACE: OnceCell<String> = OnceCell::const_new();
         let cluster = Cluster::shared().unwrap();
-        let keyspace = KEYSPACE
-            .get_or_init(|| async {
-                let name = format!("accounts_{:08x}", rand::random::<u32>());
-                schema::create(&Options::patient(cluster.contact_points(), &name)).await.unwrap();
-                name
-            })
-            .await;
+        let keyspace = keyspace(&cluster).await;
         let options = Options::patient(cluster.contact_points(), keyspace);
         let cql = Arc::new(Cql::new(schema::prepare(&options).await.unwrap(), &options));
         let accounts = Accounts::new(cql.clone(), Gate::of_a_store_that_stays().await).await.unwrap();

@@ -16,14 +16,14 @@ use godwit_protocol::{ConversationId, MessageId, UserId};
 use godwit_testkit::cluster::{Cluster, Shared};
 use godwit_testkit::reading::{Known, read_everything};
 use godwit_testkit::{ModelStore, Scene, WallClock};
-use tokio::sync::OnceCell;
 
 use super::Conversations;
 use super::append::{Appended, NewEntries};
 use super::project::{Projection, fan_out_after};
+use crate::CassandraStore;
 use crate::inbox::Activity;
 use crate::options::Options;
-use crate::{CassandraStore, schema};
+use crate::test_keyspace::keyspace;
 
 /// A node, the model, and a test that does the same with both.
 struct Stage {
@@ -129,14 +129,7 @@ impl Stage {
 }
 
 async fn open(cluster: &Shared) -> CassandraStore {
-    static KEYSPACE: OnceCell<String> = OnceCell::const_new();
-    let keyspace = KEYSPACE
-        .get_or_init(|| async {
-            let name = format!("conversations_{:08x}", rand::random::<u32>());
-            schema::create(&Options::patient(cluster.contact_points(), &name)).await.unwrap();
-            name
-        })
-        .await;
+    let keyspace = keyspace(cluster).await;
     let options = Options::patient(cluster.contact_points(), keyspace);
     CassandraStore::open(options, Arc::new(WallClock)).await.unwrap()
 }
