@@ -25,6 +25,7 @@ pub struct Moves {
 /// A move that was begun.
 #[derive(Debug)]
 struct UnderWay {
+    to: StoreLocation,
     control: Arc<Control>,
     outcome: watch::Receiver<Option<Outcome>>,
 }
@@ -82,14 +83,19 @@ impl Moves {
     }
 
     /// Begins, or goes on with what was interrupted.
-    pub fn start(&self, to: StoreLocation) -> MoveStatus {
+    pub fn start(&self, to: StoreLocation) -> Result<MoveStatus, String> {
         let mut under_way = self.lock();
-        if let Some(status @ MoveStatus { outcome: None, .. }) = under_way.as_ref().map(UnderWay::status) {
-            return status;
+        if let Some(begun) = &*under_way {
+            let status = begun.status();
+            match status.outcome {
+                None if begun.to == to => return Ok(status),
+                None => return Err(format!("the data is being moved to {}", begun.to)),
+                Some(_) => {}
+            }
         }
         let control = Arc::new(Control::default());
         let (done, outcome) = watch::channel(None);
-        let begun = UnderWay { control: control.clone(), outcome };
+        let begun = UnderWay { to: to.clone(), control: control.clone(), outcome };
         let status = begun.status();
         *under_way = Some(begun);
         let (source, config, moved) = (self.source.port(), self.config.clone(), self.moved.clone());
@@ -108,7 +114,7 @@ impl Moves {
             // The server may be gone.
             let _ = done.send(Some(outcome));
         });
-        status
+        Ok(status)
     }
 
     /// None when nothing was moved since the server started.

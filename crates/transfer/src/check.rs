@@ -14,7 +14,7 @@ use crate::paging::{PAGE, all};
 /// What was read of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Digest {
-    pub(crate) entries: u64,
+    entries: u64,
     members: u64,
     reactions: u64,
     hash: u128,
@@ -37,19 +37,18 @@ impl Hashing {
 }
 
 /// Compares the entries that were copied and those that they changed, and all that is known of the conversation as a whole.
-/// Gives back how many entries were compared, or nothing if there is a difference.
 pub(crate) async fn conversation(
     source: &dyn TransferStore,
     target: &dyn TransferStore,
     id: ConversationId,
     copied: &Copied,
-) -> Result<Option<u64>, StoreError> {
+) -> Result<bool, StoreError> {
     let (wanted, there) = tokio::try_join!(digest(source, id, copied), digest(target, id, copied))?;
     if wanted != there {
         tracing::warn!(%id, ?wanted, ?there, "a conversation is not the same on both sides");
-        return Ok(None);
+        return Ok(false);
     }
-    Ok(trails_are_there(source, target, id).await?.then_some(wanted.entries))
+    trails_are_there(source, target, id).await
 }
 
 async fn digest(

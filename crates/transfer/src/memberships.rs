@@ -1,7 +1,7 @@
 //! Copying what a member has set for a conversation and hidden in it, and whether it is in their inbox.
 
 use godwit_domain::model::{AccountChange, AccountNote, Settings, SettingsChange};
-use godwit_domain::ports::{Listed, SeqRange, StoreError, TransferStore};
+use godwit_domain::ports::{SeqRange, StoreError, TransferStore};
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
 /// All places of a log.
@@ -26,9 +26,7 @@ pub(crate) async fn copy(
     }
     for seq in wanted.hidden.into_iter().filter(|seq| there.hidden.binary_search(seq).is_err()) {
         let change = AccountChange::MessageHidden(MessageId::new(0));
-        match target.hide(user, conversation, seq, usize::MAX, note(change)).await? {
-            Listed::Added(_) | Listed::Unchanged | Listed::Full => {}
-        }
+        target.hide(user, conversation, seq, usize::MAX, note(change)).await?;
     }
     Ok(())
 }

@@ -118,27 +118,20 @@ impl Mover {
     async fn begin(&self) -> Result<bool, MoveError> {
         let (source, target) = (&*self.source, &*self.target);
         let (leaving, arriving) = tokio::try_join!(source.moving(), target.moving())?;
-        let is_ours = |to: &String| *to == self.to;
         let is_from_here = matches!(&arriving, Moving::In { from, .. } if *from == self.from);
-        let not_free = |moving| MoveError::NotFree { to: self.to.clone(), moving };
         match &leaving {
+            Moving::Not => {}
+            Moving::Out { to } | Moving::Held { to } if *to == self.to => {}
             // It was interrupted between its last two steps.
-            Moving::Gone { to } if is_ours(to) && is_from_here => return Ok(false),
-            Moving::Not | Moving::Out { .. } | Moving::Held { .. } => {}
+            Moving::Gone { to } if *to == self.to && is_from_here => return Ok(false),
             _ => return Err(MoveError::NotHere { from: self.from.clone(), moving: leaving }),
-        }
-        match &leaving {
-            Moving::Out { to } | Moving::Held { to } if !is_ours(to) => {
-                return Err(MoveError::NotHere { from: self.from.clone(), moving: leaving });
-            }
-            _ => {}
         }
         if arriving == Moving::Not {
             self.refuse_what_is_not_empty().await?;
             let moving = Moving::In { from: self.from.clone(), progress: String::new() };
             become_of(target, &arriving, moving).await?;
         } else if !is_from_here {
-            return Err(not_free(arriving));
+            return Err(MoveError::NotFree { to: self.to.clone(), moving: arriving });
         }
         let key = source.signing_key(rand::random()).await?;
         if target.signing_key(key).await? != key {
@@ -210,16 +203,13 @@ impl Mover {
             self.keep(place, ids.len() < STEP).await?;
         }
         while place.progress.phase == Phase::Creations {
-            let after =
-                place.creation.clone().map(|(by, key, conversation)| Creation { by, key, conversation });
-            let creations = self.source.all_creations(after.as_ref(), STEP).await?;
+            let creations = self.source.all_creations(place.creation.as_ref(), STEP).await?;
             for creation in &creations {
                 self.copy_creation(creation).await?;
             }
-            if let Some(Creation { by, key, conversation }) = creations.last().cloned() {
-                place.creation = Some((by, key, conversation));
-            }
-            self.keep(place, creations.len() < STEP).await?;
+            let is_end = creations.len() < STEP;
+            place.creation = creations.into_iter().last().or(place.creation.take());
+            self.keep(place, is_end).await?;
         }
         while place.progress.phase == Phase::Accounts {
             let users = self.source.list_users(place.account, STEP).await?;
@@ -396,12 +386,15 @@ impl Mover {
         if !self.checked().contains(&id) {
             copied.after = Seq::ZERO;
         }
-        let compared = check::conversation(source, target, id, &copied).await?;
-        if compared.is_some() {
+        let is_same = check::conversation(source, target, id, &copied).await?;
+        if is_same {
             self.checked().insert(id);
+        } else {
+            // Next time all of it is compared: what differs now may not be among what is copied then.
+            self.checked().remove(&id);
         }
         let also = copied.noted.iter().flat_map(|user| [Part::Membership(*user, id), Part::Account(*user)]);
-        Ok(Outcome { is_same: compared.is_some(), entries: copied.entries, also: also.collect() })
+        Ok(Outcome { is_same, entries: copied.entries, also: also.collect() })
     }
 
     /// A conversation with what its members have set in it. Accounts follow later.

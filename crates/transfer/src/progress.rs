@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use godwit_domain::model::ClientId;
-use godwit_domain::ports::Part;
+use godwit_domain::ports::{Creation, Part};
 use godwit_protocol::{ConversationId, UserId};
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +73,7 @@ pub(crate) struct Place {
     pub(crate) progress: Progress,
     /// What was copied last in this phase.
     pub(crate) conversation: Option<ConversationId>,
-    pub(crate) creation: Option<(UserId, ClientId, ConversationId)>,
+    pub(crate) creation: Option<Creation>,
     pub(crate) account: Option<UserId>,
     /// Parts that were not the same right after they were copied: they are copied again at the end, when nothing changes.
     pub(crate) suspects: Vec<Part>,

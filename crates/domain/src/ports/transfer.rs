@@ -26,7 +26,7 @@ pub enum Part {
 }
 
 /// A conversation that was made with a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Creation {
     pub by: UserId,
     pub key: ClientId,

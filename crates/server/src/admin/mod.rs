@@ -159,7 +159,7 @@ async fn run(operated: &Operated, command: AdminCommand) -> Result<AdminReply, A
 
 async fn moving(moves: &Moves, command: AdminCommand) -> Result<AdminReply, String> {
     match command {
-        AdminCommand::Move { to } => Ok(AdminReply::Moving(moves.start(to.parse()?))),
+        AdminCommand::Move { to } => moves.start(to.parse()?).map(AdminReply::Moving),
         AdminCommand::StopMove => {
             moves.stop();
             Ok(AdminReply::Done)

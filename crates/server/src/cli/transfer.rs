@@ -28,25 +28,26 @@ const BAR_CHARS: usize = 30;
 pub(super) async fn run(config: &Config, flags: MoveFlags) -> anyhow::Result<()> {
     observe::start_log(&LogConfig { level: "warn".into(), ..config.log.clone() });
     let from = flags.from.absolute();
+    let to = flags.to.map(StoreLocation::absolute);
+    if to.as_ref().is_some_and(|to| from.is_same(to)) {
+        bail!("{from} is where the data is");
+    }
     if let StoreLocation::Embedded(folder) = &from {
         if !folder.exists() {
             bail!("there is no data in {}", folder.display());
         }
         let server = AdminClient::connect(folder).await;
         if let Some(server) = server.context("the running server cannot be reached")? {
-            return Running { server, folder, from: &from }.run(flags.to).await;
+            return Running { server, folder, from: &from }.run(to).await;
         }
     }
-    let Some(to) = flags.to.map(StoreLocation::absolute) else {
+    let Some(to) = to else {
         let source = movable_store(config, &from).await?;
         let abandoned = abandon(&*source.port(), &from.to_string()).await;
         source.close().await?;
         abandoned?;
         return say_abandoned(&from);
     };
-    if from.is_same(&to) {
-        bail!("{from} is where the data is");
-    }
     let source = movable_store(config, &from).await?;
     let target = movable_store(config, &to).await?;
     let moved = move_here(&source, &target, &from, &to).await;
@@ -101,7 +102,7 @@ impl Running<'_> {
             }
             _ => bail!("the running server does not say where its data is; it may be of another version"),
         }
-        let Some(to) = to.map(StoreLocation::absolute) else {
+        let Some(to) = to else {
             self.ask(AdminCommand::AbandonMove).await?;
             return say_abandoned(self.from);
         };
