@@ -334,14 +334,10 @@ impl<'a> Fold<'a> {
                 return;
             }
             item.state.edits.push(entry.seq);
-            if let Some(text) = text {
-                let edited = Edited { at: entry.at(), text: text.into(), mentions: mentions.clone() };
-                item.state.edited = Some(Box::new(edited));
-            }
-        }
-        // The message was deleted since, and its content erased: nobody is mentioned in the end.
-        if text.is_none() {
-            return;
+            // Of a message that was deleted since the text is erased, and nothing is left of it when that entry comes.
+            let text = text.unwrap_or_default().into();
+            let edited = Edited { at: entry.at(), text, mentions: mentions.clone() };
+            item.state.edited = Some(Box::new(edited));
         }
         // Also when that was done before: the message may just have been folded again, with those it mentioned at first.
         self.unmention(entry, target.seq);
@@ -410,15 +406,14 @@ impl<'a> Fold<'a> {
     }
 
     fn deleted(&mut self, entry: &Entry) {
-        for member in self.before {
-            self.unlist.entry(member.user_id).or_insert(GoneReason::Deleted);
-        }
-        for (user, member) in &self.members {
-            if member.is_some() {
-                self.unlist.entry(*user).or_insert(GoneReason::Deleted);
+        // The rows of one that is fanned out on read stay, whoever happens to be known: readers look at what it says itself.
+        if self.details.fan_out == FanOut::OnWrite {
+            let joined = self.members.values().flatten();
+            for member in self.before.iter().chain(joined) {
+                self.unlist.entry(member.user_id).or_insert(GoneReason::Deleted);
             }
+            self.list.clear();
         }
-        self.list.clear();
         for invite in &self.details.invites {
             self.invites.push(InviteWrite { token: invite.token.clone(), usable: false });
         }

@@ -271,3 +271,19 @@ fn the_entry_that_crosses_the_line_names_everybody() {
     written.write(&effects);
     assert!(!written.state.is_whole() && written.state.members.is_empty());
 }
+
+#[test]
+fn the_rows_of_a_large_conversation_stay_when_it_is_deleted_whoever_is_known() {
+    let mut written = Written::new();
+    written.add(life().into_iter().take(2).collect());
+    let ada = written.member(ADA).clone();
+    let terms = JoiningTerms { crosses_to: Some(FanOut::OnRead), ..terms() };
+    written.add(vec![Change::MemberJoined { user_id: EVE, invite: None, terms }]);
+    let mut fold = written.fold();
+    fold.know_member(ADA, Some(ada));
+    let entry = fold.next_entry(99 << 22, Change::ConversationDeleted { by: ADA });
+    fold.apply(&entry);
+    let effects = fold.finish();
+    assert!(effects.details.is_some_and(|details| details.deleted_at.is_some()));
+    assert!(effects.unlist.is_empty());
+}

@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 use crate::places::{Folder, Journey, When, with_everybody};
 
 /// Sequences of random operations.
-const SEQUENCES: u32 = 12;
+const SEQUENCES: u32 = 24;
 
 #[test]
 fn a_store_that_was_moved_does_what_the_model_does() {
