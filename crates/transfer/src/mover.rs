@@ -15,14 +15,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use godwit_domain::model::Member;
+use godwit_domain::model::{Member, User};
 use godwit_domain::ports::{Creation, Moving, Part, StoreError, Trail, TransferStore};
 use godwit_protocol::{ConversationId, Seq, UserId};
 use tokio::sync::watch;
 
 use crate::accounts::Account;
 use crate::error::MoveError;
-use crate::paging::{PAGE, all};
+use crate::paging::{PAGE, all, count};
 use crate::progress::{Phase, Place, Progress};
 use crate::{check, conversations, memberships};
 
@@ -167,24 +167,10 @@ impl Mover {
 
     /// For people to see how much is left; it does not matter if it is not exact.
     async fn count(&self, progress: &mut Progress) -> Result<(), MoveError> {
-        let mut after = None;
-        loop {
-            let page = self.source.all_conversations(after, PAGE).await?;
-            progress.conversations_total += page.len() as u64;
-            after = page.last().copied();
-            if page.len() < PAGE {
-                break;
-            }
-        }
-        let mut after = None;
-        loop {
-            let page = self.source.list_users(after, PAGE).await?;
-            progress.accounts_total += page.len() as u64;
-            after = page.last().map(|user| user.id);
-            if page.len() < PAGE {
-                break;
-            }
-        }
+        let conversations =
+            count(|id: &ConversationId| *id, |after| self.source.all_conversations(after, PAGE));
+        let accounts = count(|user: &User| user.id, |after| self.source.list_users(after, PAGE));
+        (progress.conversations_total, progress.accounts_total) = tokio::try_join!(conversations, accounts)?;
         self.control.progress.send_replace(*progress);
         Ok(())
     }
@@ -317,7 +303,11 @@ impl Mover {
         self.control.progress.send_replace(place.progress);
         let (again, others): (BTreeSet<Part>, BTreeSet<Part>) =
             copied.suspects.into_iter().partition(|part| parts.contains(part));
-        place.suspects.extend(others);
+        if !others.is_empty() {
+            // They are not among those that are kept as changed, so nobody else would know.
+            place.suspects.extend(others);
+            self.keep(place, false).await?;
+        }
         changed.parts.retain(|part| !again.contains(part));
         self.source.settled(changed).await?;
         Ok(count)

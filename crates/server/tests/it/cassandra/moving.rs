@@ -37,12 +37,12 @@ async fn shared() -> Shared {
     tokio::task::spawn_blocking(|| Cluster::shared().unwrap_or_else(|error| panic!("{error}"))).await.unwrap()
 }
 
-/// A keyspace with its tables, which nobody has used.
+/// A keyspace with its tables, empty. One whose data was moved away is of no use any more, so it is made anew each time.
 async fn new_keyspace(cluster: &Shared) -> String {
-    let url = url(&cluster.contact_points(), &format!("godwit_move_{:08x}", rand::random::<u32>()));
+    let url = url(&cluster.contact_points(), "godwit_move");
     let folder = tempfile::tempdir().unwrap();
     let mut create = godwit(&folder.path().join("data"));
-    create.args(["schema", "create", "--store", &url]);
+    create.args(["schema", "create", "--fresh", "--yes", "--store", &url]);
     let created = tokio::task::spawn_blocking(move || create.output()).await.unwrap().unwrap();
     assert!(created.status.success(), "{}", String::from_utf8_lossy(&created.stderr));
     url

@@ -3,12 +3,14 @@
 //!
 //! - `folder`: the data folder, and its format
 //! - `full_disk`: writes that fail
+//! - `moved`: `godwit move` from folder to folder
 //! - `restored`: a backup that is older than what clients have seen
 //! - `metrics`: what the store says about itself
 
 mod folder;
 mod full_disk;
 mod metrics;
+mod moved;
 mod restored;
 
 use crate::process::ServerProcess;
