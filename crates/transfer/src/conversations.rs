@@ -17,6 +17,7 @@ use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use crate::accounts::Account;
 use crate::error::MoveError;
+use crate::mover::Control;
 use crate::paging::PAGE;
 
 /// Entries and bytes of an append, as with servers.
@@ -41,6 +42,7 @@ pub(crate) async fn copy(
     source: &dyn TransferStore,
     target: &dyn TransferStore,
     id: ConversationId,
+    control: &Control,
 ) -> Result<Copied, MoveError> {
     let mut copied = Copied::default();
     let mut state = match target.load(id).await? {
@@ -56,7 +58,9 @@ pub(crate) async fn copy(
         let mut entries = page.into_iter().map(|item| item.entry).peekable();
         while entries.peek().is_some() {
             let batch = next_batch(&mut entries, state.head.seq);
+            let count = batch.len() as u64;
             append(source, target, &mut state, batch, &mut copied).await?;
+            control.show(|progress| progress.entries += count);
         }
         if is_last {
             break;

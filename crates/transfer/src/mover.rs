@@ -13,6 +13,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use godwit_domain::model::{Member, User};
@@ -36,6 +37,10 @@ const CHANGED_AT_ONCE: usize = 2_000;
 const FEW: usize = 200;
 /// Rounds after which it is tried all the same: somebody writes faster than it is copied.
 const ROUNDS_MAX: usize = 50;
+
+/// Times that a store may not answer without anything having been copied since, and what is waited after each.
+const FAILURES_MAX: usize = 20;
+const PAUSE: Duration = Duration::from_secs(3);
 
 /// Moves everything from one store to another.
 #[derive(Debug)]
@@ -83,6 +88,11 @@ impl Control {
         self.progress.subscribe()
     }
 
+    /// Shows at once what is counted for good when its step is done.
+    pub(crate) fn show(&self, change: impl FnOnce(&mut Progress)) {
+        self.progress.send_modify(change);
+    }
+
     /// Where it can go on later.
     pub fn stop(&self) {
         self.is_stopping.store(true, Ordering::Relaxed);
@@ -103,6 +113,25 @@ impl Mover {
 
     /// Begins, or goes on. When it returns `Ok` everything is in the other store.
     pub async fn run(&self) -> Result<Progress, MoveError> {
+        let mut failures = 0;
+        loop {
+            let before = *self.control.progress.borrow();
+            match self.attempt().await {
+                Err(MoveError::Store(error @ StoreError::Unavailable { .. })) => {
+                    // One that comes further each time may take as many as it needs.
+                    failures = if *self.control.progress.borrow() == before { failures + 1 } else { 1 };
+                    if failures == FAILURES_MAX {
+                        return Err(error.into());
+                    }
+                    tracing::warn!(error = &error as &dyn std::error::Error, "the move goes on in a moment");
+                    tokio::time::sleep(PAUSE).await;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn attempt(&self) -> Result<Progress, MoveError> {
         if self.begin().await? {
             let mut place = self.place().await?;
             self.first_pass(&mut place).await?;
@@ -372,7 +401,7 @@ impl Mover {
         if source.load(id).await?.is_none() {
             return Ok(Outcome { is_same: true, ..Outcome::default() });
         }
-        let mut copied = conversations::copy(source, target, id).await?;
+        let mut copied = conversations::copy(source, target, id, &self.control).await?;
         if !self.checked().contains(&id) {
             copied.after = Seq::ZERO;
         }
@@ -401,6 +430,7 @@ impl Mover {
                 suspects.push(part);
             }
         }
+        self.control.show(|progress| progress.conversations += 1);
         Ok((outcome.entries, suspects))
     }
 
