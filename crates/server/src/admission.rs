@@ -30,7 +30,7 @@ pub struct AdmissionConfig {
 
 impl Default for AdmissionConfig {
     fn default() -> Self {
-        Self { sign_ins_at_once_max: 128, syncs_at_once_max: 64, wait_ms: 5_000 }
+        Self { sign_ins_at_once_max: 32, syncs_at_once_max: 16, wait_ms: 5_000 }
     }
 }
 

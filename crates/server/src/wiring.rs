@@ -455,6 +455,7 @@ fn cassandra_options(url: &ClusterUrl, config: &CassandraConfig) -> StoreOptions
         silence_max: Duration::from_millis(config.silence_max_ms),
         request_timeout: Duration::from_millis(config.request_timeout_ms),
         speculative_after: Duration::from_millis(config.speculative_after_ms),
+        requests_at_once_max: config.requests_at_once_max,
         ..options
     }
 }

@@ -26,6 +26,7 @@ use scylla::statement::Consistency;
 use scylla::statement::batch::{Batch, BatchType};
 use scylla::statement::prepared::PreparedStatement;
 use scylla::value::{CqlValue, Row};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::sleep;
 
 use crate::options::Options;
@@ -42,6 +43,8 @@ pub(crate) struct Cql {
     session: Session,
     profiles: Profiles,
     requests: AtomicU64,
+    /// One for each request that may be under way.
+    places: Semaphore,
     #[cfg(test)]
     pub(crate) rows_read: RowsRead,
 }
@@ -107,6 +110,7 @@ impl Cql {
             session,
             profiles: Profiles::new(options),
             requests: AtomicU64::new(0),
+            places: Semaphore::new(options.requests_at_once_max),
             #[cfg(test)]
             rows_read: RowsRead::default(),
         }
@@ -126,13 +130,20 @@ impl Cql {
         statement: &PreparedStatement,
         values: impl SerializeRow,
     ) -> Result<QueryResult, ExecutionError> {
-        self.requests.fetch_add(1, Ordering::Relaxed);
+        let _place = self.place().await;
         self.session.execute_unpaged(statement, values).await
     }
 
     async fn execute_together(&self, together: Together) -> Result<QueryResult, ExecutionError> {
-        self.requests.fetch_add(1, Ordering::Relaxed);
+        let _place = self.place().await;
         self.session.batch(&together.batch, together.values).await
+    }
+
+    /// Waits here rather than at a node, where what waits too long fails, and is done all the same.
+    async fn place(&self) -> SemaphorePermit<'_> {
+        let place = self.places.acquire().await.expect("the places are never closed");
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        place
     }
 
     pub(crate) async fn prepare_read(&self, text: &str) -> Result<Read, PrepareError> {

@@ -31,6 +31,9 @@ pub struct Options {
     pub request_timeout: Duration,
     /// A read that has not been answered after this long is asked of another node too.
     pub speculative_after: Duration,
+    /// Requests to the cluster that are under way at once. Further ones wait for their turn here, so that a rush makes it slow
+    /// and not fail.
+    pub requests_at_once_max: usize,
     /// Conversations that a user's inbox keeps out of order, because they move too often; see `inbox.rs`.
     pub inbox_recent_max: usize,
     pub inbox_epochs: EpochTerms,
@@ -87,6 +90,7 @@ impl Options {
             silence_max: Duration::from_secs(3),
             request_timeout: Duration::from_secs(10),
             speculative_after: Duration::from_millis(200),
+            requests_at_once_max: 256,
             inbox_recent_max: 64,
             inbox_epochs: EpochTerms::default(),
             server: None,

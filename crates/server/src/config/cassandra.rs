@@ -31,6 +31,9 @@ pub struct CassandraConfig {
     pub request_timeout_ms: u64,
     /// A read that has not been answered after this long is asked of another node too.
     pub speculative_after_ms: u64,
+    /// Requests to the cluster that are under way at once. Further ones wait for their turn here, so that a rush makes it slow
+    /// and not fail.
+    pub requests_at_once_max: usize,
     pub consistency: ConsistencyConfig,
     pub tls: CassandraTls,
 }
@@ -47,6 +50,7 @@ impl Default for CassandraConfig {
             silence_max_ms: 3_000,
             request_timeout_ms: 10_000,
             speculative_after_ms: 200,
+            requests_at_once_max: 256,
             consistency: ConsistencyConfig::default(),
             tls: CassandraTls::default(),
         }

@@ -28,7 +28,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
     let embedded = &store.embedded;
     let tokens = &config.auth.tokens;
     let cassandra = &store.cassandra;
-    let bounds: [(&str, u64, RangeInclusive<u64>); 24] = [
+    let bounds: [(&str, u64, RangeInclusive<u64>); 25] = [
         ("server.max_connections", server.max_connections as u64, 1..=COUNT_MAX),
         ("server.handshakes_max", server.handshakes_max as u64, 1..=COUNT_MAX),
         ("server.handshakes_per_address_max", server.handshakes_per_address_max as u64, 1..=COUNT_MAX),
@@ -43,6 +43,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
         ("store.cassandra.silence_max_ms", cassandra.silence_max_ms, 100..=MINUTE_MS),
         ("store.cassandra.request_timeout_ms", cassandra.request_timeout_ms, 100..=20_000),
         ("store.cassandra.speculative_after_ms", cassandra.speculative_after_ms, 1..=MINUTE_MS),
+        ("store.cassandra.requests_at_once_max", cassandra.requests_at_once_max as u64, 1..=COUNT_MAX),
         ("auth.tokens.access_minutes", u64::from(tokens.access_minutes), 1..=24 * 60),
         ("auth.tokens.refresh_days", u64::from(tokens.refresh_days), 1..=3_650),
         ("messages.fan_out_members_max", u64::from(config.messages.fan_out_members_max), 1..=100_000),
