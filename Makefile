@@ -35,7 +35,7 @@ build: setup ## Build the release binary
 	@cargo build $(LOCKED) --release --package godwit-server --bin godwit
 
 test: setup-cluster ## Run everything CI runs, and say what ran and how long it took
-	@scripts/check.sh fmt clippy wasm test deny advisories
+	@scripts/check.sh fmt clippy wasm test web deny advisories
 
 chaos: setup-cluster ## Kill and stop servers, Cassandra and Redis under load (SECONDS=300, SEED=…) and check what is left
 	@GODWIT_TEST_CHAOS_SECONDS=$(or $(SECONDS),300) $(if $(SEED),GODWIT_TEST_CHAOS_SEED=$(SEED)) \

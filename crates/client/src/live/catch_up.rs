@@ -156,7 +156,9 @@ impl CatchUp {
             // It is not kept: the round that begins now brings it, when there is room.
             return self.begin();
         }
-        if self.held.len() < ACCOUNT_ENTRIES_HELD_MAX {
+        // Whether the conversation went before the round reads of it, or after, is not known: another round tells.
+        let is_unclear = matches!(entry.change, AccountChange::ConversationGone { .. });
+        if self.held.len() < ACCOUNT_ENTRIES_HELD_MAX && !is_unclear {
             self.held.push_back(entry);
         } else {
             self.repeat = true;

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use crate::logs::LogChecker;
 
 /// Keeps a test that hangs from hanging for ever. No test measures time by it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
 pub(crate) const PASSWORD: &str = "a long enough password";
 

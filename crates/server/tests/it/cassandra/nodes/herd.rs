@@ -35,9 +35,13 @@ async fn clients_of_a_server_that_is_killed_are_all_back_and_caught_up() {
     for ids in ids.chunks(100).skip(1) {
         speaker.http.add_members(group, ids).await.unwrap();
     }
-    let followers: Vec<Follower> =
-        people.iter().map(|person| Follower::restless(&person.handle, person.http.clone())).collect();
-    stream::iter(&followers).for_each_concurrent(None, Follower::catches_up).await;
+    let mut followers: Vec<Follower> = Vec::new();
+    for people in people.chunks(CLIENTS) {
+        let come = people.iter().map(|person| Follower::restless(&person.handle, person.http.clone()));
+        let begin = followers.len();
+        followers.extend(come);
+        stream::iter(&followers[begin..]).for_each_concurrent(None, Follower::catches_up).await;
+    }
     // Somebody at another server, who must not notice.
     let onlooker = nodes.person(1, "onlooker").await;
     let chat = speaker.open_direct(&onlooker).await;
