@@ -38,7 +38,7 @@ export interface SocketConfig {
   /** From giving a command to its answer, waiting for a place among those in flight included. */
   commandTimeoutMs?: number;
   onEvent?: (event: SocketEvent) => void;
-  /** Called once. Commands without an answer have failed by then. */
+  /** Called once. Then all commands without an answer fail. */
   onClose?: (closed: Closed) => void;
 }
 
@@ -188,8 +188,9 @@ export class Socket {
     this.closed = closed;
     this.heartbeat.stop();
     discard(this.web);
-    this.pending.failAll(new SocketClosedError(closed));
+    // Told first: whoever sends again what was on its way does so on the next connection, not after a failure on this one.
     this.config.onClose?.(closed);
+    this.pending.failAll(new SocketClosedError(closed));
   }
 }
 

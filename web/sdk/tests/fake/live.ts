@@ -26,15 +26,9 @@ export async function startLive(server: FakeServer, config: Partial<LiveConfig> 
 /** Takes updates, and remembers those that a test may want to see. */
 export class Taker {
   readonly updates: Update[] = [];
-  private taking = true;
 
   constructor(private readonly live: Live) {
     void this.take();
-  }
-
-  /** From now on nothing is taken. The one that was taken last is not dealt with. */
-  stop(): void {
-    this.taking = false;
   }
 
   async of<T extends Update["type"]>(type: T): Promise<Extract<Update, { type: T }>[]> {
@@ -56,9 +50,6 @@ export class Taker {
   private async take(): Promise<void> {
     for await (const update of this.live) {
       this.updates.push(update);
-      if (!this.taking) {
-        return;
-      }
     }
   }
 }

@@ -73,6 +73,7 @@ test("a message whose acknowledgement was lost is sent again, and nothing overta
   await settle();
   await vi.advanceTimersByTimeAsync(BACKOFF_FIRST_MS);
   const next = await server.synced(syncPage("t2"));
+  // At once: a connection that was lost is no failure of the message.
   const again = await next.peer.command("send");
   expect(again.body).toEqual(lost.body);
   next.peer.ok(again.id, "send", message(2, "b"));
@@ -89,6 +90,10 @@ test("an answer that does not come in time is waited for no longer, and the mess
   await vi.advanceTimersByTimeAsync(1 + BACKOFF_FIRST_MS);
   const second = await peer.command("send");
   expect(second.body).toEqual(first.body);
+  // The answer to the first one settles nothing any more: the next message would overtake the second one.
+  await live.enqueue(C, text("b"));
+  peer.ok(first.id, "send", message(1, "a"));
+  expect(await peer.pending()).toEqual([]);
   peer.ok(second.id, "send", message(1, "a"));
   await expect(sent).resolves.toMatchObject({ seq: 1 });
 });
