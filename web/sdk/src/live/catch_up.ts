@@ -124,7 +124,9 @@ export class CatchUp {
   /** An entry of the account log came live. */
   account(entry: AccountEntry): void {
     if (this.round) {
-      if (this.held.length < ACCOUNT_ENTRIES_HELD_MAX) {
+      // Whether a conversation went before the round reads of it, or after, is not known: another round tells.
+      const isUnclear = entry.type === "conversation_gone";
+      if (this.held.length < ACCOUNT_ENTRIES_HELD_MAX && !isUnclear) {
         this.held.push(entry);
       } else {
         this.repeat = true;

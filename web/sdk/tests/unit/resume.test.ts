@@ -233,6 +233,26 @@ test("account entries that come during a round come after it", async () => {
   expect((await taker.of("account")).map((update) => update.entry.seq)).toEqual([5, 6, 7]);
 });
 
+test("what goes during a round is asked for again, because it may have come back", async () => {
+  const server = new FakeServer();
+  const taker = new Taker(await startLive(server));
+  const peer = await server.signedIn();
+  const first = await peer.command("sync");
+  peer.event("account", {
+    seq: 9,
+    at: "2026-01-01T00:00:00Z",
+    type: "conversation_gone",
+    conversation_id: C,
+    reason: "removed",
+  });
+  peer.ok(first.id, "sync", syncPage("t1", { [C]: 2 }));
+  const second = await peer.command("sync");
+  peer.ok(second.id, "sync", syncPage("t2", { [C]: 2 }));
+  const { id } = await peer.command("log");
+  peer.ok(id, "log", logPage(C, [1, 2], 2));
+  expect(await taker.seqs(C)).toEqual([1, 2]);
+});
+
 test("an application that is slow gets everything all the same", async () => {
   const server = new FakeServer();
   const live = await startLive(server, { updatesBufferedMax: 4 });
