@@ -1,0 +1,82 @@
+// Makes src/generated/api.ts from the documents of the server.
+//
+// docs/openapi.json has the routes, docs/asyncapi.json the frames of the socket. Both describe the same things by the
+// same names, so they become one document, with two schemas more: `Commands` and `Events` map the name of each frame to
+// what is in it. Everything else in this package takes its types from there.
+
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { isDeepStrictEqual } from "node:util";
+
+import openapiTS, { astToString } from "openapi-typescript";
+
+const docs = new URL("../../../docs/", import.meta.url);
+const target = new URL("../src/generated/", import.meta.url);
+
+const openapi = await readJson("openapi.json");
+const asyncapi = await readJson("asyncapi.json");
+
+const document = {
+    ...openapi,
+    components: {
+        ...openapi.components,
+        schemas: {
+            ...merged(openapi.components.schemas, asyncapi.components.schemas),
+            Commands: objectOf(commands(asyncapi.components.messages)),
+            Events: objectOf(events(asyncapi.components.messages)),
+        },
+    },
+};
+
+const header = "// Made by scripts/generate.mjs from docs/openapi.json and docs/asyncapi.json.\n\n";
+await mkdir(target, { recursive: true });
+await writeFile(new URL("api.ts", target), header + astToString(await openapiTS(document)));
+
+async function readJson(name) {
+    return JSON.parse(await readFile(new URL(name, docs), "utf8"));
+}
+
+/** All schemas of both. One that is in both must be the same in both. */
+function merged(one, other) {
+    for (const [name, schema] of Object.entries(other)) {
+        if (name in one && !isDeepStrictEqual(one[name], schema)) {
+            throw new Error(`docs/openapi.json and docs/asyncapi.json disagree about ${name}`);
+        }
+    }
+    return { ...one, ...other };
+}
+
+/** `send` is what a frame `{"id", "send"}` carries, and what is `ok` in its reply. */
+function commands(messages) {
+    const suffix = "_command";
+    const names = Object.keys(messages).filter((key) => key.endsWith(suffix));
+    const pairs = names.map((key) => {
+        const name = key.slice(0, -suffix.length);
+        const body = property(messages, key, name);
+        const reply = property(messages, `${name}_reply`, "ok");
+        return [name, objectOf({ body, reply })];
+    });
+    return Object.fromEntries(pairs);
+}
+
+/** `entry` is what a frame `{"entry"}` carries. */
+function events(messages) {
+    const suffix = "_event";
+    const names = Object.keys(messages).filter((key) => key.endsWith(suffix));
+    const pairs = names.map((key) => {
+        const name = key.slice(0, -suffix.length);
+        return [name, property(messages, key, name)];
+    });
+    return Object.fromEntries(pairs);
+}
+
+function property(messages, key, name) {
+    const schema = messages[key]?.payload?.properties?.[name];
+    if (!schema) {
+        throw new Error(`docs/asyncapi.json: the message ${key} has no ${name}`);
+    }
+    return schema;
+}
+
+function objectOf(properties) {
+    return { type: "object", properties, required: Object.keys(properties), additionalProperties: false };
+}

@@ -1,0 +1,95 @@
+/**
+ * The tokens of a session.
+ *
+ * A refresh token is good for one use, and using it twice ends the session. So of all requests that find their access
+ * token expired, in this tab and in the others, one refreshes it and the others wait for what it gets. Nobody can call
+ * a refresh off: whoever did would lose the only copy of the next refresh token.
+ */
+
+import type { Tokens } from "../api.js";
+import { ApiError } from "../errors.js";
+import type { Locks } from "../locks.js";
+import type { Authorization } from "./request.js";
+import type { TokenStore } from "./token_store.js";
+
+export class Credentials implements Authorization {
+  /** A token of the embedding application, which cannot be refreshed here. */
+  private applicationToken: string | undefined;
+  /** The server refused the refresh token for good. Whoever still waits for a fresh one is told the same. */
+  private refusal: ApiError | undefined;
+
+  constructor(
+    private readonly store: TokenStore,
+    private readonly locks: Locks,
+    private readonly lockName: string,
+    private readonly refresh: (refreshToken: string) => Promise<Tokens>,
+  ) {}
+
+  get tokens(): Tokens | undefined {
+    return this.applicationToken === undefined ? this.store.get() : undefined;
+  }
+
+  get accessToken(): string | undefined {
+    return this.applicationToken ?? this.store.get()?.access_token;
+  }
+
+  setTokens(tokens: Tokens): void {
+    this.forget();
+    this.store.set(tokens);
+  }
+
+  setApplicationToken(token: string): void {
+    this.forget();
+    this.applicationToken = token;
+  }
+
+  clear(): void {
+    this.forget();
+    this.store.set(undefined);
+  }
+
+  async renew(stale: string): Promise<string | undefined> {
+    return await this.locks.exclusive(this.lockName, () => this.renewAlone(stale));
+  }
+
+  private async renewAlone(stale: string): Promise<string | undefined> {
+    if (this.applicationToken !== undefined) {
+      return this.applicationToken === stale ? undefined : this.applicationToken;
+    }
+    const tokens = this.store.get();
+    if (this.refusal && !tokens) {
+      throw this.refusal;
+    }
+    if (tokens?.access_token !== stale) {
+      // Somebody else has refreshed it, or has signed in or out.
+      return tokens?.access_token;
+    }
+    return (await this.rotate(tokens.refresh_token)).access_token;
+  }
+
+  private async rotate(refreshToken: string): Promise<Tokens> {
+    try {
+      const next = await this.refresh(refreshToken);
+      this.replace(refreshToken, next);
+      return next;
+    } catch (error) {
+      if (error instanceof ApiError && !error.temporary) {
+        this.refusal = error;
+        this.replace(refreshToken, undefined);
+      }
+      throw error;
+    }
+  }
+
+  /** Puts in what came of the refresh, unless somebody has signed in or out meanwhile. */
+  private replace(used: string, next: Tokens | undefined): void {
+    if (this.store.get()?.refresh_token === used) {
+      this.store.set(next);
+    }
+  }
+
+  private forget(): void {
+    this.applicationToken = undefined;
+    this.refusal = undefined;
+  }
+}

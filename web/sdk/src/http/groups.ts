@@ -1,0 +1,99 @@
+/** `/v1/conversations/{id}/members`, `…/owner`, `…/join`, `…/leave`, `…/invites`, `/v1/invites` */
+
+import type {
+  AddedMembers,
+  Conversation,
+  ConversationId,
+  CreateInvite,
+  Invite,
+  InviteId,
+  InviteList,
+  InvitePreview,
+  MemberPage,
+  Role,
+  UserId,
+} from "../api.js";
+import type { Page } from "./page.js";
+import type { RequestOptions, Transport } from "./request.js";
+
+/** Which members are asked for. */
+export interface MemberFilter {
+  role?: Role;
+  /** The beginning of a handle, or of a word of a name. */
+  query?: string;
+}
+
+export class Groups {
+  constructor(private readonly transport: Transport) {}
+
+  /** `GET /v1/conversations/{id}/members` */
+  members(
+    id: ConversationId,
+    asked: MemberFilter & Page = {},
+    options?: RequestOptions,
+  ): Promise<MemberPage> {
+    const input = { path: { id }, query: asked };
+    return this.transport.call("get", "/v1/conversations/{id}/members", input, options);
+  }
+
+  /** `POST /v1/conversations/{id}/members` */
+  addMembers(id: ConversationId, users: UserId[], options?: RequestOptions): Promise<AddedMembers> {
+    const input = { path: { id }, body: { user_ids: users } };
+    return this.transport.call("post", "/v1/conversations/{id}/members", input, options);
+  }
+
+  /** `PATCH /v1/conversations/{id}/members/{user_id}` */
+  async setRole(id: ConversationId, user: UserId, role: Role, options?: RequestOptions): Promise<void> {
+    const input = { path: { id, user_id: user }, body: { role } };
+    await this.transport.call("patch", "/v1/conversations/{id}/members/{user_id}", input, options);
+  }
+
+  /** `DELETE /v1/conversations/{id}/members/{user_id}` */
+  async removeMember(id: ConversationId, user: UserId, options?: RequestOptions): Promise<void> {
+    const input = { path: { id, user_id: user } };
+    await this.transport.call("delete", "/v1/conversations/{id}/members/{user_id}", input, options);
+  }
+
+  /** `PUT /v1/conversations/{id}/owner` */
+  async transferOwnership(id: ConversationId, to: UserId, options?: RequestOptions): Promise<void> {
+    const input = { path: { id }, body: { user_id: to } };
+    await this.transport.call("put", "/v1/conversations/{id}/owner", input, options);
+  }
+
+  /** `POST /v1/conversations/{id}/join` */
+  join(id: ConversationId, options?: RequestOptions): Promise<Conversation> {
+    return this.transport.call("post", "/v1/conversations/{id}/join", { path: { id } }, options);
+  }
+
+  /** `POST /v1/conversations/{id}/leave` */
+  async leave(id: ConversationId, options?: RequestOptions): Promise<void> {
+    await this.transport.call("post", "/v1/conversations/{id}/leave", { path: { id } }, options);
+  }
+
+  /** `GET /v1/conversations/{id}/invites` */
+  invites(id: ConversationId, options?: RequestOptions): Promise<InviteList> {
+    return this.transport.call("get", "/v1/conversations/{id}/invites", { path: { id } }, options);
+  }
+
+  /** `POST /v1/conversations/{id}/invites` */
+  createInvite(id: ConversationId, invite: CreateInvite = {}, options?: RequestOptions): Promise<Invite> {
+    const input = { path: { id }, body: invite };
+    return this.transport.call("post", "/v1/conversations/{id}/invites", input, options);
+  }
+
+  /** `DELETE /v1/conversations/{id}/invites/{invite_id}` */
+  async revokeInvite(id: ConversationId, invite: InviteId, options?: RequestOptions): Promise<void> {
+    const input = { path: { id, invite_id: invite } };
+    await this.transport.call("delete", "/v1/conversations/{id}/invites/{invite_id}", input, options);
+  }
+
+  /** `GET /v1/invites/{token}` */
+  previewInvite(token: string, options?: RequestOptions): Promise<InvitePreview> {
+    return this.transport.call("get", "/v1/invites/{token}", { path: { token } }, options);
+  }
+
+  /** `POST /v1/invites/{token}/join` */
+  joinByInvite(token: string, options?: RequestOptions): Promise<Conversation> {
+    return this.transport.call("post", "/v1/invites/{token}/join", { path: { token } }, options);
+  }
+}

@@ -1,0 +1,23 @@
+/** `/healthz`, `/readyz`, `/metrics`: for those who run the server. */
+
+import type { Health } from "../api.js";
+import type { RequestOptions, Transport } from "./request.js";
+
+export class Operation {
+  constructor(private readonly transport: Transport) {}
+
+  /** `GET /healthz` */
+  alive(options?: RequestOptions): Promise<Health> {
+    return this.transport.call("get", "/healthz", {}, options);
+  }
+
+  /** `GET /readyz` */
+  ready(options?: RequestOptions): Promise<Health> {
+    return this.transport.call("get", "/readyz", {}, options);
+  }
+
+  /** `GET /metrics`, as Prometheus reads them. */
+  metrics(options?: RequestOptions): Promise<string> {
+    return this.transport.call("get", "/metrics", {}, options);
+  }
+}

@@ -1,0 +1,33 @@
+/** How a connection, or the attempt to make one, ended, and what follows from it. */
+
+import { codeOf, endsSession, retryAfterMsOf, SocketClosedError } from "../errors.js";
+import { CloseCode, type Closed, describeClosed, mayReconnect } from "../socket/closed.js";
+import type { StopReason } from "./update.js";
+
+export type Ended =
+  | { next: "stop"; reason: StopReason }
+  /** The server told when to come back. */
+  | { next: "return"; afterMs: number; cause: string }
+  /** Wait as after a failure, and at least as long as the server wants. */
+  | { next: "retry"; atLeastMs: number; cause: string };
+
+export function endedByError(error: unknown): Ended {
+  if (error instanceof SocketClosedError) {
+    return endedByClose(error.closed);
+  }
+  if (endsSession(error)) {
+    return { next: "stop", reason: { by: "sign_out", code: codeOf(error) } };
+  }
+  return { next: "retry", atLeastMs: retryAfterMsOf(error), cause: String(error) };
+}
+
+export function endedByClose(closed: Closed): Ended {
+  const cause = describeClosed(closed);
+  if (closed.by === "server" && closed.code === CloseCode.SIGNED_OUT) {
+    return { next: "stop", reason: { by: "sign_out", code: undefined } };
+  }
+  if (closed.by === "server" && !mayReconnect(closed)) {
+    return { next: "stop", reason: { by: "server", closeCode: closed.code, cause } };
+  }
+  return { next: "retry", atLeastMs: 0, cause };
+}

@@ -1,0 +1,81 @@
+/**
+ * Commands that were given, until they are answered. Book-keeping without input or output.
+ *
+ * The server takes so many at once and no more; the others wait here, in the order in which they were given.
+ */
+
+import { ApiError, BusyError, ProtocolError } from "../errors.js";
+import type { Incoming } from "./frames.js";
+
+/** Commands that wait for a place among those in flight. Further ones are refused at once. */
+const WAITING_MAX = 1_024;
+
+export interface Given {
+  id: number;
+  frame: string;
+  resolve: (value: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+export class PendingCommands {
+  private readonly waiting: Given[] = [];
+  private readonly inFlight = new Map<number, Given>();
+
+  constructor(private readonly inFlightMax: number) {}
+
+  add(given: Given): void {
+    if (this.waiting.length >= WAITING_MAX) {
+      given.reject(new BusyError("too many commands wait already"));
+    } else {
+      this.waiting.push(given);
+    }
+  }
+
+  /** The next command that may go out. */
+  next(): Given | undefined {
+    if (this.inFlight.size >= this.inFlightMax) {
+      return undefined;
+    }
+    const given = this.waiting.shift();
+    if (given) {
+      this.inFlight.set(given.id, given);
+    }
+    return given;
+  }
+
+  answered(reply: Extract<Incoming, { frame: "ok" | "error" }>): void {
+    const given = reply.id === undefined ? undefined : this.inFlight.get(reply.id);
+    if (!given) {
+      // Whoever gave the command has given up.
+      return;
+    }
+    this.inFlight.delete(given.id);
+    if (reply.frame === "error") {
+      given.reject(new ApiError(reply.problem));
+    } else if (reply.value === undefined) {
+      given.reject(new ProtocolError("the reply has neither ok nor error"));
+    } else {
+      given.resolve(reply.value);
+    }
+  }
+
+  /** Nobody waits for this one any more. One in flight keeps its place there: the server is still at it. */
+  giveUp(id: number): void {
+    const given = this.inFlight.get(id);
+    if (given) {
+      given.resolve = given.reject = () => undefined;
+    }
+    const index = this.waiting.findIndex((given) => given.id === id);
+    if (index >= 0) {
+      this.waiting.splice(index, 1);
+    }
+  }
+
+  failAll(error: Error): void {
+    const all = [...this.inFlight.values(), ...this.waiting.splice(0)];
+    this.inFlight.clear();
+    for (const given of all) {
+      given.reject(error);
+    }
+  }
+}

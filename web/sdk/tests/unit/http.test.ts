@@ -1,0 +1,129 @@
+/** Requests, refusals, time-outs. */
+
+import { afterEach, expect, test, vi } from "vitest";
+
+import {
+  ApiError,
+  Http,
+  MemoryTokenStore,
+  ProtocolError,
+  TimeoutError,
+  TransportError,
+} from "../../src/index.js";
+import { FakeHttp, type Handler, json, refusal } from "../fake/http.js";
+import { C, PEER, tokens } from "../fake/samples.js";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function client(handler: Handler) {
+  const server = new FakeHttp(handler);
+  const http = new Http({
+    baseUrl: "http://chat.test/",
+    fetch: server.fetch,
+    tokens: new MemoryTokenStore(tokens(1)),
+  });
+  return { http, server };
+}
+
+async function failure(work: Promise<unknown>): Promise<unknown> {
+  return await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+test("a request has the path, the query, the body and the token", async () => {
+  const { http, server } = client(() => json({ receipts: [] }));
+  await http.messages.receipts("7/8", { limit: 3 });
+  await http.conversations.updateMembership(C, { pinned: true, draft: null });
+  expect(server.requests).toEqual([
+    {
+      method: "GET",
+      path: "/v1/messages/7%2F8/receipts",
+      query: "?limit=3",
+      authorization: "Bearer access-1",
+      body: undefined,
+    },
+    {
+      method: "PATCH",
+      path: `/v1/conversations/${C}/me`,
+      query: "",
+      authorization: "Bearer access-1",
+      body: { pinned: true, draft: null },
+    },
+  ]);
+});
+
+test("ids above 2^53 stay strings, and positions are numbers below", async () => {
+  const { http, server } = client(() =>
+    json({ messages: [{ id: C, sender_id: PEER }], more_before: false, more_after: false }),
+  );
+  const page = await http.messages.history(C, { around: C }, 5);
+  expect(page.messages[0]).toMatchObject({ id: "118059912994951171", sender_id: "118059912994951169" });
+  await http.messages.history(C, { before: 41 });
+  expect(server.requests.map((request) => request.query)).toEqual([`?around=${C}&limit=5`, "?before=41"]);
+});
+
+test("what was made is told from what was found", async () => {
+  let status = 201;
+  const { http } = client(() => json({ id: C }, status));
+  expect(await http.conversations.open({ kind: "direct", user_id: PEER })).toMatchObject({ isNew: true });
+  status = 200;
+  expect(await http.conversations.open({ kind: "direct", user_id: PEER })).toMatchObject({ isNew: false });
+});
+
+test("a refusal says what the server said", async () => {
+  const { http } = client(() =>
+    refusal({ code: "invalid_field", status: 400, field: "name", detail: "must not be empty" }),
+  );
+  const error = await failure(http.conversations.update(C, { name: "" }));
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error).toMatchObject({
+    code: "invalid_field",
+    status: 400,
+    field: "name",
+    detail: "must not be empty",
+    temporary: false,
+  });
+});
+
+test("a refusal by something in between is a refusal too, and its header is honoured", async () => {
+  const { http } = client(() => new Response(null, { status: 503, headers: { "retry-after": "5" } }));
+  const error = await failure(http.accounts.me());
+  expect(error).toMatchObject({ code: "unknown", status: 503, temporary: true, retryAfterMs: 5_000 });
+});
+
+test("an answer that is not JSON is the server's fault, and no answer is the network's", async () => {
+  const broken = client(() => new Response("{", { headers: { "content-type": "application/json" } }));
+  expect(await failure(broken.http.accounts.me())).toBeInstanceOf(ProtocolError);
+  const down = client(() => Promise.reject(new TypeError("fetch failed")));
+  expect(await failure(down.http.accounts.me())).toBeInstanceOf(TransportError);
+});
+
+/** Like `fetch`: never answers, and ends when it is called off. */
+const silence: Handler = (_request, signal) =>
+  new Promise((_resolve, reject) =>
+    signal.addEventListener("abort", () => reject(new DOMException("", "AbortError"))),
+  );
+
+test("a request that is not answered in time is given up", async () => {
+  vi.useFakeTimers();
+  const { http } = client(silence);
+  const failed = failure(http.accounts.me());
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(await failed).toBeInstanceOf(TimeoutError);
+});
+
+test("a request can be called off, before and while it is under way", async () => {
+  const { http, server } = client(silence);
+  const controller = new AbortController();
+  const failed = failure(http.accounts.me({ signal: controller.signal }));
+  controller.abort();
+  expect(await failed).toMatchObject({ name: "AbortError" });
+  expect(await failure(http.accounts.me({ signal: controller.signal }))).toMatchObject({
+    name: "AbortError",
+  });
+  expect(server.requests).toHaveLength(1);
+});

@@ -1,0 +1,113 @@
+/** Delivered and read marks, typing, presence: what is told, and how little. */
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+
+import { problem } from "../fake/http.js";
+import { startLive, Taker } from "../fake/live.js";
+import { C, entry, ME, PEER, syncPage } from "../fake/samples.js";
+import { FakeServer, settle } from "../fake/socket.js";
+import { stopTime } from "../fake/time.js";
+
+beforeEach(stopTime);
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const ACKNOWLEDGE_AFTER_MS = 200;
+const BACKOFF_FIRST_MS = 500;
+
+async function online() {
+  const server = new FakeServer();
+  const live = await startLive(server);
+  const taker = new Taker(live);
+  const { peer } = await server.synced(syncPage("t1"));
+  await settle();
+  return { server, live, taker, peer };
+}
+
+test("what was taken is acknowledged a little later, all at once, and only forward", async () => {
+  const { live, peer } = await online();
+  peer.entries(C, [1, 2, 3]);
+  live.read(C, 2);
+  live.read(C, 1);
+  await settle();
+  expect(await peer.pending()).toEqual([]);
+  await vi.advanceTimersByTimeAsync(ACKNOWLEDGE_AFTER_MS);
+  const { id, body } = await peer.command("cursor");
+  expect(body).toEqual({ conversation_id: C, delivered: 3, read: 2 });
+  // While it is on its way, and when it has come, the same is no news.
+  live.read(C, 2);
+  peer.ok(id, "cursor", { user_id: ME, delivered: 3, read: 2 });
+  await settle();
+  live.read(C, 1);
+  await vi.advanceTimersByTimeAsync(ACKNOWLEDGE_AFTER_MS);
+  expect(await peer.pending()).toEqual([]);
+  live.read(C, 3);
+  await settle();
+  await vi.advanceTimersByTimeAsync(ACKNOWLEDGE_AFTER_MS);
+  expect((await peer.command("cursor")).body).toEqual({ conversation_id: C, read: 3 });
+});
+
+test("own messages need no acknowledgement", async () => {
+  const { peer } = await online();
+  peer.event("entry", { conversation_id: C, ...entry(C, 1, { sender_id: ME }) });
+  await settle();
+  await vi.advanceTimersByTimeAsync(ACKNOWLEDGE_AFTER_MS);
+  expect(await peer.pending()).toEqual([]);
+});
+
+test("a mark that was lost goes again, with what came since", async () => {
+  const { server, live, peer } = await online();
+  live.read(C, 3);
+  await settle();
+  await vi.advanceTimersByTimeAsync(ACKNOWLEDGE_AFTER_MS);
+  await peer.command("cursor");
+  peer.drop();
+  live.read(C, 5);
+  await settle();
+  await vi.advanceTimersByTimeAsync(BACKOFF_FIRST_MS);
+  const next = await server.synced(syncPage("t2"));
+  const { id, body } = await next.peer.command("cursor");
+  expect(body).toEqual({ conversation_id: C, read: 5 });
+  next.peer.error(id, problem({ code: "unavailable", status: 503, temporary: true, retry_after: 2 }));
+  await settle();
+  await vi.advanceTimersByTimeAsync(2_000);
+  const again = await next.peer.command("cursor");
+  next.peer.error(again.id, problem({ code: "not_found", status: 404 }));
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await next.peer.pending()).not.toContain("cursor");
+});
+
+test("typing is told now and then, not with every keystroke", async () => {
+  const { live, peer } = await online();
+  const told = async () => (await peer.pending()).length;
+  live.typing(C, false);
+  expect(await told()).toBe(0);
+  live.typing(C, true);
+  live.typing(C, true);
+  expect((await peer.command("typing")).body).toEqual({ conversation_id: C, typing: true });
+  expect(await told()).toBe(0);
+  await vi.advanceTimersByTimeAsync(3_000);
+  live.typing(C, true);
+  await peer.command("typing");
+  live.typing(C, false);
+  live.typing(C, false);
+  expect((await peer.command("typing")).body.typing).toBe(false);
+  expect(await told()).toBe(0);
+});
+
+test("presence is watched again after a disconnect", async () => {
+  const { server, live, taker, peer } = await online();
+  live.watchPresence([PEER]);
+  const { id, body } = await peer.command("watch_presence");
+  expect(body).toEqual({ user_ids: [PEER] });
+  peer.ok(id, "watch_presence", { presence: [{ user_id: PEER, online: true }] });
+  peer.event("presence", { user_id: PEER, online: false });
+  expect((await taker.of("presence")).map(({ presence }) => presence.online)).toEqual([true, false]);
+  peer.drop();
+  await settle();
+  await vi.advanceTimersByTimeAsync(BACKOFF_FIRST_MS);
+  const next = await server.synced(syncPage("t2"));
+  expect((await next.peer.command("watch_presence")).body).toEqual({ user_ids: [PEER] });
+  expect(() => live.watchPresence(Array.from({ length: 201 }, () => PEER))).toThrow(RangeError);
+});

@@ -1,0 +1,122 @@
+/** Refresh tokens are good for one use: whoever needs a fresh access token, one refresh must do for all. */
+
+import { expect, test } from "vitest";
+
+import { Http, MemoryTokenStore, ProcessLocks, type TokenStore } from "../../src/index.js";
+import { FakeHttp, json, refusal } from "../fake/http.js";
+import { tokens } from "../fake/samples.js";
+
+/** Knows one generation of tokens, and ends the session when a refresh token comes twice, as the server does. */
+class TokenServer {
+  generation = 1;
+  ended = false;
+  refreshes = 0;
+  /** The next refresh cannot be done. */
+  unavailable = false;
+
+  readonly http = new FakeHttp(({ path, authorization, body }) => {
+    if (path === "/v1/sessions/refresh") {
+      return this.refresh((body as { refresh_token: string }).refresh_token);
+    }
+    if (this.ended) {
+      return refusal({ code: "unauthenticated", status: 401 });
+    }
+    return authorization === `Bearer access-${this.generation}`
+      ? json({ id: "1" })
+      : refusal({ code: "token_expired", status: 401 });
+  });
+
+  /** All access tokens have expired. */
+  expire(): void {
+    this.generation += 1;
+  }
+
+  private refresh(token: string): Response {
+    this.refreshes += 1;
+    if (this.unavailable) {
+      this.unavailable = false;
+      return refusal({ code: "unavailable", status: 503, temporary: true, retry_after: 1 });
+    }
+    if (this.ended || token !== `refresh-${this.generation - 1}`) {
+      this.ended = true;
+      return refusal({ code: "refresh_reused", status: 401 });
+    }
+    return json(tokens(this.generation));
+  }
+}
+
+function tab(server: TokenServer, store: TokenStore, locks: ProcessLocks): Http {
+  return new Http({ baseUrl: "http://chat.test", fetch: server.http.fetch, tokens: store, locks });
+}
+
+function world() {
+  const server = new TokenServer();
+  const store = new MemoryTokenStore(tokens(1));
+  const locks = new ProcessLocks();
+  return { server, store, tabs: [tab(server, store, locks), tab(server, store, locks)] as const };
+}
+
+test("one refresh does for all requests of all tabs", async () => {
+  const { server, store, tabs } = world();
+  server.expire();
+  const requests = [1, 2, 3].flatMap(() => tabs.map((http) => http.accounts.me()));
+  expect(await Promise.all(requests)).toHaveLength(6);
+  expect(server.refreshes).toBe(1);
+  expect(store.get()).toEqual(tokens(2));
+});
+
+test("a request that began with a token that was replaced meanwhile does not refresh again", async () => {
+  const { server, tabs } = world();
+  server.expire();
+  expect(await tabs[0].auth.renew("access-1")).toBe("access-2");
+  expect(await tabs[1].auth.renew("access-1")).toBe("access-2");
+  expect(server.refreshes).toBe(1);
+});
+
+test("when the session is over everybody is told, and nobody tries the token again", async () => {
+  const { server, tabs } = world();
+  server.expire();
+  server.ended = true;
+  const stale = "access-1";
+  const outcomes = await Promise.allSettled([tabs[0].auth.renew(stale), tabs[0].auth.renew(stale)]);
+  for (const outcome of outcomes) {
+    expect(outcome).toMatchObject({ status: "rejected", reason: { code: "refresh_reused" } });
+  }
+  expect(server.refreshes).toBe(1);
+  expect(tabs[1].auth.tokens).toBeUndefined();
+});
+
+test("a server that cannot refresh now is asked again with the same token", async () => {
+  const { server, tabs } = world();
+  server.expire();
+  server.unavailable = true;
+  await expect(tabs[0].accounts.me()).rejects.toMatchObject({ code: "unavailable", retryAfterMs: 1_000 });
+  await expect(tabs[0].accounts.me()).resolves.toBeDefined();
+});
+
+test("calling a request off does not call the refresh off", async () => {
+  const { server, store, tabs } = world();
+  server.expire();
+  const controller = new AbortController();
+  const request = tabs[0].accounts.me({ signal: controller.signal });
+  const calledOff = expect(request).rejects.toMatchObject({ name: "AbortError" });
+  // Between the refusal and the answer to the refresh.
+  while (server.refreshes === 0) {
+    await Promise.resolve();
+  }
+  controller.abort();
+  await calledOff;
+  expect(store.get()).toEqual(tokens(2));
+});
+
+test("what is signed in meanwhile is not overwritten by a refresh that was under way", async () => {
+  const { server, store, tabs } = world();
+  server.expire();
+  const renewal = tabs[0].auth.renew("access-1");
+  while (server.refreshes === 0) {
+    await Promise.resolve();
+  }
+  store.set(tokens(9));
+  await renewal;
+  expect(store.get()).toEqual(tokens(9));
+});

@@ -1,0 +1,13 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    // The tests wait for each other rather than for processors.
+    maxWorkers: 1,
+    minWorkers: 1,
+    projects: [
+      { test: { name: "unit", include: ["tests/unit/**/*.test.ts"] } },
+      { test: { name: "server", include: ["tests/server/**/*.test.ts"], testTimeout: 90_000 } },
+    ],
+  },
+});
