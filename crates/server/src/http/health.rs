@@ -12,18 +12,6 @@ use crate::http::json::Json;
 use crate::problem::{ApiError, ApiResult, chain};
 use crate::state::ServerState;
 
-const LANDING: &str = "\
-Godwit, a messenger server.
-
-/docs            the HTTP API, to read
-/docs/errors     every error code
-/openapi.json    the HTTP API, for programs
-/asyncapi.json   the WebSocket at /v1/ws, for programs
-/healthz         alive?
-/readyz          ready for traffic?
-/metrics         Prometheus
-";
-
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Health {
     /// Always `ok`.
@@ -32,10 +20,6 @@ pub struct Health {
 }
 
 const OK: Health = Health { status: "ok" };
-
-pub async fn landing() -> &'static str {
-    LANDING
-}
 
 /// Alive
 ///

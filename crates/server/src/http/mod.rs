@@ -29,6 +29,7 @@ pub mod sessions;
 pub mod stars;
 pub mod sync;
 pub mod users;
+pub mod web;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -47,9 +48,9 @@ pub fn router(state: ServerState) -> Router {
     let (described, _) = api().split_for_parts();
     let router = described
         .route("/v1/ws", get(socket::upgrade))
-        .route("/", get(health::landing))
         .route("/asyncapi.json", get(socket::asyncapi::serve))
-        .merge(docs::routes());
+        .merge(docs::routes())
+        .merge(web::routes());
     dressed(router).with_state(state)
 }
 

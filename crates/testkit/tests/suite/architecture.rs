@@ -16,9 +16,10 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("cluster", &["delivery", "domain", "protocol"]),
     ("crypto", &["protocol"]),
     ("transfer", &["domain", "protocol"]),
+    ("web", &[]),
     (
         "server",
-        &["store-embedded", "store-cassandra", "delivery", "cluster", "transfer", "domain", "protocol"],
+        &["store-embedded", "store-cassandra", "delivery", "cluster", "transfer", "web", "domain", "protocol"],
     ),
     ("client", &["protocol"]),
     // It measures the parts by themselves too.

@@ -90,6 +90,12 @@ async fn the_pages_are_served_with_all_that_they_need() {
     }
     let landing = raw.ask("GET", "/").send().await;
     assert_eq!(landing.status, 200);
+    if landing.body.contains("<!doctype html>") {
+        let policy = landing.header("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+        return;
+    }
+    assert!(landing.body.contains("built without its web client"));
     for path in ["/docs", "/openapi.json", "/asyncapi.json", "/healthz", "/readyz", "/metrics"] {
         assert!(landing.body.contains(path), "{path} is not named");
     }

@@ -1,0 +1,97 @@
+//! Puts what `npm run build` made of `web/app` into the binary. Where it was not made, there is nothing, and the server says so.
+
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// From here, as cargo runs it.
+const APP: &str = "../../web/app";
+const DIST: &str = "../../web/app/dist";
+/// Files here have a hash in their name, so what one name means never changes.
+const HASHED: &str = "assets/";
+
+fn main() -> io::Result<()> {
+    let dist = Path::new(DIST);
+    // Cargo takes what is not there for changed each time.
+    println!("cargo::rerun-if-changed={}", if dist.exists() { DIST } else { APP });
+    let mut files = Vec::new();
+    if dist.join("index.html").exists() {
+        find(dist, &mut files)?;
+        files.sort();
+    }
+    let mut table = String::from("&[\n");
+    for file in files.iter().filter(|file| !is_compressed(file)) {
+        describe(dist, file, &mut table)?;
+    }
+    table.push(']');
+    let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo gives no OUT_DIR"))?;
+    fs::write(Path::new(&out).join("assets.rs"), table)
+}
+
+fn find(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            find(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// One that stands beside the file that it was made of.
+fn is_compressed(file: &Path) -> bool {
+    matches!(extension(file), "br" | "gz") && file.with_extension("").exists()
+}
+
+fn extension(file: &Path) -> &str {
+    file.extension().and_then(|extension| extension.to_str()).unwrap_or_default()
+}
+
+fn describe(dist: &Path, file: &Path, table: &mut String) -> io::Result<()> {
+    let relative = file.strip_prefix(dist).map_err(io::Error::other)?;
+    let path = relative.to_str().ok_or_else(|| io::Error::other("a file name that is not text"))?;
+    let bytes = fs::read(file)?;
+    let mut hash = DefaultHasher::new();
+    bytes.hash(&mut hash);
+    let written = writeln!(
+        table,
+        "Asset {{ path: {path:?}, content_type: {:?}, tag: {:?}, is_immutable: {}, plain: {}, gzip: {}, brotli: {} }},",
+        content_type(file)?,
+        format!("\"{:016x}\"", hash.finish()),
+        path.starts_with(HASHED),
+        include(file)?,
+        beside(file, "gz")?,
+        beside(file, "br")?,
+    );
+    written.map_err(io::Error::other)
+}
+
+fn include(file: &Path) -> io::Result<String> {
+    Ok(format!("include_bytes!({:?})", fs::canonicalize(file)?))
+}
+
+fn beside(file: &Path, ending: &str) -> io::Result<String> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".");
+    name.push(ending);
+    let compressed = PathBuf::from(name);
+    Ok(if compressed.exists() { format!("Some({})", include(&compressed)?) } else { "None".into() })
+}
+
+/// A browser is told, and does not guess.
+fn content_type(file: &Path) -> io::Result<&'static str> {
+    Ok(match extension(file) {
+        "html" => "text/html; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "webmanifest" => "application/manifest+json",
+        "json" => "application/json",
+        "woff2" => "font/woff2",
+        other => return Err(io::Error::other(format!("no content type is known for .{other} files"))),
+    })
+}
