@@ -4,7 +4,8 @@
 //! - [`serve`]: the life of a server; [`wiring`]: what it is made of
 //! - [`listener`]: connections; [`http`]: requests; [`socket`]: sockets; [`state`]: what their handlers share
 //! - [`auth`], [`rate`], [`admission`], [`opaque`], [`problem`]: what handlers do before and after a use case
-//! - [`admin`]: what the operator does with users; [`moving`]: moving the data to another store; [`observe`]: logs and metrics; [`clock`]: the time
+//! - [`admin`]: what the operator does with users; [`moving`]: moving the data to another store; [`demo`]: a small world to
+//!   look around in; [`observe`]: logs and metrics; [`clock`]: the time
 //!
 //! No rule of the domain is here: a handler that needs to know more than where a value goes belongs into a use case.
 
@@ -14,6 +15,7 @@ pub mod auth;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod demo;
 pub mod http;
 pub mod listener;
 pub mod moving;

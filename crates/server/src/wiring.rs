@@ -113,7 +113,11 @@ enum OpenStore {
 
 impl Core {
     pub async fn open(config: &Config, role: Role) -> Result<Self, CoreError> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        Self::open_at(config, role, Arc::new(SystemClock)).await
+    }
+
+    /// With another clock than that of this machine.
+    pub async fn open_at(config: &Config, role: Role, clock: Arc<dyn Clock>) -> Result<Self, CoreError> {
         let hasher = Argon2Hasher::new(&config.auth.passwords)?;
         let application = ApplicationTokens::load(&config.auth.application)?;
         let store = OpenStore::open(config, &clock, role).await?;

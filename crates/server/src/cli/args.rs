@@ -20,6 +20,7 @@ Examples:
   godwit serve --listen 0.0.0.0:80 --data /var/lib/godwit
   godwit serve --set auth.registration=closed  only the operator makes accounts
   godwit user add ada --name 'Ada Lovelace'    asks for a password, or makes one
+  godwit demo                                  people and conversations to look around in
   godwit config print > godwit.toml            every setting with its value
   godwit serve --store cassandra://db1,db2     on a cluster
   godwit serve --store cassandra://db1,db2 --redis redis://cache
@@ -106,6 +107,11 @@ pub(super) enum Command {
     /// Works whether or not the server runs: a running one is asked through its data folder.
     #[command(subcommand)]
     User(UserCommand),
+
+    /// Fill an empty place with a small world to look around in
+    ///
+    /// People, groups and what they said over the last four weeks. It prints how to sign in. The server must not run yet.
+    Demo,
 
     /// Make, look at or migrate the tables of a Cassandra store
     ///

@@ -6,6 +6,7 @@
 mod args;
 mod cluster;
 mod config;
+mod demo;
 mod operator;
 mod password;
 mod schema;
@@ -49,6 +50,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Cluster(ClusterCommand::Status { flags, json }) => {
             one_thread()?.block_on(cluster::status(&settings.load(Some(&flags))?, json))
         }
+        Command::Demo => one_thread()?.block_on(demo::run(&settings.load(None)?)),
         Command::Move(flags) => one_thread()?.block_on(transfer::run(&settings.load(None)?, flags)),
         Command::Config(ConfigCommand::Print(flags)) => config::print(&settings.load(Some(&flags))?),
         Command::Config(ConfigCommand::Check(flags)) => config::check(&settings.load(Some(&flags))?),

@@ -42,7 +42,7 @@ impl Password {
         }
     }
 
-    fn generate() -> Self {
+    pub(super) fn generate() -> Self {
         let random: [u8; GROUPS * GROUP_CHARS] = rand::random();
         let groups: Vec<String> = random
             .chunks(GROUP_CHARS)

@@ -120,14 +120,15 @@ impl Welcome {
     }
 
     fn print_first_user(&self, out: &mut impl Write, address: SocketAddr) -> io::Result<()> {
-        writeln!(out, "\nThere are no users yet. Make the first one in another terminal:\n")?;
         // As it was called, so that it is found also when it is not installed.
         let program = std::env::args_os().next().unwrap_or_else(|| "godwit".into());
-        write!(out, "  {} user add ada --data {}", quoted(Path::new(&program)), quoted(&self.folder))?;
-        match &self.cluster {
-            None => writeln!(out)?,
-            Some(cluster) => writeln!(out, " --store {}", quoted(Path::new(cluster)))?,
+        let program = quoted(Path::new(&program));
+        let mut place = format!("--data {}", quoted(&self.folder));
+        if let Some(cluster) = &self.cluster {
+            place = format!("{place} --store {}", quoted(Path::new(cluster)));
         }
+        writeln!(out, "\nThere are no users yet. Make the first one in another terminal:\n")?;
+        writeln!(out, "  {program} user add ada {place}")?;
         if self.can_register {
             writeln!(out, "\nor through the API:\n")?;
             writeln!(
@@ -136,6 +137,8 @@ impl Welcome {
             )?;
             writeln!(out, "    --data '{{\"handle\": \"ada\", \"password\": \"choose a good one\"}}'")?;
         }
+        writeln!(out, "\nor stop it, and fill it with a small world to look around in:\n")?;
+        writeln!(out, "  {program} demo {place}")?;
         writeln!(out)
     }
 }

@@ -5,19 +5,46 @@ use anyhow::{Context, bail};
 /// What a line says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
-    Person { handle: &'a str, name: &'a str },
-    Group { place: &'a str, name: &'a str, members: Vec<&'a str>, is_channel: bool },
-    Day { ago: i64 },
+    Person {
+        handle: &'a str,
+        name: &'a str,
+    },
+    Group {
+        place: &'a str,
+        name: &'a str,
+        members: Vec<&'a str>,
+        is_channel: bool,
+    },
+    Day {
+        ago: i64,
+    },
     Today,
-    Say { at: Time, place: &'a str, by: &'a str, reply_to: Option<&'a str>, text: &'a str },
+    Say {
+        at: Time,
+        place: &'a str,
+        by: &'a str,
+        reply_to: Option<&'a str>,
+        text: &'a str,
+    },
     /// These are about the message before.
-    React { reaction: &'a str, by: Vec<&'a str> },
-    Edit { text: &'a str },
+    React {
+        reaction: &'a str,
+        by: Vec<&'a str>,
+    },
+    Edit {
+        text: &'a str,
+    },
     Delete,
     Pin,
-    Star { by: &'a str },
+    Star {
+        by: &'a str,
+    },
     /// What somebody has set for a conversation.
-    Set { of: &'a str, place: &'a str, what: Setting<'a> },
+    Set {
+        of: &'a str,
+        place: &'a str,
+        what: Setting<'a>,
+    },
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -36,7 +63,10 @@ pub(super) enum Setting<'a> {
     /// So many messages at the end are not read yet. Everything else is.
     Unread(usize),
     Draft(&'a str),
-    Later { hours: i64, text: &'a str },
+    Later {
+        hours: i64,
+        text: &'a str,
+    },
 }
 
 pub(super) fn parse(text: &str) -> impl Iterator<Item = anyhow::Result<Line<'_>>> {
@@ -57,8 +87,10 @@ fn parse_line(line: &str) -> anyhow::Result<Line<'_>> {
         }
         "group" | "channel" => {
             let (place, rest) = split(rest);
-            let (name, members) =
-                rest.strip_prefix('"').and_then(|rest| rest.split_once('"')).context("a name in quotes is missing")?;
+            let (name, members) = rest
+                .strip_prefix('"')
+                .and_then(|rest| rest.split_once('"'))
+                .context("a name in quotes is missing")?;
             let members = members.split_whitespace().collect();
             Line::Group { place, name, members, is_channel: word == "channel" }
         }
@@ -150,7 +182,8 @@ mod tests {
             line("later ada news 20: So long"),
             Line::Set { of: "ada", place: "news", what: Setting::Later { hours: 20, text: "So long" } }
         );
-        for wrong in ["10:xx news ada: no", "soon news ada: no", "10:00 news ada", "group news ada", "  👍"] {
+        for wrong in ["10:xx news ada: no", "soon news ada: no", "10:00 news ada", "group news ada", "  👍"]
+        {
             assert!(parse_line(wrong).is_err(), "{wrong}");
         }
     }

@@ -205,7 +205,7 @@ pub(crate) fn same_session(http: &Http, url: &str) -> Http {
     own
 }
 
-fn connect(url: &str) -> Http {
+pub(crate) fn connect(url: &str) -> Http {
     let config = HttpConfig { connect_timeout: PATIENCE, request_timeout: PATIENCE, ..HttpConfig::default() };
     Http::with_config(url, &config).unwrap()
 }

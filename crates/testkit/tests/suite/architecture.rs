@@ -19,7 +19,16 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("web", &[]),
     (
         "server",
-        &["store-embedded", "store-cassandra", "delivery", "cluster", "transfer", "web", "domain", "protocol"],
+        &[
+            "store-embedded",
+            "store-cassandra",
+            "delivery",
+            "cluster",
+            "transfer",
+            "web",
+            "domain",
+            "protocol",
+        ],
     ),
     ("client", &["protocol"]),
     // It measures the parts by themselves too.

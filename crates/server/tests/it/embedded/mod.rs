@@ -1,12 +1,14 @@
 //! What is about the files of the embedded store. On Cassandra these tests would say nothing, so the run on Cassandra leaves
 //! them out: `--skip embedded`.
 //!
+//! - `demo`: a small world to look around in
 //! - `folder`: the data folder, and its format
 //! - `full_disk`: writes that fail
 //! - `moved`: `godwit move` from folder to folder
 //! - `restored`: a backup that is older than what clients have seen
 //! - `metrics`: what the store says about itself
 
+mod demo;
 mod folder;
 mod full_disk;
 mod metrics;
