@@ -14,7 +14,7 @@ LOCKED := $(if $(CI),--locked)
 
 CLUSTER := cargo run $(LOCKED) --quiet --package godwit-testkit --bin godwit-cluster --
 
-.PHONY: help setup setup-cluster run build test chaos lint fmt deny dev-cluster dev-cluster-down clean
+.PHONY: help setup setup-cluster run build web test chaos lint fmt deny dev-cluster dev-cluster-down clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,11 +28,14 @@ setup: ## Install what is missing: Rust, a C linker (packages need root, or it p
 setup-cluster: ## The same, and Java, Maven and Redis for tests on Cassandra
 	@scripts/setup.sh cluster
 
-run: setup ## Build the release binary and start the server on the embedded store
+run: setup web ## Build the web client and the release binary, and start the server on the embedded store
 	@cargo run $(LOCKED) --release --package godwit-server --bin godwit -- serve $(ARGS)
 
-build: setup ## Build the release binary
+build: setup web ## Build the web client and the release binary
 	@cargo build $(LOCKED) --release --package godwit-server --bin godwit
+
+web: ## Build the web client, where there is Node.js
+	@scripts/web.sh build
 
 test: setup-cluster ## Run everything CI runs, and say what ran and how long it took
 	@scripts/check.sh fmt clippy wasm test web deny advisories

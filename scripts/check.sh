@@ -59,7 +59,7 @@ start() {
     # Every test that needs the cluster has this in its path.
     other-tests) cargo test $locked --workspace --no-fail-fast -- --skip cassandra ;;
     wasm) scripts/wasm.sh $locked ;;
-    web) scripts/web.sh ;;
+    web) scripts/web.sh check ;;
     deny) scripts/deny.sh policy ;;
     advisories) scripts/deny.sh advisories ;;
     *) echo "unknown check: $1" && return 2 ;;
