@@ -9,7 +9,7 @@ use godwit_protocol::{Timestamp, UserId};
 
 use crate::account_log::AccountLog;
 use crate::inbox::Inbox;
-use crate::model::count_within;
+use crate::model::{AccountEntry, count_within};
 use crate::ports::{ActivityPosition, Clock, InboxRow, Store, StoreError};
 
 #[derive(Debug)]
@@ -40,15 +40,17 @@ impl Sync {
         limit: usize,
     ) -> Result<(SyncPage, SyncToken), StoreError> {
         let now = self.clock.now();
-        let Some(token) = token else {
-            let start = self.start(by).await?;
-            return self.page(by, start, now, limit).await;
+        let is_first = token.is_none();
+        let token = match token {
+            Some(token) => token,
+            None => self.start(by).await?,
         };
-        if self.store.account_log(by, token.account_seq, 1).await?.is_none() {
-            let start = self.start(by).await?;
-            return Ok((SyncPage { truncated: true, ..empty_page() }, start));
+        match self.store.account_log(by, token.account_seq, limit).await? {
+            Some(entries) => self.page(by, token, &entries, now, limit).await,
+            // What was there at the beginning may be forgotten by now, and is in the lists all the same.
+            None if is_first => self.page(by, token, &[], now, limit).await,
+            None => Ok((SyncPage { truncated: true, ..empty_page() }, self.start(by).await?)),
         }
-        self.page(by, token, now, limit).await
     }
 
     /// Before everything that is listed, and at the end of the account log: what it says is in the lists too.
@@ -61,10 +63,10 @@ impl Sync {
         &self,
         by: UserId,
         token: SyncToken,
+        entries: &[AccountEntry],
         now: Timestamp,
         limit: usize,
     ) -> Result<(SyncPage, SyncToken), StoreError> {
-        let entries = self.store.account_log(by, token.account_seq, limit).await?.unwrap_or_default();
         let (began_at, after) = match token.under_way {
             Some((began_at, after)) => (began_at, Some(after)),
             None => (now, None),
@@ -81,7 +83,7 @@ impl Sync {
             more_rows = true;
         }
         let mut page = SyncPage { conversations, more: more_rows || entries.len() == limit, ..empty_page() };
-        for entry in &entries {
+        for entry in entries {
             let Some(entry) = self.account_log.to_wire(by, entry).await? else { continue };
             if let WireChange::ConversationGone { conversation_id, reason } = entry.change {
                 page.gone.push(Gone { conversation_id, reason, at: entry.at });
