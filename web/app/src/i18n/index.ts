@@ -1,0 +1,52 @@
+/**
+ * The words of the page.
+ *
+ * - here: which language, and filling in what varies
+ * - `en`: the English texts, which say which keys there are; `es`: the Spanish ones
+ * - `format`: times and days as people write them
+ */
+
+import type { ErrorCode } from "@godwit/sdk";
+import { computed } from "@preact/signals";
+
+import { languageChoice } from "../model/settings.js";
+import { en } from "./en.js";
+import { es } from "./es.js";
+
+export type Key = keyof typeof en;
+export type Catalogue = Record<Key, string>;
+/** Texts that differ by number: `x.one` and `x.other`. */
+type PluralKey = Key extends infer K ? (K extends `${infer P}.other` ? P : never) : never;
+type Values = Record<string, string | number>;
+
+const CATALOGUES = { en, es };
+export type Language = keyof typeof CATALOGUES;
+
+export const language = computed<Language>(() => {
+  if (languageChoice.value !== "system") {
+    return languageChoice.value;
+  }
+  const wanted = navigator.languages.map((name) => name.slice(0, 2));
+  return wanted.find((name): name is Language => name in CATALOGUES) ?? "en";
+});
+
+/** Tracked: a component that uses it is shown again when the language changes. */
+export function t(key: Key, values: Values = {}): string {
+  return filled(CATALOGUES[language.value][key], values);
+}
+
+export function plural(key: PluralKey, count: number, values: Values = {}): string {
+  const one = new Intl.PluralRules(language.value).select(count) === "one";
+  const name: Key = `${key}.${one ? "one" : "other"}`;
+  return t(name, { count: new Intl.NumberFormat(language.value).format(count), ...values });
+}
+
+/** What a refusal means, where the page has words for it. */
+export function knownError(code: ErrorCode | "unknown"): string | undefined {
+  const key = `error.${code}`;
+  return key in en ? t(key as Key) : undefined;
+}
+
+function filled(text: string, values: Values): string {
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+}

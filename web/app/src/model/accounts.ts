@@ -1,0 +1,150 @@
+/** Who is signed in on this browser, and which of them is shown. */
+
+import { Http, IndexedDbStorage, type SignedIn, type UserId, WebTokenStore } from "@godwit/sdk";
+import { computed, signal } from "@preact/signals";
+
+import { go } from "./place.js";
+import { Session } from "./session.js";
+
+export interface KnownAccount {
+  id: UserId;
+  handle: string;
+  name: string;
+  /** The session has ended, and nobody has signed in again yet. */
+  ended?: boolean;
+}
+
+const ACCOUNTS_KEY = "godwit.accounts";
+const ACTIVE_KEY = "godwit.active";
+
+class Accounts {
+  readonly list = signal<readonly KnownAccount[]>(read());
+  readonly activeId = signal<UserId | undefined>(localStorage.getItem(ACTIVE_KEY) ?? undefined);
+  readonly session = signal<Session | undefined>(undefined);
+  /** Somebody signs in beside those who are there. */
+  readonly adding = signal(false);
+
+  /** Goes on with whoever was shown last. */
+  async start(): Promise<void> {
+    const account = activeAccount.value;
+    if (account && !account.ended) {
+      await this.open(account);
+    }
+  }
+
+  async register(handle: string, name: string, password: string): Promise<void> {
+    const display_name = name.trim() === "" ? null : name.trim();
+    const body = { handle, display_name, password, device_name: deviceName() };
+    await this.entered(await anonymous().auth.register(body));
+  }
+
+  async signIn(handle: string, password: string): Promise<void> {
+    await this.entered(await anonymous().auth.signIn({ handle, password, device_name: deviceName() }));
+  }
+
+  async switchTo(id: UserId): Promise<void> {
+    await this.leave();
+    this.activate(id);
+    await this.start();
+  }
+
+  /** Forgets all that is stored here of the account that is shown. */
+  async signOut(): Promise<void> {
+    const session = this.session.value;
+    const id = this.activeId.value;
+    await this.leave();
+    // Without a connection the session goes on to exist on the server, where another device can revoke it.
+    await session?.http.auth.signOut().catch(() => undefined);
+    if (id !== undefined) {
+      await this.forget(id);
+    }
+    await this.start();
+  }
+
+  /** The server has ended the session of the account that is shown. */
+  private async ended(id: UserId): Promise<void> {
+    await this.leave();
+    this.keep(this.list.value.map((one) => (one.id === id ? { ...one, ended: true } : one)));
+  }
+
+  private renamed(id: UserId, handle: string, name: string): void {
+    this.keep(this.list.value.map((one) => (one.id === id ? { ...one, handle, name } : one)));
+  }
+
+  private async entered({ user, tokens }: SignedIn): Promise<void> {
+    await this.leave();
+    tokensOf(user.id).set(tokens);
+    const others = this.list.value.filter((one) => one.id !== user.id);
+    this.keep([...others, { id: user.id, handle: user.handle, name: user.display_name }]);
+    this.activate(user.id);
+    this.adding.value = false;
+    await this.start();
+  }
+
+  private async open(account: KnownAccount): Promise<void> {
+    const http = new Http({ baseUrl: location.origin, tokens: tokensOf(account.id) });
+    const storage = await IndexedDbStorage.open(account.id);
+    const { id, handle, name } = account;
+    const owner = {
+      id,
+      handle,
+      name,
+      onEnded: () => void this.ended(id),
+      onRenamed: (newHandle: string, newName: string) => this.renamed(id, newHandle, newName),
+    };
+    this.session.value = await Session.open(owner, http, storage);
+  }
+
+  private async leave(): Promise<void> {
+    const session = this.session.value;
+    this.session.value = undefined;
+    await session?.close();
+  }
+
+  private async forget(id: UserId): Promise<void> {
+    tokensOf(id).set(undefined);
+    localStorage.removeItem(`godwit.drafts.${id}`);
+    this.keep(this.list.value.filter((one) => one.id !== id));
+    this.activate(this.list.value[0]?.id);
+    await IndexedDbStorage.delete(id).catch(() => undefined);
+  }
+
+  private activate(id: UserId | undefined): void {
+    if (this.activeId.value !== undefined && id !== this.activeId.value) {
+      go({ screen: "list" });
+    }
+    this.activeId.value = id;
+    localStorage.setItem(ACTIVE_KEY, id ?? "");
+  }
+
+  private keep(list: readonly KnownAccount[]): void {
+    this.list.value = list;
+    localStorage.setItem(ACCOUNTS_KEY, JSON.stringify(list));
+  }
+}
+
+export const accounts = new Accounts();
+
+export const activeAccount = computed(() =>
+  accounts.list.value.find((one) => one.id === accounts.activeId.value),
+);
+
+function anonymous(): Http {
+  return new Http({ baseUrl: location.origin });
+}
+
+function tokensOf(id: UserId): WebTokenStore {
+  return new WebTokenStore(localStorage, `godwit.tokens.${id}`);
+}
+
+function read(): KnownAccount[] {
+  return JSON.parse(localStorage.getItem(ACCOUNTS_KEY) ?? "[]") as KnownAccount[];
+}
+
+/** How this browser appears in the list of devices. */
+function deviceName(): string {
+  const browser = /(Firefox|Edg|OPR|Chrome|Safari)\//.exec(navigator.userAgent)?.[1] ?? "Browser";
+  const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/.exec(navigator.userAgent)?.[1] ?? "";
+  const known: Record<string, string> = { Edg: "Edge", OPR: "Opera", "Mac OS X": "macOS" };
+  return [browser, system].map((name) => known[name] ?? name).join(" · ");
+}

@@ -1,0 +1,98 @@
+/** What a person does to conversations and messages, from wherever it is asked for. */
+
+import {
+  type Conversation,
+  type ConversationId,
+  type DeleteFor,
+  type Message,
+  type SendMessage,
+  textMessage,
+  type UpdateMembership,
+  type UserId,
+} from "@godwit/sdk";
+
+import { readCursorOf } from "./entries.js";
+import { go } from "./place.js";
+import type { Session } from "./session.js";
+import { attempt } from "./tasks.js";
+
+/** Muted until somebody unmutes it: longer than any of this will be in use. */
+const FOREVER = "9999-12-31T00:00:00Z";
+
+export async function openDirect(session: Session, user: UserId): Promise<void> {
+  const found = await attempt(session.http.conversations.direct(user));
+  if (found) {
+    session.learn(found.value);
+    go({ screen: "conversation", id: found.value.id });
+  }
+}
+
+export async function changeMembership(
+  session: Session,
+  id: ConversationId,
+  update: UpdateMembership,
+): Promise<void> {
+  const changed = await attempt(session.http.conversations.updateMembership(id, update));
+  if (changed) {
+    session.inbox.setMembership(id, { muted_until: null, draft: null, ...changed.value });
+  }
+}
+
+export function mute(session: Session, id: ConversationId, until: Date | "forever" | "off"): Promise<void> {
+  const muted_until = until === "off" ? null : until === "forever" ? FOREVER : until.toISOString();
+  return changeMembership(session, id, { muted_until });
+}
+
+export async function markRead(session: Session, conversation: Conversation): Promise<void> {
+  const { id, last_message, me } = conversation;
+  if (me.marked_unread) {
+    await changeMembership(session, id, { marked_unread: false });
+  }
+  const last = last_message?.seq ?? 0;
+  if (last > readCursorOf(conversation, session.account.id)) {
+    session.inbox.setRead(id, last, 0);
+    session.live.read(id, last);
+  }
+}
+
+/** Gives the message to the session, which keeps it until it has arrived. */
+export async function send(session: Session, id: ConversationId, message: SendMessage): Promise<boolean> {
+  return (await attempt(session.live.enqueue(id, message))) !== undefined;
+}
+
+export async function forward(session: Session, message: Message, to: ConversationId): Promise<void> {
+  const sent = await send(session, to, textMessage(message.text ?? "", { forwardedFrom: message.id }));
+  if (sent) {
+    go({ screen: "conversation", id: to });
+  }
+}
+
+/** A second time takes the reaction back. */
+export async function react(session: Session, message: Message, reaction: string): Promise<void> {
+  const { messages } = session.http;
+  const task =
+    message.my_reaction === reaction ? messages.unreact(message.id) : messages.react(message.id, reaction);
+  const changed = await attempt(task);
+  if (changed) {
+    session.timeline(message.conversation_id).update(changed.value);
+  }
+}
+
+export async function star(session: Session, message: Message): Promise<void> {
+  const { personal } = session.http;
+  await attempt(
+    session.starred.value.has(message.id) ? personal.unstar(message.id) : personal.star(message.id),
+  );
+}
+
+export async function pin(session: Session, message: Message, pinned: boolean): Promise<void> {
+  const { messages } = session.http;
+  await attempt(pinned ? messages.pin(message.id) : messages.unpin(message.id));
+}
+
+export async function removeMessage(session: Session, message: Message, whom: DeleteFor): Promise<void> {
+  const done = await attempt(session.http.messages.delete(message.id, whom));
+  if (done && whom === "me") {
+    session.timeline(message.conversation_id).hide(message.id);
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * What a change in the log does to a conversation and to a message.
+ *
+ * All of it can be done twice without harm: a conversation that comes as a whole is newer than entries that follow it.
+ */
+
+import type { Conversation, LogEntry, MemberCursor, Message, Seq, UserId } from "@godwit/sdk";
+
+import { onOneLine } from "../text/index.js";
+
+type MessageEntry = Extract<LogEntry, { type: "message" }>;
+type DetailsEntry = Extract<LogEntry, { type: "details_changed" }>;
+
+/** Events by which the server names what happened, for those changes that stand between the messages. */
+const NOTICES: Partial<Record<LogEntry["type"], string>> = {
+  created: "conversation.created",
+  members_added: "members.added",
+  member_joined: "member.joined",
+  member_left: "member.left",
+  member_removed: "member.removed",
+  role_changed: "role.changed",
+  ownership_transferred: "ownership.transferred",
+  details_changed: "details.changed",
+  pinned: "message.pinned",
+};
+
+/** Who comes and goes is not told where there are too many of them. */
+const UNSEEN_IN_CROWDS: ReadonlySet<LogEntry["type"]> = new Set([
+  "members_added",
+  "member_joined",
+  "member_left",
+]);
+
+/** The conversation after the change. */
+export function conversationAfter(conversation: Conversation, entry: LogEntry, me: UserId): Conversation {
+  if (entry.seq <= conversation.head) {
+    return conversation;
+  }
+  const next = { ...conversation, head: entry.seq };
+  const notice = noticeOf(conversation, entry);
+  if (notice) {
+    next.last_message = lastMessageOf(notice);
+    next.last_activity_at = entry.at;
+  }
+  switch (entry.type) {
+    case "message":
+      return withMessage(next, entry, me);
+    case "edited":
+      return next.last_message?.id === entry.message_id && entry.text != null
+        ? { ...next, last_message: { ...next.last_message, preview: onOneLine(entry.text) } }
+        : next;
+    case "deleted":
+      return next.last_message?.id === entry.message_id
+        ? { ...next, last_message: { ...next.last_message, preview: "", deleted: true } }
+        : next;
+    case "members_added":
+      return withMembers(next, entry.user_ids, entry.seq);
+    case "member_joined":
+      return withMembers(next, [entry.user_id], entry.seq);
+    case "member_left":
+    case "member_removed":
+      return withoutMember(next, entry.user_id);
+    case "role_changed":
+      return entry.user_id === me ? { ...next, me: { ...next.me, role: entry.role } } : next;
+    case "ownership_transferred":
+      return withOwner(next, entry.by, entry.user_id, me);
+    case "details_changed":
+      return withDetails(next, entry);
+    case "pinned":
+      return { ...next, pinned_message_ids: [entry.message_id, ...without(next, entry.message_id)] };
+    case "unpinned":
+      return { ...next, pinned_message_ids: without(next, entry.message_id) };
+    default:
+      return next;
+  }
+}
+
+/** The message after the change; `undefined` when it is not there any more. */
+export function messageAfter(message: Message, entry: LogEntry, me: UserId): Message | undefined {
+  switch (entry.type) {
+    case "edited":
+      if (message.id === entry.message_id && !message.deleted_at) {
+        return { ...message, text: entry.text ?? null, mentions: entry.mentions ?? {}, edited_at: entry.at };
+      }
+      return message.quote?.message_id === entry.message_id
+        ? { ...message, quote: { ...message.quote, preview: onOneLine(entry.text ?? "") } }
+        : message;
+    case "deleted":
+      if (message.id === entry.message_id) {
+        return { ...message, text: null, media: null, quote: null, reactions: [], deleted_at: entry.at };
+      }
+      return message.quote?.message_id === entry.message_id
+        ? { ...message, quote: { ...message.quote, preview: "", deleted: true } }
+        : message;
+    case "expired":
+      return entry.message_ids.includes(message.id) ? undefined : message;
+    case "reacted": {
+      if (message.id !== entry.message_id) {
+        return message;
+      }
+      const own = entry.changes?.find((change) => change.user_id === me);
+      const mine = own ? (own.reaction ?? null) : message.my_reaction;
+      return { ...message, reactions: entry.reactions, my_reaction: mine ?? null };
+    }
+    default:
+      return message;
+  }
+}
+
+/** The entry as the history shows it, where it shows it. */
+export function noticeOf(
+  conversation: Pick<Conversation, "id" | "kind" | "large">,
+  entry: LogEntry,
+): Message | undefined {
+  const event = NOTICES[entry.type];
+  const crowd = conversation.large || conversation.kind === "channel";
+  const hidden =
+    (crowd && UNSEEN_IN_CROWDS.has(entry.type)) ||
+    (entry.type === "created" && conversation.kind === "direct");
+  if (event === undefined || hidden) {
+    return undefined;
+  }
+  return {
+    id: `notice-${entry.seq}`,
+    conversation_id: conversation.id,
+    seq: entry.seq,
+    sender_id: "by" in entry ? entry.by : "user_id" in entry ? entry.user_id : "",
+    kind: "system",
+    event,
+    notice: entry,
+    created_at: entry.at,
+    status: "SENT",
+  };
+}
+
+/** Cursors only move forward. */
+export function withCursor(conversation: Conversation, moved: MemberCursor): Conversation {
+  const known = conversation.cursors.find((cursor) => cursor.user_id === moved.user_id);
+  if (known && known.delivered >= moved.delivered && known.read >= moved.read) {
+    return conversation;
+  }
+  const cursor = {
+    user_id: moved.user_id,
+    delivered: Math.max(known?.delivered ?? 0, moved.delivered),
+    read: Math.max(known?.read ?? 0, moved.read),
+  };
+  const others = conversation.cursors.filter((other) => other.user_id !== moved.user_id);
+  return { ...conversation, cursors: [...others, cursor] };
+}
+
+export function readCursorOf(conversation: Conversation, user: UserId): Seq {
+  return conversation.cursors.find((cursor) => cursor.user_id === user)?.read ?? 0;
+}
+
+export function mentions(message: Message, user: UserId): boolean {
+  return message.mentions?.all === true || message.mentions?.user_ids?.includes(user) === true;
+}
+
+function withMessage(conversation: Conversation, entry: MessageEntry, me: UserId): Conversation {
+  const { message } = entry;
+  const own = message.sender_id === me;
+  const moved = withCursor(conversation, {
+    user_id: message.sender_id,
+    delivered: entry.seq,
+    read: entry.seq,
+  });
+  const mentioned = !own && mentions(message, me) ? 1 : 0;
+  return {
+    ...moved,
+    last_message: lastMessageOf(message),
+    last_activity_at: message.created_at,
+    unread: own ? 0 : conversation.unread + 1,
+    unread_mentions: own ? 0 : conversation.unread_mentions + mentioned,
+  };
+}
+
+function lastMessageOf(message: Message): NonNullable<Conversation["last_message"]> {
+  return {
+    id: message.id,
+    seq: message.seq,
+    sender_id: message.sender_id,
+    kind: message.kind,
+    event: message.event ?? null,
+    preview: onOneLine(message.text ?? ""),
+    created_at: message.created_at,
+    status: message.status,
+    deleted: message.deleted_at != null,
+  };
+}
+
+function withMembers(conversation: Conversation, users: UserId[], seq: Seq): Conversation {
+  const cursors = users.map((user) => ({ user_id: user, delivered: seq, read: seq }));
+  const moved = conversation.large ? conversation : cursors.reduce(withCursor, conversation);
+  return { ...moved, member_count: conversation.member_count + users.length };
+}
+
+function withoutMember(conversation: Conversation, user: UserId): Conversation {
+  const cursors = conversation.cursors.filter((cursor) => cursor.user_id !== user);
+  return { ...conversation, cursors, member_count: Math.max(0, conversation.member_count - 1) };
+}
+
+function withOwner(conversation: Conversation, from: UserId, to: UserId, me: UserId): Conversation {
+  const role = me === to ? "owner" : me === from ? "admin" : conversation.me.role;
+  return { ...conversation, me: { ...conversation.me, role } };
+}
+
+/** What is absent did not change; an empty text, or zero seconds, stands for nothing. */
+function withDetails(conversation: Conversation, entry: DetailsEntry): Conversation {
+  return {
+    ...conversation,
+    name: entry.name ?? conversation.name,
+    description: entry.description ?? conversation.description ?? null,
+    image: entry.image ?? conversation.image ?? null,
+    permissions: entry.permissions ?? conversation.permissions ?? null,
+    history: entry.history ?? conversation.history,
+    edits_visible_to: entry.edits_visible_to ?? conversation.edits_visible_to,
+    message_ttl_secs: entry.message_ttl_secs ?? conversation.message_ttl_secs ?? null,
+  };
+}
+
+function without(conversation: Conversation, messageId: string): string[] {
+  return conversation.pinned_message_ids.filter((id) => id !== messageId);
+}

@@ -1,0 +1,113 @@
+/** The conversations of an account. */
+
+import type {
+  Conversation,
+  ConversationId,
+  LogEntry,
+  MemberCursor,
+  Membership,
+  Seq,
+  UserId,
+} from "@godwit/sdk";
+import { computed, type ReadonlySignal, signal } from "@preact/signals";
+
+import { coalesced } from "./coalesced.js";
+import { conversationAfter, readCursorOf, withCursor } from "./entries.js";
+
+export class Inbox {
+  private readonly known = new Map<ConversationId, Conversation>();
+  private readonly shown = signal<ReadonlyMap<ConversationId, Conversation>>(new Map());
+  private readonly show = coalesced(() => (this.shown.value = new Map(this.known)));
+
+  /** Pinned first, then the latest activity. Archived ones are included. */
+  readonly sorted: ReadonlySignal<readonly Conversation[]> = computed(() =>
+    [...this.shown.value.values()].sort(inOrder),
+  );
+  /** Conversations that wait to be read, as the badge counts them. */
+  readonly unreadTotal: ReadonlySignal<number> = computed(() =>
+    this.sorted.value
+      .filter((conversation) => !conversation.me.archived && !isMuted(conversation, Date.now()))
+      .reduce((sum, conversation) => sum + conversation.unread, 0),
+  );
+
+  constructor(private readonly me: UserId) {}
+
+  /** As it is now; not tracked. */
+  get(id: ConversationId): Conversation | undefined {
+    return this.known.get(id);
+  }
+
+  /** As it is shown; tracked. */
+  watch(id: ConversationId): Conversation | undefined {
+    return this.shown.value.get(id);
+  }
+
+  put(conversation: Conversation): void {
+    const known = this.known.get(conversation.id);
+    // An answer that was overtaken by entries must not take them back.
+    if (!known || conversation.head >= known.head) {
+      this.set(conversation);
+    }
+  }
+
+  remove(id: ConversationId): void {
+    if (this.known.delete(id)) {
+      this.show();
+    }
+  }
+
+  clear(): void {
+    this.known.clear();
+    this.show();
+  }
+
+  /** Says whether the conversation is known. */
+  apply(id: ConversationId, entry: LogEntry): boolean {
+    return this.change(id, (conversation) => conversationAfter(conversation, entry, this.me));
+  }
+
+  moveCursor(id: ConversationId, cursor: MemberCursor): void {
+    this.change(id, (conversation) => withCursor(conversation, cursor));
+  }
+
+  setMembership(id: ConversationId, membership: Partial<Membership>): void {
+    this.change(id, (conversation) => ({ ...conversation, me: { ...conversation.me, ...membership } }));
+  }
+
+  /** The user has read up to `seq`, here or elsewhere, after which so many messages are left. */
+  setRead(id: ConversationId, seq: Seq, unread: number): void {
+    this.change(id, (conversation) => {
+      if (readCursorOf(conversation, this.me) > seq) {
+        return conversation;
+      }
+      const moved = withCursor(conversation, { user_id: this.me, delivered: seq, read: seq });
+      const me = { ...moved.me, marked_unread: false };
+      return { ...moved, me, unread, unread_mentions: Math.min(moved.unread_mentions, unread) };
+    });
+  }
+
+  private change(id: ConversationId, how: (conversation: Conversation) => Conversation): boolean {
+    const known = this.known.get(id);
+    if (known) {
+      const next = how(known);
+      if (next !== known) {
+        this.set(next);
+      }
+    }
+    return known !== undefined;
+  }
+
+  private set(conversation: Conversation): void {
+    this.known.set(conversation.id, conversation);
+    this.show();
+  }
+}
+
+export function isMuted(conversation: Conversation, nowMs: number): boolean {
+  return conversation.me.muted_until != null && Date.parse(conversation.me.muted_until) > nowMs;
+}
+
+function inOrder(one: Conversation, other: Conversation): number {
+  const pinned = Number(other.me.pinned) - Number(one.me.pinned);
+  return pinned !== 0 ? pinned : other.last_activity_at.localeCompare(one.last_activity_at);
+}

@@ -1,0 +1,18 @@
+/**
+ * What the client knows, as signals. Nothing here knows the page.
+ *
+ * - `accounts`: who is signed in on this browser, and which of them is shown
+ * - `session`: one account at work: the live session, the stores, and what an update means for each
+ * - `inbox`: the conversations; `timeline`: a window into the history of one of them
+ * - `entries`: what a change in the log does to a conversation and to a message; pure
+ * - `status`: how far a message has come; pure
+ * - `outbox`: messages on their way; `drafts`: texts that were not sent yet
+ * - `people`: names; `presence` and `typing`: what they are doing
+ * - `cache`: what is kept for the first paint after a reload
+ * - `notifications`: telling somebody who looks elsewhere
+ * - `tasks`: asking the server for something, with a word to the user when it does not work
+ * - `place`: which screen is shown, kept in the address; `settings`: language and colours
+ */
+
+export { accounts, activeAccount, type KnownAccount } from "./accounts.js";
+export { Session } from "./session.js";

@@ -1,0 +1,51 @@
+/** Messages on their way, as the history shows them below what has arrived. */
+
+import type { ConversationId, LogEntry, Message, UnsentMessage, UserId } from "@godwit/sdk";
+import { signal } from "@preact/signals";
+
+export interface Pending {
+  unsent: UnsentMessage;
+  /** The server has it, and the entry is about to come. */
+  sent?: Message;
+  /** When it was first seen here, for its place in the day. */
+  at: string;
+}
+
+export class OutboxView {
+  private readonly pending = signal<readonly Pending[]>([]);
+
+  constructor(private readonly me: UserId) {}
+
+  /** Tracked; in the order in which they were given. */
+  of(conversation: ConversationId): Pending[] {
+    return this.pending.value.filter((one) => one.unsent.conversationId === conversation);
+  }
+
+  /** On its way, or refused; also a second time. */
+  put(unsent: UnsentMessage): void {
+    const known = this.pending.value.find((one) => one.unsent.clientId === unsent.clientId);
+    const at = known?.at ?? new Date().toISOString();
+    this.pending.value = known
+      ? this.pending.value.map((one) => (one === known ? { unsent, at } : one))
+      : [...this.pending.value, { unsent, at }];
+  }
+
+  sent(clientId: string, message: Message): void {
+    this.pending.value = this.pending.value.map((one) =>
+      one.unsent.clientId === clientId ? { ...one, sent: message } : one,
+    );
+  }
+
+  /** The message has arrived as an entry. */
+  apply(entry: LogEntry): void {
+    if (entry.type === "message" && entry.message.sender_id === this.me && entry.message.client_id) {
+      this.remove(entry.message.client_id);
+    }
+  }
+
+  remove(clientId: string): void {
+    if (this.pending.value.some((one) => one.unsent.clientId === clientId)) {
+      this.pending.value = this.pending.value.filter((one) => one.unsent.clientId !== clientId);
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/** Which screen is shown. It is kept in the address, so that going back, reloading and links work. */
+
+import type { ConversationId } from "@godwit/sdk";
+import { signal } from "@preact/signals";
+
+export type Place =
+  { screen: "list" } | { screen: "conversation"; id: ConversationId } | { screen: "join"; token: string };
+
+export const place = signal<Place>(placeOf(location.hash));
+
+window.addEventListener("hashchange", () => (place.value = placeOf(location.hash)));
+
+export function placeOf(hash: string): Place {
+  const [, kind, value] = /^#\/(c|join)\/([\w-]+)$/.exec(hash) ?? [];
+  if (kind === undefined || value === undefined) {
+    return { screen: "list" };
+  }
+  return kind === "c" ? { screen: "conversation", id: value } : { screen: "join", token: value };
+}
+
+export function go(to: Place): void {
+  const hash = hashOf(to);
+  if (hash !== location.hash) {
+    location.hash = hash;
+  }
+  place.value = to;
+}
+
+/** What somebody opens in order to join. */
+export function inviteLink(token: string): string {
+  return `${location.origin}/#/join/${token}`;
+}
+
+/** The token in a link that somebody pasted; a bare token is taken as it is. */
+export function inviteTokenOf(text: string): string | undefined {
+  return /^(?:.*#\/join\/)?([\w-]+)$/.exec(text.trim())?.[1];
+}
+
+function hashOf(to: Place): string {
+  switch (to.screen) {
+    case "list":
+      return "#/";
+    case "conversation":
+      return `#/c/${to.id}`;
+    case "join":
+      return `#/join/${to.token}`;
+  }
+}

@@ -1,0 +1,16 @@
+/** What a person chose for this browser. */
+
+import { effect, type Signal, signal } from "@preact/signals";
+
+export type Theme = "system" | "light" | "dark";
+export type LanguageChoice = "system" | "en" | "es";
+
+export const theme = stored<Theme>("godwit.theme", "system", ["system", "light", "dark"]);
+export const languageChoice = stored<LanguageChoice>("godwit.language", "system", ["system", "en", "es"]);
+
+function stored<T extends string>(key: string, initial: T, allowed: readonly T[]): Signal<T> {
+  const found = allowed.find((value) => value === localStorage.getItem(key));
+  const setting = signal<T>(found ?? initial);
+  effect(() => localStorage.setItem(key, setting.value));
+  return setting;
+}

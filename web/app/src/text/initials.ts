@@ -1,0 +1,25 @@
+/** What stands for a person or a group without a picture. */
+
+/** How many colours there are for it; the style sheet has as many. */
+const HUES = 8;
+
+/** The first letters of the first two words; an emoji counts as a letter. */
+export function initialsOf(name: string): string {
+  const words = name.split(/[\s._-]+/u).filter((word) => /[\p{L}\p{N}\p{Extended_Pictographic}]/u.test(word));
+  return words.slice(0, 2).map(firstLetter).join("").toLocaleUpperCase();
+}
+
+/** The same colour for the same id, everywhere. */
+export function hueOf(id: string): number {
+  let sum = 0;
+  for (const character of id) {
+    sum = (sum * 31 + character.charCodeAt(0)) % 9973;
+  }
+  return sum % HUES;
+}
+
+/** Without the marks above and below it, of which some names have hundreds. */
+function firstLetter(word: string): string {
+  const letter = /[\p{L}\p{N}\p{Extended_Pictographic}]/u.exec(word.normalize("NFC"));
+  return letter?.[0] ?? "";
+}

@@ -1,0 +1,70 @@
+/** A text as plain parts, links and mentions. What comes out is shown as text; only the address of a link is used otherwise. */
+
+export type Segment =
+  | { type: "text"; text: string }
+  | { type: "link"; text: string; href: string }
+  /** `handle` is in lower case, without the `@`. */
+  | { type: "mention"; text: string; handle: string };
+
+/** A text with more emoji than this is shown in the usual size. */
+const LARGE_EMOJI_MAX = 3;
+
+const TOKEN = /(?<link>\b(?:https?:\/\/|www\.)[^\s<>"]+)|(?<![\w@./])@(?<handle>[a-z0-9_.]{3,32})/giu;
+/** Ends a sentence rather than an address. */
+const TRAILING = /[.,;:!?'"»”’…]+$/u;
+const ONLY_EMOJI =
+  /^(?:\p{RI}\p{RI}|\p{Emoji}(?:\p{Emoji_Modifier}|\uFE0F\u20E3?)?(?:\u200D\p{Emoji}(?:\p{Emoji_Modifier}|\uFE0F)?)*|\s)+$/u;
+
+export function segmentsOf(text: string): Segment[] {
+  const segments: Segment[] = [];
+  let end = 0;
+  for (const match of text.matchAll(TOKEN)) {
+    const segment = match.groups?.link !== undefined ? linkOf(match[0]) : mentionOf(match[0]);
+    if (!segment) {
+      continue;
+    }
+    if (match.index > end) {
+      segments.push({ type: "text", text: text.slice(end, match.index) });
+    }
+    segments.push(segment);
+    end = match.index + segment.text.length;
+  }
+  if (end < text.length) {
+    segments.push({ type: "text", text: text.slice(end) });
+  }
+  return segments;
+}
+
+/** A few emoji and nothing else. Digits are emoji to Unicode, but not to people. */
+export function isOnlyEmoji(text: string): boolean {
+  const trimmed = text.trim();
+  if (trimmed === "" || trimmed.length > LARGE_EMOJI_MAX * 16 || /[0-9#*]/.test(trimmed)) {
+    return false;
+  }
+  const count = [...new Intl.Segmenter().segment(trimmed.replace(/\s/gu, ""))].length;
+  return count <= LARGE_EMOJI_MAX && ONLY_EMOJI.test(trimmed);
+}
+
+function linkOf(found: string): Segment | undefined {
+  const text = withoutTrailing(found);
+  const href = /^www\./i.test(text) ? `https://${text}` : text;
+  return URL.canParse(href) ? { type: "link", text, href } : undefined;
+}
+
+function mentionOf(found: string): Segment | undefined {
+  const text = found.replace(/\.+$/, "");
+  return text.length > 3 ? { type: "mention", text, handle: text.slice(1).toLowerCase() } : undefined;
+}
+
+/** A closing bracket belongs to the address only if it was opened there. */
+function withoutTrailing(link: string): string {
+  let text = link.replace(TRAILING, "");
+  while (text.endsWith(")") && count(text, ")") > count(text, "(")) {
+    text = text.slice(0, -1).replace(TRAILING, "");
+  }
+  return text;
+}
+
+function count(text: string, character: string): number {
+  return text.split(character).length - 1;
+}

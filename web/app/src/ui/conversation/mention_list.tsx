@@ -1,0 +1,67 @@
+import type { Conversation, User } from "@godwit/sdk";
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+import { t } from "../../i18n/index.js";
+import type { MentionQuery } from "../../text/index.js";
+import { Avatar } from "../avatar.js";
+import { useSession } from "../context.js";
+
+const CANDIDATES_MAX = 6;
+
+/** Members whom the mention that is being typed may mean. */
+export function useMentionCandidates(
+  conversation: Conversation,
+  mention: MentionQuery | undefined,
+): readonly User[] {
+  const session = useSession();
+  const found = useSignal<readonly User[]>([]);
+  const query = mention?.query;
+  useEffect(() => {
+    if (query === undefined) {
+      found.value = [];
+      return;
+    }
+    const given = new AbortController();
+    const asked = { limit: CANDIDATES_MAX + 1, ...(query === "" ? {} : { query }) };
+    session.http.groups
+      .members(conversation.id, asked, { signal: given.signal })
+      .then(({ members }) => {
+        session.people.learn(...members);
+        found.value = members.filter((member) => member.id !== session.account.id).slice(0, CANDIDATES_MAX);
+      })
+      // Typed on, or no connection: a mention can be typed to its end as well.
+      .catch(() => undefined);
+    return () => given.abort();
+  }, [query, conversation.id]);
+  return found.value;
+}
+
+interface MentionListProps {
+  users: readonly User[];
+  chosen: number;
+  onChoose: (user: User) => void;
+}
+
+export function MentionList({ users, chosen, onChoose }: MentionListProps) {
+  return (
+    <ul class="mention-list" role="listbox" aria-label={t("composer.mention")}>
+      {users.map((user, index) => (
+        <li
+          key={user.id}
+          role="option"
+          aria-selected={index === chosen}
+          // The field keeps the focus.
+          onPointerDown={(event) => {
+            event.preventDefault();
+            onChoose(user);
+          }}
+        >
+          <Avatar id={user.id} name={user.display_name} size="small" />
+          <bdi>{user.display_name}</bdi>
+          <span class="quiet-text">@{user.handle}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,121 @@
+/**
+ * A conversation: what was said, and what one says.
+ *
+ * - here: header, pinned messages, history and composer below each other
+ * - `history`: the messages and where they are scrolled to; `scrolling` does the arithmetic
+ * - `message`, `text`, `reactions`, `message_menu`: one message
+ * - `composer`, `mention_list`, `emoji_picker`: writing
+ * - `state`: what is replied to, edited or jumped to
+ */
+
+import type { Conversation } from "@godwit/sdk";
+import { useEffect } from "preact/hooks";
+
+import { plural, t } from "../../i18n/index.js";
+import { brief } from "../../i18n/format.js";
+import { changeMembership } from "../../model/actions.js";
+import { go } from "../../model/place.js";
+import type { Session } from "../../model/index.js";
+import { titleOf } from "../../model/session.js";
+import { Avatar } from "../avatar.js";
+import { useSession } from "../context.js";
+import { showDialog } from "../dialogs/state.js";
+import { IconButton } from "../icon.js";
+import { conversationMenu } from "../list/menu.js";
+import { showMenu } from "../menu.js";
+import { nameOf } from "../names.js";
+import { Composer } from "./composer.js";
+import { History } from "./history.js";
+import { PinnedLine } from "./pinned.js";
+
+/** Members whose names are learnt when a conversation is opened. */
+const MEMBERS_LEARNT = 200;
+
+export function ConversationPane({ conversation }: { conversation: Conversation }) {
+  const session = useSession();
+  const timeline = session.timeline(conversation.id);
+
+  useEffect(() => {
+    if (conversation.me.marked_unread) {
+      void changeMembership(session, conversation.id, { marked_unread: false });
+    }
+    if (conversation.kind !== "direct") {
+      session.http.groups
+        .members(conversation.id, { limit: MEMBERS_LEARNT })
+        .then(({ members }) => session.people.learn(...members))
+        // Names are then asked for one by one.
+        .catch(() => undefined);
+    }
+  }, [conversation.id]);
+
+  return (
+    <main class="conversation" aria-label={titleOf(conversation)}>
+      <Header conversation={conversation} />
+      <PinnedLine conversation={conversation} />
+      <History conversation={conversation} timeline={timeline} />
+      <Composer conversation={conversation} />
+    </main>
+  );
+}
+
+function Header({ conversation }: { conversation: Conversation }) {
+  const session = useSession();
+  const title = titleOf(conversation);
+  const online = conversation.peer ? session.presence.of(conversation.peer.id)?.online === true : false;
+  return (
+    <header class="pane-header">
+      <IconButton
+        icon="back"
+        label={t("action.back")}
+        class="back-button"
+        onClick={() => go({ screen: "list" })}
+      />
+      <button
+        type="button"
+        class="conversation-title"
+        aria-haspopup="dialog"
+        onClick={() => showDialog({ type: "info", id: conversation.id })}
+      >
+        <Avatar
+          id={conversation.peer?.id ?? conversation.id}
+          name={title}
+          group={conversation.kind !== "direct"}
+          online={online}
+          size="small"
+        />
+        <span class="conversation-names">
+          <bdi class="conversation-name">{title}</bdi>
+          <span class="conversation-state">{stateOf(session, conversation)}</span>
+        </span>
+      </button>
+      <IconButton
+        icon="more"
+        label={t("action.more")}
+        onClick={(event) => showMenu(event, title, conversationMenu(session, conversation))}
+      />
+    </header>
+  );
+}
+
+/** What the others are doing. */
+function stateOf(session: Session, conversation: Conversation): string {
+  const typing = session.typing.who(conversation.id);
+  if (typing[0] !== undefined) {
+    if (conversation.kind === "direct") {
+      return t("typing.direct");
+    }
+    return typing.length === 1
+      ? t("typing.one", { name: nameOf(session, typing[0]) })
+      : plural("typing.many", typing.length);
+  }
+  if (!conversation.peer) {
+    return plural("info.members", conversation.member_count);
+  }
+  const presence = session.presence.of(conversation.peer.id);
+  if (presence?.online) {
+    return t("presence.online");
+  }
+  return presence?.last_seen_at
+    ? t("presence.last_seen", { when: brief(presence.last_seen_at, Date.now()) })
+    : `@${conversation.peer.handle}`;
+}

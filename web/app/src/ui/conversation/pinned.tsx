@@ -1,0 +1,54 @@
+import type { Conversation, Message } from "@godwit/sdk";
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+import { t } from "../../i18n/index.js";
+import { onOneLine } from "../../text/index.js";
+import { useSession } from "../context.js";
+import { Icon } from "../icon.js";
+import { jump } from "./state.js";
+
+/** The pinned message that was pinned last; each click goes to the one before. */
+export function PinnedLine({ conversation }: { conversation: Conversation }) {
+  const session = useSession();
+  const pins = useSignal<readonly Message[]>([]);
+  const index = useSignal(0);
+  const ids = conversation.pinned_message_ids.join();
+
+  useEffect(() => {
+    index.value = 0;
+    if (ids === "") {
+      pins.value = [];
+      return;
+    }
+    session.http.messages
+      .pins(conversation.id)
+      .then((list) => (pins.value = list.pins.map((pin) => pin.message)))
+      // The line is a convenience; it comes with the next change.
+      .catch(() => undefined);
+  }, [ids]);
+
+  const pin = pins.value[index.value % Math.max(1, pins.value.length)];
+  if (!pin) {
+    return null;
+  }
+  return (
+    <button
+      type="button"
+      class="pinned-line"
+      onClick={() => {
+        jump.value = { conversationId: conversation.id, messageId: pin.id };
+        index.value += 1;
+      }}
+    >
+      <Icon name="pin" />
+      <span class="pinned-label">{t("conversation.pinned")}</span>
+      <bdi class="pinned-text">{pin.deleted_at ? t("message.deleted") : onOneLine(pin.text ?? "")}</bdi>
+      {pins.value.length > 1 && (
+        <span class="pinned-count">
+          {(index.value % pins.value.length) + 1}/{pins.value.length}
+        </span>
+      )}
+    </button>
+  );
+}

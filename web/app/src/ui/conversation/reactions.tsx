@@ -1,0 +1,36 @@
+import type { Message } from "@godwit/sdk";
+
+import { plural } from "../../i18n/index.js";
+import { react } from "../../model/actions.js";
+import { useSession } from "../context.js";
+import { showDialog } from "../dialogs/state.js";
+
+/** How often each reaction was given. A click adds one's own or takes it back; the other button says who. */
+export function Reactions({ message }: { message: Message }) {
+  const session = useSession();
+  if (!message.reactions || message.reactions.length === 0) {
+    return null;
+  }
+  return (
+    <span class="reactions">
+      {message.reactions.map(({ reaction, count }) => (
+        <button
+          key={reaction}
+          type="button"
+          class={`reaction ${message.my_reaction === reaction ? "reaction-own" : ""}`}
+          aria-pressed={message.my_reaction === reaction}
+          aria-label={plural("message.reaction", count, { reaction })}
+          onClick={() => void react(session, message, reaction)}
+          onContextMenu={(event) => {
+            event.preventDefault();
+            event.stopPropagation();
+            showDialog({ type: "reactions", message });
+          }}
+        >
+          <span>{reaction}</span>
+          {count > 1 && <span class="reaction-count">{count}</span>}
+        </button>
+      ))}
+    </span>
+  );
+}

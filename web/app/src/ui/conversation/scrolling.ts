@@ -1,0 +1,85 @@
+/**
+ * Where a history is scrolled to, and keeping it there while messages come and go around it.
+ *
+ * The row at the top of the view is the anchor: after each change it is put back where it was. At the very end the
+ * history follows what is said instead.
+ */
+
+/** Closer to the end than this counts as being there. */
+const END_PX = 48;
+/** Closer to an edge than this the next page is loaded. */
+const LOAD_PX = 900;
+
+interface Anchor {
+  key: string;
+  /** From the top of the view. */
+  offsetPx: number;
+}
+
+export class Scrolling {
+  atEnd = true;
+  private anchor: Anchor | undefined;
+
+  constructor(private readonly scroller: HTMLElement) {}
+
+  /** Somebody has scrolled, or the rows were put where they belong. */
+  note(): void {
+    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
+    this.atEnd = scrollHeight - scrollTop - clientHeight < END_PX;
+    const first = this.rows().find((row) => row.offsetTop + row.offsetHeight > scrollTop);
+    const key = first?.dataset.key;
+    this.anchor = first && key !== undefined ? { key, offsetPx: first.offsetTop - scrollTop } : undefined;
+  }
+
+  /** The rows have changed. */
+  restore(mayFollow: boolean): void {
+    if (this.atEnd && mayFollow) {
+      this.toEnd();
+    } else if (this.anchor) {
+      const row = this.row(this.anchor.key);
+      if (row) {
+        this.scroller.scrollTop = row.offsetTop - this.anchor.offsetPx;
+      }
+    }
+    this.note();
+  }
+
+  toEnd(): void {
+    this.scroller.scrollTop = this.scroller.scrollHeight;
+    this.atEnd = true;
+  }
+
+  /** Brings a row into view, a third from the top. Says whether it is there. */
+  toRow(key: string): boolean {
+    const row = this.row(key);
+    if (row) {
+      this.scroller.scrollTop = row.offsetTop - this.scroller.clientHeight / 3;
+      this.note();
+    }
+    return row !== undefined;
+  }
+
+  get nearStart(): boolean {
+    return this.scroller.scrollTop < LOAD_PX;
+  }
+
+  get nearEnd(): boolean {
+    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
+    return scrollHeight - scrollTop - clientHeight < LOAD_PX;
+  }
+
+  /** The entry of the last message that is in view. */
+  lastSeenSeq(): number | undefined {
+    const bottom = this.scroller.scrollTop + this.scroller.clientHeight;
+    const seen = this.rows().findLast((row) => row.dataset.seq !== undefined && row.offsetTop < bottom);
+    return seen && Number(seen.dataset.seq);
+  }
+
+  private row(key: string): HTMLElement | undefined {
+    return this.rows().find((row) => row.dataset.key === key);
+  }
+
+  private rows(): HTMLElement[] {
+    return [...this.scroller.querySelectorAll<HTMLElement>("[data-key]")];
+  }
+}

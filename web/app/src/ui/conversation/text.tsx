@@ -1,0 +1,50 @@
+import type { Message } from "@godwit/sdk";
+
+import { t } from "../../i18n/index.js";
+import { isOnlyEmoji, segmentsOf } from "../../text/index.js";
+import { openDirect } from "../../model/actions.js";
+import { useSession } from "../context.js";
+
+/** A text as text: what is in it becomes no element of the page but links and mentions. */
+export function MessageText({ message }: { message: Message }) {
+  if (message.deleted_at) {
+    return <p class="message-text message-deleted">{t("message.deleted")}</p>;
+  }
+  const text = message.text ?? "";
+  if (text === "") {
+    return message.kind === "text" ? null : <p class="message-text">{t(`kind.${message.kind}`)}</p>;
+  }
+  return (
+    <p class={`message-text ${isOnlyEmoji(text) ? "message-emoji" : ""}`} dir="auto">
+      {segmentsOf(text).map((segment, index) => {
+        switch (segment.type) {
+          case "text":
+            return segment.text;
+          case "link":
+            return (
+              <a key={index} href={segment.href} target="_blank" rel="noopener noreferrer nofollow">
+                {segment.text}
+              </a>
+            );
+          case "mention":
+            return <Mention key={index} text={segment.text} handle={segment.handle} />;
+        }
+      })}
+    </p>
+  );
+}
+
+/** A mention of somebody who is known leads to them. */
+function Mention({ text, handle }: { text: string; handle: string }) {
+  const session = useSession();
+  const user = session.people.byHandle(handle);
+  const own = handle === session.me.value.handle || handle === "all";
+  if (!user || own) {
+    return user || own ? <strong class="mention mention-own">{text}</strong> : text;
+  }
+  return (
+    <button type="button" class="mention" onClick={() => void openDirect(session, user.id)}>
+      {text}
+    </button>
+  );
+}

@@ -1,0 +1,53 @@
+import { full } from "../../i18n/format.js";
+import { t } from "../../i18n/index.js";
+import { star } from "../../model/actions.js";
+import { go } from "../../model/place.js";
+import { onOneLine } from "../../text/index.js";
+import { useSession } from "../context.js";
+import { jump } from "../conversation/state.js";
+import { IconButton } from "../icon.js";
+import { Modal } from "../modal.js";
+import { nameOf } from "../names.js";
+import { useLoaded } from "./loaded.js";
+import { closeDialog } from "./state.js";
+
+const SHOWN_MAX = 200;
+
+/** The messages that the user wants to find again. */
+export function Stars() {
+  const session = useSession();
+  const list = useLoaded(() => session.http.personal.stars({ limit: SHOWN_MAX }), [session.starred.value]);
+  return (
+    <Modal title={t("account.stars")} onClose={closeDialog}>
+      {list.value?.messages.length === 0 && <p class="quiet-text">{t("stars.empty")}</p>}
+      <ul class="lines">
+        {list.value?.messages.map((message) => (
+          <li class="line" key={message.id}>
+            <button
+              type="button"
+              class="line-main line-button"
+              onClick={() => {
+                closeDialog();
+                go({ screen: "conversation", id: message.conversation_id });
+                jump.value = {
+                  conversationId: message.conversation_id,
+                  messageId: message.id,
+                };
+              }}
+            >
+              <span class="quiet-text">
+                <bdi>{nameOf(session, message.sender_id)}</bdi> · {full(message.created_at)}
+              </span>
+              <span dir="auto">{onOneLine(message.text ?? "")}</span>
+            </button>
+            <IconButton
+              icon="trash"
+              label={t("message.unstar")}
+              onClick={() => void star(session, message)}
+            />
+          </li>
+        ))}
+      </ul>
+    </Modal>
+  );
+}

@@ -1,0 +1,71 @@
+/** What can be done with a conversation from the list. */
+
+import type { Conversation } from "@godwit/sdk";
+
+import { t } from "../../i18n/index.js";
+import { changeMembership, markRead, mute } from "../../model/actions.js";
+import { isMuted } from "../../model/inbox.js";
+import type { Session } from "../../model/index.js";
+import { titleOf } from "../../model/session.js";
+import { attempt } from "../../model/tasks.js";
+import { showDialog } from "../dialogs/state.js";
+import type { MenuItem } from "../menu.js";
+
+const MUTE_HOURS = 8;
+const HOUR_MS = 3_600_000;
+
+export function conversationMenu(session: Session, conversation: Conversation): MenuItem[] {
+  const { id, me } = conversation;
+  const change = (update: Parameters<typeof changeMembership>[2]) => () =>
+    void changeMembership(session, id, update);
+  const waits = conversation.unread > 0 || me.marked_unread;
+  return [
+    waits
+      ? { label: t("list.mark_read"), icon: "check", onSelect: () => void markRead(session, conversation) }
+      : { label: t("list.mark_unread"), icon: "unread", onSelect: change({ marked_unread: true }) },
+    {
+      label: me.pinned ? t("list.unpin") : t("list.pin"),
+      icon: "pin",
+      onSelect: change({ pinned: !me.pinned }),
+    },
+    ...muteItems(session, conversation),
+    {
+      label: me.archived ? t("list.unarchive") : t("list.archive"),
+      icon: "archive",
+      onSelect: change({ archived: !me.archived }),
+    },
+    { label: t("info.title"), icon: "info", onSelect: () => showDialog({ type: "info", id }) },
+    {
+      label: t("list.delete"),
+      icon: "trash",
+      danger: true,
+      onSelect: () => confirmDelete(session, conversation),
+    },
+  ];
+}
+
+function muteItems(session: Session, conversation: Conversation): MenuItem[] {
+  const { id } = conversation;
+  if (isMuted(conversation, Date.now())) {
+    return [{ label: t("list.unmute"), icon: "bell", onSelect: () => void mute(session, id, "off") }];
+  }
+  const later = () => new Date(Date.now() + MUTE_HOURS * HOUR_MS);
+  return [
+    {
+      label: t("list.mute_hours", { hours: MUTE_HOURS }),
+      icon: "mute",
+      onSelect: () => void mute(session, id, later()),
+    },
+    { label: t("list.mute"), icon: "mute", onSelect: () => void mute(session, id, "forever") },
+  ];
+}
+
+function confirmDelete(session: Session, conversation: Conversation): void {
+  showDialog({
+    type: "confirm",
+    title: t("list.delete"),
+    text: t("list.delete_text", { name: titleOf(conversation) }),
+    action: t("list.delete"),
+    onConfirm: () => void attempt(session.http.conversations.delete(conversation.id, "me")),
+  });
+}

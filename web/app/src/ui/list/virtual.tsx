@@ -1,0 +1,67 @@
+/** A list of rows of one height, of which only those in sight are in the page. */
+
+import type { Conversation } from "@godwit/sdk";
+import { useSignal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+import { t } from "../../i18n/index.js";
+import { place } from "../../model/place.js";
+import { ListRow } from "./row.js";
+
+/** As the style sheet has it. */
+const ROW_PX = 72;
+/** Rows beyond the edges, so that a quick scroll shows no blank. */
+const SPARE_ROWS = 8;
+
+export function VirtualList({ conversations }: { conversations: readonly Conversation[] }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const first = useSignal(0);
+  const visible = useSignal(20);
+
+  const look = () => {
+    const element = scroller.current;
+    if (element) {
+      first.value = Math.max(0, Math.floor(element.scrollTop / ROW_PX) - SPARE_ROWS);
+      visible.value = Math.ceil(element.clientHeight / ROW_PX) + 2 * SPARE_ROWS;
+    }
+  };
+  useLayoutEffect(() => {
+    look();
+    window.addEventListener("resize", look);
+    return () => window.removeEventListener("resize", look);
+  }, []);
+
+  const here = place.value;
+  const openId = here.screen === "conversation" ? here.id : undefined;
+  const shown = conversations.slice(first.value, first.value + visible.value);
+  return (
+    <div class="list-scroller" ref={scroller} onScroll={look}>
+      <ul
+        class="list"
+        aria-label={t("list.label")}
+        style={{ height: `${conversations.length * ROW_PX}px` }}
+        onKeyDown={onListKey}
+      >
+        {shown.map((conversation, index) => (
+          <ListRow
+            key={conversation.id}
+            conversation={conversation}
+            open={conversation.id === openId}
+            top={(first.value + index) * ROW_PX}
+          />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Up and down go from row to row. */
+function onListKey(event: KeyboardEvent): void {
+  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  if (step === 0 || event.altKey || !(event.currentTarget instanceof HTMLElement)) {
+    return;
+  }
+  event.preventDefault();
+  const rows = [...event.currentTarget.querySelectorAll<HTMLElement>(".row")];
+  rows[rows.findIndex((row) => row === document.activeElement) + step]?.focus();
+}

@@ -1,0 +1,25 @@
+/** What of the page is not inside the application: its language, its colours, its title and its icon. */
+
+import { effect } from "@preact/signals";
+
+import { language } from "../i18n/index.js";
+import { accounts } from "../model/index.js";
+import { theme } from "../model/settings.js";
+
+const NAME = "Godwit";
+
+export function keepPageInStep(): void {
+  effect(() => {
+    document.documentElement.lang = language.value;
+  });
+  effect(() => {
+    document.documentElement.dataset.theme = theme.value;
+  });
+  effect(() => {
+    const unread = accounts.session.value?.inbox.unreadTotal.value ?? 0;
+    document.title = unread > 0 ? `(${unread}) ${NAME}` : NAME;
+    document
+      .querySelector("link[rel=icon]")
+      ?.setAttribute("href", unread > 0 ? "/icon-unread.svg" : "/icon.svg");
+  });
+}

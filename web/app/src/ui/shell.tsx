@@ -1,0 +1,49 @@
+/** List and conversation beside each other; on a phone one of them at a time. */
+
+import { useEffect } from "preact/hooks";
+
+import { plural, t } from "../i18n/index.js";
+import { go, place } from "../model/place.js";
+import { useSession } from "./context.js";
+import { ConversationPane } from "./conversation/pane.js";
+import { Dialogs } from "./dialogs/index.js";
+import { dialog } from "./dialogs/state.js";
+import { ListPane } from "./list/pane.js";
+import { Menu } from "./menu.js";
+import { onShortcut } from "./shortcuts.js";
+
+export function Shell() {
+  const session = useSession();
+  const here = place.value;
+  const conversation = here.screen === "conversation" ? session.inbox.watch(here.id) : undefined;
+
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => onShortcut(session, event);
+    document.addEventListener("keydown", listener);
+    return () => document.removeEventListener("keydown", listener);
+  }, [session]);
+
+  return (
+    <div class={`shell ${here.screen === "conversation" ? "shell-open" : ""}`}>
+      <ListPane />
+      {conversation ? (
+        <ConversationPane key={conversation.id} conversation={conversation} />
+      ) : (
+        <main class="empty-pane">
+          <img src="/icon.svg" alt="" width="88" height="88" />
+          <p>{here.screen === "conversation" ? t("conversation.not_there") : t("conversation.choose")}</p>
+          {here.screen === "conversation" && (
+            <button type="button" class="button" onClick={() => go({ screen: "list" })}>
+              {t("action.back")}
+            </button>
+          )}
+        </main>
+      )}
+      <Dialogs />
+      {!dialog.value && <Menu />}
+      <p class="for-screen-readers" role="status">
+        {session.inbox.unreadTotal.value > 0 && plural("list.unread", session.inbox.unreadTotal.value)}
+      </p>
+    </div>
+  );
+}

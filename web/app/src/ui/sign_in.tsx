@@ -1,0 +1,88 @@
+import { useSignal } from "@preact/signals";
+
+import { t } from "../i18n/index.js";
+import { accounts } from "../model/index.js";
+import { explained } from "../model/tasks.js";
+import { fieldOf } from "./form.js";
+
+/** Signing in, and registering: the same form with one field more. */
+export function SignIn({ handle }: { handle: string }) {
+  const registering = useSignal(false);
+  const busy = useSignal(false);
+  const problem = useSignal("");
+
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    if (!(form instanceof HTMLFormElement)) {
+      return;
+    }
+    const field = (name: string) => fieldOf(form, name);
+    busy.value = true;
+    problem.value = "";
+    try {
+      await (registering.value
+        ? accounts.register(field("handle"), field("name"), field("password"))
+        : accounts.signIn(field("handle"), field("password")));
+    } catch (error) {
+      problem.value = explained(error);
+    } finally {
+      busy.value = false;
+    }
+  };
+
+  return (
+    <main class="sign-in">
+      <form class="sign-in-card" onSubmit={(event) => void submit(event)}>
+        <img class="sign-in-logo" src="/icon.svg" alt="" width="64" height="64" />
+        <h1>{registering.value ? t("sign_in.register_title") : t("sign_in.title")}</h1>
+        <label class="field">
+          <span>{t("sign_in.handle")}</span>
+          <input
+            name="handle"
+            defaultValue={handle}
+            required
+            minLength={3}
+            maxLength={32}
+            pattern="[A-Za-z0-9_.]+"
+            title={t("sign_in.handle_rule")}
+            autocomplete="username"
+            autocapitalize="none"
+            spellcheck={false}
+            dir="ltr"
+          />
+        </label>
+        {registering.value && (
+          <label class="field">
+            <span>{t("sign_in.name")}</span>
+            <input name="name" maxLength={64} autocomplete="name" dir="auto" />
+          </label>
+        )}
+        <label class="field">
+          <span>{t("sign_in.password")}</span>
+          <input
+            name="password"
+            type="password"
+            required
+            minLength={8}
+            autocomplete={registering.value ? "new-password" : "current-password"}
+          />
+        </label>
+        <p class="problem" role="alert">
+          {problem.value}
+        </p>
+        <button type="submit" class="button primary" disabled={busy.value}>
+          {registering.value ? t("sign_in.register") : t("sign_in.enter")}
+        </button>
+        <button type="button" class="button quiet" onClick={() => (registering.value = !registering.value)}>
+          {registering.value ? t("sign_in.have_account") : t("sign_in.need_account")}
+        </button>
+        {accounts.adding.value && (
+          <button type="button" class="button quiet" onClick={() => (accounts.adding.value = false)}>
+            {t("action.cancel")}
+          </button>
+        )}
+      </form>
+    </main>
+  );
+}

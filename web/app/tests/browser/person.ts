@@ -1,0 +1,125 @@
+/** Somebody who uses the page: a browser context of their own, and what they do there. */
+
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
+
+import { Http } from "@godwit/sdk";
+
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const FLAGS =
+  "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
+export const PASSWORD = "correct horse battery";
+
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS.split(" ") });
+}
+
+export interface Look {
+  width?: number;
+  height?: number;
+  dark?: boolean;
+  locale?: string;
+}
+
+export class Person {
+  /** What the page complained about. */
+  readonly complaints: string[] = [];
+
+  private constructor(
+    readonly handle: string,
+    readonly context: BrowserContext,
+    readonly page: Page,
+    readonly url: string,
+  ) {
+    page.on("pageerror", (error) => this.complaints.push(error.message));
+    page.on("console", (message) => {
+      // A request that fails while there is no connection is what the test is about.
+      if (
+        message.type() === "error" &&
+        !/Failed to load resource|WebSocket connection/.test(message.text())
+      ) {
+        this.complaints.push(message.text());
+      }
+    });
+  }
+
+  /** Registers through the page. */
+  static async arrive(
+    browser: Browser,
+    url: string,
+    handle: string,
+    name: string,
+    look: Look = {},
+  ): Promise<Person> {
+    const person = await Person.visit(browser, url, handle, look);
+    await person.page.getByRole("button", { name: "Create an account" }).click();
+    await person.page.getByLabel("Username").fill(handle);
+    await person.page.getByLabel("Name", { exact: true }).fill(name);
+    await person.page.getByLabel("Password").fill(PASSWORD);
+    await person.page.getByRole("button", { name: "Create account", exact: true }).click();
+    await person.page.getByRole("navigation", { name: "Conversations" }).waitFor();
+    return person;
+  }
+
+  /** Opens the page without signing in. */
+  static async visit(browser: Browser, url: string, handle: string, look: Look = {}): Promise<Person> {
+    const context = await browser.newContext({
+      viewport: { width: look.width ?? 1180, height: look.height ?? 760 },
+      colorScheme: look.dark ? "dark" : "light",
+      locale: look.locale ?? "en-GB",
+    });
+    const page = await context.newPage();
+    await page.goto(url);
+    return new Person(handle, context, page, url);
+  }
+
+  /** The same person through the API, for what is not under test. */
+  async api(): Promise<Http> {
+    const http = new Http({ baseUrl: this.url });
+    await http.auth.signIn({ handle: this.handle, password: PASSWORD });
+    return http;
+  }
+
+  async startDirect(name: string): Promise<void> {
+    await this.page.getByRole("button", { name: "New conversation" }).first().click();
+    const dialog = this.page.getByRole("dialog");
+    await dialog.getByRole("searchbox").fill(name);
+    await dialog.getByRole("button", { name: `@${name}` }).click();
+    await dialog.getByRole("button", { name: "Start" }).click();
+    await this.composer.waitFor();
+  }
+
+  get composer(): Locator {
+    return this.page.getByRole("textbox", { name: "Message" });
+  }
+
+  get messages(): Locator {
+    return this.page.locator(".message .message-text");
+  }
+
+  async open(name: string): Promise<void> {
+    await this.page.locator(".row", { hasText: name }).first().click();
+    await this.composer.waitFor();
+  }
+
+  async say(text: string): Promise<void> {
+    await this.composer.fill(text);
+    await this.composer.press("Enter");
+  }
+
+  /** The message with this text. */
+  message(text: string): Locator {
+    return this.page
+      .locator(".message", { has: this.page.locator(".message-text", { hasText: text }) })
+      .last();
+  }
+
+  /** Chooses from the menu of a message. */
+  async choose(text: string, item: string): Promise<void> {
+    await this.message(text).locator(".bubble").click({ button: "right" });
+    await this.page.getByRole("menuitem", { name: item }).click();
+  }
+
+  async progress(text: string, progress: string): Promise<void> {
+    await this.page.locator(`.message[data-progress=${progress}]`, { hasText: text }).last().waitFor();
+  }
+}

@@ -1,0 +1,130 @@
+import type { Conversation, LogEntry, Message } from "@godwit/sdk";
+import { describe, expect, it } from "vitest";
+
+import { conversationAfter, messageAfter, noticeOf, withCursor } from "../../src/model/entries.js";
+import { progressOf } from "../../src/model/status.js";
+import { conversation, message, messageEntry } from "./samples.js";
+
+const AT = "2026-03-01T12:00:00Z";
+
+describe("a conversation", () => {
+  it("counts what others say until the user says something", () => {
+    const said = [
+      messageEntry(message(2, "bob", "hi")),
+      messageEntry({ ...message(3, "bob", "you, @ada"), mentions: { user_ids: ["ada"] } }),
+    ].reduce((one: Conversation, entry) => conversationAfter(one, entry, "ada"), conversation(1));
+    expect(said).toMatchObject({ head: 3, unread: 2, unread_mentions: 1 });
+    expect(said.last_message).toMatchObject({ seq: 3, preview: "you, @ada" });
+    const answered = conversationAfter(said, messageEntry(message(4, "ada", "yes")), "ada");
+    expect(answered).toMatchObject({ unread: 0, unread_mentions: 0 });
+  });
+
+  it("takes each entry once", () => {
+    const once = conversationAfter(conversation(1), messageEntry(message(2, "bob", "hi")), "ada");
+    expect(conversationAfter(once, messageEntry(message(2, "bob", "hi")), "ada")).toBe(once);
+  });
+
+  it("shows an edit and a delete of its last message", () => {
+    const said = conversationAfter(conversation(1), messageEntry(message(2, "bob", "helo")), "ada");
+    const edit: LogEntry = {
+      type: "edited",
+      seq: 3,
+      at: AT,
+      by: "bob",
+      message_id: "m2",
+      message_seq: 2,
+      text: "hello",
+    };
+    const gone: LogEntry = { type: "deleted", seq: 4, at: AT, by: "bob", message_id: "m2", message_seq: 2 };
+    const edited = conversationAfter(said, edit, "ada");
+    expect(edited.last_message?.preview).toBe("hello");
+    expect(conversationAfter(edited, gone, "ada").last_message).toMatchObject({ preview: "", deleted: true });
+  });
+
+  it("knows its details, its pins and who is there", () => {
+    const entries: LogEntry[] = [
+      { type: "details_changed", seq: 2, at: AT, by: "bob", name: "Waders" },
+      { type: "pinned", seq: 3, at: AT, by: "bob", message_id: "m1", message_seq: 1 },
+      { type: "members_added", seq: 4, at: AT, by: "bob", user_ids: ["cyd", "dan"] },
+      { type: "member_left", seq: 5, at: AT, user_id: "dan" },
+      { type: "role_changed", seq: 6, at: AT, by: "bob", user_id: "ada", role: "admin" },
+    ];
+    const now = entries.reduce((one, entry) => conversationAfter(one, entry, "ada"), conversation(1));
+    expect(now).toMatchObject({
+      name: "Waders",
+      pinned_message_ids: ["m1"],
+      member_count: 3,
+      me: { role: "admin" },
+    });
+    expect(now.cursors.map((cursor) => cursor.user_id)).toEqual(["ada", "bob", "cyd"]);
+  });
+
+  it("moves cursors forward only", () => {
+    const moved = withCursor(conversation(1), { user_id: "bob", delivered: 9, read: 5 });
+    expect(withCursor(moved, { user_id: "bob", delivered: 8, read: 4 })).toBe(moved);
+  });
+});
+
+describe("a message", () => {
+  const reacted: LogEntry = {
+    type: "reacted",
+    seq: 9,
+    at: AT,
+    message_id: "m2",
+    message_seq: 2,
+    changes: [{ user_id: "ada", reaction: "👍" }],
+    reactions: [{ reaction: "👍", count: 2 }],
+  };
+
+  it("learns the own reaction from an entry that is the same for all", () => {
+    const after = messageAfter(message(2, "bob", "hi"), reacted, "ada");
+    expect(after).toMatchObject({ my_reaction: "👍", reactions: [{ reaction: "👍", count: 2 }] });
+    expect(messageAfter(message(2, "bob", "hi"), reacted, "bob")?.my_reaction).toBeNull();
+  });
+
+  it("loses its words when it is deleted, also where it is quoted", () => {
+    const gone: LogEntry = { type: "deleted", seq: 4, at: AT, by: "bob", message_id: "m2", message_seq: 2 };
+    expect(messageAfter(message(2, "bob", "secret"), gone, "ada")).toMatchObject({
+      text: null,
+      deleted_at: AT,
+    });
+    const quote = { message_id: "m2", seq: 2, sender_id: "bob", kind: "text" as const, preview: "secret" };
+    const reply: Message = { ...message(3, "ada", "what?"), quote };
+    expect(messageAfter(reply, gone, "ada")?.quote).toMatchObject({ preview: "", deleted: true });
+  });
+
+  it("is not there any more when its time is over", () => {
+    const entry: LogEntry = { type: "expired", seq: 4, at: AT, message_ids: ["m2"] };
+    expect(messageAfter(message(2, "bob", "hi"), entry, "ada")).toBeUndefined();
+  });
+});
+
+describe("notices", () => {
+  it("stand for what happened, except where nobody would want to read them", () => {
+    const joined: LogEntry = { type: "member_joined", seq: 4, at: AT, user_id: "cyd" };
+    expect(noticeOf(conversation(1), joined)).toMatchObject({
+      kind: "system",
+      event: "member.joined",
+      seq: 4,
+    });
+    expect(noticeOf({ ...conversation(1), large: true }, joined)).toBeUndefined();
+    expect(noticeOf(conversation(1), messageEntry(message(2, "bob", "hi")))).toBeUndefined();
+  });
+});
+
+describe("progress", () => {
+  const others = (...cursors: [number, number][]) => ({
+    large: false,
+    cursors: cursors.map(([delivered, read], index) => ({ user_id: `u${index}`, delivered, read })),
+  });
+
+  it("is that of the slowest reader", () => {
+    expect(progressOf(others([9, 9], [3, 1]), 4, "ada", "SENT")).toBe("sent");
+    expect(progressOf(others([9, 9], [4, 1]), 4, "ada", "SENT")).toBe("delivered");
+    expect(progressOf(others([9, 9], [4, 4]), 4, "ada", "SENT")).toBe("read");
+  });
+
+  it("is what the server said where there are no cursors", () => {
+    expect(progressOf({ large: true, cursors: [] }, 4, "ada", "DELIVERED")).toBe("delivered");
+  });
+});

@@ -1,0 +1,150 @@
+import { describe, expect, it } from "vitest";
+
+import {
+  completedMention,
+  EMOJI,
+  hueOf,
+  initialsOf,
+  isOnlyEmoji,
+  matchesSearch,
+  mentionAt,
+  onOneLine,
+  rowsOf,
+  segmentsOf,
+} from "../../src/text/index.js";
+
+describe("segments", () => {
+  it("finds links and leaves the end of the sentence alone", () => {
+    expect(segmentsOf("See https://example.org/a_(b), then www.example.com.")).toEqual([
+      { type: "text", text: "See " },
+      { type: "link", text: "https://example.org/a_(b)", href: "https://example.org/a_(b)" },
+      { type: "text", text: ", then " },
+      { type: "link", text: "www.example.com", href: "https://www.example.com" },
+      { type: "text", text: "." },
+    ]);
+  });
+
+  it("never makes a link of anything but http", () => {
+    for (const text of ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "<a href=x>"]) {
+      expect(segmentsOf(text)).toEqual([{ type: "text", text }]);
+    }
+  });
+
+  it("finds mentions, but not addresses of mail", () => {
+    expect(segmentsOf("@Ada. ada@example.org @x")).toEqual([
+      { type: "mention", text: "@Ada", handle: "ada" },
+      { type: "text", text: ". ada@example.org @x" },
+    ]);
+  });
+
+  it("gives back every text unchanged", () => {
+    for (const text of ["", "a\nb", "\u202Eabc", "http://", "@all @@ada www. https://x)"]) {
+      expect(
+        segmentsOf(text)
+          .map((segment) => segment.text)
+          .join(""),
+      ).toBe(text);
+    }
+  });
+
+  it("knows texts of a few emoji", () => {
+    for (const text of ["👍", "❤️ 🎉", "👨‍👩‍👧", "🇪🇸", "👍🏽"]) {
+      expect(isOnlyEmoji(text), text).toBe(true);
+    }
+    for (const text of ["", "1", "ok 👍", "👍👍👍👍", "#"]) {
+      expect(isOnlyEmoji(text), text).toBe(false);
+    }
+  });
+});
+
+describe("mentions that are typed", () => {
+  it("begin at a word", () => {
+    expect(mentionAt("hi @ad", 6)).toEqual({ start: 3, query: "ad" });
+    expect(mentionAt("@", 1)).toEqual({ start: 0, query: "" });
+    expect(mentionAt("me@ad", 5)).toBeUndefined();
+    expect(mentionAt("hi @ad there", 12)).toBeUndefined();
+  });
+
+  it("are completed with one space", () => {
+    expect(completedMention("hi @ad!", { start: 3, query: "ad" }, "ada")).toEqual({
+      text: "hi @ada !",
+      caret: 8,
+    });
+    expect(completedMention("hi @ad you", { start: 3, query: "ad" }, "ada")).toEqual({
+      text: "hi @ada you",
+      caret: 8,
+    });
+  });
+});
+
+describe("rows", () => {
+  const placed = (seq: number, senderId: string, at: string, isNotice = false) => ({
+    key: String(seq),
+    seq,
+    senderId,
+    at,
+    isNotice,
+  });
+
+  it("separates days, groups a sender's messages and draws one line before what is new", () => {
+    const messages = [
+      placed(1, "ada", "2026-03-01T12:00:00"),
+      placed(2, "ada", "2026-03-01T12:01:00"),
+      placed(3, "bob", "2026-03-01T12:02:00"),
+      placed(4, "bob", "2026-03-01T12:03:00", true),
+      placed(5, "bob", "2026-03-02T12:00:00"),
+      placed(6, "bob", "2026-03-02T12:20:00"),
+    ];
+    const shown = rowsOf(messages, 4, "ada").map((row) =>
+      row.type === "message" ? `${row.key}${row.first ? "(" : ""}${row.last ? ")" : ""}` : row.type,
+    );
+    expect(shown).toEqual(["day", "1(", "2)", "3()", "notice", "day", "unread", "5()", "6()"]);
+  });
+
+  it("draws no line before own messages", () => {
+    expect(rowsOf([placed(2, "ada", "2026-03-01T12:00:00")], 1, "ada").map((row) => row.type)).toEqual([
+      "day",
+      "message",
+    ]);
+  });
+});
+
+describe("names", () => {
+  it("have initials, whatever they are made of", () => {
+    expect(initialsOf("Ada Lovelace")).toBe("AL");
+    expect(initialsOf("bob.smith")).toBe("BS");
+    expect(initialsOf("🦆 pond")).toBe("🦆P");
+    expect(initialsOf("<b>")).toBe("B");
+    expect(initialsOf("\u202E")).toBe("");
+    expect(initialsOf("Z̸̢̛̲a̵l̶g̷o")).toHaveLength(1);
+  });
+
+  it("have a colour that stays", () => {
+    expect(hueOf("42")).toBe(hueOf("42"));
+    expect(hueOf("123456789")).toBeLessThan(8);
+  });
+
+  it("are found by their words, without accents", () => {
+    expect(matchesSearch("José Pérez", "per jos")).toBe(true);
+    expect(matchesSearch("José Pérez", "erez")).toBe(false);
+  });
+});
+
+describe("previews", () => {
+  it("are short and on one line", () => {
+    expect(onOneLine(" a\n\n b ")).toBe("a b");
+    expect(onOneLine("😀".repeat(300))).toBe("😀".repeat(100));
+  });
+});
+
+describe("the emoji that can be picked", () => {
+  it("are emoji, each once in its category", () => {
+    for (const { emoji, id } of EMOJI) {
+      expect(new Set(emoji).size, id).toBe(emoji.length);
+      expect(
+        emoji.filter((one) => !/\p{Emoji}/u.test(one)),
+        id,
+      ).toEqual([]);
+    }
+  });
+});

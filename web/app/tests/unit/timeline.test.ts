@@ -1,0 +1,140 @@
+import type { History, Message, MessagePage } from "@godwit/sdk";
+import { describe, expect, it } from "vitest";
+
+import { PAGE_MESSAGES, Timeline, WINDOW_MESSAGES_MAX } from "../../src/model/timeline.js";
+import { conversation, message, messageEntry } from "./samples.js";
+
+const ALL = 1_000;
+
+/** A history of `ALL` messages; each page waits until it is let go. */
+class Source {
+  readonly asked: History[] = [];
+  cachedMessages: Message[] = [];
+  failing = false;
+  hold: Promise<void> = Promise.resolve();
+
+  readonly timeline = new Timeline({
+    me: "ada",
+    history: (asked, limit) => this.page(asked, limit),
+    cached: () => Promise.resolve(this.cachedMessages),
+    conversation: () => conversation(ALL),
+    onNewest: () => undefined,
+  });
+
+  get seqs(): number[] {
+    return this.timeline.messages.value.map((one) => one.seq);
+  }
+
+  private async page(asked: History, limit: number): Promise<MessagePage> {
+    this.asked.push(asked);
+    await this.hold;
+    if (this.failing) {
+      throw new Error("no connection");
+    }
+    const first = this.firstOf(asked, limit);
+    const last = "before" in asked ? Number(asked.before) - 1 : Math.min(ALL, first + limit - 1);
+    const messages = Array.from({ length: last - first + 1 }, (_, index) =>
+      message(first + index, "bob", "hi"),
+    );
+    return { messages, more_before: first > 1, more_after: last < ALL };
+  }
+
+  private firstOf(asked: History, limit: number): number {
+    if ("before" in asked) {
+      return Math.max(1, Number(asked.before) - limit);
+    }
+    if ("after" in asked) {
+      return Number(asked.after) + 1;
+    }
+    return "around" in asked ? Math.max(1, Number(asked.around) - limit / 2) : ALL - limit + 1;
+  }
+}
+
+function expectNoGap(seqs: number[]): void {
+  expect(seqs).toEqual(seqs.map((_, index) => (seqs[0] ?? 0) + index));
+}
+
+describe("a timeline", () => {
+  it("shows the cache first, and then what the server has", async () => {
+    const source = new Source();
+    source.cachedMessages = [message(3, "bob", "old")];
+    let letGo: () => void = () => undefined;
+    source.hold = new Promise((resolve) => (letGo = resolve));
+    const opened = source.timeline.open(undefined, 0);
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(source.seqs).toEqual([3]);
+    letGo();
+    await opened;
+    expect(source.seqs.at(-1)).toBe(ALL);
+    expect(source.timeline.moreAfter.value).toBe(false);
+  });
+
+  it("opens around the first unread message where there are many", async () => {
+    const source = new Source();
+    await source.timeline.open(500, 500);
+    expect(source.asked).toEqual([{ around: 500 }]);
+    expect(source.timeline.moreAfter.value).toBe(true);
+  });
+
+  it("grows both ways without a gap, and stays small", async () => {
+    const source = new Source();
+    await source.timeline.open(undefined, 0);
+    for (let page = 0; page < 8; page += 1) {
+      await source.timeline.loadBefore();
+      expectNoGap(source.seqs);
+      expect(source.seqs.length).toBeLessThanOrEqual(WINDOW_MESSAGES_MAX);
+    }
+    expect(source.timeline.moreAfter.value).toBe(true);
+    while (source.timeline.moreAfter.value) {
+      await source.timeline.loadAfter();
+      expectNoGap(source.seqs);
+    }
+    expect(source.seqs.at(-1)).toBe(ALL);
+  });
+
+  it("takes what is said at its end only when it is there", async () => {
+    const source = new Source();
+    await source.timeline.open(undefined, 0);
+    source.timeline.apply(messageEntry(message(ALL + 1, "bob", "new")));
+    expect(source.seqs.at(-1)).toBe(ALL + 1);
+    await source.timeline.loadAround(100);
+    source.timeline.apply(messageEntry(message(ALL + 2, "bob", "new")));
+    expect(source.seqs.at(-1)).toBeLessThan(ALL);
+  });
+
+  it("applies what came while a page was under way to the page as well", async () => {
+    const source = new Source();
+    let letGo: () => void = () => undefined;
+    source.hold = new Promise((resolve) => (letGo = resolve));
+    const loading = source.timeline.loadNewest();
+    const at = "2026-03-01T13:00:00Z";
+    source.timeline.apply({
+      type: "edited",
+      seq: ALL + 1,
+      at,
+      by: "bob",
+      message_id: `m${ALL}`,
+      message_seq: ALL,
+      text: "ho",
+    });
+    source.timeline.apply(messageEntry(message(ALL + 2, "bob", "new")));
+    letGo();
+    await loading;
+    expect(source.timeline.messages.value.slice(-2).map((one) => one.text)).toEqual(["ho", "new"]);
+    expect(source.seqs).toHaveLength(PAGE_MESSAGES + 1);
+  });
+
+  it("keeps what it has when a page cannot be had", async () => {
+    const source = new Source();
+    await source.timeline.open(undefined, 0);
+    source.failing = true;
+    await source.timeline.loadBefore();
+    expect(source.timeline.failed.value).toBe(true);
+    expect(source.seqs).toHaveLength(PAGE_MESSAGES);
+    source.failing = false;
+    await source.timeline.loadBefore();
+    expect(source.timeline.failed.value).toBe(false);
+    expect(source.seqs).toHaveLength(2 * PAGE_MESSAGES);
+  });
+});

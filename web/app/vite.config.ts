@@ -1,0 +1,23 @@
+import { fileURLToPath } from "node:url";
+
+import { defineConfig } from "vite";
+
+import { checkSize, compressAssets } from "./build/assets.js";
+
+/** First load, as the browser receives it. */
+const SCRIPT_BYTES_MAX = 150 * 1024;
+
+const server = process.env.GODWIT_URL ?? "http://127.0.0.1:8080";
+
+export default defineConfig({
+  resolve: { alias: { "@godwit/sdk": fileURLToPath(new URL("../sdk/src/index.ts", import.meta.url)) } },
+  esbuild: { jsx: "automatic", jsxImportSource: "preact" },
+  build: {
+    target: "es2022",
+    // Styles and pictures stay files, so that a Content-Security-Policy can forbid everything inline.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  server: { proxy: { "/v1": { target: server, ws: true } } },
+  plugins: [compressAssets(), checkSize(SCRIPT_BYTES_MAX)],
+});

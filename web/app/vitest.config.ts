@@ -1,0 +1,25 @@
+import { fileURLToPath } from "node:url";
+
+import { defineConfig } from "vitest/config";
+
+const alias = { "@godwit/sdk": fileURLToPath(new URL("../sdk/src/index.ts", import.meta.url)) };
+
+export default defineConfig({
+  test: {
+    // One browser and one server at a time.
+    maxWorkers: 1,
+    minWorkers: 1,
+    projects: [
+      { resolve: { alias }, test: { name: "unit", include: ["tests/unit/**/*.test.ts"] } },
+      {
+        resolve: { alias },
+        test: {
+          name: "browser",
+          include: ["tests/browser/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
