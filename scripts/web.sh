@@ -32,9 +32,10 @@ can_build() {
     [[ $(cut -d. -f1 <<<"${version#v}") -ge $NODE_MIN ]]
 }
 
+# Not `npm ci`: it wants the packages of all platforms in the lock file, also where a registry has only some.
 install_packages() {
     [[ node_modules/.package-lock.json -nt package-lock.json ]] ||
-        npm ci --prefer-offline --no-audit --no-fund
+        npm install --prefer-offline --no-audit --no-fund
 }
 
 # Whether nothing has changed since.
