@@ -1,35 +1,9 @@
-import type { Browser } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
-import { openBrowser, Person } from "./person.js";
-import { Site } from "./site.js";
+import { together } from "./together.js";
 
-let site: Site;
-let browser: Browser;
-const people: Person[] = [];
-
-beforeAll(async () => {
-  site = await Site.start();
-  browser = await openBrowser();
-});
-
-afterAll(async () => {
-  await browser.close();
-  await site.stop();
-});
-
-afterEach(async () => {
-  const complaints = people.flatMap((person) => person.complaints);
-  await Promise.all(people.map((person) => person.context.close()));
-  people.length = 0;
-  expect(complaints).toEqual([]);
-});
-
-async function arrive(handle: string, name: string): Promise<Person> {
-  const person = await Person.arrive(browser, site.url, handle, name);
-  people.push(person);
-  return person;
-}
+const world = together();
+const arrive = (handle: string, name: string) => world.arrive(handle, name);
 
 it("lets two people talk, both ways", async () => {
   const ada = await arrive("ada", "Ada Lovelace");
@@ -62,7 +36,7 @@ it("keeps what is said without a network, and sends it once when it is back", as
   await ada.say("before");
   await ada.progress("before", "sent");
   await ada.context.setOffline(true);
-  await site.killServer();
+  await world.site.killServer();
   await ada.say("one without a network");
   await ada.say("two without a network");
   await ada.progress("two without a network", "sending");
@@ -77,7 +51,7 @@ it("keeps what is said without a network, and sends it once when it is back", as
     "two without a network",
   ]);
 
-  await site.startServer();
+  await world.site.startServer();
   await ada.progress("two without a network", "sent");
   await bob.open("Ada Two");
   await bob.message("two without a network").waitFor();
@@ -110,9 +84,9 @@ it("goes on after the server was killed and started again", async () => {
   await ada.say("before the power failure");
   await bob.open("Ada Four");
   await bob.message("before the power failure").waitFor();
-  await site.killServer();
+  await world.site.killServer();
   await bob.say("during it");
-  await site.startServer();
+  await world.site.startServer();
   await ada.message("during it").waitFor();
   await ada.say("after it");
   await bob.message("after it").waitFor();

@@ -81,8 +81,8 @@ function Preview({ conversation }: { conversation: Conversation }) {
     );
   }
   return (
-    <span class="row-preview" dir="auto">
-      {previewOf(session, conversation)}
+    <span class="row-preview">
+      <bdi>{previewOf(session, conversation)}</bdi>
     </span>
   );
 }

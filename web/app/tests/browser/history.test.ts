@@ -1,0 +1,59 @@
+import { textMessage } from "@godwit/sdk";
+import { expect, it } from "vitest";
+
+import { together } from "./together.js";
+
+const MESSAGES = 260;
+const world = together();
+
+it("loads a long history both ways without jumping, and goes to what is quoted", async () => {
+  const ada = await world.arrive("ada", "Ada");
+  const bob = await world.arrive("bob", "Bob");
+  const [own, his] = [await ada.api(), await bob.api()];
+  const direct = await own.conversations.direct((await his.accounts.me()).id);
+  const first = await own.messages.send(direct.id, textMessage("the very first"));
+  for (let index = 2; index < MESSAGES; index += 1) {
+    await own.messages.send(direct.id, textMessage(`number ${index}.`));
+  }
+  await own.messages.send(direct.id, textMessage("the very last", { replyTo: first.value.id }));
+
+  // So many are unread that the history opens where they begin.
+  await bob.open("Ada");
+  const scroller = bob.page.locator(".history-scroller");
+  await bob.message("the very first").waitFor();
+  await bob.page.locator(".unread-line").waitFor();
+  await bob.page.getByRole("button", { name: "To the latest message" }).click();
+  await bob.message("the very last").waitFor();
+  await bob.page.waitForFunction(() => !document.title.startsWith("("));
+
+  const place = () =>
+    scroller.evaluate((element) => {
+      const top = element.getBoundingClientRect().top;
+      const row = [...element.querySelectorAll<HTMLElement>("[data-seq]")].find(
+        (one) => one.getBoundingClientRect().bottom > top,
+      );
+      return {
+        seq: Number(row?.dataset.seq),
+        offset: Math.round((row?.getBoundingClientRect().top ?? 0) - top),
+      };
+    });
+  // A page that is loaded while nobody scrolls must not move what is seen.
+  const before = await scroller.evaluate((element) => {
+    element.scrollTop = 700;
+    return element.querySelectorAll("[data-seq]").length;
+  });
+  const seen = await place();
+  await bob.page.waitForFunction((count) => document.querySelectorAll("[data-seq]").length > count, before);
+  expect(await place()).toEqual(seen);
+
+  await bob.page.getByRole("button", { name: "To the latest message" }).click();
+  await bob.message("the very last").locator(".quote").click();
+  await bob.message("the very first").waitFor();
+  await bob.page.locator(".message.flashed").waitFor();
+  expect((await place()).seq).toBeLessThan(10);
+
+  await bob.say("and an answer from up here");
+  await bob.progress("and an answer from up here", "sent");
+  const messages = await bob.messages.allTextContents();
+  expect(messages.slice(-2)).toEqual(["the very last", "and an answer from up here"]);
+});
