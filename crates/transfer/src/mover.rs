@@ -125,6 +125,7 @@ impl Mover {
                     }
                     tracing::warn!(error = &error as &dyn std::error::Error, "the move goes on in a moment");
                     tokio::time::sleep(PAUSE).await;
+                    self.refuse_to_go_on_when_stopped()?;
                 }
                 outcome => return outcome,
             }

@@ -6,6 +6,7 @@
 //!   [`invites`]; [`messages`], [`reactions`], [`pins`], [`stars`], [`scheduled`]; [`sync`]
 //! - [`health`]: for operators
 //! - [`docs`]: OpenAPI, made from the annotations of the handlers, and the pages that show it
+//! - [`web`]: the web client, or a page that says that there is none
 //!
 //! Which status an error has is decided in [`crate::problem`]; what is allowed, in the domain.
 
