@@ -19,8 +19,9 @@ use crate::options::{Options, TlsOptions};
 
 /// How often a node that says nothing is asked whether it is there.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
-/// How long all nodes may take to know of a change of the schema.
-const SCHEMA_AGREEMENT_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long all nodes may take to know of a change of the schema. A node of Cassandra that missed being told of one asks
+/// the others once a minute, and may find nobody who answers the first time.
+const SCHEMA_AGREEMENT_TIMEOUT: Duration = Duration::from_mins(3);
 
 /// Why there is no session, and what to do about it. One line each, for the operator.
 #[derive(Debug, Error)]

@@ -204,6 +204,10 @@ const OPTIONS: &[&str] = &[
     // machine with far too much to do was taken for dead once or twice in an hour.)
     "-Dcassandra.fd_initial_value_ms=600",
     "-Dcassandra.fd_max_interval_ms=1",
+    // A node that had too much to do when the others told it of a change of the schema asks for it, after a minute by
+    // default.
+    "-Dcassandra.migration_delay_ms=3000",
+    "-Dcassandra.schema_pull_interval_ms=3000",
 ];
 
 /// What Cassandra reaches into, by its own `jvm17-server.options`.
