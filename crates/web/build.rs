@@ -60,7 +60,8 @@ fn describe(dist: &Path, file: &Path, table: &mut String) -> io::Result<()> {
         table,
         "Asset {{ path: {path:?}, content_type: {:?}, tag: {:?}, is_immutable: {}, plain: {}, gzip: {}, brotli: {} }},",
         content_type(file)?,
-        format!("\"{:016x}\"", hash.finish()),
+        // A weak one, as it stands for the compressed forms too.
+        format!("W/\"{:016x}\"", hash.finish()),
         path.starts_with(HASHED),
         include(file)?,
         beside(file, "gz")?,

@@ -44,6 +44,15 @@ impl People {
         Ok(UserDetails { user: user.to_public(), presence, blocked })
     }
 
+    /// Those of them that exist, in the order of their ids.
+    pub async fn users(&self, ids: &[UserId]) -> Result<Vec<WireUser>, StoreError> {
+        let mut users = self.store.users(ids).await?;
+        users.retain(|user| user.disabled_at.is_none());
+        users.sort_unstable_by_key(|user| user.id);
+        users.dedup_by_key(|user| user.id);
+        Ok(users.iter().map(User::to_public).collect())
+    }
+
     /// Users whose handle, or a word of whose name, begins with the text. Those after `after`, and where to go on.
     pub async fn search(
         &self,

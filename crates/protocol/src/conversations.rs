@@ -200,6 +200,9 @@ pub struct Membership {
     pub role: Role,
     pub joined_at: Timestamp,
     pub pinned: bool,
+    /// The place among the pinned ones, the lowest first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin_place: Option<i64>,
     pub archived: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub muted_until: Option<Timestamp>,

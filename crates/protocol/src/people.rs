@@ -37,7 +37,7 @@ pub struct Presence {
     pub last_seen_at: Option<Timestamp>,
 }
 
-/// `GET /v1/users?query=` and `GET /v1/blocks`
+/// `GET /v1/users` and `GET /v1/blocks`
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UserPage {

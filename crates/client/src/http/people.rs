@@ -20,6 +20,12 @@ impl Http {
         self.call(request.query("after", after).query("limit", limit)).await
     }
 
+    /// `GET /v1/users?ids=`: those of them that exist.
+    pub async fn users(&self, ids: &[UserId]) -> Result<UserPage, Error> {
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        self.call(Request::get("/v1/users").query("ids", Some(ids.join(",")))).await
+    }
+
     /// `GET /v1/users/{id}`
     pub async fn user(&self, user: UserId) -> Result<UserDetails, Error> {
         self.call(Request::get(format!("/v1/users/{user}"))).await

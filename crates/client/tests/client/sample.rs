@@ -124,6 +124,7 @@ pub(crate) fn conversation(id: ConversationId, head: u64, delivered: u64) -> Con
             role: Role::Member,
             joined_at: now(),
             pinned: false,
+            pin_place: None,
             archived: false,
             muted_until: None,
             marked_unread: false,

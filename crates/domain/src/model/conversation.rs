@@ -284,6 +284,7 @@ impl Member {
             role: self.role,
             joined_at: self.joined_at,
             pinned: settings.pin.is_some(),
+            pin_place: settings.pin,
             archived: settings.archived,
             muted_until: settings.muted_until,
             marked_unread: settings.marked_unread,

@@ -31,6 +31,10 @@ async fn pinned_ones_come_first_in_the_order_that_was_chosen() {
     assert_eq!(stage.inbox(ada).await, [g[2], g[1], g[0], g[4], g[3]]);
     stage.app.inbox.order_pinned(ada, &[g[0], g[2]]).await.unwrap();
     assert_eq!(stage.inbox(ada).await, [g[0], g[2], g[1], g[4], g[3]]);
+    // Whoever keeps a list of their own can put it into the same order.
+    let (shown, _) = stage.app.inbox.page(ada, false, None, 50).await.unwrap();
+    let places: Vec<_> = shown.iter().map(|one| one.me.pin_place).collect();
+    assert_eq!(places, [Some(0), Some(1), Some(2), None, None]);
     stage.clock.advance_ms(1_000);
     stage.say(ada, g[1], "does not move it").await;
     assert_eq!(stage.inbox(ada).await, [g[0], g[2], g[1], g[4], g[3]]);

@@ -66,7 +66,7 @@ fn api() -> OpenApiRouter<ServerState> {
         .routes(routes!(sessions::sign_out))
         .routes(routes!(devices::list))
         .routes(routes!(devices::revoke))
-        .routes(routes!(users::search))
+        .routes(routes!(users::find))
         .routes(routes!(users::get))
         .routes(routes!(blocks::list))
         .routes(routes!(blocks::block, blocks::unblock))

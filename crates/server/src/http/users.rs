@@ -18,34 +18,45 @@ use crate::state::ServerState;
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct SearchParams {
+pub struct FindParams {
     /// The beginning of a handle, or of a word of a display name.
     #[param(example = "ada")]
-    query: String,
-    /// `next` of the page before.
+    query: Option<String>,
+    /// Instead of `query`: the ids of users, up to 50, with commas between them.
+    ids: Option<String>,
+    /// `next` of the page before, of a search.
     after: Option<String>,
     /// Users in the answer, 1 to 50; 50 when absent.
     #[param(minimum = 1, maximum = 50)]
     limit: Option<u16>,
 }
 
-/// Search users
+/// Find users
 ///
-/// Finds users whose handle, or a word of whose display name, begins with the text.
+/// With `query`, those whose handle, or a word of whose display name, begins with the text. With `ids`, those that are
+/// asked for and exist.
 #[utoipa::path(
-    get, path = "/v1/users", tag = "People", operation_id = "search_users",
-    params(SearchParams),
+    get, path = "/v1/users", tag = "People", operation_id = "find_users",
+    params(FindParams),
     responses((status = 200, description = "Users, in the order of their ids", body = UserPage)),
     extensions(("x-error-codes" = json!(["invalid_field", "invalid_cursor"])))
 )]
-pub async fn search(
+pub async fn find(
     State(state): State<ServerState>,
     Caller(by): Caller,
     address: ClientAddress,
-    Params(params): Params<SearchParams>,
+    Params(params): Params<FindParams>,
 ) -> ApiResult<Json<UserPage>> {
+    let query = match (&params.query, &params.ids) {
+        (Some(query), None) => query,
+        (None, Some(ids)) => {
+            let users = state.app.people.users(&user_ids(ids)?).await?;
+            return Ok(Json(UserPage { users, next: None }));
+        }
+        _ => return Err(InvalidField::new("query", "must be there, or else `ids`").into()),
+    };
     state.rates.check_search(by.user_id, address)?;
-    let prefix = SearchPrefix::parse(&params.query)?;
+    let prefix = SearchPrefix::parse(query)?;
     let limit = search_limit(params.limit)?;
     let after = state.sealer.open_next(List::Search, by.user_id, params.after.as_deref())?;
     let (users, next) = state.app.people.search(&prefix, after, limit).await?;
@@ -65,6 +76,15 @@ pub async fn get(
     Id(id): Id<UserId>,
 ) -> ApiResult<Json<UserDetails>> {
     Ok(Json(state.app.people.user(by.user_id, id).await?))
+}
+
+fn user_ids(text: &str) -> Result<Vec<UserId>, InvalidField> {
+    let ids: Result<Vec<UserId>, _> = text.split(',').map(str::parse).collect();
+    let ids = ids.map_err(|_| InvalidField::new("ids", "must be ids with commas between them"))?;
+    if ids.len() > usize::from(SEARCH_PAGE_MAX) {
+        return Err(InvalidField::new("ids", format!("must be {SEARCH_PAGE_MAX} at most")));
+    }
+    Ok(ids)
 }
 
 fn search_limit(asked: Option<u16>) -> Result<usize, InvalidField> {

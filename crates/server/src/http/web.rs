@@ -76,10 +76,10 @@ fn answer(asset: &'static Asset, request: &HeaderMap) -> Response {
     response
 }
 
-/// Whether the client has it already. Tags are compared weakly, as they must be here.
+/// Whether the client has it already.
 fn is_known(asset: &Asset, request: &HeaderMap) -> bool {
     let known = request.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    known.split(',').map(str::trim).any(|tag| tag == "*" || tag.trim_start_matches("W/") == asset.tag)
+    known.split(',').map(str::trim).any(|tag| tag == "*" || tag == asset.tag)
 }
 
 /// The smallest form that the client takes.
@@ -112,7 +112,7 @@ mod tests {
         Asset {
             path: "assets/main-1234.js",
             content_type: "text/javascript; charset=utf-8",
-            tag: "\"1\"",
+            tag: "W/\"1\"",
             is_immutable: true,
             plain: b"plain",
             gzip: Some(b"gzip"),
@@ -121,7 +121,7 @@ mod tests {
         Asset {
             path: INDEX,
             content_type: "text/html; charset=utf-8",
-            tag: "\"2\"",
+            tag: "W/\"2\"",
             is_immutable: false,
             plain: b"<!doctype html>",
             gzip: None,
@@ -163,9 +163,9 @@ mod tests {
         assert_eq!((status, body.as_str()), (StatusCode::OK, "<!doctype html>"));
         assert_eq!(headers[CACHE_CONTROL], "no-cache");
         assert!(!headers[CONTENT_SECURITY_POLICY].to_str().unwrap().contains("unsafe"));
-        let (status, headers, body) = ask("/", &[(IF_NONE_MATCH, "\"0\", W/\"2\"")]).await;
+        let (status, headers, body) = ask("/", &[(IF_NONE_MATCH, "W/\"0\", W/\"2\"")]).await;
         assert_eq!((status, body.as_str()), (StatusCode::NOT_MODIFIED, ""));
-        assert_eq!(headers[ETAG], "\"2\"");
+        assert_eq!(headers[ETAG], "W/\"2\"");
         assert_eq!(ask("/", &[(IF_NONE_MATCH, "\"0\"")]).await.0, StatusCode::OK);
     }
 }

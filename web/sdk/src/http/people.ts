@@ -12,6 +12,11 @@ export class People {
     return this.transport.call("get", "/v1/users", { query: { query, ...page } }, options);
   }
 
+  /** `GET /v1/users?ids=`: those of them that exist. */
+  users(ids: readonly UserId[], options?: RequestOptions): Promise<UserPage> {
+    return this.transport.call("get", "/v1/users", { query: { ids: ids.join(",") } }, options);
+  }
+
   /** `GET /v1/users/{id}` */
   user(id: UserId, options?: RequestOptions): Promise<UserDetails> {
     return this.transport.call("get", "/v1/users/{id}", { path: { id } }, options);

@@ -140,6 +140,17 @@ async fn people_are_found_by_the_beginnings_of_their_names() {
 }
 
 #[tokio::test]
+async fn several_people_are_looked_up_at_once() {
+    let server = unlimited().await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let bob = Person::register(&server.url(), "bob").await;
+    let nobody: UserId = "9007199254740993".parse().unwrap();
+    let users = ada.http.users(&[bob.id, nobody, ada.id, bob.id]).await.unwrap().users;
+    let handles: Vec<_> = users.iter().map(|user| user.handle.as_str()).collect();
+    assert_eq!(handles, [ada.handle.as_str(), bob.handle.as_str()]);
+}
+
+#[tokio::test]
 async fn a_search_gives_everybody_once_page_by_page() {
     let server = unlimited().await;
     let (mut everybody, same) = (Vec::new(), unique("same"));

@@ -4,7 +4,7 @@ use godwit_client::protocol::limits::{
     DESCRIPTION_CHARS_MAX, DEVICE_NAME_CHARS_MAX, DISPLAY_NAME_CHARS_MAX, DRAFT_BYTES_MAX, HANDLE_CHARS_MAX,
     INVITE_USES_MAX, MEDIA_NAME_BYTES_MAX, MEDIA_URL_BYTES_MAX, MEMBERS_ADDED_AT_ONCE_MAX,
     MESSAGE_TTL_SECS_MAX, MESSAGE_TTL_SECS_MIN, PASSWORD_BYTES_MAX, PASSWORD_BYTES_MIN, REACTION_BYTES_MAX,
-    SEARCH_CHARS_MAX, SYSTEM_EVENT_BYTES_MAX, TEXT_BYTES_MAX, TEXT_CHARS_MAX,
+    SEARCH_CHARS_MAX, SEARCH_PAGE_MAX, SYSTEM_EVENT_BYTES_MAX, TEXT_BYTES_MAX, TEXT_CHARS_MAX,
 };
 use serde_json::{Value, json};
 
@@ -332,6 +332,16 @@ async fn a_search_is_for_something() {
         let problem = ask.refused(422, ErrorCode::InvalidField).await;
         assert_eq!(problem.field.as_deref(), Some("query"));
     }
+    let nobody = "9007199254740993";
+    let many = vec![nobody; usize::from(SEARCH_PAGE_MAX) + 1].join(",");
+    for ids in ["", ",", "ada", "1,x", &many] {
+        let problem =
+            stage.ask("GET", &format!("/v1/users?ids={ids}")).refused(422, ErrorCode::InvalidField).await;
+        assert_eq!(problem.field.as_deref(), Some("ids"));
+    }
+    stage.ask("GET", "/v1/users").refused(422, ErrorCode::InvalidField).await;
+    let both = format!("/v1/users?query=a&ids={nobody}");
+    stage.ask("GET", &both).refused(422, ErrorCode::InvalidField).await;
     // Not a problem, but nobody either.
     for query in ["%FF%FE", "%25", "..", "'%20or%201=1", "%F0%9F%98%80"] {
         let found = stage.raw.get(&stage.ada.http, &format!("/v1/users?query={query}")).await;
