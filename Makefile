@@ -14,7 +14,7 @@ LOCKED := $(if $(CI),--locked)
 
 CLUSTER := cargo run $(LOCKED) --quiet --package godwit-testkit --bin godwit-cluster --
 
-.PHONY: help setup setup-cluster run build web test chaos lint fmt deny dev-cluster dev-cluster-down clean
+.PHONY: help setup setup-tests run build web test chaos lint fmt deny dev-cluster dev-cluster-down clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,11 +22,11 @@ help: ## Print this list
 	@echo "  make run ARGS='--listen 127.0.0.1:9000'   passes flags on to 'godwit serve'"
 	@echo "  make test STRICT=1                        a step that cannot run is a failure, not a skip"
 
-setup: ## Install what is missing: Rust, a C linker (packages need root, or it prints the command)
+setup: ## Install what is missing: Rust, a C linker, Node.js (packages need root, or it prints the command)
 	@scripts/setup.sh
 
-setup-cluster: ## The same, and Java, Maven and Redis for tests on Cassandra
-	@scripts/setup.sh cluster
+setup-tests: ## The same, and what tests use: Java, Maven, Redis and Chromium
+	@scripts/setup.sh tests
 
 run: setup web ## Build the web client and the release binary, and start the server on the embedded store
 	@cargo run $(LOCKED) --release --package godwit-server --bin godwit -- serve $(ARGS)
@@ -37,10 +37,10 @@ build: setup web ## Build the web client and the release binary
 web: ## Build the web client, where there is Node.js
 	@scripts/web.sh build
 
-test: setup-cluster ## Run everything CI runs, and say what ran and how long it took
-	@scripts/check.sh fmt clippy wasm test web deny advisories
+test: setup-tests ## Run everything CI runs, and say what ran and how long it took
+	@scripts/check.sh fmt web clippy wasm test browser deny advisories
 
-chaos: setup-cluster ## Kill and stop servers, Cassandra and Redis under load (SECONDS=300, SEED=…) and check what is left
+chaos: setup-tests ## Kill and stop servers, Cassandra and Redis under load (SECONDS=300, SEED=…) and check what is left
 	@GODWIT_TEST_CHAOS_SECONDS=$(or $(SECONDS),300) $(if $(SEED),GODWIT_TEST_CHAOS_SEED=$(SEED)) \
 		$(CLUSTER) exec -- cargo test $(LOCKED) --package godwit-server --test it cassandra::chaos -- --nocapture
 
@@ -53,7 +53,7 @@ fmt: setup ## Format the code
 deny: setup ## Check licences, bans, sources and security advisories of the dependencies
 	@scripts/check.sh deny advisories
 
-dev-cluster: setup-cluster ## Start three nodes of Cassandra and Redis, and leave them running
+dev-cluster: setup-tests ## Start three nodes of Cassandra and Redis, and leave them running
 	@$(CLUSTER) up --redis
 
 dev-cluster-down: ## Stop them, and remove their data

@@ -59,7 +59,9 @@ start() {
     # Every test that needs the cluster has this in its path.
     other-tests) cargo test $locked --workspace --no-fail-fast -- --skip cassandra ;;
     wasm) scripts/wasm.sh $locked ;;
+    # Before anything is compiled: the server brings it along.
     web) scripts/web.sh check ;;
+    browser) scripts/web.sh browser ;;
     deny) scripts/deny.sh policy ;;
     advisories) scripts/deny.sh advisories ;;
     *) echo "unknown check: $1" && return 2 ;;

@@ -2,18 +2,22 @@
 # Installs what is missing and is done in a moment when nothing is: distribution packages through apt when run as
 # root (otherwise it prints the command), and the Rust toolchain that rust-toolchain.toml names.
 #
-# `setup.sh cluster` is for tests and the development cluster, which also use Java, Maven and Redis. Without these the
-# tests still run, except those on Cassandra.
+# Without Node.js the server is built without its web client. `setup.sh tests` is for tests and the development cluster,
+# which also use Java, Maven, Redis and Chromium; without these the other tests still run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 RUSTUP_INIT="${RUSTUP_UPDATE_ROOT:-https://static.rust-lang.org/rustup}/rustup-init.sh"
 readonly JAVA_PACKAGE=openjdk-17-jre-headless
+# Of what the web client is built with.
+readonly NODE_MIN=20
 
 main() {
-    local needed useful=()
+    local needed useful=() for_tests=()
     read -ra needed <<<"$(missing_packages)"
-    [[ ${1:-} != cluster ]] || read -ra useful <<<"$(missing_cluster_packages)"
+    command -v npm >/dev/null || useful+=(nodejs npm)
+    [[ ${1:-} != tests ]] || read -ra for_tests <<<"$(missing_test_packages)"
+    useful+=("${for_tests[@]}")
     install_packages
     install_rustup
     install_toolchain
@@ -43,14 +47,32 @@ complain() {
 }
 
 install_by_apt() {
-    say "installing ${missing[*]}"
     export DEBIAN_FRONTEND=noninteractive
     apt-get -qq -o Acquire::Retries=3 update
-    # Newer distributions have a newer Java only.
-    if ! apt-cache show "$JAVA_PACKAGE" >/dev/null 2>&1; then
-        missing=("${missing[@]/#$JAVA_PACKAGE/default-jre-headless}")
-    fi
-    without_services apt-get -qq -o Acquire::Retries=3 install --yes --no-install-recommends "${missing[@]}" </dev/null
+    local package packages=()
+    for package in "${missing[@]}"; do
+        case $package in
+        # Newer distributions have a newer Java only.
+        "$JAVA_PACKAGE") packages+=("$(can_install "$JAVA_PACKAGE" && echo "$JAVA_PACKAGE" || echo default-jre-headless)") ;;
+        # Older ones have a Node.js that is too old to be of use.
+        nodejs | npm) [[ $(major_version nodejs) -lt $NODE_MIN ]] || packages+=("$package") ;;
+        # Ubuntu has it in another form, for desktops.
+        chromium) ! can_install chromium || packages+=(chromium) ;;
+        *) packages+=("$package") ;;
+        esac
+    done
+    [[ ${#packages[@]} -gt 0 ]] || return 0
+    say "installing ${packages[*]}"
+    without_services apt-get -qq -o Acquire::Retries=3 install --yes --no-install-recommends "${packages[@]}" </dev/null
+}
+
+can_install() { apt-cache show "$1" >/dev/null 2>&1; }
+
+# Of the package that would be installed; 0 where there is none.
+major_version() {
+    local version
+    version=$(apt-cache show "$1" 2>/dev/null | sed -n 's/^Version: \([0-9]*\).*/\1/p' | head -n 1)
+    echo "${version:-0}"
 }
 
 # A server's package would start the server; ours is started by whoever needs it, on a port of its own.
@@ -78,11 +100,13 @@ missing_packages() {
     echo "${packages[*]}"
 }
 
-missing_cluster_packages() {
+missing_test_packages() {
     local packages=()
     [[ -n ${JAVA_HOME:-} ]] || command -v java >/dev/null || packages+=("$JAVA_PACKAGE")
     command -v mvn >/dev/null || packages+=(maven)
     command -v redis-server >/dev/null || packages+=(redis-server)
+    command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ||
+        packages+=(chromium fonts-noto-color-emoji)
     echo "${packages[*]}"
 }
 

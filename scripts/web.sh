@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The web client: `web.sh build` makes what the server brings along, `web.sh check` checks and tests it.
+# The web client: `web.sh build` makes what the server brings along, `web.sh check` does that too and tests what needs no
+# server, `web.sh browser` tests it against the server that was built for the other tests.
 set -euo pipefail
 cd "$(dirname "$0")/../web"
 
@@ -13,11 +14,22 @@ main() {
         is_built || npm run --silent build
         ;;
     check)
-        can_build || { echo "$reason" >>"${CHECK_NOTE:-/dev/stderr}" && exit 77; }
+        can_build || skip
         install_packages
-        check
+        npm run lint
+        npm run typecheck
+        npm test
+        is_built || npm run --silent build
         ;;
-    *) echo "usage: web.sh build|check" >&2 && return 2 ;;
+    browser)
+        can_build && has_browser || skip
+        install_packages
+        GODWIT_BIN=$(realpath "${CARGO_TARGET_DIR:-../target}/debug/godwit")
+        export GODWIT_BIN CHROMIUM
+        npm run test:server
+        npm run test:browser
+        ;;
+    *) echo "usage: web.sh build|check|browser" >&2 && return 2 ;;
     esac
 }
 
@@ -30,6 +42,18 @@ can_build() {
     version=$(node --version)
     reason="Node.js $version is too old, $NODE_MIN is needed"
     [[ $(cut -d. -f1 <<<"${version#v}") -ge $NODE_MIN ]]
+}
+
+has_browser() {
+    reason="Chromium is not installed"
+    : "${CHROMIUM:=$(command -v chromium || command -v chromium-browser || command -v google-chrome)}"
+    [[ -n $CHROMIUM ]]
+}
+
+# Says why, for the table of checks.
+skip() {
+    echo "$reason" >>"${CHECK_NOTE:-/dev/stderr}"
+    exit 77
 }
 
 # Not `npm ci`: it wants the packages of all platforms in the lock file, also where a registry has only some.
@@ -46,16 +70,6 @@ is_built() {
     newer=$(find app sdk ../docs/openapi.json ../docs/asyncapi.json package-lock.json \
         \( -name node_modules -o -name dist -o -name generated \) -prune -o -type f -newer $built -print -quit)
     [[ -z $newer ]]
-}
-
-# The server that was built for the other tests is talked to.
-check() {
-    npm run lint
-    npm run typecheck
-    npm test
-    GODWIT_BIN=$(realpath "${CARGO_TARGET_DIR:-../target}/debug/godwit")
-    export GODWIT_BIN
-    npm run test:server
 }
 
 main "$@"
