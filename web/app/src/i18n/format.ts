@@ -40,8 +40,14 @@ export function full(at: string): string {
   return format(at, { dateStyle: "medium", timeStyle: "short" });
 }
 
+/** Making one takes longer than a hundred uses of it. There are as many as kinds of dates times languages. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
 function format(at: string, options: Intl.DateTimeFormatOptions): string {
-  return new Intl.DateTimeFormat(locale(), options).format(new Date(at));
+  const key = `${locale()} ${JSON.stringify(options)}`;
+  const known = formats.get(key) ?? new Intl.DateTimeFormat(locale(), options);
+  formats.set(key, known);
+  return known.format(new Date(at));
 }
 
 /** The language of the page as it is written where the reader is. */

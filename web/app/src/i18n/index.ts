@@ -30,15 +30,19 @@ export const language = computed<Language>(() => {
   return wanted.find((name): name is Language => name in CATALOGUES) ?? "en";
 });
 
+// Making these takes far longer than using them.
+const pluralRules = computed(() => new Intl.PluralRules(language.value));
+const numbers = computed(() => new Intl.NumberFormat(language.value));
+
 /** Tracked: a component that uses it is shown again when the language changes. */
 export function t(key: Key, values: Values = {}): string {
   return filled(CATALOGUES[language.value][key], values);
 }
 
 export function plural(key: PluralKey, count: number, values: Values = {}): string {
-  const one = new Intl.PluralRules(language.value).select(count) === "one";
+  const one = pluralRules.value.select(count) === "one";
   const name: Key = `${key}.${one ? "one" : "other"}`;
-  return t(name, { count: new Intl.NumberFormat(language.value).format(count), ...values });
+  return t(name, { count: numbers.value.format(count), ...values });
 }
 
 /** What a refusal means, where the page has words for it. */

@@ -45,7 +45,9 @@ export class Cache {
     if (entry.type === "message") {
       this.messages.set(`${id} ${entry.seq}`, entry.message);
     } else {
-      this.entries.set(id, [...(this.entries.get(id) ?? []), entry]);
+      const entries = this.entries.get(id) ?? [];
+      entries.push(entry);
+      this.entries.set(id, entries);
     }
     this.plan();
   }

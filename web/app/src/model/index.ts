@@ -2,8 +2,9 @@
  * What the client knows, as signals. Nothing here knows the page.
  *
  * - `accounts`: who is signed in on this browser, and which of them is shown
- * - `session`: one account at work: the live session, the stores, and what an update means for each
- * - `inbox`: the conversations; `timeline`: a window into the history of one of them
+ * - `session`: one account at work: the live session and the stores; `updates`: what an update means for each of them
+ * - `own`: what concerns the account alone: profile, stars
+ * - `inbox`: the conversations; `timeline`: a window into the history of one of them; `timelines`: those that are open
  * - `entries`: what a change in the log does to a conversation and to a message; pure
  * - `status`: how far a message has come; pure
  * - `outbox`: messages on their way; `drafts`: texts that were not sent yet

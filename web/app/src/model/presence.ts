@@ -1,21 +1,22 @@
 /** Who is there. Only of those who are in sight is it asked. */
 
 import { PRESENCE_WATCHED_MAX, type PresenceEvent, type UserId } from "@godwit/sdk";
-import { signal } from "@preact/signals";
+import { type Signal, signal } from "@preact/signals";
 
 export class Presence {
-  private readonly known = signal<ReadonlyMap<UserId, PresenceEvent>>(new Map());
+  /** One for each, so that a row is not drawn again because of somebody else. */
+  private readonly known = new Map<UserId, Signal<PresenceEvent | undefined>>();
   private watched = "";
 
   constructor(private readonly watchPresence: (users: UserId[]) => void) {}
 
   /** Tracked; `undefined` when it is not known, or not shown. */
   of(user: UserId): PresenceEvent | undefined {
-    return this.known.value.get(user);
+    return this.slot(user).value;
   }
 
   noted(presence: PresenceEvent): void {
-    this.known.value = new Map(this.known.value).set(presence.user_id, presence);
+    this.slot(presence.user_id).value = presence;
   }
 
   /** The people of the list, the ones that matter most first. */
@@ -25,5 +26,11 @@ export class Presence {
       this.watched = some.join();
       this.watchPresence(some);
     }
+  }
+
+  private slot(user: UserId): Signal<PresenceEvent | undefined> {
+    const slot = this.known.get(user) ?? signal<PresenceEvent | undefined>(undefined);
+    this.known.set(user, slot);
+    return slot;
   }
 }

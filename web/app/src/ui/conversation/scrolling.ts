@@ -1,14 +1,16 @@
 /**
  * Where a history is scrolled to, and keeping it there while messages come and go around it.
  *
- * The row at the top of the view is the anchor: after each change it is put back where it was. At the very end the
- * history follows what is said instead.
+ * The row at the top of the view is the anchor: after each change it is put back where it was. Browsers that do this by
+ * themselves do it better, since they know of a wheel that is still turning; but not at the very top. At the very end
+ * the history follows what is said instead.
  */
 
 /** Closer to the end than this counts as being there. */
 const END_PX = 48;
-/** Closer to an edge than this the next page is loaded. */
-const LOAD_PX = 900;
+/** Closer to an edge than this many views the next page is loaded, so that few people ever see the edge. */
+const LOAD_VIEWS = 3;
+const KEEPS_PLACE = CSS.supports("overflow-anchor", "auto");
 
 interface Anchor {
   key: string;
@@ -35,7 +37,7 @@ export class Scrolling {
   restore(mayFollow: boolean): void {
     if (this.atEnd && mayFollow) {
       this.toEnd();
-    } else if (this.anchor) {
+    } else if (this.anchor && !(KEEPS_PLACE && this.scroller.scrollTop > 0)) {
       const row = this.row(this.anchor.key);
       if (row) {
         this.scroller.scrollTop = row.offsetTop - this.anchor.offsetPx;
@@ -60,12 +62,12 @@ export class Scrolling {
   }
 
   get nearStart(): boolean {
-    return this.scroller.scrollTop < LOAD_PX;
+    return this.scroller.scrollTop < LOAD_VIEWS * this.scroller.clientHeight;
   }
 
   get nearEnd(): boolean {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    return scrollHeight - scrollTop - clientHeight < LOAD_PX;
+    return scrollHeight - scrollTop - clientHeight < LOAD_VIEWS * clientHeight;
   }
 
   /** The entry of the last message that is in view. */

@@ -1,0 +1,169 @@
+/** What an update of the live session means for each of the stores. */
+
+import type { AccountEntry, Connection, ConversationId, LogEntry, Update } from "@godwit/sdk";
+import type { Signal } from "@preact/signals";
+
+import { onOneLine } from "../text/index.js";
+import type { Cache } from "./cache.js";
+import type { Drafts } from "./drafts.js";
+import type { Inbox } from "./inbox.js";
+import { notify, worthTelling } from "./notifications.js";
+import type { OutboxView } from "./outbox.js";
+import type { Own, Owner } from "./own.js";
+import type { People } from "./people.js";
+import { go, place } from "./place.js";
+import type { Presence } from "./presence.js";
+import type { Timelines } from "./timelines.js";
+import type { Typing } from "./typing.js";
+
+/** The session, as far as updates concern it. */
+export interface Stores {
+  readonly account: Owner;
+  readonly own: Own;
+  readonly connection: Signal<Connection>;
+  readonly caughtUp: Signal<boolean>;
+  readonly inbox: Inbox;
+  readonly people: People;
+  readonly presence: Presence;
+  readonly typing: Typing;
+  readonly outbox: OutboxView;
+  readonly drafts: Drafts;
+  readonly cache: Cache;
+  readonly timelines: Timelines;
+  /** Asks the server for the conversation as it is now. */
+  refresh(id: ConversationId): Promise<void>;
+  learn(conversation: Extract<Update, { type: "conversation" }>["conversation"]): void;
+}
+
+export class Updates {
+  constructor(private readonly stores: Stores) {}
+
+  take(update: Update): void {
+    const { cache, caughtUp, inbox, outbox, presence, timelines, typing } = this.stores;
+    switch (update.type) {
+      case "entry":
+        this.entered(update.conversationId, update.entry);
+        break;
+      case "conversation":
+        this.stores.learn(update.conversation);
+        cache.changed(update.conversation.id);
+        break;
+      case "gone":
+        this.gone(update.gone.conversation_id);
+        break;
+      case "reset":
+        cache.forgetMessages(update.conversationId);
+        timelines.reload(update.conversationId);
+        break;
+      case "reset_all":
+        inbox.clear();
+        timelines.forgetAll();
+        cache.forgetAll();
+        break;
+      case "caught_up":
+        caughtUp.value = true;
+        void cache.write();
+        break;
+      case "account":
+        this.accountChanged(update.entry);
+        break;
+      case "cursor":
+        inbox.moveCursor(update.cursor.conversation_id, update.cursor);
+        cache.changed(update.cursor.conversation_id);
+        break;
+      case "typing":
+        typing.noted(update.typing);
+        break;
+      case "presence":
+        presence.noted(update.presence);
+        break;
+      case "sending":
+      case "refused":
+        outbox.put(update.unsent);
+        break;
+      case "sent":
+        outbox.sent(update.clientId, update.message);
+        break;
+      case "connection":
+        this.connected(update.connection);
+        break;
+    }
+  }
+
+  private entered(id: ConversationId, entry: LogEntry): void {
+    const { cache, inbox, outbox, timelines, typing } = this.stores;
+    // What the list shows may be among the messages that expired.
+    if (!inbox.apply(id, entry) || entry.type === "expired") {
+      this.refresh(id);
+    }
+    timelines.apply(id, entry);
+    outbox.apply(entry);
+    cache.apply(id, entry);
+    if (entry.type === "message") {
+      typing.stopped(id, entry.message.sender_id);
+      this.tell(id, entry);
+    }
+  }
+
+  private tell(id: ConversationId, { message }: Extract<LogEntry, { type: "message" }>): void {
+    const { account, caughtUp, inbox, people } = this.stores;
+    const conversation = inbox.get(id);
+    if (caughtUp.value && conversation && worthTelling(conversation, message, account.id, Date.now())) {
+      const sender = people.user(message.sender_id)?.display_name ?? "";
+      const text = onOneLine(message.text ?? "");
+      notify(conversation, conversation.name, conversation.kind === "direct" ? text : `${sender}: ${text}`);
+    }
+  }
+
+  private gone(id: ConversationId): void {
+    this.stores.inbox.remove(id);
+    this.stores.timelines.forget(id);
+    this.stores.cache.forget(id);
+    if (place.value.screen === "conversation" && place.value.id === id) {
+      go({ screen: "list" });
+    }
+  }
+
+  private accountChanged(entry: AccountEntry): void {
+    const { cache, inbox, own, timelines } = this.stores;
+    switch (entry.type) {
+      case "conversation_listed":
+        this.refresh(entry.conversation_id);
+        break;
+      case "conversation_gone":
+        this.gone(entry.conversation_id);
+        break;
+      case "membership_updated":
+        inbox.setMembership(entry.conversation_id, { muted_until: null, draft: null, ...entry.membership });
+        cache.changed(entry.conversation_id);
+        break;
+      case "read_moved":
+        inbox.setRead(entry.conversation_id, entry.read, entry.unread);
+        cache.changed(entry.conversation_id);
+        break;
+      case "message_hidden":
+        timelines.hide(entry.message_id);
+        break;
+      default:
+        own.noted(entry);
+        break;
+    }
+  }
+
+  private connected(connection: Connection): void {
+    const { account, drafts, own, timelines } = this.stores;
+    this.stores.connection.value = connection;
+    if (connection.state === "online") {
+      own.load();
+      drafts.saveAll();
+      timelines.retryFailed();
+    } else if (connection.state === "stopped" && connection.reason.by === "sign_out") {
+      account.onEnded();
+    }
+  }
+
+  /** If it fails, the next entry or the next connection brings it up to date. */
+  private refresh(id: ConversationId): void {
+    void this.stores.refresh(id).catch(() => undefined);
+  }
+}
