@@ -274,6 +274,7 @@ export class Session {
           draft: null,
           ...entry.membership,
         });
+        this.drafts.heard(entry.conversation_id, entry.membership);
         this.cache.changed(entry.conversation_id);
         break;
       case "read_moved":
@@ -310,6 +311,7 @@ export class Session {
     if (connection.state === "online") {
       void this.loadMe();
       void this.loadStars().catch(() => undefined);
+      this.people.askAgain();
       this.drafts.saveAll();
       for (const timeline of this.timelines.values()) {
         if (timeline.failed.value) {
