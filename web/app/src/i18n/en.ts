@@ -184,6 +184,8 @@ export const en = {
   "members.make_admin": "Make admin",
   "members.make_member": "Make member",
   "members.make_owner": "Hand the group over",
+  "members.make_owner_text":
+    "{name} will own the group, and you will be an admin. You cannot take it back yourself.",
   "members.remove": "Remove from group",
   "members.refused.one": "{count} person could not be added",
   "members.refused.other": "{count} people could not be added",

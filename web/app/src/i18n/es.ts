@@ -187,6 +187,8 @@ export const es: Catalogue = {
   "members.make_admin": "Nombrar administrador",
   "members.make_member": "Quitar como administrador",
   "members.make_owner": "Ceder el grupo",
+  "members.make_owner_text":
+    "{name} tendrá el grupo y tú serás administrador. No podrás recuperarlo por tu cuenta.",
   "members.remove": "Quitar del grupo",
   "members.refused.one": "No se pudo añadir a {count} persona",
   "members.refused.other": "No se pudo añadir a {count} personas",
