@@ -20,6 +20,7 @@ import { effect, signal } from "@preact/signals";
 
 import { t } from "../i18n/index.js";
 import { onOneLine } from "../text/index.js";
+import { Blocks } from "./blocks.js";
 import { Cache } from "./cache.js";
 import { Drafts } from "./drafts.js";
 import { readCursorOf } from "./entries.js";
@@ -59,6 +60,7 @@ export class Session {
 
   readonly inbox: Inbox;
   readonly people: People;
+  readonly blocks: Blocks;
   readonly presence: Presence;
   readonly typing = new Typing();
   readonly outbox: OutboxView;
@@ -84,6 +86,7 @@ export class Session {
     this.me.value = { id, handle, display_name: name };
     this.inbox = new Inbox(id);
     this.people = new People((user) => http.people.user(user));
+    this.blocks = new Blocks(http.people);
     this.presence = new Presence((users) => live.watchPresence(users));
     this.outbox = new OutboxView(id);
     this.drafts = new Drafts(localStorage, `godwit.drafts.${id}`, (conversation, update) =>
@@ -294,6 +297,12 @@ export class Session {
       case "scheduled_gone":
         this.scheduledChanges.value += 1;
         break;
+      case "user_blocked":
+        this.blocks.noted(entry.user_id, true);
+        break;
+      case "user_unblocked":
+        this.blocks.noted(entry.user_id, false);
+        break;
       case "profile_updated":
         void this.loadMe();
         break;
@@ -311,6 +320,7 @@ export class Session {
     if (connection.state === "online") {
       void this.loadMe();
       void this.loadStars().catch(() => undefined);
+      void this.blocks.load().catch(() => undefined);
       this.people.askAgain();
       this.drafts.saveAll();
       for (const timeline of this.timelines.values()) {
