@@ -21,6 +21,9 @@ export const en = {
   "sign_in.register": "Create account",
   "sign_in.have_account": "I have an account",
   "sign_in.need_account": "Create an account",
+  "sign_in.ended":
+    "You were signed out of @{handle} here. What was stored of it on this device has been deleted.",
+  "sign_in.remove": "Remove @{handle} from this browser",
   "account.menu": "Account of {name}",
   "account.settings": "Settings",
   "account.devices": "Devices",

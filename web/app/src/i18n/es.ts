@@ -23,6 +23,9 @@ export const es: Catalogue = {
   "sign_in.register": "Crear cuenta",
   "sign_in.have_account": "Ya tengo una cuenta",
   "sign_in.need_account": "Crear una cuenta",
+  "sign_in.ended":
+    "Se cerró tu sesión de @{handle} aquí. Lo que este dispositivo guardaba de ella se ha borrado.",
+  "sign_in.remove": "Quitar @{handle} de este navegador",
   "account.menu": "Cuenta de {name}",
   "account.settings": "Ajustes",
   "account.devices": "Dispositivos",
