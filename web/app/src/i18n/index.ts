@@ -51,6 +51,12 @@ export function knownError(code: ErrorCode | "unknown"): string | undefined {
   return key in en ? t(key as Key) : undefined;
 }
 
+/** What a field has to be like, where the page has words for it and a refusal is about that. */
+export function fieldRule(code: ErrorCode | "unknown", field: string | undefined): string | undefined {
+  const key = `rule.${field}`;
+  return code === "invalid_field" && key in en ? t(key as Key) : undefined;
+}
+
 function filled(text: string, values: Values): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }

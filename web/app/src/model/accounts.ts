@@ -3,7 +3,7 @@
 import { Http, IndexedDbStorage, type SignedIn, type UserId, WebTokenStore } from "@godwit/sdk";
 import { computed, signal } from "@preact/signals";
 
-import { go } from "./place.js";
+import { go, place } from "./place.js";
 import { Session } from "./session.js";
 
 export interface KnownAccount {
@@ -23,12 +23,27 @@ class Accounts {
   readonly session = signal<Session | undefined>(undefined);
   /** Somebody signs in beside those who are there. */
   readonly adding = signal(false);
+  private openingId: UserId | undefined;
 
   /** Goes on with whoever was shown last. */
   async start(): Promise<void> {
     const account = activeAccount.value;
-    if (account && !account.ended) {
+    if (!account || account.ended || account.id === this.openingId) {
+      return;
+    }
+    this.openingId = account.id;
+    try {
       await this.open(account);
+    } finally {
+      this.openingId = undefined;
+    }
+  }
+
+  /** Another tab has signed somebody in or out. */
+  async takeOver(): Promise<void> {
+    this.list.value = read();
+    if (!this.session.value) {
+      await this.start();
     }
   }
 
@@ -56,8 +71,15 @@ class Accounts {
     // Without a connection the session goes on to exist on the server, where another device can revoke it.
     await session?.http.auth.signOut().catch(() => undefined);
     if (id !== undefined) {
-      await this.forget(id);
+      await this.remove(id);
     }
+  }
+
+  /** Takes an account off this browser, and goes on with another where there is one. */
+  async remove(id: UserId): Promise<void> {
+    this.keep(this.list.value.filter((one) => one.id !== id));
+    this.activate(this.list.value[0]?.id);
+    await forgetDataOf(id);
     await this.start();
   }
 
@@ -65,6 +87,7 @@ class Accounts {
   private async ended(id: UserId): Promise<void> {
     await this.leave();
     this.keep(this.list.value.map((one) => (one.id === id ? { ...one, ended: true } : one)));
+    await forgetDataOf(id);
   }
 
   private renamed(id: UserId, handle: string, name: string): void {
@@ -101,20 +124,18 @@ class Accounts {
     await session?.close();
   }
 
-  private async forget(id: UserId): Promise<void> {
-    tokensOf(id).set(undefined);
-    localStorage.removeItem(`godwit.drafts.${id}`);
-    this.keep(this.list.value.filter((one) => one.id !== id));
-    this.activate(this.list.value[0]?.id);
-    await IndexedDbStorage.delete(id).catch(() => undefined);
-  }
-
   private activate(id: UserId | undefined): void {
-    if (this.activeId.value !== undefined && id !== this.activeId.value) {
+    // A conversation belongs to one account; an invite is for whoever follows the link.
+    const was = this.activeId.value;
+    if (was !== undefined && was !== id && place.value.screen === "conversation") {
       go({ screen: "list" });
     }
     this.activeId.value = id;
-    localStorage.setItem(ACTIVE_KEY, id ?? "");
+    if (id === undefined) {
+      localStorage.removeItem(ACTIVE_KEY);
+    } else {
+      localStorage.setItem(ACTIVE_KEY, id);
+    }
   }
 
   private keep(list: readonly KnownAccount[]): void {
@@ -125,12 +146,24 @@ class Accounts {
 
 export const accounts = new Accounts();
 
+window.addEventListener("storage", ({ key }) => {
+  if (key === ACCOUNTS_KEY) {
+    void accounts.takeOver();
+  }
+});
+
 export const activeAccount = computed(() =>
   accounts.list.value.find((one) => one.id === accounts.activeId.value),
 );
 
 function anonymous(): Http {
   return new Http({ baseUrl: location.origin });
+}
+
+async function forgetDataOf(id: UserId): Promise<void> {
+  tokensOf(id).set(undefined);
+  localStorage.removeItem(`godwit.drafts.${id}`);
+  await IndexedDbStorage.delete(id).catch(() => undefined);
 }
 
 function tokensOf(id: UserId): WebTokenStore {

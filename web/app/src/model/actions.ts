@@ -17,7 +17,7 @@ import type { Session } from "./session.js";
 import { attempt } from "./tasks.js";
 
 /** Muted until somebody unmutes it: longer than any of this will be in use. */
-const FOREVER = "9999-12-31T00:00:00Z";
+export const FOREVER = "9999-01-01T00:00:00.000Z";
 
 export async function openDirect(session: Session, user: UserId): Promise<void> {
   const found = await attempt(session.http.conversations.direct(user));
@@ -49,9 +49,12 @@ export async function markRead(session: Session, conversation: Conversation): Pr
     await changeMembership(session, id, { marked_unread: false });
   }
   const last = last_message?.seq ?? 0;
-  if (last > readCursorOf(conversation, session.account.id)) {
+  // Asked for at once: what the session tells later would take away a mark that is set meanwhile.
+  if (
+    last > readCursorOf(conversation, session.account.id) &&
+    (await attempt(session.http.conversations.moveCursor(id, { read: last })))
+  ) {
     session.inbox.setRead(id, last, 0);
-    session.live.read(id, last);
   }
 }
 

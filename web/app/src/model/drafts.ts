@@ -1,6 +1,6 @@
 /** Texts that were not sent yet: kept here at once, and a little later on the server, for the other devices. */
 
-import type { Conversation, ConversationId, MessageId, UpdateMembership } from "@godwit/sdk";
+import type { Conversation, ConversationId, Membership, MessageId, UpdateMembership } from "@godwit/sdk";
 import { signal } from "@preact/signals";
 
 /** After the last keystroke. */
@@ -14,8 +14,13 @@ export interface Draft {
 type Stored = Record<ConversationId, Draft>;
 
 export class Drafts {
-  /** What this device has and the server may not have yet. */
+  /**
+   * What was typed here. It stays after it is saved: the server's word for it comes later, and a field that shows an
+   * older text meanwhile would lose what is typed into it.
+   */
   private readonly own = signal<Stored>({});
+  /** Those that the server may not have yet; only they are stored. */
+  private readonly unsaved = new Set<ConversationId>();
   private readonly timers = new Map<ConversationId, ReturnType<typeof setTimeout>>();
 
   constructor(
@@ -24,22 +29,18 @@ export class Drafts {
     private readonly save: (id: ConversationId, update: UpdateMembership) => Promise<unknown>,
   ) {
     this.own.value = JSON.parse(storage.getItem(key) ?? "{}") as Stored;
+    Object.keys(this.own.value).forEach((id) => this.unsaved.add(id));
   }
 
-  /** Tracked. What was typed here wins over what another device has. */
+  /** Tracked. What was typed here wins over what another device had before. */
   of(conversation: Conversation): Draft {
-    const own = this.own.value[conversation.id];
-    const saved = conversation.me.draft;
-    if (own) {
-      return own;
-    }
-    return saved
-      ? { text: saved.text, ...(saved.reply_to ? { replyTo: saved.reply_to } : {}) }
-      : { text: "" };
+    return this.own.value[conversation.id] ?? draftOf(conversation.me) ?? { text: "" };
   }
 
   change(id: ConversationId, draft: Draft): void {
-    this.keep({ ...this.own.value, [id]: draft });
+    this.own.value = { ...this.own.value, [id]: draft };
+    this.unsaved.add(id);
+    this.store();
     clearTimeout(this.timers.get(id));
     this.timers.set(
       id,
@@ -47,11 +48,17 @@ export class Drafts {
     );
   }
 
+  /** The server tells what the draft is now. Another device wins, unless something was typed here since. */
+  heard(id: ConversationId, membership: Pick<Membership, "draft">): void {
+    const own = this.own.value[id];
+    if (own && !this.unsaved.has(id) && !isSame(own, draftOf(membership) ?? { text: "" })) {
+      this.own.value = without(this.own.value, id);
+    }
+  }
+
   /** The connection is back: what could not be saved is saved. */
   saveAll(): void {
-    for (const id of Object.keys(this.own.value)) {
-      void this.send(id);
-    }
+    this.unsaved.forEach((id) => void this.send(id));
   }
 
   private async send(id: ConversationId): Promise<void> {
@@ -67,12 +74,25 @@ export class Drafts {
     }
     // Unless somebody went on typing meanwhile.
     if (this.own.value[id] === draft) {
-      this.keep(Object.fromEntries(Object.entries(this.own.value).filter(([other]) => other !== id)));
+      this.unsaved.delete(id);
+      this.store();
     }
   }
 
-  private keep(own: Stored): void {
-    this.own.value = own;
-    this.storage.setItem(this.key, JSON.stringify(own));
+  private store(): void {
+    const unsaved = Object.entries(this.own.value).filter(([id]) => this.unsaved.has(id));
+    this.storage.setItem(this.key, JSON.stringify(Object.fromEntries(unsaved)));
   }
+}
+
+function draftOf({ draft }: Pick<Membership, "draft">): Draft | undefined {
+  return draft ? { text: draft.text, ...(draft.reply_to ? { replyTo: draft.reply_to } : {}) } : undefined;
+}
+
+function isSame(one: Draft, other: Draft): boolean {
+  return one.text === other.text && one.replyTo === other.replyTo;
+}
+
+function without(drafts: Stored, id: ConversationId): Stored {
+  return Object.fromEntries(Object.entries(drafts).filter(([other]) => other !== id));
 }

@@ -77,11 +77,13 @@ export class Inbox {
   /** The user has read up to `seq`, here or elsewhere, after which so many messages are left. */
   setRead(id: ConversationId, seq: Seq, unread: number): void {
     this.change(id, (conversation) => {
-      if (readCursorOf(conversation, this.me) > seq) {
+      const before = readCursorOf(conversation, this.me);
+      if (before > seq) {
         return conversation;
       }
       const moved = withCursor(conversation, { user_id: this.me, delivered: seq, read: seq });
-      const me = { ...moved.me, marked_unread: false };
+      // What was read before is not read again: a mark that was set since stays.
+      const me = { ...moved.me, marked_unread: moved.me.marked_unread && before === seq };
       return { ...moved, me, unread, unread_mentions: Math.min(moved.unread_mentions, unread) };
     });
   }

@@ -8,7 +8,7 @@
  * - `entries`: what a change in the log does to a conversation and to a message; pure
  * - `status`: how far a message has come; pure
  * - `outbox`: messages on their way; `drafts`: texts that were not sent yet
- * - `people`: names; `presence` and `typing`: what they are doing
+ * - `people`: names; `blocks`: whom the user has blocked; `presence` and `typing`: what they are doing
  * - `cache`: what is kept for the first paint after a reload
  * - `notifications`: telling somebody who looks elsewhere
  * - `tasks`: asking the server for something, with a word to the user when it does not work

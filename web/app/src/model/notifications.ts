@@ -6,6 +6,7 @@ import { signal } from "@preact/signals";
 import { mentions } from "./entries.js";
 import { isMuted } from "./inbox.js";
 import { go, place } from "./place.js";
+import { notificationsOn } from "./settings.js";
 
 export const permission = signal<NotificationPermission | "unsupported">(
   "Notification" in globalThis ? Notification.permission : "unsupported",
@@ -32,7 +33,7 @@ export function notify(conversation: Conversation, title: string, body: string):
     document.hasFocus() &&
     place.value.screen === "conversation" &&
     place.value.id === conversation.id;
-  if (permission.value !== "granted" || inSight) {
+  if (permission.value !== "granted" || notificationsOn.value === "off" || inSight) {
     return;
   }
   // One notification for each conversation: the newest message takes the place of the one before.

@@ -9,6 +9,7 @@ const LOOKUPS_MAX = 4;
 export class People {
   private readonly known = new Map<UserId, Signal<User | undefined>>();
   private readonly waiting: UserId[] = [];
+  private readonly unanswered = new Set<UserId>();
   private underWay = 0;
 
   constructor(private readonly lookUp: (id: UserId) => Promise<User>) {}
@@ -30,6 +31,13 @@ export class People {
     for (const user of users) {
       this.slot(user.id).value = user;
     }
+  }
+
+  /** The connection is back: who could not be asked for is asked for again. */
+  askAgain(): void {
+    this.waiting.push(...this.unanswered);
+    this.unanswered.clear();
+    this.work();
   }
 
   /** Somebody who is known by this handle. */
@@ -57,8 +65,7 @@ export class People {
       this.underWay += 1;
       void this.lookUp(id)
         .then((user) => this.learn(user))
-        // Asked again when somebody needs the name after a reload.
-        .catch(() => undefined)
+        .catch(() => this.unanswered.add(id))
         .finally(() => {
           this.underWay -= 1;
           this.work();

@@ -12,6 +12,7 @@ import {
 import { effect, signal } from "@preact/signals";
 
 import { t } from "../i18n/index.js";
+import { Blocks } from "./blocks.js";
 import { Cache } from "./cache.js";
 import { Drafts } from "./drafts.js";
 import { readCursorOf } from "./entries.js";
@@ -32,6 +33,7 @@ export class Session implements Stores {
   readonly own: Own;
   readonly inbox: Inbox;
   readonly people: People;
+  readonly blocks: Blocks;
   readonly presence: Presence;
   readonly typing = new Typing();
   readonly outbox: OutboxView;
@@ -58,6 +60,7 @@ export class Session implements Stores {
     this.inbox = new Inbox(id);
     this.people = new People((user) => http.people.user(user));
     this.own = new Own(account, http, this.people);
+    this.blocks = new Blocks(http.people);
     this.presence = new Presence((users) => live.watchPresence(users));
     this.outbox = new OutboxView(id);
     this.drafts = new Drafts(localStorage, `godwit.drafts.${id}`, (conversation, update) =>

@@ -7,6 +7,8 @@ export type LanguageChoice = "system" | "en" | "es";
 
 export const theme = stored<Theme>("godwit.theme", "system", ["system", "light", "dark"]);
 export const languageChoice = stored<LanguageChoice>("godwit.language", "system", ["system", "en", "es"]);
+/** Whether this browser tells of messages, where it is allowed to. */
+export const notificationsOn = stored<"on" | "off">("godwit.notifications", "on", ["on", "off"]);
 
 function stored<T extends string>(key: string, initial: T, allowed: readonly T[]): Signal<T> {
   const found = allowed.find((value) => value === localStorage.getItem(key));

@@ -3,7 +3,7 @@
 import { ApiError, GodwitError } from "@godwit/sdk";
 import { signal } from "@preact/signals";
 
-import { knownError, t } from "../i18n/index.js";
+import { fieldRule, knownError, t } from "../i18n/index.js";
 
 const TOAST_MS = 6_000;
 
@@ -37,8 +37,11 @@ export async function attempt<T>(task: Promise<T>): Promise<{ value: T } | undef
 
 /** Why something failed, in the words of the user where there are some. */
 export function explained(error: unknown): string {
-  if (error instanceof ApiError) {
-    return knownError(error.code) ?? error.detail ?? error.problem.title;
+  // Where the code is unknown something between here and the server spoke, which has no words for people.
+  if (error instanceof ApiError && error.code !== "unknown") {
+    return (
+      knownError(error.code) ?? fieldRule(error.code, error.field) ?? error.detail ?? error.problem.title
+    );
   }
   return error instanceof GodwitError && error.temporary ? t("error.unreachable") : t("error.unknown");
 }

@@ -4,6 +4,7 @@ import type { AccountEntry, Connection, ConversationId, LogEntry, Update } from 
 import type { Signal } from "@preact/signals";
 
 import { onOneLine } from "../text/index.js";
+import type { Blocks } from "./blocks.js";
 import type { Cache } from "./cache.js";
 import type { Drafts } from "./drafts.js";
 import type { Inbox } from "./inbox.js";
@@ -24,6 +25,7 @@ export interface Stores {
   readonly caughtUp: Signal<boolean>;
   readonly inbox: Inbox;
   readonly people: People;
+  readonly blocks: Blocks;
   readonly presence: Presence;
   readonly typing: Typing;
   readonly outbox: OutboxView;
@@ -125,7 +127,7 @@ export class Updates {
   }
 
   private accountChanged(entry: AccountEntry): void {
-    const { cache, inbox, own, timelines } = this.stores;
+    const { blocks, cache, drafts, inbox, own, timelines } = this.stores;
     switch (entry.type) {
       case "conversation_listed":
         this.refresh(entry.conversation_id);
@@ -135,6 +137,7 @@ export class Updates {
         break;
       case "membership_updated":
         inbox.setMembership(entry.conversation_id, { muted_until: null, draft: null, ...entry.membership });
+        drafts.heard(entry.conversation_id, entry.membership);
         cache.changed(entry.conversation_id);
         break;
       case "read_moved":
@@ -144,6 +147,10 @@ export class Updates {
       case "message_hidden":
         timelines.hide(entry.message_id);
         break;
+      case "user_blocked":
+      case "user_unblocked":
+        blocks.noted(entry.user_id, entry.type === "user_blocked");
+        break;
       default:
         own.noted(entry);
         break;
@@ -151,10 +158,12 @@ export class Updates {
   }
 
   private connected(connection: Connection): void {
-    const { account, drafts, own, timelines } = this.stores;
+    const { account, blocks, drafts, own, people, timelines } = this.stores;
     this.stores.connection.value = connection;
     if (connection.state === "online") {
       own.load();
+      void blocks.load().catch(() => undefined);
+      people.askAgain();
       drafts.saveAll();
       timelines.retryFailed();
     } else if (connection.state === "stopped" && connection.reason.by === "sign_out") {

@@ -4,10 +4,7 @@ import type { Conversation, Message, UserId } from "@godwit/sdk";
 
 import { plural, t } from "../i18n/index.js";
 import type { Session } from "../model/index.js";
-
-/** Keeps the direction of a name from changing that of the sentence around it. */
-const ISOLATE = "\u2068";
-const END_ISOLATE = "\u2069";
+import { isolated } from "../text/index.js";
 
 export function nameOf(session: Session, user: UserId): string {
   return session.people.user(user)?.display_name ?? "…";
@@ -57,7 +54,10 @@ function sentenceOf(session: Session, message: Message): string {
           ? t("notice.timer_off", { by })
           : t("notice.timer", { by, time: duration(notice.message_ttl_secs) });
       }
-      return t("notice.details", { by });
+      if (notice.permissions != null) {
+        return t("notice.permissions", { by });
+      }
+      return notice.description != null ? t("notice.description", { by }) : t("notice.details", { by });
     default:
       return message.event ?? t("notice.unknown");
   }
@@ -77,10 +77,24 @@ export function previewOf(session: Session, conversation: Conversation): string 
     : last.preview === ""
       ? t(`kind.${last.kind}`)
       : last.preview;
-  if (conversation.kind === "direct" || last.sender_id === session.account.id) {
+  if (conversation.kind === "direct") {
     return text;
   }
+  if (last.sender_id === session.account.id) {
+    return t("you.said", { text });
+  }
   return `${isolated(nameOf(session, last.sender_id))}: ${text}`;
+}
+
+/** Who is typing. */
+export function typingText(session: Session, conversation: Conversation, who: readonly UserId[]): string {
+  if (conversation.kind === "direct") {
+    return t("typing.direct");
+  }
+  const [first = ""] = who;
+  return who.length === 1
+    ? t("typing.one", { name: isolated(nameOf(session, first)) })
+    : plural("typing.many", who.length);
 }
 
 const HOUR_SECS = 3_600;
@@ -104,10 +118,8 @@ function eventPreview(event: string | null | undefined): string {
     "member.left": t("event.left"),
     "member.removed": t("event.left"),
     "message.pinned": t("event.pinned"),
+    "role.changed": t("event.role"),
+    "ownership.transferred": t("event.owner"),
   };
   return known[event ?? ""] ?? t("event.changed");
-}
-
-function isolated(name: string): string {
-  return ISOLATE + name + END_ISOLATE;
 }

@@ -8,15 +8,15 @@ import { useSession } from "./context.js";
 const SEARCH_AFTER_MS = 200;
 const PEOPLE_MAX = 20;
 
-/** People whose name or handle begins like this, a moment after it was typed. */
-export function usePeopleSearch(query: string): readonly User[] {
+/** People whose name or handle begins like this, a moment after it was typed; `undefined` before any answer. */
+export function usePeopleSearch(query: string): readonly User[] | undefined {
   const session = useSession();
-  const found = useSignal<readonly User[]>([]);
+  const found = useSignal<readonly User[] | undefined>(undefined);
   useEffect(() => {
     const given = new AbortController();
     const asked = query.trim().replace(/^@/, "");
     if (asked === "") {
-      found.value = [];
+      found.value = undefined;
       return;
     }
     const timer = setTimeout(() => {

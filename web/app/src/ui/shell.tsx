@@ -7,7 +7,7 @@ import { go, place } from "../model/place.js";
 import { useSession } from "./context.js";
 import { ConversationPane } from "./conversation/pane.js";
 import { Dialogs } from "./dialogs/index.js";
-import { dialog } from "./dialogs/state.js";
+import { closeDialog, dialog } from "./dialogs/state.js";
 import { ListPane } from "./list/pane.js";
 import { Menu } from "./menu.js";
 import { onShortcut } from "./shortcuts.js";
@@ -22,6 +22,9 @@ export function Shell() {
     document.addEventListener("keydown", listener);
     return () => document.removeEventListener("keydown", listener);
   }, [session]);
+
+  // What is open belongs to the account that is shown.
+  useEffect(() => closeDialog, []);
 
   return (
     <div class={`shell ${here.screen === "conversation" ? "shell-open" : ""}`}>

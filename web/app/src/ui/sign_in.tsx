@@ -1,12 +1,13 @@
 import { useSignal } from "@preact/signals";
 
 import { t } from "../i18n/index.js";
-import { accounts } from "../model/index.js";
+import { accounts, type KnownAccount } from "../model/index.js";
 import { explained } from "../model/tasks.js";
+import { isolated } from "../text/index.js";
 import { fieldOf } from "./form.js";
 
 /** Signing in, and registering: the same form with one field more. */
-export function SignIn({ handle }: { handle: string }) {
+export function SignIn({ ended }: { ended: KnownAccount | undefined }) {
   const registering = useSignal(false);
   const busy = useSignal(false);
   const problem = useSignal("");
@@ -30,17 +31,26 @@ export function SignIn({ handle }: { handle: string }) {
       busy.value = false;
     }
   };
+  const turn = () => {
+    registering.value = !registering.value;
+    problem.value = "";
+  };
 
   return (
     <main class="sign-in">
       <form class="sign-in-card" onSubmit={(event) => void submit(event)}>
         <img class="sign-in-logo" src="/icon.svg" alt="" width="64" height="64" />
         <h1>{registering.value ? t("sign_in.register_title") : t("sign_in.title")}</h1>
+        {ended && !accounts.adding.value && (
+          <p class="sign-in-note" role="status">
+            {t("sign_in.ended", { handle: ended.handle })}
+          </p>
+        )}
         <label class="field">
           <span>{t("sign_in.handle")}</span>
           <input
             name="handle"
-            defaultValue={handle}
+            defaultValue={ended?.handle ?? ""}
             required
             minLength={3}
             maxLength={32}
@@ -74,15 +84,39 @@ export function SignIn({ handle }: { handle: string }) {
         <button type="submit" class="button primary" disabled={busy.value}>
           {registering.value ? t("sign_in.register") : t("sign_in.enter")}
         </button>
-        <button type="button" class="button quiet" onClick={() => (registering.value = !registering.value)}>
+        <button type="button" class="button quiet" onClick={turn}>
           {registering.value ? t("sign_in.have_account") : t("sign_in.need_account")}
         </button>
-        {accounts.adding.value && (
+        {accounts.adding.value ? (
           <button type="button" class="button quiet" onClick={() => (accounts.adding.value = false)}>
             {t("action.cancel")}
           </button>
+        ) : (
+          ended && <OtherWays ended={ended} />
         )}
       </form>
     </main>
+  );
+}
+
+/** Who is signed out here may be here as somebody else, or want to be forgotten. */
+function OtherWays({ ended }: { ended: KnownAccount }) {
+  const others = accounts.list.value.filter((account) => account.id !== ended.id && !account.ended);
+  return (
+    <>
+      {others.map((account) => (
+        <button
+          type="button"
+          class="button quiet"
+          key={account.id}
+          onClick={() => void accounts.switchTo(account.id)}
+        >
+          {t("account.switch", { name: `${isolated(account.name)} (@${account.handle})` })}
+        </button>
+      ))}
+      <button type="button" class="button quiet" onClick={() => void accounts.remove(ended.id)}>
+        {t("sign_in.remove", { handle: ended.handle })}
+      </button>
+    </>
   );
 }

@@ -36,24 +36,19 @@ it("brings people together by a link, and lets them go", async () => {
 it("keeps several accounts, switches between them, and signs out", async () => {
   const ada = await world.arrive("ada2", "Ada Two");
   const { page } = ada;
-  const account = (item: string) =>
-    page
-      .getByRole("button", { name: "Account of" })
-      .click()
-      .then(() => page.getByRole("menuitem", { name: item }).click());
-  await account("Add an account");
+  await ada.chooseForAccount("Add an account");
   await page.getByRole("button", { name: "Create an account" }).click();
   await page.getByLabel("Username").fill("ada3");
   await page.getByLabel("Name", { exact: true }).fill("Ada Three");
   await page.getByLabel("Password").fill(PASSWORD);
   await page.getByRole("button", { name: "Create account", exact: true }).click();
   await page.getByRole("button", { name: "Account of Ada Three" }).waitFor();
-  await account("Switch to Ada Two");
+  await ada.chooseForAccount("Switch to ⁨Ada Two");
   await page.getByRole("button", { name: "Account of Ada Two" }).waitFor();
-  await account("Sign out");
+  await ada.chooseForAccount("Sign out");
   await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("button", { name: "Account of Ada Three" }).waitFor();
-  await account("Sign out");
+  await ada.chooseForAccount("Sign out");
   await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in to Godwit" }).waitFor();
   const left = await page.evaluate(() => Object.keys(localStorage).filter((key) => key.includes("tokens")));

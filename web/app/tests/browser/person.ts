@@ -18,6 +18,7 @@ export interface Look {
   height?: number;
   dark?: boolean;
   locale?: string;
+  touch?: boolean;
 }
 
 export class Person {
@@ -60,12 +61,20 @@ export class Person {
     return person;
   }
 
+  /** Signs in through the page, as on another device. */
+  async signIn(password = PASSWORD): Promise<void> {
+    await this.page.getByLabel("Username").fill(this.handle);
+    await this.page.getByLabel("Password").fill(password);
+    await this.page.getByRole("button", { name: "Sign in", exact: true }).click();
+  }
+
   /** Opens the page without signing in. */
   static async visit(browser: Browser, url: string, handle: string, look: Look = {}): Promise<Person> {
     const context = await browser.newContext({
       viewport: { width: look.width ?? 1180, height: look.height ?? 760 },
       colorScheme: look.dark ? "dark" : "light",
       locale: look.locale ?? "en-GB",
+      hasTouch: look.touch ?? false,
     });
     const page = await context.newPage();
     await page.goto(url);
@@ -86,6 +95,36 @@ export class Person {
     await dialog.getByRole("button", { name: `@${name}` }).click();
     await dialog.getByRole("button", { name: "Start" }).click();
     await this.composer.waitFor();
+  }
+
+  get dialog(): Locator {
+    return this.page.getByRole("dialog");
+  }
+
+  /** The conversation with this name in the list. */
+  row(name: string): Locator {
+    return this.page.locator(".list .row", { hasText: name });
+  }
+
+  /** Chooses from the menu of a row of the list. */
+  async chooseForRow(name: string, item: string): Promise<void> {
+    await this.row(name).click({ button: "right" });
+    await this.chooseItem(item);
+  }
+
+  /** Chooses from the menu of the account. */
+  async chooseForAccount(item: string): Promise<void> {
+    await this.page.getByRole("button", { name: "Account of" }).click();
+    await this.chooseItem(item);
+  }
+
+  async chooseItem(item: string): Promise<void> {
+    await this.page.getByRole("menuitem", { name: item }).click();
+  }
+
+  /** The names of the conversations, from top to bottom. */
+  async listed(): Promise<string[]> {
+    return this.page.locator(".list .row-name").allTextContents();
   }
 
   get composer(): Locator {

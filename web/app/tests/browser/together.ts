@@ -3,12 +3,14 @@
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 
-import { openBrowser, Person } from "./person.js";
+import { type Look, openBrowser, Person } from "./person.js";
 import { Site } from "./site.js";
 
 export interface Together {
   readonly site: Site;
-  arrive(handle: string, name: string): Promise<Person>;
+  arrive(handle: string, name: string, look?: Look): Promise<Person>;
+  /** Somebody who has opened the page and not signed in yet. */
+  visit(handle: string, look?: Look): Promise<Person>;
 }
 
 /** Whatever happens in a test, no page may have complained. */
@@ -32,6 +34,17 @@ export function together(): Together {
     expect(complaints).toEqual([]);
   });
 
+  const place = (): [Browser, string] => {
+    if (!site || !browser) {
+      throw new Error("people come while tests run");
+    }
+    return [browser, site.url];
+  };
+  const stays = (person: Person) => {
+    people.push(person);
+    return person;
+  };
+
   return {
     get site() {
       if (!site) {
@@ -39,13 +52,11 @@ export function together(): Together {
       }
       return site;
     },
-    async arrive(handle, name) {
-      if (!site || !browser) {
-        throw new Error("people arrive while tests run");
-      }
-      const person = await Person.arrive(browser, site.url, handle, name);
-      people.push(person);
-      return person;
+    async arrive(handle, name, look) {
+      return stays(await Person.arrive(...place(), handle, name, look));
+    },
+    async visit(handle, look) {
+      return stays(await Person.visit(...place(), handle, look));
     },
   };
 }

@@ -5,6 +5,7 @@ import {
   EMOJI,
   hueOf,
   initialsOf,
+  isolated,
   isOnlyEmoji,
   matchesSearch,
   mentionAt,
@@ -146,5 +147,12 @@ describe("the emoji that can be picked", () => {
         id,
       ).toEqual([]);
     }
+  });
+});
+
+describe("a name in a sentence", () => {
+  it("cannot get out of its isolate", () => {
+    expect(isolated("Ada")).toBe("\u2068Ada\u2069");
+    expect(isolated("A\u2069\u202eda")).toBe("\u2068Ada\u2069");
   });
 });

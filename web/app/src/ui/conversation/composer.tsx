@@ -12,6 +12,7 @@ import { useSession } from "../context.js";
 import { showDialog } from "../dialogs/state.js";
 import { Icon, IconButton } from "../icon.js";
 import { nameOf } from "../names.js";
+import { BlockedNote } from "./blocked_note.js";
 import { EmojiPicker } from "./emoji_picker.js";
 import { MentionList, useMentionCandidates } from "./mention_list.js";
 import { compose, COMPOSER_ID, composingIn } from "./state.js";
@@ -158,6 +159,9 @@ export function Composer({ conversation }: { conversation: Conversation }) {
     chosen.value = 0;
   };
 
+  if (conversation.peer && session.blocks.has(conversation.peer.id)) {
+    return <BlockedNote userId={conversation.peer.id} />;
+  }
   if (!mayWrite) {
     return <footer class="composer composer-closed">{t("composer.closed")}</footer>;
   }

@@ -23,7 +23,7 @@ import { showDialog } from "../dialogs/state.js";
 import { IconButton } from "../icon.js";
 import { conversationMenu } from "../list/menu.js";
 import { showMenu } from "../menu.js";
-import { nameOf } from "../names.js";
+import { typingText } from "../names.js";
 import { Composer } from "./composer.js";
 import { History } from "./history.js";
 import { PinnedLine } from "./pinned.js";
@@ -100,13 +100,8 @@ function Header({ conversation }: { conversation: Conversation }) {
 /** What the others are doing. */
 function stateOf(session: Session, conversation: Conversation): string {
   const typing = session.typing.who(conversation.id);
-  if (typing[0] !== undefined) {
-    if (conversation.kind === "direct") {
-      return t("typing.direct");
-    }
-    return typing.length === 1
-      ? t("typing.one", { name: nameOf(session, typing[0]) })
-      : plural("typing.many", typing.length);
+  if (typing.length > 0) {
+    return typingText(session, conversation, typing);
   }
   if (!conversation.peer) {
     return plural("info.members", conversation.member_count);

@@ -1,16 +1,17 @@
 /** A conversation, who is in it and what holds in it. */
 
-import type { Conversation, ConversationId, UserId } from "@godwit/sdk";
+import type { Conversation, ConversationId, User } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 
 import { plural, t } from "../../i18n/index.js";
 import { titleOf } from "../../model/session.js";
 import { attempt, toast } from "../../model/tasks.js";
+import { isolated } from "../../text/index.js";
 import { Avatar } from "../avatar.js";
 import { useSession } from "../context.js";
 import { Modal } from "../modal.js";
 import { Invites } from "./invites.js";
-import { useLoaded } from "./loaded.js";
 import { Members } from "./members.js";
 import { Rules, Timer } from "./rules.js";
 import { closeDialog, showDialog } from "./state.js";
@@ -18,6 +19,13 @@ import { closeDialog, showDialog } from "./state.js";
 export function Info({ id }: { id: ConversationId }) {
   const session = useSession();
   const conversation = session.inbox.watch(id);
+  const gone = !conversation;
+  // It was left, or the user was removed: there is nothing to show any more.
+  useEffect(() => {
+    if (gone) {
+      closeDialog();
+    }
+  }, [gone]);
   if (!conversation) {
     return null;
   }
@@ -46,7 +54,7 @@ export function Info({ id }: { id: ConversationId }) {
       {conversation.peer ? (
         <>
           <Timer conversation={conversation} />
-          <Block userId={conversation.peer.id} />
+          <Block user={conversation.peer} />
         </>
       ) : (
         <>
@@ -107,19 +115,21 @@ function Details({ conversation }: { conversation: Conversation }) {
   );
 }
 
-function Block({ userId }: { userId: UserId }) {
+function Block({ user }: { user: User }) {
   const session = useSession();
-  const details = useLoaded(() => session.http.people.user(userId), [userId]);
-  const blocked = details.value?.blocked === true;
-  const change = async () => {
-    const { people } = session.http;
-    if (await attempt(blocked ? people.unblock(userId) : people.block(userId))) {
-      details.reload();
-    }
-  };
+  const blocked = session.blocks.has(user.id);
+  const set = (next: boolean) => void attempt(session.blocks.set(user.id, next));
+  const confirm = () =>
+    showDialog({
+      type: "confirm",
+      title: t("info.block"),
+      text: t("info.block_text", { name: isolated(user.display_name) }),
+      action: t("info.block"),
+      onConfirm: () => set(true),
+    });
   return (
     <section>
-      <button type="button" class="button danger" disabled={!details.value} onClick={() => void change()}>
+      <button type="button" class="button danger" onClick={() => (blocked ? set(false) : confirm())}>
         {blocked ? t("info.unblock") : t("info.block")}
       </button>
     </section>

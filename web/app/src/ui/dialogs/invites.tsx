@@ -1,4 +1,5 @@
 import type { Conversation, Invite } from "@godwit/sdk";
+import { useSignal } from "@preact/signals";
 
 import { full } from "../../i18n/format.js";
 import { plural, t } from "../../i18n/index.js";
@@ -6,24 +7,18 @@ import { inviteLink } from "../../model/place.js";
 import { attempt, toast } from "../../model/tasks.js";
 import { useSession } from "../context.js";
 import { Icon, IconButton } from "../icon.js";
+import { Choice } from "./fields.js";
 import { useLoaded } from "./loaded.js";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
-const VALID_DAYS = 7;
+const DAYS = [1, 7, 30];
+const USES = [1, 10, 100];
 
 /** Links by which people join. */
 export function Invites({ conversation }: { conversation: Conversation }) {
   const session = useSession();
   const { groups } = session.http;
   const list = useLoaded(() => groups.invites(conversation.id), [conversation.head]);
-  const create = async () => {
-    const expires_at = new Date(Date.now() + VALID_DAYS * DAY_MS).toISOString();
-    const made = await attempt(groups.createInvite(conversation.id, { expires_at }));
-    if (made) {
-      list.reload();
-      await copy(made.value);
-    }
-  };
   const revoke = async (invite: Invite) => {
     if (await attempt(groups.revokeInvite(conversation.id, invite.id))) {
       list.reload();
@@ -32,9 +27,7 @@ export function Invites({ conversation }: { conversation: Conversation }) {
   return (
     <section>
       <h3>{t("invites.title")}</h3>
-      <button type="button" class="button" onClick={() => void create()}>
-        <Icon name="link" /> {plural("invites.create", VALID_DAYS)}
-      </button>
+      <NewInvite conversation={conversation} onMade={list.reload} />
       <ul class="lines">
         {list.value?.invites.map((invite) => (
           <li class="line" key={invite.id}>
@@ -46,10 +39,7 @@ export function Invites({ conversation }: { conversation: Conversation }) {
                 aria-label={t("join.link")}
                 dir="ltr"
               />
-              <span class="quiet-text">
-                {plural("invites.uses", invite.uses)}
-                {invite.expires_at && ` · ${t("invites.until", { when: full(invite.expires_at) })}`}
-              </span>
+              <span class="quiet-text">{stateOf(invite, Date.now())}</span>
             </span>
             <IconButton icon="copy" label={t("invites.copy")} onClick={() => void copy(invite)} />
             <IconButton icon="trash" label={t("invites.revoke")} onClick={() => void revoke(invite)} />
@@ -58,6 +48,66 @@ export function Invites({ conversation }: { conversation: Conversation }) {
       </ul>
     </section>
   );
+}
+
+interface NewInviteProps {
+  conversation: Conversation;
+  onMade: () => void;
+}
+
+function NewInvite({ conversation, onMade }: NewInviteProps) {
+  const session = useSession();
+  const days = useSignal<number | undefined>(7);
+  const uses = useSignal<number | undefined>(undefined);
+  const create = async () => {
+    const expires_at =
+      days.value === undefined ? null : new Date(Date.now() + days.value * DAY_MS).toISOString();
+    const invite = { expires_at, uses_max: uses.value ?? null };
+    const made = await attempt(session.http.groups.createInvite(conversation.id, invite));
+    if (made) {
+      onMade();
+      await copy(made.value);
+    }
+  };
+  return (
+    <>
+      <Choice
+        label={t("invites.days")}
+        options={[
+          ...DAYS.map((count) => [count, plural("duration.days", count)] as const),
+          [undefined, t("invites.for_ever")],
+        ]}
+        value={days.value}
+        onChange={(next) => (days.value = next)}
+      />
+      <Choice
+        label={t("invites.people")}
+        options={[
+          [undefined, t("invites.anybody")],
+          ...USES.map((count) => [count, plural("invites.people_max", count)] as const),
+        ]}
+        value={uses.value}
+        onChange={(next) => (uses.value = next)}
+      />
+      <button type="button" class="button" onClick={() => void create()}>
+        <Icon name="link" /> {t("invites.create")}
+      </button>
+    </>
+  );
+}
+
+function stateOf(invite: Invite, nowMs: number): string {
+  const { expires_at, uses, uses_max } = invite;
+  const over =
+    (expires_at != null && Date.parse(expires_at) <= nowMs) || (uses_max != null && uses >= uses_max);
+  if (over) {
+    return t("error.invite_invalid");
+  }
+  return [
+    plural("invites.uses", uses),
+    ...(uses_max == null ? [] : [plural("invites.people_max", uses_max)]),
+    ...(expires_at == null ? [] : [t("invites.until", { when: full(expires_at) })]),
+  ].join(" · ");
 }
 
 /** Where the page may not write to the clipboard the link can be copied by hand: it is in a field. */

@@ -1,21 +1,20 @@
 /** Who is in a conversation, and with what role. */
 
-import type { Conversation, ConversationId, MemberPage, User } from "@godwit/sdk";
+import type { Conversation, ConversationId, User } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
 
 import { plural, t } from "../../i18n/index.js";
-import { openDirect } from "../../model/actions.js";
 import { attempt, toast } from "../../model/tasks.js";
 import { useSession } from "../context.js";
 import { Icon, IconButton } from "../icon.js";
-import { type MenuItem, showMenu } from "../menu.js";
+import { showMenu } from "../menu.js";
 import { Modal } from "../modal.js";
+import { SearchField } from "../search_field.js";
 import { useLoaded } from "./loaded.js";
+import { memberMenu } from "./member_menu.js";
 import { Person } from "./person.js";
 import { PickPeople } from "./pick_people.js";
-import { closeDialog, showDialog } from "./state.js";
-
-type Member = MemberPage["members"][number];
+import { showDialog } from "./state.js";
 
 const MEMBERS_SHOWN = 200;
 
@@ -24,64 +23,16 @@ export function Members({ conversation }: { conversation: Conversation }) {
   const { id } = conversation;
   const query = useSignal("");
   const staff = conversation.me.role !== "member";
+  const asked = query.value.trim();
+  // Whatever happens to a member is an entry of the log, and moves its head.
   const list = useLoaded(async () => {
     const page = await session.http.groups.members(id, {
       limit: MEMBERS_SHOWN,
-      ...(query.value === "" ? {} : { query: query.value }),
+      ...(asked === "" ? {} : { query: asked }),
     });
     session.people.learn(...page.members);
     return page;
-  }, [query.value, conversation.head]);
-
-  const change = async (task: Promise<void>) => {
-    if (await attempt(task)) {
-      list.reload();
-    }
-  };
-  const menu = (member: Member): MenuItem[] => {
-    const { groups } = session.http;
-    const items: MenuItem[] = [
-      {
-        label: t("members.message"),
-        icon: "send",
-        onSelect: () => {
-          closeDialog();
-          void openDirect(session, member.id);
-        },
-      },
-    ];
-    if (staff && member.role !== "owner") {
-      items.push(
-        member.role === "admin"
-          ? {
-              label: t("members.make_member"),
-              icon: "person",
-              onSelect: () => void change(groups.setRole(id, member.id, "member")),
-            }
-          : {
-              label: t("members.make_admin"),
-              icon: "star",
-              onSelect: () => void change(groups.setRole(id, member.id, "admin")),
-            },
-      );
-    }
-    if (conversation.me.role === "owner") {
-      items.push({
-        label: t("members.make_owner"),
-        icon: "people",
-        onSelect: () => void change(groups.transferOwnership(id, member.id)),
-      });
-    }
-    if (staff && member.role !== "owner") {
-      items.push({
-        label: t("members.remove"),
-        icon: "trash",
-        danger: true,
-        onSelect: () => void change(groups.removeMember(id, member.id)),
-      });
-    }
-    return items;
-  };
+  }, [asked, conversation.head]);
 
   return (
     <section>
@@ -91,15 +42,7 @@ export function Members({ conversation }: { conversation: Conversation }) {
           <Icon name="plus" /> {t("members.add")}
         </button>
       )}
-      <div class="search">
-        <Icon name="search" />
-        <input
-          type="search"
-          placeholder={t("members.search")}
-          aria-label={t("members.search")}
-          onInput={(event) => (query.value = event.currentTarget.value.trim())}
-        />
-      </div>
+      <SearchField label="members.search" value={query.value} onChange={(next) => (query.value = next)} />
       <ul class="lines">
         {list.value?.members.map((member) => (
           <Person
@@ -111,7 +54,9 @@ export function Members({ conversation }: { conversation: Conversation }) {
               <IconButton
                 icon="more"
                 label={t("members.menu", { name: member.display_name })}
-                onClick={(event) => showMenu(event, member.display_name, menu(member))}
+                onClick={(event) =>
+                  showMenu(event, member.display_name, memberMenu(session, conversation, member))
+                }
               />
             )}
           </Person>
@@ -126,12 +71,8 @@ export function AddMembers({ id }: { id: ConversationId }) {
   const chosen = useSignal<readonly User[]>([]);
   const back = () => showDialog({ type: "info", id });
   const add = async () => {
-    const added = await attempt(
-      session.http.groups.addMembers(
-        id,
-        chosen.value.map((user) => user.id),
-      ),
-    );
+    const ids = chosen.value.map((user) => user.id);
+    const added = await attempt(session.http.groups.addMembers(id, ids));
     const refused = added?.value.results.filter((result) => !result.added) ?? [];
     if (refused.length > 0) {
       toast(plural("members.refused", refused.length));

@@ -2,10 +2,11 @@ import type { User } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
 
 import { t } from "../../i18n/index.js";
-import { Avatar } from "../avatar.js";
 import { useSession } from "../context.js";
-import { Icon, IconButton } from "../icon.js";
+import { IconButton } from "../icon.js";
 import { usePeopleSearch } from "../people_search.js";
+import { SearchField } from "../search_field.js";
+import { Line } from "./line.js";
 
 interface PickPeopleProps {
   chosen: readonly User[];
@@ -18,9 +19,8 @@ export function PickPeople({ chosen, onChange }: PickPeopleProps) {
   const query = useSignal("");
   const found = usePeopleSearch(query.value);
   const familiar = session.inbox.sorted.value.flatMap((conversation) => conversation.peer ?? []);
-  const offered = (query.value.trim() === "" ? familiar : found).filter(
-    (user) => user.id !== session.account.id,
-  );
+  const searching = query.value.trim() !== "";
+  const offered = (searching ? (found ?? []) : familiar).filter((user) => user.id !== session.account.id);
   const has = (user: User) => chosen.some((one) => one.id === user.id);
   const toggle = (user: User) =>
     onChange(has(user) ? chosen.filter((one) => one.id !== user.id) : [...chosen, user]);
@@ -39,37 +39,24 @@ export function PickPeople({ chosen, onChange }: PickPeopleProps) {
           </span>
         ))}
       </div>
-      <div class="search">
-        <Icon name="search" />
-        <input
-          type="search"
-          placeholder={t("people.search")}
-          aria-label={t("people.search")}
-          value={query.value}
-          maxLength={64}
-          onInput={(event) => (query.value = event.currentTarget.value)}
-        />
-      </div>
+      <SearchField label="people.search" value={query.value} onChange={(next) => (query.value = next)} />
       <ul class="lines">
         {offered.map((user) => (
-          <li key={user.id}>
-            <button
-              type="button"
-              class="line line-button"
-              aria-pressed={has(user)}
-              onClick={() => toggle(user)}
-            >
-              <Avatar id={user.id} name={user.display_name} size="small" />
-              <span class="line-main">
-                <bdi>{user.display_name}</bdi>
-                <span class="quiet-text">@{user.handle}</span>
-              </span>
-              {has(user) && <Icon name="check" />}
-            </button>
-          </li>
+          <Line
+            key={user.id}
+            id={user.id}
+            name={user.display_name}
+            detail={`@${user.handle}`}
+            chosen={has(user)}
+            onSelect={() => toggle(user)}
+          />
         ))}
       </ul>
-      {offered.length === 0 && <p class="quiet-text">{t("people.hint")}</p>}
+      {offered.length === 0 && (!searching || found) && (
+        <p class="quiet-text" role="status">
+          {searching ? t("search.nothing") : t("people.hint")}
+        </p>
+      )}
     </>
   );
 }

@@ -6,6 +6,7 @@ import { type Key, t } from "../../i18n/index.js";
 import { attempt } from "../../model/tasks.js";
 import { useSession } from "../context.js";
 import { duration } from "../names.js";
+import { Check, Choice } from "./fields.js";
 
 type Permission = keyof NonNullable<Conversation["permissions"]>;
 
@@ -24,19 +25,18 @@ export function Rules({ conversation }: { conversation: Conversation }) {
     if (saved) {
       session.learn(saved.value);
     }
+    return saved !== undefined;
   };
   return (
     <section>
       <h3>{t("rules.title")}</h3>
       {PERMISSIONS.map(([permission, key]) => (
-        <label class="check" key={permission}>
-          <input
-            type="checkbox"
-            checked={conversation.permissions?.[permission] === true}
-            onChange={(event) => void change(permission, event.currentTarget.checked)}
-          />
-          <span>{t(key)}</span>
-        </label>
+        <Check
+          key={permission}
+          label={t(key)}
+          checked={conversation.permissions?.[permission] === true}
+          onChange={(allowed) => change(permission, allowed)}
+        />
       ))}
     </section>
   );
@@ -63,17 +63,12 @@ export function Timer({ conversation }: { conversation: Conversation }) {
   };
   return (
     <section>
-      <label class="field field-row">
-        <span>{t("rules.timer")}</span>
-        <select value={String(current)} onChange={(event) => void change(Number(event.currentTarget.value))}>
-          <option value="0">{t("rules.timer_off")}</option>
-          {options.map((secs) => (
-            <option key={secs} value={String(secs)}>
-              {duration(secs)}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label={t("rules.timer")}
+        options={[[0, t("rules.timer_off")], ...options.map((secs) => [secs, duration(secs)] as const)]}
+        value={current}
+        onChange={(secs) => void change(secs)}
+      />
     </section>
   );
 }

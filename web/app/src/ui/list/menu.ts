@@ -8,11 +8,13 @@ import { isMuted } from "../../model/inbox.js";
 import type { Session } from "../../model/index.js";
 import { titleOf } from "../../model/session.js";
 import { attempt } from "../../model/tasks.js";
+import { isolated } from "../../text/index.js";
 import { showDialog } from "../dialogs/state.js";
 import type { MenuItem } from "../menu.js";
+import { duration } from "../names.js";
 
-const MUTE_HOURS = 8;
-const HOUR_MS = 3_600_000;
+/** Eight hours, a week. */
+const MUTES_SECS = [28_800, 604_800];
 
 export function conversationMenu(session: Session, conversation: Conversation): MenuItem[] {
   const { id, me } = conversation;
@@ -49,13 +51,12 @@ function muteItems(session: Session, conversation: Conversation): MenuItem[] {
   if (isMuted(conversation, Date.now())) {
     return [{ label: t("list.unmute"), icon: "bell", onSelect: () => void mute(session, id, "off") }];
   }
-  const later = () => new Date(Date.now() + MUTE_HOURS * HOUR_MS);
   return [
-    {
-      label: t("list.mute_hours", { hours: MUTE_HOURS }),
+    ...MUTES_SECS.map((secs): MenuItem => ({
+      label: t("list.mute_for", { time: duration(secs) }),
       icon: "mute",
-      onSelect: () => void mute(session, id, later()),
-    },
+      onSelect: () => void mute(session, id, new Date(Date.now() + secs * 1_000)),
+    })),
     { label: t("list.mute"), icon: "mute", onSelect: () => void mute(session, id, "forever") },
   ];
 }
@@ -64,7 +65,7 @@ function confirmDelete(session: Session, conversation: Conversation): void {
   showDialog({
     type: "confirm",
     title: t("list.delete"),
-    text: t("list.delete_text", { name: titleOf(conversation) }),
+    text: t("list.delete_text", { name: isolated(titleOf(conversation)) }),
     action: t("list.delete"),
     onConfirm: () => void attempt(session.http.conversations.delete(conversation.id, "me")),
   });

@@ -6,13 +6,16 @@ import { useEffect } from "preact/hooks";
 import { plural, t } from "../../i18n/index.js";
 import { accounts } from "../../model/index.js";
 import { go, place } from "../../model/place.js";
+import { isolated } from "../../text/index.js";
 import { Avatar } from "../avatar.js";
 import { ConnectionLine } from "../connection.js";
 import { useSession } from "../context.js";
 import { showDialog } from "../dialogs/state.js";
 import { Icon, IconButton } from "../icon.js";
 import { type MenuItem, showMenu } from "../menu.js";
+import { SearchField } from "../search_field.js";
 import { SEARCH_FIELD_ID } from "../shortcuts.js";
+import { onSearchKey } from "./keys.js";
 import { SearchResults } from "./search.js";
 import { VirtualList } from "./virtual.js";
 
@@ -45,19 +48,13 @@ export function ListPane() {
         />
       </header>
       <ConnectionLine />
-      <div class="search">
-        <Icon name="search" />
-        <input
-          id={SEARCH_FIELD_ID}
-          type="search"
-          placeholder={t("list.search")}
-          aria-label={t("list.search")}
-          value={query.value}
-          maxLength={64}
-          onInput={(event) => (query.value = event.currentTarget.value)}
-          onKeyDown={(event) => event.key === "Escape" && (query.value = "")}
-        />
-      </div>
+      <SearchField
+        id={SEARCH_FIELD_ID}
+        label="list.search"
+        value={query.value}
+        onChange={(next) => (query.value = next)}
+        onKeyDown={(event) => (event.key === "Escape" ? (query.value = "") : onSearchKey(event))}
+      />
       {query.value.trim() !== "" ? (
         <SearchResults query={query.value.trim()} onDone={() => (query.value = "")} />
       ) : (
@@ -69,9 +66,9 @@ export function ListPane() {
             </button>
           )}
           {shown.length === 0 ? (
-            <EmptyList ready={session.caughtUp.value} />
+            <EmptyList archived={archived.value} ready={session.caughtUp.value} />
           ) : (
-            <VirtualList conversations={shown} />
+            <VirtualList key={archived.value} conversations={shown} />
           )}
         </>
       )}
@@ -79,7 +76,10 @@ export function ListPane() {
   );
 }
 
-function EmptyList({ ready }: { ready: boolean }) {
+function EmptyList({ archived, ready }: { archived: boolean; ready: boolean }) {
+  if (archived) {
+    return <p class="list-empty">{t("list.empty_archive")}</p>;
+  }
   return (
     <div class="list-empty">
       <p>{ready ? t("list.empty") : t("list.loading")}</p>
@@ -109,7 +109,7 @@ function AccountButton() {
       onSelect: () => showDialog({ type: "shortcuts" }),
     },
     ...others.map((account): MenuItem => ({
-      label: t("account.switch", { name: `${account.name} (@${account.handle})` }),
+      label: t("account.switch", { name: `${isolated(account.name)} (@${account.handle})` }),
       icon: "person",
       onSelect: () => void accounts.switchTo(account.id),
     })),

@@ -1,7 +1,8 @@
 import type { Conversation } from "@godwit/sdk";
 
-import { brief } from "../../i18n/format.js";
+import { brief, full } from "../../i18n/format.js";
 import { plural, t } from "../../i18n/index.js";
+import { FOREVER } from "../../model/actions.js";
 import { isMuted } from "../../model/inbox.js";
 import { go } from "../../model/place.js";
 import { titleOf } from "../../model/session.js";
@@ -10,8 +11,9 @@ import { Avatar } from "../avatar.js";
 import { useSession } from "../context.js";
 import { Icon } from "../icon.js";
 import { Marks } from "../marks.js";
-import { showMenu } from "../menu.js";
-import { nameOf, previewOf } from "../names.js";
+import { useLongPress } from "../long_press.js";
+import { showMenu, showMenuAt } from "../menu.js";
+import { previewOf, typingText } from "../names.js";
 import { conversationMenu } from "./menu.js";
 
 /** Above this a badge says that there are more. */
@@ -20,12 +22,18 @@ const BADGE_MAX = 99;
 interface ListRowProps {
   conversation: Conversation;
   open: boolean;
+  /** Of all rows one can be reached with Tab; from there the arrow keys go on. */
+  tabbable: boolean;
   top: number;
+  onFocus: () => void;
 }
 
-export function ListRow({ conversation, open, top }: ListRowProps) {
+export function ListRow({ conversation, open, tabbable, top, onFocus }: ListRowProps) {
   const session = useSession();
   const title = titleOf(conversation);
+  const { cancel, ...touching } = useLongPress((x, y) =>
+    showMenuAt(x, y, title, conversationMenu(session, conversation)),
+  );
   const online = conversation.peer ? session.presence.of(conversation.peer.id)?.online === true : false;
   return (
     <li class="list-item" style={{ transform: `translateY(${top}px)` }}>
@@ -33,8 +41,14 @@ export function ListRow({ conversation, open, top }: ListRowProps) {
         type="button"
         class={`row ${open ? "row-open" : ""}`}
         aria-current={open ? "page" : undefined}
+        tabIndex={tabbable ? 0 : -1}
+        onFocus={onFocus}
         onClick={() => go({ screen: "conversation", id: conversation.id })}
-        onContextMenu={(event) => showMenu(event, title, conversationMenu(session, conversation))}
+        onContextMenu={(event) => {
+          cancel();
+          showMenu(event, title, conversationMenu(session, conversation));
+        }}
+        {...touching}
       >
         <Avatar
           id={conversation.peer?.id ?? conversation.id}
@@ -66,12 +80,8 @@ function Preview({ conversation }: { conversation: Conversation }) {
   const session = useSession();
   const typing = session.typing.who(conversation.id);
   const draft = session.drafts.of(conversation).text;
-  if (typing[0] !== undefined) {
-    const text =
-      conversation.kind === "direct"
-        ? t("typing.direct")
-        : t("typing.one", { name: nameOf(session, typing[0]) });
-    return <span class="row-preview row-typing">{text}</span>;
+  if (typing.length > 0) {
+    return <span class="row-preview row-typing">{typingText(session, conversation, typing)}</span>;
   }
   if (draft !== "") {
     return (
@@ -102,7 +112,7 @@ function Badges({ conversation }: { conversation: Conversation }) {
   const muted = isMuted(conversation, Date.now());
   return (
     <span class="row-badges">
-      {muted && <Sign icon="mute" label={t("list.muted")} />}
+      {muted && <Sign icon="mute" label={mutedText(me.muted_until ?? FOREVER)} />}
       {me.pinned && <Sign icon="pin" label={t("list.pinned")} />}
       {unread_mentions > 0 && (
         <span class="badge badge-mention">
@@ -126,9 +136,13 @@ function Badges({ conversation }: { conversation: Conversation }) {
   );
 }
 
+function mutedText(until: string): string {
+  return until >= FOREVER ? t("list.muted") : t("list.muted_until", { when: full(until) });
+}
+
 function Sign({ icon, label }: { icon: "mute" | "pin"; label: string }) {
   return (
-    <span class="row-sign">
+    <span class="row-sign" title={label}>
       <Icon name={icon} />
       <span class="for-screen-readers">{label}</span>
     </span>

@@ -10,6 +10,7 @@ import { matchesSearch } from "../../text/index.js";
 import { Avatar } from "../avatar.js";
 import { useSession } from "../context.js";
 import { usePeopleSearch } from "../people_search.js";
+import { onListKey } from "./keys.js";
 
 const CONVERSATIONS_MAX = 20;
 
@@ -24,12 +25,11 @@ export function SearchResults({ query, onDone }: SearchResultsProps) {
     .filter((conversation) => matches(conversation, query))
     .slice(0, CONVERSATIONS_MAX);
   const known = new Set(conversations.flatMap((conversation) => conversation.peer?.id ?? []));
-  const people = usePeopleSearch(query).filter(
-    (user) => !known.has(user.id) && user.id !== session.account.id,
-  );
+  const found = usePeopleSearch(query);
+  const people = (found ?? []).filter((user) => !known.has(user.id) && user.id !== session.account.id);
 
   return (
-    <div class="list-scroller search-results">
+    <div class="list-scroller search-results" onKeyDown={onListKey}>
       {conversations.length > 0 && <h2>{t("search.conversations")}</h2>}
       <ul>
         {conversations.map((conversation) => (
@@ -73,7 +73,11 @@ export function SearchResults({ query, onDone }: SearchResultsProps) {
           </li>
         ))}
       </ul>
-      {conversations.length + people.length === 0 && <p class="list-empty">{t("search.nothing")}</p>}
+      {found && conversations.length + people.length === 0 && (
+        <p class="list-empty" role="status">
+          {t("search.nothing")}
+        </p>
+      )}
     </div>
   );
 }

@@ -1,11 +1,12 @@
 /** A list of rows of one height, of which only those in sight are in the page. */
 
-import type { Conversation } from "@godwit/sdk";
+import type { Conversation, ConversationId } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { t } from "../../i18n/index.js";
 import { place } from "../../model/place.js";
+import { onListKey } from "./keys.js";
 import { ListRow } from "./row.js";
 
 /** As the style sheet has it. */
@@ -17,6 +18,7 @@ export function VirtualList({ conversations }: { conversations: readonly Convers
   const scroller = useRef<HTMLDivElement>(null);
   const first = useSignal(0);
   const visible = useSignal(20);
+  const focused = useSignal<ConversationId | undefined>(undefined);
 
   const look = () => {
     const element = scroller.current;
@@ -34,6 +36,7 @@ export function VirtualList({ conversations }: { conversations: readonly Convers
   const here = place.value;
   const openId = here.screen === "conversation" ? here.id : undefined;
   const shown = conversations.slice(first.value, first.value + visible.value);
+  const entrance = [focused.value, openId].find((id) => shown.some((one) => one.id === id)) ?? shown[0]?.id;
   return (
     <div class="list-scroller" ref={scroller} onScroll={look}>
       <ul
@@ -47,21 +50,12 @@ export function VirtualList({ conversations }: { conversations: readonly Convers
             key={conversation.id}
             conversation={conversation}
             open={conversation.id === openId}
+            tabbable={conversation.id === entrance}
+            onFocus={() => (focused.value = conversation.id)}
             top={(first.value + index) * ROW_PX}
           />
         ))}
       </ul>
     </div>
   );
-}
-
-/** Up and down go from row to row. */
-function onListKey(event: KeyboardEvent): void {
-  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-  if (step === 0 || event.altKey || !(event.currentTarget instanceof HTMLElement)) {
-    return;
-  }
-  event.preventDefault();
-  const rows = [...event.currentTarget.querySelectorAll<HTMLElement>(".row")];
-  rows[rows.findIndex((row) => row === document.activeElement) + step]?.focus();
 }

@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+import { Drafts } from "../../src/model/drafts.js";
+import { conversation } from "./samples.js";
+
+const LATER_MS = 10_000;
+
+class Server {
+  readonly saved: unknown[] = [];
+  failing = false;
+  hold: Promise<void> = Promise.resolve();
+
+  async save(update: unknown): Promise<void> {
+    await this.hold;
+    if (this.failing) {
+      throw new Error("no connection");
+    }
+    this.saved.push(update);
+  }
+}
+
+function setting(stored = "{}") {
+  const server = new Server();
+  const storage = new Map([["drafts", stored]]);
+  const drafts = new Drafts(
+    {
+      getItem: (key) => storage.get(key) ?? null,
+      setItem: (key, value) => storage.set(key, value),
+    },
+    "drafts",
+    (_, update) => server.save(update),
+  );
+  return { server, drafts, stored: () => JSON.parse(storage.get("drafts") ?? "") as unknown };
+}
+
+function withDraft(text: string) {
+  const known = conversation(1);
+  return { ...known, me: { ...known.me, draft: saved(text) } };
+}
+
+function saved(text: string) {
+  return { text, updated_at: "2026-03-01T12:00:00Z" };
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+describe("a draft", () => {
+  it("is kept at once, and saved once after the last keystroke", async () => {
+    const { server, drafts, stored } = setting();
+    drafts.change("c", { text: "h" });
+    drafts.change("c", { text: "hi", replyTo: "m1" });
+    expect(stored()).toEqual({ c: { text: "hi", replyTo: "m1" } });
+    expect(server.saved).toEqual([]);
+    await vi.advanceTimersByTimeAsync(LATER_MS);
+    expect(server.saved).toEqual([{ draft: { text: "hi", reply_to: "m1" } }]);
+    expect(stored()).toEqual({});
+  });
+
+  it("stays as it was typed until the server's word of it comes", async () => {
+    const { drafts } = setting();
+    drafts.change("c", { text: "newer" });
+    await vi.advanceTimersByTimeAsync(LATER_MS);
+    expect(drafts.of(withDraft("older")).text).toBe("newer");
+    drafts.heard("c", { draft: saved("newer") });
+    expect(drafts.of(withDraft("older")).text).toBe("newer");
+  });
+
+  it("gives way to another device, unless something was typed since", async () => {
+    const { drafts } = setting();
+    drafts.change("c", { text: "mine" });
+    drafts.heard("c", { draft: saved("from elsewhere") });
+    expect(drafts.of(withDraft("from elsewhere")).text).toBe("mine");
+    await vi.advanceTimersByTimeAsync(LATER_MS);
+    drafts.heard("c", { draft: saved("later, from elsewhere") });
+    expect(drafts.of(withDraft("later, from elsewhere")).text).toBe("later, from elsewhere");
+  });
+
+  it("is still to be saved when somebody typed on while it was", async () => {
+    const { server, drafts, stored } = setting();
+    let letGo: () => void = () => undefined;
+    server.hold = new Promise((resolve) => (letGo = resolve));
+    drafts.change("c", { text: "one" });
+    await vi.advanceTimersByTimeAsync(LATER_MS);
+    drafts.change("c", { text: "one two" });
+    letGo();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(stored()).toEqual({ c: { text: "one two" } });
+  });
+
+  it("is saved when the connection is back, also after a reload", async () => {
+    const { server, drafts, stored } = setting('{"c":{"text":"from before"}}');
+    expect(drafts.of(conversation(1)).text).toBe("from before");
+    server.failing = true;
+    drafts.saveAll();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(stored()).toEqual({ c: { text: "from before" } });
+    server.failing = false;
+    drafts.saveAll();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(server.saved).toEqual([{ draft: { text: "from before", reply_to: null } }]);
+    expect(stored()).toEqual({});
+  });
+
+  it("is removed on the server when it is empty", async () => {
+    const { server, drafts } = setting();
+    drafts.change("c", { text: "" });
+    await vi.advanceTimersByTimeAsync(LATER_MS);
+    expect(server.saved).toEqual([{ draft: null }]);
+    expect(drafts.of(withDraft("sent meanwhile")).text).toBe("");
+  });
+});

@@ -1,0 +1,72 @@
+import type { Conversation, Membership } from "@godwit/sdk";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+import { Inbox, isMuted } from "../../src/model/inbox.js";
+import { conversation, message, messageEntry } from "./samples.js";
+
+const DAY_MS = 86_400_000;
+
+function one(id: string, fields: Partial<Conversation> = {}, me: Partial<Membership> = {}): Conversation {
+  const plain = conversation(5);
+  return { ...plain, id, ...fields, me: { ...plain.me, ...me } };
+}
+
+function inboxOf(...conversations: Conversation[]): Inbox {
+  const inbox = new Inbox("ada");
+  conversations.forEach((each) => inbox.put(each));
+  vi.runAllTimers();
+  return inbox;
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+describe("the inbox", () => {
+  it("has pinned conversations first, then the latest activity", () => {
+    const inbox = inboxOf(
+      one("old", { last_activity_at: "2026-03-01T10:00:00.000Z" }),
+      one("pinned", { last_activity_at: "2026-01-01T10:00:00.000Z" }, { pinned: true }),
+      one("new", { last_activity_at: "2026-03-02T10:00:00.000Z" }),
+    );
+    expect(inbox.sorted.value.map(({ id }) => id)).toEqual(["pinned", "new", "old"]);
+  });
+
+  it("counts what is unread where somebody wants to hear of it", () => {
+    const tomorrow = new Date(Date.now() + DAY_MS).toISOString();
+    const yesterday = new Date(Date.now() - DAY_MS).toISOString();
+    const inbox = inboxOf(
+      one("a", { unread: 2 }),
+      one("b", { unread: 4 }, { muted_until: tomorrow }),
+      one("c", { unread: 8 }, { muted_until: yesterday }),
+      one("d", { unread: 16 }, { archived: true }),
+    );
+    expect(inbox.unreadTotal.value).toBe(10);
+    expect(isMuted(one("e"), Date.now())).toBe(false);
+  });
+
+  it("does not take entries back for an answer that they overtook", () => {
+    const inbox = inboxOf(one("c"));
+    inbox.apply("c", messageEntry(message(6, "bob", "new")));
+    inbox.put(one("c"));
+    expect(inbox.get("c")?.last_message?.preview).toBe("new");
+    expect(inbox.get("c")?.unread).toBe(1);
+  });
+
+  it("says whether a conversation is known that an entry is for", () => {
+    const inbox = inboxOf(one("c"));
+    expect(inbox.apply("c", messageEntry(message(6, "bob", "hi")))).toBe(true);
+    expect(inbox.apply("d", messageEntry(message(6, "bob", "hi")))).toBe(false);
+  });
+
+  it("takes a mark away by reading on, and not by hearing of what was read before", () => {
+    const inbox = inboxOf(one("c", { unread: 3, unread_mentions: 2 }));
+    inbox.setRead("c", 5, 1);
+    expect(inbox.get("c")).toMatchObject({ unread: 1, unread_mentions: 1 });
+    inbox.setMembership("c", { marked_unread: true });
+    inbox.setRead("c", 4, 3);
+    inbox.setRead("c", 5, 0);
+    expect(inbox.get("c")).toMatchObject({ unread: 0, me: { marked_unread: true } });
+    inbox.setRead("c", 6, 0);
+    expect(inbox.get("c")?.me.marked_unread).toBe(false);
+  });
+});

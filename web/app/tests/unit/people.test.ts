@@ -1,0 +1,68 @@
+import type { User } from "@godwit/sdk";
+import { describe, expect, it } from "vitest";
+
+import { People } from "../../src/model/people.js";
+
+/** Answers when it is told to. */
+class Directory {
+  readonly asked: string[] = [];
+  private readonly waiting: (() => void)[] = [];
+  reachable = true;
+
+  readonly lookUp = (id: string): Promise<User> => {
+    this.asked.push(id);
+    return new Promise((resolve, reject) => {
+      const { reachable } = this;
+      this.waiting.push(() => (reachable ? resolve(user(id)) : reject(new Error("no connection"))));
+    });
+  };
+
+  async answer(): Promise<void> {
+    this.waiting.splice(0).forEach((one) => one());
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+}
+
+function user(id: string): User {
+  return { id, handle: `handle_${id}`, display_name: `Name ${id}` };
+}
+
+describe("people", () => {
+  it("are asked for once, and a few at a time", async () => {
+    const directory = new Directory();
+    const people = new People(directory.lookUp);
+    for (const id of ["1", "2", "3", "4", "5", "1"]) {
+      expect(people.user(id)).toBeUndefined();
+    }
+    expect(directory.asked).toEqual(["1", "2", "3", "4"]);
+    await directory.answer();
+    expect(directory.asked).toEqual(["1", "2", "3", "4", "5"]);
+    expect(people.user("1")).toEqual(user("1"));
+  });
+
+  it("are not asked for when they are known, or nobody", () => {
+    const directory = new Directory();
+    const people = new People(directory.lookUp);
+    people.learn(user("1"));
+    people.user("1");
+    people.user("");
+    expect(directory.asked).toEqual([]);
+    expect(people.byHandle("handle_1")).toEqual(user("1"));
+  });
+
+  it("are asked for again when the connection is back", async () => {
+    const directory = new Directory();
+    const people = new People(directory.lookUp);
+    directory.reachable = false;
+    people.user("1");
+    await directory.answer();
+    people.user("1");
+    expect(directory.asked).toEqual(["1"]);
+    directory.reachable = true;
+    people.askAgain();
+    await directory.answer();
+    expect(people.user("1")).toEqual(user("1"));
+    people.askAgain();
+    expect(directory.asked).toEqual(["1", "1"]);
+  });
+});
