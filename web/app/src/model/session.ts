@@ -23,17 +23,15 @@ import { onOneLine } from "../text/index.js";
 import { Cache } from "./cache.js";
 import { Drafts } from "./drafts.js";
 import { readCursorOf } from "./entries.js";
+import { Histories } from "./histories.js";
 import { Inbox } from "./inbox.js";
 import { notify, worthTelling } from "./notifications.js";
 import { OutboxView } from "./outbox.js";
 import { People } from "./people.js";
 import { go, place } from "./place.js";
 import { Presence } from "./presence.js";
-import { Timeline } from "./timeline.js";
 import { Typing } from "./typing.js";
 
-/** Histories that are kept in memory, those that were opened last. */
-const TIMELINES_MAX = 6;
 /** Starred messages that are known by their ids, in pages of this size. */
 const STARS_PAGE = 200;
 const STARS_PAGES_MAX = 10;
@@ -63,8 +61,8 @@ export class Session {
   readonly typing = new Typing();
   readonly outbox: OutboxView;
   readonly drafts: Drafts;
+  readonly histories: Histories;
   private readonly cache: Cache;
-  private readonly timelines = new Map<ConversationId, Timeline>();
   private readonly stopWatching: () => void;
 
   static async open(account: Owner, http: Http, storage: IndexedDbStorage): Promise<Session> {
@@ -90,6 +88,13 @@ export class Session {
       http.conversations.updateMembership(conversation, update),
     );
     this.cache = new Cache(id, storage, live, (conversation) => this.inbox.get(conversation));
+    this.histories = new Histories({
+      me: id,
+      http,
+      cached: (conversation) => storage.cachedMessages(conversation),
+      conversation: (conversation) => this.inbox.get(conversation),
+      onNewest: (conversation, messages) => this.cache.newest(conversation, messages),
+    });
     this.people.learn(this.me.value);
     cached.forEach((conversation) => this.learn(conversation));
     this.stopWatching = effect(() => this.watchPeople());
@@ -103,33 +108,6 @@ export class Session {
     this.storage.close();
   }
 
-  /** The history of a conversation, opened where the user left it. */
-  timeline(id: ConversationId): Timeline {
-    const known = this.timelines.get(id);
-    if (known) {
-      // The one that was used last is last.
-      this.timelines.delete(id);
-      this.timelines.set(id, known);
-      return known;
-    }
-    const timeline = new Timeline({
-      me: this.account.id,
-      history: (asked, limit) => this.http.messages.history(id, asked, limit),
-      cached: () => this.storage.cachedMessages(id),
-      conversation: () => this.inbox.get(id),
-      onNewest: (messages) => this.cache.newest(id, messages),
-    });
-    this.timelines.set(id, timeline);
-    for (const oldest of [...this.timelines.keys()].slice(0, -TIMELINES_MAX)) {
-      this.timelines.delete(oldest);
-    }
-    const conversation = this.inbox.get(id);
-    const read =
-      conversation && conversation.unread > 0 ? readCursorOf(conversation, this.account.id) : undefined;
-    void timeline.open(read, conversation?.unread ?? 0);
-    return timeline;
-  }
-
   /** The user has seen everything up to `seq`. */
   read(id: ConversationId, seq: Seq): void {
     const conversation = this.inbox.get(id);
@@ -137,13 +115,15 @@ export class Session {
     if (!conversation || before === undefined || seq <= before || conversation.unread === 0) {
       return;
     }
-    const seen = this.timeline(id).messages.value.filter(
-      (message) =>
-        message.seq > before &&
-        message.seq <= seq &&
-        message.kind !== "system" &&
-        message.sender_id !== this.account.id,
-    );
+    const seen = this.histories
+      .timeline(id)
+      .messages.value.filter(
+        (message) =>
+          message.seq > before &&
+          message.seq <= seq &&
+          message.kind !== "system" &&
+          message.sender_id !== this.account.id,
+      );
     const unread =
       seq >= (conversation.last_message?.seq ?? 0) ? 0 : Math.max(0, conversation.unread - seen.length);
     this.inbox.setRead(id, seq, unread);
@@ -184,11 +164,11 @@ export class Session {
         break;
       case "reset":
         this.cache.forgetMessages(update.conversationId);
-        void this.timelines.get(update.conversationId)?.loadNewest();
+        this.histories.reload(update.conversationId);
         break;
       case "reset_all":
         this.inbox.clear();
-        this.timelines.clear();
+        this.histories.clear();
         this.cache.forgetAll();
         break;
       case "caught_up":
@@ -225,7 +205,7 @@ export class Session {
     if (!this.inbox.apply(id, entry)) {
       void this.refresh(id).catch(() => undefined);
     }
-    this.timelines.get(id)?.apply(entry);
+    this.histories.apply(id, entry);
     this.outbox.apply(entry);
     this.cache.apply(id, entry);
     if (entry.type === "message") {
@@ -253,7 +233,7 @@ export class Session {
 
   private gone(id: ConversationId): void {
     this.inbox.remove(id);
-    this.timelines.delete(id);
+    this.histories.forget(id);
     this.cache.forget(id);
     if (place.value.screen === "conversation" && place.value.id === id) {
       go({ screen: "list" });
@@ -281,7 +261,7 @@ export class Session {
         this.cache.changed(entry.conversation_id);
         break;
       case "message_hidden":
-        this.timelines.forEach((timeline) => timeline.hide(entry.message_id));
+        this.histories.hide(entry.message_id);
         break;
       case "message_starred":
         this.starred.value = new Set([...this.starred.value, entry.message_id]);
@@ -311,11 +291,7 @@ export class Session {
       void this.loadMe();
       void this.loadStars().catch(() => undefined);
       this.drafts.saveAll();
-      for (const timeline of this.timelines.values()) {
-        if (timeline.failed.value) {
-          void (timeline.loaded.value ? timeline.loadBefore() : timeline.loadNewest());
-        }
-      }
+      this.histories.loadFailed();
     } else if (connection.state === "stopped" && connection.reason.by === "sign_out") {
       this.account.onEnded();
     }

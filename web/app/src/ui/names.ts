@@ -108,6 +108,7 @@ function eventPreview(event: string | null | undefined): string {
   return known[event ?? ""] ?? t("event.changed");
 }
 
-function isolated(name: string): string {
+/** Fit for use in a sentence of the other direction. */
+export function isolated(name: string): string {
   return ISOLATE + name + END_ISOLATE;
 }
