@@ -4,6 +4,7 @@ import {
   type Conversation,
   type ConversationId,
   type DeleteFor,
+  mediaMessage,
   type Message,
   type SendMessage,
   textMessage,
@@ -64,8 +65,13 @@ export async function send(session: Session, id: ConversationId, message: SendMe
 }
 
 export async function forward(session: Session, message: Message, to: ConversationId): Promise<void> {
-  const sent = await send(session, to, textMessage(message.text ?? "", { forwardedFrom: message.id }));
-  if (sent) {
+  const { kind, media, text } = message;
+  const options = { forwardedFrom: message.id };
+  const copy =
+    media && kind !== "text" && kind !== "system"
+      ? mediaMessage(kind, media, text ?? undefined, options)
+      : textMessage(text ?? "", options);
+  if (await send(session, to, copy)) {
     go({ screen: "conversation", id: to });
   }
 }
@@ -77,7 +83,7 @@ export async function react(session: Session, message: Message, reaction: string
     message.my_reaction === reaction ? messages.unreact(message.id) : messages.react(message.id, reaction);
   const changed = await attempt(task);
   if (changed) {
-    session.timeline(message.conversation_id).update(changed.value);
+    session.histories.update(changed.value);
   }
 }
 
@@ -96,6 +102,6 @@ export async function pin(session: Session, message: Message, pinned: boolean): 
 export async function removeMessage(session: Session, message: Message, whom: DeleteFor): Promise<void> {
   const done = await attempt(session.http.messages.delete(message.id, whom));
   if (done && whom === "me") {
-    session.timeline(message.conversation_id).hide(message.id);
+    session.histories.hide(message.id);
   }
 }

@@ -2,6 +2,7 @@
  * What a change in the log does to a conversation and to a message.
  *
  * All of it can be done twice without harm: a conversation that comes as a whole is newer than entries that follow it.
+ * Only replies are counted, so `messageAfter` must see a new message once.
  */
 
 import type { Conversation, LogEntry, MemberCursor, Message, Seq, UserId } from "@godwit/sdk";
@@ -78,6 +79,10 @@ export function conversationAfter(conversation: Conversation, entry: LogEntry, m
 /** The message after the change; `undefined` when it is not there any more. */
 export function messageAfter(message: Message, entry: LogEntry, me: UserId): Message | undefined {
   switch (entry.type) {
+    case "message":
+      return message.id === entry.message.thread_id
+        ? { ...message, replies: (message.replies ?? 0) + 1 }
+        : message;
     case "edited":
       if (message.id === entry.message_id && !message.deleted_at) {
         return { ...message, text: entry.text ?? null, mentions: entry.mentions ?? {}, edited_at: entry.at };

@@ -109,6 +109,15 @@ export function isMuted(conversation: Conversation, nowMs: number): boolean {
   return conversation.me.muted_until != null && Date.parse(conversation.me.muted_until) > nowMs;
 }
 
+/** Whether the user may write there, as far as the rules of the conversation go. */
+export function maySend(conversation: Conversation): boolean {
+  return (
+    conversation.kind === "direct" ||
+    conversation.me.role !== "member" ||
+    conversation.permissions?.members_may_send !== false
+  );
+}
+
 function inOrder(one: Conversation, other: Conversation): number {
   const pinned = Number(other.me.pinned) - Number(one.me.pinned);
   if (pinned !== 0) {

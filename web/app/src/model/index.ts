@@ -4,7 +4,8 @@
  * - `accounts`: who is signed in on this browser, and which of them is shown
  * - `session`: one account at work: the live session and the stores; `updates`: what an update means for each of them
  * - `own`: what concerns the account alone: profile, stars
- * - `inbox`: the conversations; `timeline`: a window into the history of one of them; `timelines`: those that are open
+ * - `inbox`: the conversations; `histories`: their messages, of which `timeline` is a window into those of one of them
+ *   and `thread` the replies to one message
  * - `entries`: what a change in the log does to a conversation and to a message; pure
  * - `status`: how far a message has come; pure
  * - `outbox`: messages on their way; `drafts`: texts that were not sent yet

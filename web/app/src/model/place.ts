@@ -1,21 +1,25 @@
 /** Which screen is shown. It is kept in the address, so that going back, reloading and links work. */
 
-import type { ConversationId } from "@godwit/sdk";
+import type { ConversationId, MessageId } from "@godwit/sdk";
 import { signal } from "@preact/signals";
 
 export type Place =
-  { screen: "list" } | { screen: "conversation"; id: ConversationId } | { screen: "join"; token: string };
+  | { screen: "list" }
+  /** `thread` is the message that began the thread that is open beside the conversation. */
+  | { screen: "conversation"; id: ConversationId; thread?: MessageId }
+  | { screen: "join"; token: string };
 
 export const place = signal<Place>(placeOf(location.hash));
 
 window.addEventListener("hashchange", () => (place.value = placeOf(location.hash)));
 
 export function placeOf(hash: string): Place {
-  const [, kind, value] = /^#\/(c|join)\/([\w-]+)$/.exec(hash) ?? [];
-  if (kind === undefined || value === undefined) {
-    return { screen: "list" };
+  const [, id, thread] = /^#\/c\/(\w+)(?:\/(\w+))?$/.exec(hash) ?? [];
+  if (id !== undefined) {
+    return { screen: "conversation", id, ...(thread === undefined ? {} : { thread }) };
   }
-  return kind === "c" ? { screen: "conversation", id: value } : { screen: "join", token: value };
+  const [, token] = /^#\/join\/([\w-]+)$/.exec(hash) ?? [];
+  return token === undefined ? { screen: "list" } : { screen: "join", token };
 }
 
 export function go(to: Place): void {
@@ -41,7 +45,7 @@ function hashOf(to: Place): string {
     case "list":
       return "#/";
     case "conversation":
-      return `#/c/${to.id}`;
+      return to.thread === undefined ? `#/c/${to.id}` : `#/c/${to.id}/${to.thread}`;
     case "join":
       return `#/join/${to.token}`;
   }

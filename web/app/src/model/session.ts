@@ -16,13 +16,12 @@ import { Blocks } from "./blocks.js";
 import { Cache } from "./cache.js";
 import { Drafts } from "./drafts.js";
 import { readCursorOf } from "./entries.js";
+import { Histories } from "./histories.js";
 import { Inbox } from "./inbox.js";
 import { OutboxView } from "./outbox.js";
 import { Own, type Owner } from "./own.js";
 import { People } from "./people.js";
 import { Presence } from "./presence.js";
-import type { Timeline } from "./timeline.js";
-import { Timelines } from "./timelines.js";
 import { Typing } from "./typing.js";
 import { type Stores, Updates } from "./updates.js";
 
@@ -39,7 +38,7 @@ export class Session implements Stores {
   readonly outbox: OutboxView;
   readonly drafts: Drafts;
   readonly cache: Cache;
-  readonly timelines: Timelines;
+  readonly histories: Histories;
   private readonly updates = new Updates(this);
   private readonly stopWatching: () => void;
 
@@ -68,7 +67,13 @@ export class Session implements Stores {
     );
     const conversation = (one: ConversationId) => this.inbox.get(one);
     this.cache = new Cache(id, storage, live, conversation);
-    this.timelines = new Timelines(id, http, storage, this.cache, conversation);
+    this.histories = new Histories({
+      me: id,
+      http,
+      cached: (one) => storage.cachedMessages(one),
+      conversation,
+      onNewest: (one, messages) => this.cache.newest(one, messages),
+    });
     cached.forEach((one) => this.learn(one));
     this.stopWatching = effect(() => this.watchPeople());
     void this.run();
@@ -97,10 +102,6 @@ export class Session implements Stores {
     return this.own.deviceChanges;
   }
 
-  timeline(id: ConversationId): Timeline {
-    return this.timelines.of(id);
-  }
-
   /** The user has seen everything up to `seq`. */
   read(id: ConversationId, seq: Seq): void {
     const conversation = this.inbox.get(id);
@@ -108,13 +109,15 @@ export class Session implements Stores {
     if (!conversation || before === undefined || seq <= before || conversation.unread === 0) {
       return;
     }
-    const seen = this.timeline(id).messages.value.filter(
-      (message) =>
-        message.seq > before &&
-        message.seq <= seq &&
-        message.kind !== "system" &&
-        message.sender_id !== this.account.id,
-    );
+    const seen = this.histories
+      .timeline(id)
+      .messages.value.filter(
+        (message) =>
+          message.seq > before &&
+          message.seq <= seq &&
+          message.kind !== "system" &&
+          message.sender_id !== this.account.id,
+      );
     const unread =
       seq >= (conversation.last_message?.seq ?? 0) ? 0 : Math.max(0, conversation.unread - seen.length);
     this.inbox.setRead(id, seq, unread);

@@ -48,6 +48,8 @@ export class Timeline {
 
   /** What came while a page was under way. */
   private meanwhile: LogEntry[] = [];
+  /** Replies up to this entry are counted in what is shown. */
+  private countedTo: Seq = 0;
   private attempt = 0;
 
   constructor(private readonly source: TimelineSource) {}
@@ -60,9 +62,20 @@ export class Timeline {
     if (attempt === this.attempt && this.messages.value.length === 0) {
       this.messages.value = cached;
     }
-    await (unreadAfter !== undefined && unread > PAGE_MESSAGES / 2
-      ? this.loadAround(unreadAfter)
-      : this.loadNewest());
+    // Somebody may have jumped elsewhere meanwhile.
+    if (attempt === this.attempt) {
+      await this.loadFirst(unreadAfter, unread);
+    }
+  }
+
+  /** It comes into sight again: what is new has a line before it, and is shown. */
+  reopen(unreadAfter: Seq | undefined, unread: number): void {
+    this.unreadAfter.value = unreadAfter;
+    const first = this.messages.value[0]?.seq ?? 0;
+    const cut = unreadAfter !== undefined && first > unreadAfter && this.moreBefore.value;
+    if (this.loaded.value && (this.moreAfter.value || cut)) {
+      void this.loadFirst(unreadAfter, unread);
+    }
   }
 
   loadNewest(): Promise<void> {
@@ -75,6 +88,22 @@ export class Timeline {
   /** What is around a message, in place of what is shown. */
   loadAround(position: Position): Promise<void> {
     return this.load("all", { around: position }, (page) => this.replace(page));
+  }
+
+  /** Has a message among those that are shown, and says whether it is there. */
+  async bring(id: MessageId): Promise<boolean> {
+    if (this.loaded.value && this.has(id)) {
+      this.stopReplacing();
+      return true;
+    }
+    const failedBefore = this.failed.value;
+    await this.loadAround(id);
+    // That one message is not there says nothing about the others.
+    this.failed.value = failedBefore;
+    if (!this.loaded.value) {
+      await this.loadNewest();
+    }
+    return this.has(id);
   }
 
   async loadBefore(): Promise<void> {
@@ -124,6 +153,12 @@ export class Timeline {
     );
   }
 
+  private loadFirst(unreadAfter: Seq | undefined, unread: number): Promise<void> {
+    return unreadAfter !== undefined && unread > PAGE_MESSAGES / 2
+      ? this.loadAround(unreadAfter)
+      : this.loadNewest();
+  }
+
   private async load(
     what: "before" | "after" | "all",
     asked: History,
@@ -131,6 +166,7 @@ export class Timeline {
   ): Promise<void> {
     // A jump elsewhere makes what is under way meaningless.
     const attempt = ++this.attempt;
+    const head = this.source.conversation()?.head ?? 0;
     this.loading.value = what;
     this.meanwhile = [];
     try {
@@ -140,6 +176,7 @@ export class Timeline {
           merge(page);
           this.failed.value = false;
           this.loaded.value = true;
+          this.counted(this.moreAfter.value ? head : Math.max(head, this.messages.value.at(-1)?.seq ?? 0));
           this.meanwhile.forEach((entry) => this.change(entry));
         });
       }
@@ -155,6 +192,18 @@ export class Timeline {
     }
   }
 
+  /** What is about to take the place of what is shown does not. */
+  private stopReplacing(): void {
+    if (this.loading.value === "all") {
+      this.attempt += 1;
+      this.loading.value = undefined;
+    }
+  }
+
+  private counted(seq: Seq): void {
+    this.countedTo = Math.max(this.countedTo, seq);
+  }
+
   private replace(page: MessagePage): void {
     this.messages.value = page.messages;
     this.moreBefore.value = page.more_before;
@@ -163,8 +212,12 @@ export class Timeline {
 
   private change(entry: LogEntry): void {
     const before = this.messages.value;
-    const changed = before.flatMap((message) => messageAfter(message, entry, this.source.me) ?? []);
+    const isCounted = entry.type === "message" && entry.seq <= this.countedTo;
+    const changed = isCounted
+      ? before
+      : before.flatMap((message) => messageAfter(message, entry, this.source.me) ?? []);
     const next = this.withNew(changed, entry);
+    this.counted(entry.seq);
     if (next.length !== before.length || next.some((message, index) => message !== before[index])) {
       this.messages.value = next;
     }

@@ -7,6 +7,7 @@ import { onOneLine } from "../text/index.js";
 import type { Blocks } from "./blocks.js";
 import type { Cache } from "./cache.js";
 import type { Drafts } from "./drafts.js";
+import type { Histories } from "./histories.js";
 import type { Inbox } from "./inbox.js";
 import { notify, worthTelling } from "./notifications.js";
 import type { OutboxView } from "./outbox.js";
@@ -14,7 +15,6 @@ import type { Own, Owner } from "./own.js";
 import type { People } from "./people.js";
 import { go, place } from "./place.js";
 import type { Presence } from "./presence.js";
-import type { Timelines } from "./timelines.js";
 import type { Typing } from "./typing.js";
 
 /** The session, as far as updates concern it. */
@@ -31,7 +31,7 @@ export interface Stores {
   readonly outbox: OutboxView;
   readonly drafts: Drafts;
   readonly cache: Cache;
-  readonly timelines: Timelines;
+  readonly histories: Histories;
   /** Asks the server for the conversation as it is now. */
   refresh(id: ConversationId): Promise<void>;
   learn(conversation: Extract<Update, { type: "conversation" }>["conversation"]): void;
@@ -41,7 +41,7 @@ export class Updates {
   constructor(private readonly stores: Stores) {}
 
   take(update: Update): void {
-    const { cache, caughtUp, inbox, outbox, presence, timelines, typing } = this.stores;
+    const { cache, caughtUp, histories, inbox, outbox, presence, typing } = this.stores;
     switch (update.type) {
       case "entry":
         this.entered(update.conversationId, update.entry);
@@ -55,11 +55,11 @@ export class Updates {
         break;
       case "reset":
         cache.forgetMessages(update.conversationId);
-        timelines.reload(update.conversationId);
+        histories.reload(update.conversationId);
         break;
       case "reset_all":
         inbox.clear();
-        timelines.forgetAll();
+        histories.clear();
         cache.forgetAll();
         break;
       case "caught_up":
@@ -93,12 +93,12 @@ export class Updates {
   }
 
   private entered(id: ConversationId, entry: LogEntry): void {
-    const { cache, inbox, outbox, timelines, typing } = this.stores;
+    const { cache, histories, inbox, outbox, typing } = this.stores;
     // What the list shows may be among the messages that expired.
     if (!inbox.apply(id, entry) || entry.type === "expired") {
       this.refresh(id);
     }
-    timelines.apply(id, entry);
+    histories.apply(id, entry);
     outbox.apply(entry);
     cache.apply(id, entry);
     if (entry.type === "message") {
@@ -119,7 +119,7 @@ export class Updates {
 
   private gone(id: ConversationId): void {
     this.stores.inbox.remove(id);
-    this.stores.timelines.forget(id);
+    this.stores.histories.forget(id);
     this.stores.cache.forget(id);
     if (place.value.screen === "conversation" && place.value.id === id) {
       go({ screen: "list" });
@@ -127,7 +127,7 @@ export class Updates {
   }
 
   private accountChanged(entry: AccountEntry): void {
-    const { blocks, cache, drafts, inbox, own, timelines } = this.stores;
+    const { blocks, cache, drafts, histories, inbox, own } = this.stores;
     switch (entry.type) {
       case "conversation_listed":
         this.refresh(entry.conversation_id);
@@ -145,7 +145,7 @@ export class Updates {
         cache.changed(entry.conversation_id);
         break;
       case "message_hidden":
-        timelines.hide(entry.message_id);
+        histories.hide(entry.message_id);
         break;
       case "user_blocked":
       case "user_unblocked":
@@ -158,14 +158,14 @@ export class Updates {
   }
 
   private connected(connection: Connection): void {
-    const { account, blocks, drafts, own, people, timelines } = this.stores;
+    const { account, blocks, drafts, histories, own, people } = this.stores;
     this.stores.connection.value = connection;
     if (connection.state === "online") {
       own.load();
       void blocks.load().catch(() => undefined);
       people.askAgain();
       drafts.saveAll();
-      timelines.retryFailed();
+      histories.loadFailed();
     } else if (connection.state === "stopped" && connection.reason.by === "sign_out") {
       account.onEnded();
     }

@@ -35,6 +35,7 @@ const PATHS = {
   history: "M4 12a8 8 0 1 0 2.5-5.8L4 8.5M4 4v4.5h4.5M12 8v4.5l3 1.8",
   keyboard: "M3 7h18v10H3ZM7 10.5h.01M11 10.5h.01M15 10.5h.01M8 13.8h8",
   alert: "M12 4 2.5 20h19L12 4ZM12 10v5M12 17.5h.01",
+  thread: "M5 5h14v10H9l-4 4V5ZM9 8.7h6M9 11.5h4",
   retry: "M20 12a8 8 0 1 1-2.5-5.8L20 8.5M20 4v4.5h-4.5",
 } as const;
 
@@ -56,6 +57,7 @@ interface IconButtonProps {
   class?: string;
   disabled?: boolean;
   expanded?: boolean;
+  tabIndex?: number;
 }
 
 export function IconButton(props: IconButtonProps) {
@@ -67,6 +69,7 @@ export function IconButton(props: IconButtonProps) {
       title={props.label}
       disabled={props.disabled ?? false}
       aria-expanded={props.expanded}
+      tabIndex={props.tabIndex}
       onClick={props.onClick}
     >
       <Icon name={props.icon} />

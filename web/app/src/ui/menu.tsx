@@ -19,27 +19,28 @@ interface OpenMenu {
   x: number;
   y: number;
   items: MenuItem[];
-  /** Offers the quick reactions above the items. */
-  onReact?: (reaction: string) => void;
+  offers: MenuOffers;
   opener: Element | null;
+}
+
+interface MenuOffers {
+  /** Offers the quick reactions above the items. */
+  onReact?: ((reaction: string) => void) | undefined;
+  /** What gets the focus; the items unless it is said. */
+  first?: "reactions" | undefined;
 }
 
 const openMenu = signal<OpenMenu | undefined>(undefined);
 
 /** Opens at the pointer; when the keyboard asked for it, below the element. */
-export function showMenu(
-  event: Event,
-  label: string,
-  items: MenuItem[],
-  onReact?: (reaction: string) => void,
-): void {
+export function showMenu(event: Event, label: string, items: MenuItem[], offers: MenuOffers = {}): void {
   event.preventDefault();
   event.stopPropagation();
   const target = event.currentTarget instanceof Element ? event.currentTarget : null;
   const box = target?.getBoundingClientRect();
   const pointer = event instanceof MouseEvent && event.clientX + event.clientY > 0 ? event : undefined;
   const [x, y] = [pointer?.clientX ?? box?.left ?? 0, pointer?.clientY ?? box?.bottom ?? 0];
-  showMenuAt(x, y, label, items, onReact);
+  showMenuAt(x, y, label, items, offers);
 }
 
 export function showMenuAt(
@@ -47,16 +48,9 @@ export function showMenuAt(
   y: number,
   label: string,
   items: MenuItem[],
-  onReact?: (reaction: string) => void,
+  offers: MenuOffers = {},
 ): void {
-  openMenu.value = {
-    label,
-    x,
-    y,
-    items,
-    ...(onReact ? { onReact } : {}),
-    opener: document.activeElement,
-  };
+  openMenu.value = { label, x, y, items, offers, opener: document.activeElement };
 }
 
 export function closeMenu(): void {
@@ -82,7 +76,8 @@ export function Menu() {
     const top = Math.max(EDGE_PX, Math.min(menu.y, window.innerHeight - box.offsetHeight - EDGE_PX));
     box.style.left = `${left}px`;
     box.style.top = `${top}px`;
-    box.querySelector<HTMLElement>(".menu-item")?.focus();
+    const first = menu.offers.first === "reactions" ? ".menu-reaction" : ".menu-item";
+    box.querySelector<HTMLElement>(first)?.focus();
   }, [menu]);
 
   useEffect(() => {
@@ -106,7 +101,7 @@ export function Menu() {
     closeMenu();
     action();
   };
-  const { onReact } = menu;
+  const { onReact } = menu.offers;
   return (
     <div ref={element} class="menu" role="menu" aria-label={menu.label} onKeyDown={onMenuKey}>
       {onReact && (

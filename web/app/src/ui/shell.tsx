@@ -17,6 +17,8 @@ export function Shell() {
   const here = place.value;
   const conversation = here.screen === "conversation" ? session.inbox.watch(here.id) : undefined;
 
+  const thread = conversation && here.screen === "conversation" ? here.thread : undefined;
+
   useEffect(() => {
     const listener = (event: KeyboardEvent) => onShortcut(session, event);
     document.addEventListener("keydown", listener);
@@ -27,10 +29,12 @@ export function Shell() {
   useEffect(() => closeDialog, []);
 
   return (
-    <div class={`shell ${here.screen === "conversation" ? "shell-open" : ""}`}>
+    <div
+      class={`shell ${here.screen === "conversation" ? "shell-open" : ""} ${thread === undefined ? "" : "shell-thread"}`}
+    >
       <ListPane />
       {conversation ? (
-        <ConversationPane key={conversation.id} conversation={conversation} />
+        <ConversationPane key={conversation.id} conversation={conversation} thread={thread} />
       ) : (
         <main class="empty-pane">
           <img src="/icon.svg" alt="" width="88" height="88" />

@@ -132,7 +132,7 @@ export class Person {
   }
 
   get messages(): Locator {
-    return this.page.locator(".message .message-text");
+    return this.page.locator("main .message .message-text");
   }
 
   async open(name: string): Promise<void> {
@@ -148,14 +148,27 @@ export class Person {
   /** The message with this text. */
   message(text: string): Locator {
     return this.page
-      .locator(".message", { has: this.page.locator(".message-text", { hasText: text }) })
+      .locator("main .message", { has: this.page.locator(".message-text", { hasText: text }) })
       .last();
   }
 
   /** Chooses from the menu of a message. */
   async choose(text: string, item: string): Promise<void> {
     await this.message(text).locator(".bubble").click({ button: "right" });
-    await this.page.getByRole("menuitem", { name: item }).click();
+    await this.page.getByRole("menuitem", { name: item, exact: true }).click();
+  }
+
+  get thread(): Locator {
+    return this.page.getByRole("complementary", { name: "Thread" });
+  }
+
+  get composerOfThread(): Locator {
+    return this.thread.getByRole("textbox", { name: "Reply in thread" });
+  }
+
+  async sayInThread(text: string): Promise<void> {
+    await this.composerOfThread.fill(text);
+    await this.composerOfThread.press("Enter");
   }
 
   async progress(text: string, progress: string): Promise<void> {

@@ -1,5 +1,5 @@
 import type { History, Message, MessagePage } from "@godwit/sdk";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 
 import { PAGE_MESSAGES, Timeline, WINDOW_MESSAGES_MAX } from "../../src/model/timeline.js";
 import { conversation, message, messageEntry } from "./samples.js";
@@ -136,5 +136,59 @@ describe("a timeline", () => {
     await source.timeline.loadBefore();
     expect(source.timeline.failed.value).toBe(false);
     expect(source.seqs).toHaveLength(2 * PAGE_MESSAGES);
+  });
+
+  it("counts each reply once, whether it came with the page or after it", async () => {
+    const source = new Source();
+    await source.timeline.open(undefined, 0);
+    const root = `m${ALL - 5}`;
+    const reply = (seq: number) => messageEntry({ ...message(seq, "bob", "re"), thread_id: root });
+    const count = () => source.timeline.messages.value.find((one) => one.id === root)?.replies ?? 0;
+    source.timeline.apply(reply(ALL));
+    expect(count()).toBe(0);
+    source.timeline.apply(reply(ALL + 1));
+    expect(count()).toBe(1);
+
+    let letGo: () => void = () => undefined;
+    source.hold = new Promise((resolve) => (letGo = resolve));
+    const loading = source.timeline.loadBefore();
+    source.timeline.apply(reply(ALL + 2));
+    letGo();
+    await loading;
+    expect(count()).toBe(2);
+  });
+
+  it("goes where somebody jumps to while it is being opened", async () => {
+    const source = new Source();
+    const opened = source.timeline.open(undefined, 0);
+    const brought = source.timeline.bring("100");
+    await Promise.all([opened, brought]);
+    expect(source.asked).toEqual([{ around: "100" }]);
+    expect(source.seqs).toContain(100);
+  });
+
+  it("stays as it was when the message to jump to is not there", async () => {
+    const source = new Source();
+    await source.timeline.open(undefined, 0);
+    const before = source.seqs;
+    source.failing = true;
+    expect(await source.timeline.bring("100")).toBe(false);
+    expect(source.seqs).toEqual(before);
+    expect(source.timeline.failed.value).toBe(false);
+  });
+
+  it("has a new line before what is new when it is opened again", async () => {
+    const source = new Source();
+    await source.timeline.open(ALL - 1, 1);
+    source.timeline.reopen(undefined, 0);
+    expect(source.timeline.unreadAfter.value).toBeUndefined();
+    source.timeline.reopen(ALL, 1);
+    expect(source.timeline.unreadAfter.value).toBe(ALL);
+    expect(source.asked).toHaveLength(1);
+
+    // Whoever left it far up finds its end again.
+    await source.timeline.loadAround(100);
+    source.timeline.reopen(undefined, 0);
+    await vi.waitFor(() => expect(source.seqs.at(-1)).toBe(ALL));
   });
 });

@@ -1,12 +1,11 @@
 /** Where messages are written. Enter sends, Shift and Enter break the line. */
 
-import { type Conversation, type Message, textMessage, type User } from "@godwit/sdk";
+import type { Conversation, Message, User } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { t } from "../../i18n/index.js";
-import { send } from "../../model/actions.js";
-import { attempt } from "../../model/tasks.js";
+import { maySend } from "../../model/inbox.js";
 import { completedMention, type MentionQuery, mentionAt, onOneLine } from "../../text/index.js";
 import { useSession } from "../context.js";
 import { showDialog } from "../dialogs/state.js";
@@ -14,52 +13,46 @@ import { Icon, IconButton } from "../icon.js";
 import { nameOf } from "../names.js";
 import { BlockedNote } from "./blocked_note.js";
 import { EmojiPicker } from "./emoji_picker.js";
-import { MentionList, useMentionCandidates } from "./mention_list.js";
-import { compose, COMPOSER_ID, composingIn } from "./state.js";
+import { MentionList, optionId, useMentionCandidates } from "./mention_list.js";
+import { compose, composerId } from "./state.js";
+import { useWriting, type Writing } from "./writing.js";
 
 /** A field as high as this scrolls. */
 const HEIGHT_PX_MAX = 200;
 
-export function Composer({ conversation }: { conversation: Conversation }) {
+interface ComposerProps {
+  conversation: Conversation;
+  /** The message that began the thread, when it is written in one. */
+  root?: Message;
+  /** What was said here, for the key that edits the last of it. */
+  said: () => readonly Message[];
+}
+
+export function Composer(props: ComposerProps) {
   const session = useSession();
-  const { id } = conversation;
+  const { peer } = props.conversation;
+  if (peer && session.blocks.has(peer.id)) {
+    return <BlockedNote userId={peer.id} />;
+  }
+  return maySend(props.conversation) ? (
+    <OpenComposer {...props} />
+  ) : (
+    <footer class="composer composer-closed">{t("composer.closed")}</footer>
+  );
+}
+
+function OpenComposer({ conversation, root, said }: ComposerProps) {
+  const session = useSession();
   const field = useRef<HTMLTextAreaElement>(null);
-  const { edit, reply } = composingIn(id);
-  const draft = session.drafts.of(conversation);
-  const edited = useSignal("");
+  const writing = useWriting(conversation, root);
+  const { text, edit, where, change } = writing;
   const picking = useSignal(false);
   const mention = useSignal<MentionQuery | undefined>(undefined);
   const chosen = useSignal(0);
   const candidates = useMentionCandidates(conversation, mention.value);
-  const text = edit ? edited.value : draft.text;
-  const mayWrite =
-    conversation.kind === "direct" ||
-    conversation.me.role !== "member" ||
-    conversation.permissions?.members_may_send !== false;
-
-  const change = (next: string) => {
-    if (edit) {
-      edited.value = next;
-    } else {
-      session.drafts.change(id, { text: next, ...(reply ? { replyTo: reply.id } : {}) });
-      session.live.typing(id, next !== "");
-    }
-  };
-
-  useEffect(() => {
-    edited.value = edit?.text ?? "";
-  }, [edit]);
-
-  // A draft from another device, or from before a reload, may be a reply.
-  useEffect(() => {
-    const { replyTo } = draft;
-    if (replyTo !== undefined && !composingIn(id).reply) {
-      session.http.messages
-        .get(replyTo)
-        .then((message) => compose(id, { reply: message }))
-        .catch(() => undefined);
-    }
-  }, [id]);
+  const offered = mention.value ? candidates : [];
+  const candidate = offered[chosen.value % Math.max(1, offered.length)];
+  const label = root ? t("thread.placeholder") : t("composer.placeholder");
 
   useLayoutEffect(() => {
     const element = field.current;
@@ -74,118 +67,92 @@ export function Composer({ conversation }: { conversation: Conversation }) {
     if (matchMedia("(pointer: fine)").matches) {
       field.current?.focus();
     }
-  }, [id]);
-
-  const stop = () => compose(id, {});
-
-  const submit = async () => {
-    const body = text.trim();
-    if (body === "") {
-      return;
-    }
-    if (edit) {
-      stop();
-      const changed =
-        body === edit.text ? undefined : await attempt(session.http.messages.edit(edit.id, body));
-      if (changed) {
-        session.timeline(id).update(changed.value);
-      }
-      return;
-    }
-    session.drafts.change(id, { text: "" });
-    session.live.typing(id, false);
-    stop();
-    const sent = await send(session, id, textMessage(body, reply ? { replyTo: reply.id } : {}));
-    if (!sent) {
-      session.drafts.change(id, { text: body });
-    }
-  };
+  }, [where]);
 
   const insert = (piece: string) => {
     const element = field.current;
     const [start, end] = [element?.selectionStart ?? text.length, element?.selectionEnd ?? text.length];
     change(text.slice(0, start) + piece + text.slice(end));
-    requestAnimationFrame(() => {
-      element?.focus();
-      element?.setSelectionRange(start + piece.length, start + piece.length);
-    });
+    putCaret(element, start + piece.length);
   };
-
   const complete = (user: User) => {
     if (mention.value) {
       const done = completedMention(text, mention.value, user.handle);
       change(done.text);
       mention.value = undefined;
-      requestAnimationFrame(() => field.current?.setSelectionRange(done.caret, done.caret));
+      putCaret(field.current, done.caret);
     }
   };
-
-  const onKey = (event: KeyboardEvent) => {
-    if (event.isComposing) {
-      return;
-    }
-    const candidate = candidates[chosen.value % Math.max(1, candidates.length)];
-    if (mention.value && candidate) {
-      if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-        event.preventDefault();
-        chosen.value =
-          (chosen.value + (event.key === "ArrowDown" ? 1 : candidates.length - 1)) % candidates.length;
-        return;
-      }
-      if (event.key === "Enter" || event.key === "Tab") {
-        event.preventDefault();
-        complete(candidate);
-        return;
-      }
-    }
-    if (event.key === "Escape") {
-      mention.value = undefined;
-      picking.value = false;
-      stop();
-    } else if (event.key === "Enter" && !event.shiftKey) {
-      event.preventDefault();
-      void submit();
-    } else if (event.key === "ArrowUp" && text === "" && !event.altKey) {
-      const own = session.timeline(id).messages.value.findLast(isEditable(session.account.id));
-      if (own) {
-        event.preventDefault();
-        compose(id, { edit: own });
-      }
-    }
-  };
-
   const look = (element: HTMLTextAreaElement) => {
     mention.value = mentionAt(element.value, element.selectionStart);
     chosen.value = 0;
   };
 
-  if (conversation.peer && session.blocks.has(conversation.peer.id)) {
-    return <BlockedNote userId={conversation.peer.id} />;
-  }
-  if (!mayWrite) {
-    return <footer class="composer composer-closed">{t("composer.closed")}</footer>;
-  }
-  const about = edit ?? reply;
+  /** Says whether the key was for the list of people. */
+  const onMentionKey = ({ key }: KeyboardEvent): boolean => {
+    if (!candidate) {
+      return false;
+    }
+    if (key === "ArrowDown" || key === "ArrowUp") {
+      chosen.value = (chosen.value + (key === "ArrowDown" ? 1 : offered.length - 1)) % offered.length;
+    } else if (key === "Enter" || key === "Tab") {
+      complete(candidate);
+    } else if (key === "Escape") {
+      mention.value = undefined;
+    } else {
+      return false;
+    }
+    return true;
+  };
+  /** Says whether there was something to end. */
+  const onEscape = (): boolean => {
+    const open = picking.value || edit !== undefined || writing.reply !== undefined;
+    if (picking.value) {
+      picking.value = false;
+    } else if (open) {
+      writing.stop();
+    }
+    return open;
+  };
+  const editLast = (): boolean => {
+    const own = said().findLast(isEditable(session.account.id));
+    if (own) {
+      compose(where, { edit: own });
+    }
+    return own !== undefined;
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.isComposing) {
+      return;
+    }
+    let taken = onMentionKey(event);
+    if (!taken && event.key === "Escape") {
+      taken = onEscape();
+    } else if (!taken && event.key === "Enter" && !event.shiftKey) {
+      taken = true;
+      void writing.submit();
+    } else if (!taken && event.key === "ArrowUp" && text === "" && !event.altKey) {
+      taken = editLast();
+    }
+    if (taken) {
+      event.preventDefault();
+      event.stopPropagation();
+    }
+  };
+
   return (
     <footer class="composer">
-      {mention.value && candidates.length > 0 && (
-        <MentionList users={candidates} chosen={chosen.value % candidates.length} onChoose={complete} />
+      {candidate && <MentionList users={offered} chosen={candidate} onChoose={complete} />}
+      {picking.value && (
+        <EmojiPicker
+          onPick={insert}
+          onClose={() => {
+            picking.value = false;
+            field.current?.focus();
+          }}
+        />
       )}
-      {picking.value && <EmojiPicker onPick={insert} onClose={() => (picking.value = false)} />}
-      {about && (
-        <div class="composer-about">
-          <Icon name={edit ? "edit" : "reply"} />
-          <span class="composer-about-text">
-            <bdi>
-              {edit
-                ? t("composer.editing")
-                : t("composer.replying", { name: nameOf(session, about.sender_id) })}
-            </bdi>
-            <span dir="auto">{onOneLine(about.text ?? "")}</span>
-          </span>
-          <IconButton icon="close" label={t("action.cancel")} onClick={stop} />
-        </div>
-      )}
+      <About writing={writing} />
       <div class="composer-row">
         <IconButton
           icon="emoji"
@@ -194,18 +161,21 @@ export function Composer({ conversation }: { conversation: Conversation }) {
           onClick={() => (picking.value = !picking.value)}
         />
         <textarea
-          id={COMPOSER_ID}
+          id={composerId(where)}
           ref={field}
           rows={1}
           dir="auto"
-          placeholder={t("composer.placeholder")}
-          aria-label={t("composer.placeholder")}
+          placeholder={label}
+          aria-label={label}
+          aria-autocomplete="list"
+          aria-activedescendant={candidate && optionId(candidate)}
           value={text}
           onInput={(event) => {
             change(event.currentTarget.value);
             look(event.currentTarget);
           }}
           onClick={(event) => look(event.currentTarget)}
+          onBlur={() => (mention.value = undefined)}
           onKeyDown={onKey}
         />
         {!edit && text.trim() !== "" && (
@@ -216,11 +186,8 @@ export function Composer({ conversation }: { conversation: Conversation }) {
               showDialog({
                 type: "schedule",
                 conversation,
-                message: textMessage(text.trim(), reply ? { replyTo: reply.id } : {}),
-                onDone: () => {
-                  session.drafts.change(id, { text: "" });
-                  stop();
-                },
+                message: writing.message(),
+                onDone: writing.clear,
               })
             }
           />
@@ -230,11 +197,40 @@ export function Composer({ conversation }: { conversation: Conversation }) {
           label={edit ? t("action.save") : t("composer.send")}
           class="send-button"
           disabled={text.trim() === ""}
-          onClick={() => void submit()}
+          onClick={() => void writing.submit()}
         />
       </div>
     </footer>
   );
+}
+
+/** What is replied to or edited. */
+function About({ writing: { edit, reply, stop } }: { writing: Writing }) {
+  const session = useSession();
+  const about = edit ?? reply;
+  if (!about) {
+    return null;
+  }
+  return (
+    <div class="composer-about">
+      <Icon name={edit ? "edit" : "reply"} />
+      <span class="composer-about-text">
+        <bdi>
+          {edit ? t("composer.editing") : t("composer.replying", { name: nameOf(session, about.sender_id) })}
+        </bdi>
+        <span dir="auto">{onOneLine(about.text ?? "")}</span>
+      </span>
+      <IconButton icon="close" label={t("action.cancel")} onClick={stop} />
+    </div>
+  );
+}
+
+/** When the field has its new text. */
+function putCaret(field: HTMLTextAreaElement | null, at: number): void {
+  requestAnimationFrame(() => {
+    field?.focus();
+    field?.setSelectionRange(at, at);
+  });
 }
 
 function isEditable(me: string): (message: Message) => boolean {

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 
 import { t } from "../../i18n/index.js";
 import { EMOJI } from "../../text/index.js";
@@ -13,13 +14,22 @@ const COLUMNS = 8;
 
 export function EmojiPicker({ onPick, onClose }: EmojiPickerProps) {
   const shown = useSignal(EMOJI[0]?.id);
+  const grid = useRef<HTMLDivElement>(null);
+  useEffect(() => grid.current?.querySelector("button")?.focus(), []);
   const emoji = EMOJI.find((category) => category.id === shown.value)?.emoji ?? [];
   return (
     <div
       class="emoji-picker"
       role="group"
       aria-label={t("composer.emoji")}
-      onKeyDown={(event) => (event.key === "Escape" ? onClose() : onGridKey(event))}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") {
+          event.preventDefault();
+          onClose();
+        } else {
+          onGridKey(event);
+        }
+      }}
     >
       <div class="emoji-categories">
         {EMOJI.map((category) => (
@@ -35,7 +45,7 @@ export function EmojiPicker({ onPick, onClose }: EmojiPickerProps) {
           </button>
         ))}
       </div>
-      <div class="emoji-grid">
+      <div class="emoji-grid" ref={grid}>
         {emoji.map((one) => (
           <button key={one} type="button" class="emoji" onClick={() => onPick(one)}>
             {one}

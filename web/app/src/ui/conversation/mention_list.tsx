@@ -39,18 +39,23 @@ export function useMentionCandidates(
 
 interface MentionListProps {
   users: readonly User[];
-  chosen: number;
+  chosen: User;
   onChoose: (user: User) => void;
+}
+
+export function optionId(user: User): string {
+  return `mention-${user.id}`;
 }
 
 export function MentionList({ users, chosen, onChoose }: MentionListProps) {
   return (
     <ul class="mention-list" role="listbox" aria-label={t("composer.mention")}>
-      {users.map((user, index) => (
+      {users.map((user) => (
         <li
           key={user.id}
+          id={optionId(user)}
           role="option"
-          aria-selected={index === chosen}
+          aria-selected={user === chosen}
           // The field keeps the focus.
           onPointerDown={(event) => {
             event.preventDefault();

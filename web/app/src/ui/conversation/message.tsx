@@ -1,34 +1,34 @@
 /** One message. */
 
-import type { ApiError, Conversation, Message } from "@godwit/sdk";
+import type { ApiError, Conversation, Message, MessageId } from "@godwit/sdk";
 
 import { clock, full } from "../../i18n/format.js";
-import { t } from "../../i18n/index.js";
-import { react } from "../../model/actions.js";
+import { plural, t } from "../../i18n/index.js";
 import type { Progress } from "../../model/status.js";
 import { explained } from "../../model/tasks.js";
-import { hueOf } from "../../text/index.js";
+import { hueOf, isolated } from "../../text/index.js";
 import { Avatar } from "../avatar.js";
 import { useSession } from "../context.js";
 import { showDialog } from "../dialogs/state.js";
 import { Icon, IconButton } from "../icon.js";
 import { Marks } from "../marks.js";
-import { showMenu } from "../menu.js";
 import { nameOf } from "../names.js";
-import { messageMenu, onMessageKey } from "./message_menu.js";
+import { useTabIndex } from "./focus.js";
+import { mayReadEdits, onMessageKey, openMessageMenu } from "./message_menu.js";
 import { Reactions } from "./reactions.js";
-import { jump } from "./state.js";
+import { jumpTo, openThread } from "./state.js";
 import { MessageText } from "./text.js";
 
 interface MessageRowProps {
   rowKey: string;
   message: Message;
+  /** The thread that it is shown in. */
+  thread: MessageId | undefined;
   isPending: boolean;
   refusal: ApiError | undefined;
   first: boolean;
   last: boolean;
   flashed: boolean;
-  reachable: boolean;
   kind: Conversation["kind"];
   progress: Progress;
   pinned: boolean;
@@ -40,14 +40,10 @@ export function MessageRow(props: MessageRowProps) {
   const mine = message.sender_id === session.account.id;
   const inGroup = props.kind !== "direct" && !mine;
   const name = nameOf(session, message.sender_id);
-  const context = { session, message, pinned: props.pinned, isPending };
-  const open = (event: Event) =>
-    showMenu(
-      event,
-      t("message.menu"),
-      messageMenu(context),
-      isPending || message.deleted_at ? undefined : (reaction) => void react(session, message, reaction),
-    );
+  const tabIndex = useTabIndex();
+  const context = { session, message, thread: props.thread, pinned: props.pinned, isPending };
+  const open = (event: Event) => openMessageMenu(context, event);
+  const quoted = message.quote && message.quote.message_id !== props.thread;
   const classes = [
     "message",
     mine ? "mine" : "theirs",
@@ -60,11 +56,12 @@ export function MessageRow(props: MessageRowProps) {
     <li
       class={classes.filter(Boolean).join(" ")}
       data-key={props.rowKey}
+      data-id={message.id}
       data-seq={isPending ? undefined : message.seq}
       data-progress={mine ? props.progress : undefined}
-      tabIndex={props.reachable ? 0 : -1}
+      tabIndex={tabIndex}
       onContextMenu={(event) => !(event.target instanceof HTMLAnchorElement) && open(event)}
-      onKeyDown={(event) => onMessageKey(context, event, open)}
+      onKeyDown={(event) => onMessageKey(context, event)}
     >
       {inGroup && (
         <span class="message-avatar">
@@ -75,13 +72,14 @@ export function MessageRow(props: MessageRowProps) {
         {inGroup && first && <bdi class={`message-sender hue-text-${hueOf(message.sender_id)}`}>{name}</bdi>}
         {!inGroup && <span class="for-screen-readers">{mine ? t("you") : name}</span>}
         {message.forwarded_from && <Forwarded senderId={message.forwarded_from.sender_id} />}
-        {message.quote && <Quote message={message} />}
+        {quoted && <Quote message={message} />}
         <MessageText message={message} />
         <Meta message={message} mine={mine} progress={props.progress} />
         {!message.deleted_at && <Reactions message={message} />}
+        {props.thread === undefined && <Replies message={message} />}
       </div>
       <span class="message-tools">
-        <IconButton icon="more" label={t("message.menu")} onClick={open} />
+        <IconButton icon="more" label={t("message.menu")} tabIndex={tabIndex} onClick={open} />
       </span>
       {props.refusal && <Refused message={message} refusal={props.refusal} />}
     </li>
@@ -94,11 +92,7 @@ function Meta({ message, mine, progress }: { message: Message; mine: boolean; pr
     <span class="message-meta">
       {session.starred.value.has(message.id) && <Icon name="star" />}
       {message.expires_at && <Icon name="clock" />}
-      {message.edited_at && !message.deleted_at && (
-        <button type="button" class="edited" onClick={() => showDialog({ type: "edits", message })}>
-          {t("message.edited")}
-        </button>
-      )}
+      {message.edited_at && !message.deleted_at && <Edited message={message} />}
       <time dateTime={message.created_at} title={full(message.created_at)}>
         {clock(message.created_at)}
       </time>
@@ -107,12 +101,31 @@ function Meta({ message, mine, progress }: { message: Message; mine: boolean; pr
   );
 }
 
+/** Leads to the earlier versions, for those who may see them. */
+function Edited({ message }: { message: Message }) {
+  const session = useSession();
+  const tabIndex = useTabIndex();
+  if (!mayReadEdits(session, message)) {
+    return <span>{t("message.edited")}</span>;
+  }
+  return (
+    <button
+      type="button"
+      class="edited"
+      tabIndex={tabIndex}
+      onClick={() => showDialog({ type: "edits", message })}
+    >
+      {t("message.edited")}
+    </button>
+  );
+}
+
 function Forwarded({ senderId }: { senderId: string }) {
   const session = useSession();
   return (
     <span class="forwarded">
       <Icon name="forward" />
-      {t("message.forwarded", { name: nameOf(session, senderId) })}
+      <span>{t("message.forwarded", { name: isolated(nameOf(session, senderId)) })}</span>
     </span>
   );
 }
@@ -121,6 +134,7 @@ function Forwarded({ senderId }: { senderId: string }) {
 function Quote({ message }: { message: Message }) {
   const session = useSession();
   const { quote } = message;
+  const tabIndex = useTabIndex();
   if (!quote) {
     return null;
   }
@@ -128,7 +142,8 @@ function Quote({ message }: { message: Message }) {
     <button
       type="button"
       class="quote"
-      onClick={() => (jump.value = { conversationId: message.conversation_id, messageId: quote.message_id })}
+      tabIndex={tabIndex}
+      onClick={() => jumpTo(message.conversation_id, quote.message_id)}
     >
       <bdi class={`quote-name hue-text-${hueOf(quote.sender_id)}`}>{nameOf(session, quote.sender_id)}</bdi>
       <span class="quote-text" dir="auto">
@@ -138,6 +153,21 @@ function Quote({ message }: { message: Message }) {
             ? t(`kind.${quote.kind}`)
             : quote.preview}
       </span>
+    </button>
+  );
+}
+
+/** Leads to the thread that the message began. */
+function Replies({ message }: { message: Message }) {
+  const tabIndex = useTabIndex();
+  const count = message.replies ?? 0;
+  if (count === 0) {
+    return null;
+  }
+  return (
+    <button type="button" class="replies" tabIndex={tabIndex} onClick={() => openThread(message)}>
+      <Icon name="thread" />
+      {plural("thread.count", count)}
     </button>
   );
 }

@@ -1,134 +1,186 @@
 /** What can be done with a message, by its menu and by keys. */
 
-import type { Message } from "@godwit/sdk";
+import type { Message, MessageId } from "@godwit/sdk";
 
 import { t } from "../../i18n/index.js";
-import { pin, removeMessage, star } from "../../model/actions.js";
+import { pin, react, removeMessage, star } from "../../model/actions.js";
 import type { Session } from "../../model/index.js";
 import { attempt } from "../../model/tasks.js";
 import { showDialog } from "../dialogs/state.js";
-import type { MenuItem } from "../menu.js";
-import { compose } from "./state.js";
+import { type MenuItem, showMenu } from "../menu.js";
+import { compose, focusComposer, openThread } from "./state.js";
 
 export interface MessageContext {
   session: Session;
   message: Message;
+  /** The thread that it is shown in. */
+  thread: MessageId | undefined;
   pinned: boolean;
   isPending: boolean;
 }
 
-export function messageMenu(context: MessageContext): MenuItem[] {
-  const { session, message, pinned, isPending } = context;
-  const mine = message.sender_id === session.account.id;
-  const copy: MenuItem = { label: t("message.copy"), icon: "copy", onSelect: () => void copyText(message) };
+export function openMessageMenu(context: MessageContext, event: Event, first?: "reactions"): void {
+  const { session, message } = context;
+  const onReact = isLive(context) ? (reaction: string) => void react(session, message, reaction) : undefined;
+  showMenu(event, t("message.menu"), itemsOf(context), { onReact, first });
+}
+
+/** Keys for the message that has the focus. */
+export function onMessageKey(context: MessageContext, event: KeyboardEvent): void {
+  if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) {
+    return;
+  }
+  const action = actionOf(context, event);
+  if (action) {
+    event.preventDefault();
+    event.stopPropagation();
+    action();
+  }
+}
+
+function actionOf(context: MessageContext, event: KeyboardEvent): (() => void) | undefined {
+  const { message, isPending } = context;
+  switch (event.key) {
+    case "Enter":
+    case "ContextMenu":
+      return () => openMessageMenu(context, event);
+    case "Delete":
+      return isPending ? undefined : () => confirmDelete(context, "me");
+    case "Escape":
+      // In a thread it closes the thread.
+      return context.thread === undefined ? () => focusComposer(message.conversation_id) : undefined;
+  }
+  if (!isLive(context)) {
+    return undefined;
+  }
+  switch (event.key.toLowerCase()) {
+    case "+":
+      return () => openMessageMenu(context, event, "reactions");
+    case "r":
+      return () => reply(context);
+    case "t":
+      return () => openThread(message);
+    case "e":
+      return isEditable(context) ? () => edit(context) : undefined;
+  }
+  return undefined;
+}
+
+function itemsOf(context: MessageContext): MenuItem[] {
+  const { message, isPending } = context;
   if (isPending) {
-    return [copy];
+    return [copyItem(message)];
   }
+  return [
+    ...(message.deleted_at ? [] : [...commonItems(context), ...detailItems(context)]),
+    ...deleteItems(context),
+  ];
+}
+
+function commonItems(context: MessageContext): MenuItem[] {
+  const { session, message, pinned, thread } = context;
+  const items: MenuItem[] = [{ label: t("message.reply"), icon: "reply", onSelect: () => reply(context) }];
+  if (thread === undefined) {
+    items.push({ label: t("thread.reply"), icon: "thread", onSelect: () => openThread(message) });
+  }
+  items.push(
+    {
+      label: t("message.forward"),
+      icon: "forward",
+      onSelect: () => showDialog({ type: "forward", message }),
+    },
+    copyItem(message),
+    {
+      label: session.starred.value.has(message.id) ? t("message.unstar") : t("message.star"),
+      icon: "star",
+      onSelect: () => void star(session, message),
+    },
+    {
+      label: pinned ? t("message.unpin") : t("message.pin"),
+      icon: "pin",
+      onSelect: () => void pin(session, message, !pinned),
+    },
+  );
+  if (isEditable(context)) {
+    items.push({ label: t("message.edit"), icon: "edit", onSelect: () => edit(context) });
+  }
+  return items;
+}
+
+function detailItems({ session, message }: MessageContext): MenuItem[] {
   const items: MenuItem[] = [];
-  if (!message.deleted_at) {
-    items.push(
-      { label: t("message.reply"), icon: "reply", onSelect: () => reply(message) },
-      {
-        label: t("message.forward"),
-        icon: "forward",
-        onSelect: () => showDialog({ type: "forward", message }),
-      },
-      copy,
-      {
-        label: session.starred.value.has(message.id) ? t("message.unstar") : t("message.star"),
-        icon: "star",
-        onSelect: () => void star(session, message),
-      },
-      {
-        label: pinned ? t("message.unpin") : t("message.pin"),
-        icon: "pin",
-        onSelect: () => void pin(session, message, !pinned),
-      },
-    );
-    if (mine && message.kind === "text") {
-      items.push({ label: t("message.edit"), icon: "edit", onSelect: () => edit(message) });
-    }
-    if (mine) {
-      items.push({
-        label: t("message.info"),
-        icon: "info",
-        onSelect: () => showDialog({ type: "receipts", message }),
-      });
-    }
-    if ((message.reactions?.length ?? 0) > 0) {
-      items.push({
-        label: t("message.who_reacted"),
-        icon: "emoji",
-        onSelect: () => showDialog({ type: "reactions", message }),
-      });
-    }
-    if (message.edited_at) {
-      items.push({
-        label: t("message.edits"),
-        icon: "history",
-        onSelect: () => showDialog({ type: "edits", message }),
-      });
-    }
-  }
-  items.push({
-    label: t("message.delete_for_me"),
-    icon: "trash",
-    danger: true,
-    onSelect: () => confirmDelete(context, "me"),
-  });
-  if (!message.deleted_at && mayDeleteForAll(session, message)) {
+  if (message.sender_id === session.account.id) {
     items.push({
-      label: t("message.delete_for_all"),
-      icon: "trash",
-      danger: true,
-      onSelect: () => confirmDelete(context, "all"),
+      label: t("message.info"),
+      icon: "info",
+      onSelect: () => showDialog({ type: "receipts", message }),
+    });
+  }
+  if ((message.reactions?.length ?? 0) > 0) {
+    items.push({
+      label: t("message.who_reacted"),
+      icon: "emoji",
+      onSelect: () => showDialog({ type: "reactions", message }),
+    });
+  }
+  if (message.edited_at && mayReadEdits(session, message)) {
+    items.push({
+      label: t("message.edits"),
+      icon: "history",
+      onSelect: () => showDialog({ type: "edits", message }),
     });
   }
   return items;
 }
 
-/** Keys for the message that has the focus. */
-export function onMessageKey(
-  context: MessageContext,
-  event: KeyboardEvent,
-  open: (event: Event) => void,
-): void {
-  if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) {
-    return;
-  }
-  const { message, isPending } = context;
-  const live = !isPending && !message.deleted_at;
-  if (event.key === "Enter" || event.key === "ContextMenu") {
-    open(event);
-  } else if (event.key === "r" && live) {
-    event.preventDefault();
-    reply(message);
-  } else if (event.key === "e" && live && message.sender_id === context.session.account.id) {
-    event.preventDefault();
-    edit(message);
-  } else if (event.key === "Delete" && !isPending) {
-    event.preventDefault();
-    confirmDelete(context, "me");
-  }
+function deleteItems(context: MessageContext): MenuItem[] {
+  const { session, message } = context;
+  const item = (whom: "me" | "all"): MenuItem => ({
+    label: whom === "me" ? t("message.delete_for_me") : t("message.delete_for_all"),
+    icon: "trash",
+    danger: true,
+    onSelect: () => confirmDelete(context, whom),
+  });
+  const forAll = !message.deleted_at && mayDeleteForAll(session, message);
+  return forAll ? [item("me"), item("all")] : [item("me")];
 }
 
-export function edit(message: Message): void {
-  compose(message.conversation_id, { edit: message });
+function copyItem(message: Message): MenuItem {
+  return {
+    label: t("message.copy"),
+    icon: "copy",
+    onSelect: () => void attempt(navigator.clipboard.writeText(message.text ?? "")),
+  };
 }
 
-function reply(message: Message): void {
-  compose(message.conversation_id, { reply: message });
+/** There is something to reply to: it has arrived and was not deleted. */
+function isLive({ message, isPending }: MessageContext): boolean {
+  return !isPending && !message.deleted_at;
 }
 
-async function copyText(message: Message): Promise<void> {
-  await attempt(navigator.clipboard.writeText(message.text ?? ""));
+function isEditable({ session, message }: MessageContext): boolean {
+  return message.sender_id === session.account.id && message.kind === "text";
+}
+
+function edit({ message, thread }: MessageContext): void {
+  compose(thread ?? message.conversation_id, { edit: message });
+}
+
+function reply({ message, thread }: MessageContext): void {
+  compose(thread ?? message.conversation_id, { reply: message });
+}
+
+/** Some groups show earlier versions to those who run them. */
+export function mayReadEdits(session: Session, message: Message): boolean {
+  const conversation = session.inbox.get(message.conversation_id);
+  const mine = message.sender_id === session.account.id;
+  return mine || conversation?.edits_visible_to !== "admins" || conversation.me.role !== "member";
 }
 
 function mayDeleteForAll(session: Session, message: Message): boolean {
-  const role = session.inbox.get(message.conversation_id)?.me.role;
-  const staff = role === "owner" || role === "admin";
-  const direct = session.inbox.get(message.conversation_id)?.kind === "direct";
-  return message.sender_id === session.account.id || (staff && !direct);
+  const conversation = session.inbox.get(message.conversation_id);
+  const staff = conversation?.me.role === "owner" || conversation?.me.role === "admin";
+  return message.sender_id === session.account.id || (staff && conversation.kind !== "direct");
 }
 
 function confirmDelete({ session, message }: MessageContext, whom: "me" | "all"): void {

@@ -2,14 +2,16 @@
  * A conversation: what was said, and what one says.
  *
  * - here: header, pinned messages, history and composer below each other
- * - `history`: the messages and where they are scrolled to; `scrolling` does the arithmetic
- * - `message`, `text`, `reactions`, `message_menu`: one message
- * - `composer`, `mention_list`, `emoji_picker`: writing
+ * - `history`: the messages; `following`, `jumping` and `scrolling`: which of them are in sight; `focus`: which has the
+ *   focus; `announcement`: what is read aloud
+ * - `history_row`, `message`, `text`, `reactions`, `message_menu`: one message
+ * - `composer`, `writing`, `mention_list`, `emoji_picker`: writing
+ * - `thread`: the replies to one message
  * - `state`: what is replied to, edited or jumped to
  */
 
-import type { Conversation } from "@godwit/sdk";
-import { useEffect } from "preact/hooks";
+import type { Conversation, MessageId } from "@godwit/sdk";
+import { useEffect, useState } from "preact/hooks";
 
 import { plural, t } from "../../i18n/index.js";
 import { brief } from "../../i18n/format.js";
@@ -20,20 +22,29 @@ import { titleOf } from "../../model/session.js";
 import { Avatar } from "../avatar.js";
 import { useSession } from "../context.js";
 import { showDialog } from "../dialogs/state.js";
-import { IconButton } from "../icon.js";
+import { Icon, IconButton } from "../icon.js";
 import { conversationMenu } from "../list/menu.js";
 import { showMenu } from "../menu.js";
-import { typingText } from "../names.js";
+import { duration, typingText } from "../names.js";
 import { Composer } from "./composer.js";
 import { History } from "./history.js";
 import { PinnedLine } from "./pinned.js";
+import { ThreadPane } from "./thread.js";
 
 /** Members whose names are learnt when a conversation is opened. */
 const MEMBERS_LEARNT = 200;
 
-export function ConversationPane({ conversation }: { conversation: Conversation }) {
+interface ConversationPaneProps {
+  conversation: Conversation;
+  /** The thread that is open. */
+  thread: MessageId | undefined;
+}
+
+export function ConversationPane({ conversation, thread }: ConversationPaneProps) {
   const session = useSession();
-  const timeline = session.timeline(conversation.id);
+  // Before the first picture, which is to show where the new messages begin.
+  useState(() => session.histories.reopen(conversation.id));
+  const timeline = session.histories.timeline(conversation.id);
 
   useEffect(() => {
     if (conversation.me.marked_unread) {
@@ -49,12 +60,15 @@ export function ConversationPane({ conversation }: { conversation: Conversation 
   }, [conversation.id]);
 
   return (
-    <main class="conversation" aria-label={titleOf(conversation)}>
-      <Header conversation={conversation} />
-      <PinnedLine conversation={conversation} />
-      <History conversation={conversation} timeline={timeline} />
-      <Composer conversation={conversation} />
-    </main>
+    <>
+      <main class="conversation" aria-label={titleOf(conversation)}>
+        <Header conversation={conversation} />
+        <PinnedLine conversation={conversation} timeline={timeline} />
+        <History conversation={conversation} timeline={timeline} />
+        <Composer conversation={conversation} said={() => timeline.messages.value} />
+      </main>
+      {thread !== undefined && <ThreadPane key={thread} conversation={conversation} id={thread} />}
+    </>
   );
 }
 
@@ -84,7 +98,10 @@ function Header({ conversation }: { conversation: Conversation }) {
           size="small"
         />
         <span class="conversation-names">
-          <bdi class="conversation-name">{title}</bdi>
+          <span class="conversation-name">
+            <bdi>{title}</bdi>
+            <TimerMark secs={conversation.message_ttl_secs ?? 0} />
+          </span>
           <span class="conversation-state">{stateOf(session, conversation)}</span>
         </span>
       </button>
@@ -94,6 +111,22 @@ function Header({ conversation }: { conversation: Conversation }) {
         onClick={(event) => showMenu(event, title, conversationMenu(session, conversation))}
       />
     </header>
+  );
+}
+
+/** Messages disappear here. */
+function TimerMark({ secs }: { secs: number }) {
+  if (secs === 0) {
+    return null;
+  }
+  const time = duration(secs);
+  const words = t("conversation.timer", { time });
+  return (
+    <span class="timer-mark" title={words}>
+      <Icon name="clock" />
+      <span aria-hidden="true">{time}</span>
+      <span class="for-screen-readers">{words}</span>
+    </span>
   );
 }
 

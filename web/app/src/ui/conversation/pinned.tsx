@@ -3,13 +3,19 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import { t } from "../../i18n/index.js";
+import type { Timeline } from "../../model/timeline.js";
 import { onOneLine } from "../../text/index.js";
 import { useSession } from "../context.js";
 import { Icon } from "../icon.js";
-import { jump } from "./state.js";
+import { jumpTo } from "./state.js";
+
+interface PinnedLineProps {
+  conversation: Conversation;
+  timeline: Timeline;
+}
 
 /** The pinned message that was pinned last; each click goes to the one before. */
-export function PinnedLine({ conversation }: { conversation: Conversation }) {
+export function PinnedLine({ conversation, timeline }: PinnedLineProps) {
   const session = useSession();
   const pins = useSignal<readonly Message[]>([]);
   const index = useSignal(0);
@@ -28,16 +34,18 @@ export function PinnedLine({ conversation }: { conversation: Conversation }) {
       .catch(() => undefined);
   }, [ids]);
 
-  const pin = pins.value[index.value % Math.max(1, pins.value.length)];
-  if (!pin) {
+  const loaded = pins.value[index.value % Math.max(1, pins.value.length)];
+  if (!loaded) {
     return null;
   }
+  // It may have been edited since.
+  const pin = timeline.messages.value.find((message) => message.id === loaded.id) ?? loaded;
   return (
     <button
       type="button"
       class="pinned-line"
       onClick={() => {
-        jump.value = { conversationId: conversation.id, messageId: pin.id };
+        jumpTo(conversation.id, pin.id);
         index.value += 1;
       }}
     >

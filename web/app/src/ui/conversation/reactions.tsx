@@ -4,10 +4,12 @@ import { plural } from "../../i18n/index.js";
 import { react } from "../../model/actions.js";
 import { useSession } from "../context.js";
 import { showDialog } from "../dialogs/state.js";
+import { useTabIndex } from "./focus.js";
 
 /** How often each reaction was given. A click adds one's own or takes it back; the other button says who. */
 export function Reactions({ message }: { message: Message }) {
   const session = useSession();
+  const tabIndex = useTabIndex();
   if (!message.reactions || message.reactions.length === 0) {
     return null;
   }
@@ -17,6 +19,7 @@ export function Reactions({ message }: { message: Message }) {
         <button
           key={reaction}
           type="button"
+          tabIndex={tabIndex}
           class={`reaction ${message.my_reaction === reaction ? "reaction-own" : ""}`}
           aria-pressed={message.my_reaction === reaction}
           aria-label={plural("message.reaction", count, { reaction })}

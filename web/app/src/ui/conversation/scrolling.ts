@@ -55,10 +55,18 @@ export class Scrolling {
   toRow(key: string): boolean {
     const row = this.row(key);
     if (row) {
-      this.scroller.scrollTop = row.offsetTop - this.scroller.clientHeight / 3;
-      this.note();
+      this.show(row);
     }
     return row !== undefined;
+  }
+
+  /** The same with a message, which gets the focus: what led to it may not be there any more. */
+  toMessage(id: string): void {
+    const row = this.rows().find((one) => one.dataset.id === id);
+    if (row) {
+      this.show(row);
+      row.focus({ preventScroll: true });
+    }
   }
 
   get nearStart(): boolean {
@@ -75,6 +83,11 @@ export class Scrolling {
     const bottom = this.scroller.scrollTop + this.scroller.clientHeight;
     const seen = this.rows().findLast((row) => row.dataset.seq !== undefined && row.offsetTop < bottom);
     return seen && Number(seen.dataset.seq);
+  }
+
+  private show(row: HTMLElement): void {
+    this.scroller.scrollTop = row.offsetTop - this.scroller.clientHeight / 3;
+    this.note();
   }
 
   private row(key: string): HTMLElement | undefined {

@@ -1,26 +1,76 @@
-/** What is replied to, edited or jumped to. */
+/** What is replied to, edited or jumped to, and what is written in threads. */
 
 import type { ConversationId, Message, MessageId } from "@godwit/sdk";
 import { signal } from "@preact/signals";
+
+import { go, place } from "../../model/place.js";
+
+/** Where something is written: the id of a conversation, or of the message that began a thread. */
+export type WritingPlace = string;
 
 export interface Composing {
   reply?: Message;
   edit?: Message;
 }
 
-const composing = signal<ReadonlyMap<ConversationId, Composing>>(new Map());
+const composing = signal<ReadonlyMap<WritingPlace, Composing>>(new Map());
 
 /** Tracked. */
-export function composingIn(id: ConversationId): Composing {
-  return composing.value.get(id) ?? {};
+export function composingIn(where: WritingPlace): Composing {
+  return composing.value.get(where) ?? {};
 }
 
-export function compose(id: ConversationId, next: Composing): void {
-  composing.value = new Map(composing.value).set(id, next);
-  document.getElementById(COMPOSER_ID)?.focus();
+export function compose(where: WritingPlace, next: Composing): void {
+  setComposing(where, next);
+  focusComposer(where);
 }
 
-export const COMPOSER_ID = "composer";
+/** The focus stays where it is. */
+export function setComposing(where: WritingPlace, next: Composing): void {
+  composing.value = new Map(composing.value).set(where, next);
+}
+
+export function focusComposer(where: WritingPlace): void {
+  document.getElementById(composerId(where))?.focus();
+}
+
+export function composerId(where: WritingPlace): string {
+  return `composer-${where}`;
+}
+
+/** Texts for threads that were not sent yet. The server keeps drafts for conversations alone. */
+export const threadTexts = signal<ReadonlyMap<MessageId, string>>(new Map());
 
 /** A message that is to be brought into sight. */
 export const jump = signal<{ conversationId: ConversationId; messageId: MessageId } | undefined>(undefined);
+
+/** As the style sheet has it: from here on a thread is beside the conversation and not in its place. */
+const THREAD_BESIDE = "(min-width: 1100px)";
+
+export function jumpTo(conversationId: ConversationId, messageId: MessageId): void {
+  const here = place.value;
+  const elsewhere = here.screen !== "conversation" || here.id !== conversationId;
+  if (elsewhere || !matchMedia(THREAD_BESIDE).matches) {
+    go({ screen: "conversation", id: conversationId });
+  }
+  jump.value = { conversationId, messageId };
+}
+
+export function openThread({ conversation_id, id, thread_id }: Message): void {
+  const thread = thread_id ?? id;
+  go({ screen: "conversation", id: conversation_id, thread });
+  focusComposer(thread);
+}
+
+/** The focus goes back to where the thread began. */
+export function closeThread(conversationId: ConversationId, root: MessageId): void {
+  go({ screen: "conversation", id: conversationId });
+  requestAnimationFrame(() => {
+    const message = document.querySelector<HTMLElement>(`.history [data-id="${root}"]`);
+    if (message) {
+      message.focus({ preventScroll: true });
+    } else {
+      focusComposer(conversationId);
+    }
+  });
+}

@@ -4,13 +4,18 @@ import { t } from "../../i18n/index.js";
 import { isOnlyEmoji, segmentsOf } from "../../text/index.js";
 import { openDirect } from "../../model/actions.js";
 import { useSession } from "../context.js";
+import { useTabIndex } from "./focus.js";
 
 /** A text as text: what is in it becomes no element of the page but links and mentions. */
 export function MessageText({ message }: { message: Message }) {
   if (message.deleted_at) {
     return <p class="message-text message-deleted">{t("message.deleted")}</p>;
   }
-  const text = message.text ?? "";
+  return <Words message={message} text={message.text ?? ""} />;
+}
+
+function Words({ message, text }: { message: Message; text: string }) {
+  const tabIndex = useTabIndex();
   if (text === "") {
     return message.kind === "text" ? null : <p class="message-text">{t(`kind.${message.kind}`)}</p>;
   }
@@ -22,7 +27,13 @@ export function MessageText({ message }: { message: Message }) {
             return segment.text;
           case "link":
             return (
-              <a key={index} href={segment.href} target="_blank" rel="noopener noreferrer nofollow">
+              <a
+                key={index}
+                href={segment.href}
+                target="_blank"
+                rel="noopener noreferrer nofollow"
+                tabIndex={tabIndex}
+              >
                 {segment.text}
               </a>
             );
@@ -37,13 +48,19 @@ export function MessageText({ message }: { message: Message }) {
 /** A mention of somebody who is known leads to them. */
 function Mention({ text, handle }: { text: string; handle: string }) {
   const session = useSession();
+  const tabIndex = useTabIndex();
   const user = session.people.byHandle(handle);
   const own = handle === session.me.value.handle || handle === "all";
   if (!user || own) {
     return user || own ? <strong class="mention mention-own">{text}</strong> : text;
   }
   return (
-    <button type="button" class="mention" onClick={() => void openDirect(session, user.id)}>
+    <button
+      type="button"
+      class="mention"
+      tabIndex={tabIndex}
+      onClick={() => void openDirect(session, user.id)}
+    >
       {text}
     </button>
   );

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 
 import { t } from "../../i18n/index.js";
 import { forward } from "../../model/actions.js";
+import { maySend } from "../../model/inbox.js";
 import { titleOf } from "../../model/session.js";
 import { matchesSearch } from "../../text/index.js";
 import { useSession } from "../context.js";
@@ -17,6 +18,7 @@ export function Forward({ message }: { message: Message }) {
   const session = useSession();
   const query = useSignal("");
   const offered = session.inbox.sorted.value
+    .filter(maySend)
     .filter((conversation) => matchesSearch(titleOf(conversation), query.value.trim()))
     .slice(0, SHOWN_MAX);
   return (

@@ -5,6 +5,7 @@ import { useSignal } from "@preact/signals";
 
 import { full } from "../../i18n/format.js";
 import { knownError, t } from "../../i18n/index.js";
+import { send } from "../../model/actions.js";
 import { titleOf } from "../../model/session.js";
 import { attempt, toast } from "../../model/tasks.js";
 import { useSession } from "../context.js";
@@ -20,9 +21,15 @@ export function ScheduledMessages() {
   const session = useSession();
   const list = useLoaded(() => session.http.personal.scheduled(), [session.scheduledChanges.value]);
   const edited = useSignal<Scheduled | undefined>(undefined);
-  const cancel = async (scheduled: Scheduled) => {
-    if (await attempt(session.http.personal.cancelScheduled(scheduled.id))) {
-      list.reload();
+  const cancel = async (scheduled: Scheduled): Promise<boolean> => {
+    const done = await attempt(session.http.personal.cancelScheduled(scheduled.id));
+    list.reload();
+    return done !== undefined;
+  };
+  // Only what is no longer scheduled, so that it is not sent twice should its time come at this moment.
+  const sendNow = async (scheduled: Scheduled) => {
+    if (await cancel(scheduled)) {
+      await send(session, scheduled.conversation_id, scheduled.message);
     }
   };
   return (
@@ -52,6 +59,11 @@ export function ScheduledMessages() {
                       <span class="problem">{knownError(scheduled.failed) ?? t("scheduled.failed")}</span>
                     )}
                   </span>
+                  <IconButton
+                    icon="send"
+                    label={t("scheduled.send_now")}
+                    onClick={() => void sendNow(scheduled)}
+                  />
                   <IconButton
                     icon="edit"
                     label={t("message.edit")}

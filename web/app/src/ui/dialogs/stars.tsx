@@ -1,10 +1,9 @@
 import { full } from "../../i18n/format.js";
 import { t } from "../../i18n/index.js";
 import { star } from "../../model/actions.js";
-import { go } from "../../model/place.js";
 import { onOneLine } from "../../text/index.js";
 import { useSession } from "../context.js";
-import { jump } from "../conversation/state.js";
+import { jumpTo } from "../conversation/state.js";
 import { IconButton } from "../icon.js";
 import { Modal } from "../modal.js";
 import { nameOf } from "../names.js";
@@ -28,11 +27,7 @@ export function Stars() {
               class="line-main line-button"
               onClick={() => {
                 closeDialog();
-                go({ screen: "conversation", id: message.conversation_id });
-                jump.value = {
-                  conversationId: message.conversation_id,
-                  messageId: message.id,
-                };
+                jumpTo(message.conversation_id, message.id);
               }}
             >
               <span class="quiet-text">

@@ -1,0 +1,129 @@
+/** The messages that are in memory: the histories that were opened last, and the thread that is open. */
+
+import type {
+  Conversation,
+  ConversationId,
+  Http,
+  LogEntry,
+  Message,
+  MessageId,
+  Seq,
+  UserId,
+} from "@godwit/sdk";
+
+import { readCursorOf } from "./entries.js";
+import { Thread } from "./thread.js";
+import { Timeline } from "./timeline.js";
+
+const TIMELINES_MAX = 6;
+
+export interface HistoriesSource {
+  me: UserId;
+  http: Http;
+  cached(id: ConversationId): Promise<Message[]>;
+  conversation(id: ConversationId): Conversation | undefined;
+  /** The newest messages of a conversation have been read from the server. */
+  onNewest(id: ConversationId, messages: readonly Message[]): void;
+}
+
+export class Histories {
+  private readonly timelines = new Map<ConversationId, Timeline>();
+  private lastThread: Thread | undefined;
+
+  constructor(private readonly source: HistoriesSource) {}
+
+  /** The history of a conversation, opened where the user left it. */
+  timeline(id: ConversationId): Timeline {
+    const known = this.timelines.get(id);
+    if (known) {
+      // The one that was used last is last.
+      this.timelines.delete(id);
+      this.timelines.set(id, known);
+      return known;
+    }
+    const { source } = this;
+    const timeline = new Timeline({
+      me: source.me,
+      history: (asked, limit) => source.http.messages.history(id, asked, limit),
+      cached: () => source.cached(id),
+      conversation: () => source.conversation(id),
+      onNewest: (messages) => source.onNewest(id, messages),
+    });
+    this.timelines.set(id, timeline);
+    for (const oldest of [...this.timelines.keys()].slice(0, -TIMELINES_MAX)) {
+      this.timelines.delete(oldest);
+    }
+    void timeline.open(...this.unreadOf(id));
+    return timeline;
+  }
+
+  /** A conversation comes into sight, perhaps not for the first time. */
+  reopen(id: ConversationId): void {
+    this.timeline(id).reopen(...this.unreadOf(id));
+  }
+
+  /** The thread that a message began. */
+  thread(id: MessageId): Thread {
+    if (this.lastThread?.id !== id) {
+      const { me, http } = this.source;
+      this.lastThread = new Thread(id, {
+        me,
+        page: (message, page) => http.messages.thread(message, page),
+      });
+      void this.lastThread.load();
+    }
+    return this.lastThread;
+  }
+
+  apply(id: ConversationId, entry: LogEntry): void {
+    this.timelines.get(id)?.apply(entry);
+    this.lastThread?.apply(entry);
+  }
+
+  /** What the server answered with to a change of this message. */
+  update(changed: Message): void {
+    this.timelines.get(changed.conversation_id)?.update(changed);
+    this.lastThread?.update(changed);
+  }
+
+  /** The user has deleted the message for themselves. */
+  hide(id: MessageId): void {
+    this.timelines.forEach((timeline) => timeline.hide(id));
+    this.lastThread?.hide(id);
+  }
+
+  /** What is shown of a conversation may have gaps. */
+  reload(id: ConversationId): void {
+    void this.timelines.get(id)?.loadNewest();
+    void this.lastThread?.reload();
+  }
+
+  /** The connection is back. */
+  loadFailed(): void {
+    for (const timeline of this.timelines.values()) {
+      if (timeline.failed.value) {
+        void (timeline.loaded.value ? timeline.loadBefore() : timeline.loadNewest());
+      }
+    }
+    if (this.lastThread?.failed.value) {
+      void this.lastThread.load();
+    }
+  }
+
+  forget(id: ConversationId): void {
+    this.timelines.delete(id);
+  }
+
+  clear(): void {
+    this.timelines.clear();
+    void this.lastThread?.reload();
+  }
+
+  /** After which entry there are unread messages, and how many. */
+  private unreadOf(id: ConversationId): [Seq | undefined, number] {
+    const conversation = this.source.conversation(id);
+    return conversation && conversation.unread > 0
+      ? [readCursorOf(conversation, this.source.me), conversation.unread]
+      : [undefined, 0];
+  }
+}

@@ -1,0 +1,118 @@
+/** What a history does while it is looked at: it loads the next page, follows what is said, and tells what was read. */
+
+import type { Conversation } from "@godwit/sdk";
+import { type Signal, useSignal } from "@preact/signals";
+import { type MutableRef, useEffect, useLayoutEffect, useRef } from "preact/hooks";
+
+import type { Timeline } from "../../model/timeline.js";
+import { useSession } from "../context.js";
+import { Scrolling } from "./scrolling.js";
+
+interface Following {
+  scroller: MutableRef<HTMLDivElement | null>;
+  scrolling: MutableRef<Scrolling | undefined>;
+  /** Whether there is something below what is in sight. */
+  away: Signal<boolean>;
+  onScroll: () => void;
+  toLatest: () => Promise<void>;
+}
+
+/**
+ * @param unsent how many messages are on their way
+ * @param jumping a message is about to be brought into sight, so the history must not go elsewhere
+ */
+export function useFollowing(
+  conversation: Conversation,
+  timeline: Timeline,
+  unsent: number,
+  jumping: boolean,
+): Following {
+  const session = useSession();
+  const scroller = useRef<HTMLDivElement>(null);
+  const scrolling = useRef<Scrolling | undefined>(undefined);
+  /** Whether the place where somebody left off has been found. */
+  const begun = useRef(false);
+  const unsentBefore = useRef(0);
+  const away = useSignal(false);
+
+  const look = () => {
+    const view = scrolling.current;
+    if (!view) {
+      return;
+    }
+    away.value = !view.atEnd || timeline.moreAfter.value;
+    if (timeline.loaded.value && !timeline.failed.value) {
+      if (view.nearStart) {
+        void timeline.loadBefore();
+      } else if (view.nearEnd) {
+        void timeline.loadAfter();
+      }
+    }
+    const seen = view.lastSeenSeq();
+    const looking = document.visibilityState === "visible" && document.hasFocus();
+    if (begun.current && seen !== undefined && looking) {
+      session.read(conversation.id, seen);
+    }
+  };
+
+  const toLatest = async () => {
+    if (timeline.moreAfter.value) {
+      await timeline.loadNewest();
+    }
+    scrolling.current?.toEnd();
+  };
+
+  useLayoutEffect(() => {
+    if (!scroller.current) {
+      return;
+    }
+    scrolling.current ??= new Scrolling(scroller.current);
+    const view = scrolling.current;
+    const reachesEnd = !timeline.moreAfter.value;
+    if (jumping) {
+      begun.current ||= timeline.loaded.value;
+      return;
+    }
+    if (!begun.current) {
+      // What is cached is shown at its end; when the server has answered, the first unread message is brought up.
+      begun.current = timeline.loaded.value;
+      if (!view.toRow("unread")) {
+        view.toEnd();
+      }
+      view.note();
+    } else if (unsent > unsentBefore.current && reachesEnd) {
+      view.toEnd();
+    }
+    unsentBefore.current = unsent;
+    view.restore(reachesEnd);
+    look();
+  });
+
+  // Fonts, the keyboard of a phone and the composer change the height without a new message.
+  useEffect(() => {
+    const observer = new ResizeObserver(() => scrolling.current?.restore(!timeline.moreAfter.value));
+    if (scroller.current) {
+      observer.observe(scroller.current);
+    }
+    window.addEventListener("focus", look);
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      observer.disconnect();
+      window.removeEventListener("focus", look);
+      document.removeEventListener("visibilitychange", look);
+    };
+  }, []);
+
+  // Own words belong at the end, wherever one has scrolled to.
+  useEffect(() => {
+    if (unsent > 0 && timeline.moreAfter.value) {
+      void toLatest();
+    }
+  }, [unsent]);
+
+  const onScroll = () => {
+    scrolling.current?.note();
+    look();
+  };
+  return { scroller, scrolling, away, onScroll, toLatest };
+}

@@ -1,0 +1,75 @@
+/** One line of a history: a message, or what stands between messages. */
+
+import type { Conversation, MessageId } from "@godwit/sdk";
+
+import { day } from "../../i18n/format.js";
+import { t } from "../../i18n/index.js";
+import { type Progress, progressOf } from "../../model/status.js";
+import type { Row } from "../../text/index.js";
+import { useSession } from "../context.js";
+import { noticeText } from "../names.js";
+import { Reachable } from "./focus.js";
+import { MessageRow } from "./message.js";
+import type { PlacedMessage } from "./placed.js";
+
+interface HistoryRowProps {
+  row: Row<PlacedMessage>;
+  conversation: Conversation;
+  /** The thread that the row is shown in, which is not the history of the conversation. */
+  thread?: MessageId;
+  flashed?: boolean;
+  /** Whether the tabulator key gets there; from one to the next go the arrows. */
+  reachable: boolean;
+}
+
+export function HistoryRow({ row, conversation, thread, flashed = false, reachable }: HistoryRowProps) {
+  const session = useSession();
+  switch (row.type) {
+    case "day":
+      return (
+        <li class="day-line" data-key={row.key}>
+          <span>{day(row.at, Date.now())}</span>
+        </li>
+      );
+    case "unread":
+      return (
+        <li class="unread-line" data-key={row.key}>
+          <span>{t("conversation.new_messages")}</span>
+        </li>
+      );
+    case "notice":
+      return (
+        <li class="notice" data-key={row.key} data-seq={row.message.seq}>
+          <span>{noticeText(session, row.message.message)}</span>
+        </li>
+      );
+    case "message": {
+      const { message, pending, seq } = row.message;
+      return (
+        <Reachable.Provider value={reachable}>
+          <MessageRow
+            rowKey={row.key}
+            message={message}
+            thread={thread}
+            refusal={pending?.unsent.refusal}
+            isPending={pending !== undefined}
+            first={row.first}
+            last={row.last}
+            flashed={flashed}
+            kind={conversation.kind}
+            progress={
+              pending
+                ? pendingProgress(row.message)
+                : progressOf(conversation, seq, session.account.id, message.status)
+            }
+            pinned={conversation.pinned_message_ids.includes(message.id)}
+          />
+        </Reachable.Provider>
+      );
+    }
+  }
+}
+
+function pendingProgress({ pending }: PlacedMessage): Progress {
+  return pending?.sent ? "sent" : pending?.unsent.refusal ? "refused" : "sending";
+}

@@ -1,0 +1,110 @@
+/** What is being written: a new message, a reply, or a new text for a message that was sent. */
+
+import { type Conversation, type Message, type SendMessage, textMessage } from "@godwit/sdk";
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+import { send } from "../../model/actions.js";
+import type { Session } from "../../model/index.js";
+import { attempt } from "../../model/tasks.js";
+import { useSession } from "../context.js";
+import { compose, composingIn, setComposing, threadTexts, type WritingPlace } from "./state.js";
+
+export interface Writing {
+  where: WritingPlace;
+  text: string;
+  edit: Message | undefined;
+  reply: Message | undefined;
+  change: (text: string) => void;
+  /** Neither a reply nor an edit any more. */
+  stop: () => void;
+  submit: () => Promise<void>;
+  /** The message as it would be sent now. */
+  message: () => SendMessage;
+  /** The message has gone another way. */
+  clear: () => void;
+}
+
+/** @param root the message that began the thread, when it is written in one */
+export function useWriting(conversation: Conversation, root: Message | undefined): Writing {
+  const session = useSession();
+  const { id } = conversation;
+  const where = root?.id ?? id;
+  const { edit, reply } = composingIn(where);
+  const edited = useSignal("");
+  const draft = root ? { text: threadTexts.value.get(root.id) ?? "" } : session.drafts.of(conversation);
+  const text = edit ? edited.value : draft.text;
+
+  useEffect(() => {
+    edited.value = edit?.text ?? "";
+  }, [edit]);
+  useReplyOfDraft(session, conversation, root);
+
+  const stop = () => compose(where, {});
+  const keep = (next: string, replyTo?: string) => {
+    if (root) {
+      threadTexts.value = new Map(threadTexts.value).set(root.id, next);
+    } else {
+      session.drafts.change(id, { text: next, ...(replyTo === undefined ? {} : { replyTo }) });
+    }
+  };
+  const change = (next: string) => {
+    if (edit) {
+      edited.value = next;
+    } else {
+      keep(next, reply?.id);
+      session.live.typing(id, next !== "");
+    }
+  };
+  const clear = () => {
+    keep("");
+    session.live.typing(id, false);
+    stop();
+  };
+  const message = () => {
+    const replyTo = reply?.id ?? root?.id;
+    return textMessage(text.trim(), replyTo === undefined ? {} : { replyTo });
+  };
+
+  const saveEdit = async (of: Message) => {
+    const saved =
+      text.trim() === of.text ? { value: of } : await attempt(session.http.messages.edit(of.id, text.trim()));
+    // What was refused stays in the field, so that it is not lost.
+    if (saved) {
+      session.histories.update(saved.value);
+      if (composingIn(where).edit?.id === of.id) {
+        stop();
+      }
+    }
+  };
+  const submit = async () => {
+    if (text.trim() === "") {
+      return;
+    }
+    if (edit) {
+      await saveEdit(edit);
+      return;
+    }
+    const sent = message();
+    clear();
+    if (!(await send(session, id, sent))) {
+      keep(text, reply?.id);
+    }
+  };
+
+  return { where, text, edit, reply, change, stop, submit, message, clear };
+}
+
+/** A draft from another device, or from before a reload, may be a reply. */
+function useReplyOfDraft(session: Session, conversation: Conversation, root: Message | undefined): void {
+  const { id } = conversation;
+  useEffect(() => {
+    const replyTo = root ? undefined : session.drafts.of(conversation).replyTo;
+    if (replyTo !== undefined && !composingIn(id).reply) {
+      session.http.messages
+        .get(replyTo)
+        .then((message) => setComposing(id, { reply: message }))
+        .catch(() => undefined);
+    }
+  }, [id]);
+}

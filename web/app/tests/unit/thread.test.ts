@@ -1,0 +1,70 @@
+import type { Message, ThreadPage } from "@godwit/sdk";
+import { describe, expect, it } from "vitest";
+
+import { Thread } from "../../src/model/thread.js";
+import { message, messageEntry } from "./samples.js";
+
+function reply(seq: number): Message {
+  return { ...message(seq, "bob", `reply ${seq}`), thread_id: "m1" };
+}
+
+/** A thread whose pages are given one after the other. */
+function threadOf(...pages: (Partial<ThreadPage> | Error)[]): Thread {
+  return new Thread("m1", {
+    me: "ada",
+    page: () => {
+      const page = pages.shift();
+      return page instanceof Error
+        ? Promise.reject(page)
+        : Promise.resolve({ root: message(1, "ada", "root"), replies: [], ...page });
+    },
+  });
+}
+
+const texts = (thread: Thread) => thread.replies.value.map((one) => one.text);
+
+describe("a thread", () => {
+  it("takes new replies at its end, and no other messages", async () => {
+    const thread = threadOf({ replies: [reply(3)] });
+    await thread.load();
+    thread.apply(messageEntry(reply(3)));
+    thread.apply(messageEntry(message(4, "bob", "something else")));
+    thread.apply(messageEntry(reply(5)));
+    expect(texts(thread)).toEqual(["reply 3", "reply 5"]);
+  });
+
+  it("leaves out what is said until the pages before it are here", async () => {
+    const thread = threadOf({ replies: [reply(2)], next: "more" }, { replies: [reply(3), reply(4)] });
+    await thread.load();
+    thread.apply(messageEntry(reply(4)));
+    expect(texts(thread)).toEqual(["reply 2"]);
+    await thread.load();
+    thread.apply(messageEntry(reply(5)));
+    expect(texts(thread)).toEqual(["reply 2", "reply 3", "reply 4", "reply 5"]);
+  });
+
+  it("has what came while it was being loaded", async () => {
+    const thread = threadOf({ replies: [reply(2)] });
+    const loading = thread.load();
+    thread.apply(messageEntry(reply(3)));
+    await loading;
+    expect(texts(thread)).toEqual(["reply 2", "reply 3"]);
+  });
+
+  it("keeps its place when the message that began it is gone", async () => {
+    const thread = threadOf({ replies: [reply(2)] });
+    await thread.load();
+    thread.apply({ type: "expired", seq: 9, at: "2026-03-01T13:00:00Z", message_ids: ["m1"] });
+    expect(thread.root.value?.text).toBeNull();
+    expect(texts(thread)).toEqual(["reply 2"]);
+  });
+
+  it("can be loaded again after it failed", async () => {
+    const thread = threadOf(new Error("no connection"), { replies: [reply(2)] });
+    await thread.load();
+    expect(thread.failed.value).toBe(true);
+    await thread.load();
+    expect(thread.failed.value).toBe(false);
+    expect(texts(thread)).toEqual(["reply 2"]);
+  });
+});
