@@ -5,10 +5,13 @@ import { afterAll, afterEach, beforeAll, expect } from "vitest";
 
 import { openBrowser, Person } from "./person.js";
 import { Site } from "./site.js";
+import { Wire } from "./wire.js";
 
 export interface Together {
   readonly site: Site;
   arrive(handle: string, name: string): Promise<Person>;
+  /** Somebody whose connection can be cut. */
+  arriveByWire(handle: string, name: string): Promise<{ person: Person; wire: Wire }>;
 }
 
 /** Whatever happens in a test, no page may have complained. */
@@ -16,6 +19,7 @@ export function together(): Together {
   let site: Site | undefined;
   let browser: Browser | undefined;
   const people: Person[] = [];
+  const wires: Wire[] = [];
 
   beforeAll(async () => {
     site = await Site.start();
@@ -29,8 +33,18 @@ export function together(): Together {
     const complaints = people.flatMap((person) => person.complaints);
     await Promise.all(people.map((person) => person.context.close()));
     people.length = 0;
+    wires.splice(0).forEach((wire) => wire.close());
     expect(complaints).toEqual([]);
   });
+
+  const arriveAt = async (url: string, handle: string, name: string): Promise<Person> => {
+    if (!browser) {
+      throw new Error("people arrive while tests run");
+    }
+    const person = await Person.arrive(browser, url, handle, name);
+    people.push(person);
+    return person;
+  };
 
   return {
     get site() {
@@ -39,13 +53,13 @@ export function together(): Together {
       }
       return site;
     },
-    async arrive(handle, name) {
-      if (!site || !browser) {
-        throw new Error("people arrive while tests run");
-      }
-      const person = await Person.arrive(browser, site.url, handle, name);
-      people.push(person);
-      return person;
+    arrive(handle, name) {
+      return arriveAt(this.site.url, handle, name);
+    },
+    async arriveByWire(handle, name) {
+      const wire = await Wire.to(this.site.url);
+      wires.push(wire);
+      return { person: await arriveAt(wire.url, handle, name), wire };
     },
   };
 }
