@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
 
 import { checkSize, compressAssets } from "./build/assets.js";
+import { listShell, WORKER_FILE } from "./build/shell.js";
 
 /** First load, as the browser receives it. */
 const SCRIPT_BYTES_MAX = 150 * 1024;
@@ -17,7 +18,13 @@ export default defineConfig({
     // Styles and pictures stay files, so that a Content-Security-Policy can forbid everything inline.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rollupOptions: {
+      input: { index: "index.html", worker: "src/worker/sw.ts" },
+      output: {
+        entryFileNames: ({ name }) => (name === "worker" ? WORKER_FILE : "assets/[name]-[hash].js"),
+      },
+    },
   },
   server: { proxy: { "/v1": { target: server, ws: true } } },
-  plugins: [compressAssets(), checkSize(SCRIPT_BYTES_MAX)],
+  plugins: [listShell("public"), compressAssets(), checkSize(SCRIPT_BYTES_MAX)],
 });

@@ -43,7 +43,7 @@ export function checkSize(bytesMax: number): Plugin {
   };
 }
 
-async function filesOf(directory: string): Promise<string[]> {
+export async function filesOf(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { withFileTypes: true, recursive: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }

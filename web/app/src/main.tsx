@@ -5,6 +5,7 @@ import "./style/index.css";
 import { render } from "preact";
 
 import { accounts } from "./model/index.js";
+import { keepPage } from "./model/version.js";
 import { App } from "./ui/app.js";
 import { keepPageInStep } from "./ui/page.js";
 
@@ -12,5 +13,9 @@ const root = document.getElementById("app");
 if (root) {
   keepPageInStep();
   render(<App />, root);
+  // While the page is developed one that was kept would only be in the way.
+  if (import.meta.env.PROD) {
+    void keepPage();
+  }
   await accounts.start();
 }

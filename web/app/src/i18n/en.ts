@@ -38,6 +38,8 @@ export const en = {
   "connection.offline": "No connection. Messages are sent when it is back.",
   "connection.connecting": "Connecting…",
   "connection.stopped": "The server has ended this connection. Reload the page to try again.",
+  "version.new": "A new version is there.",
+  "version.reload": "Reload",
   "list.label": "Conversations",
   "list.title": "Chats",
   "list.archived": "Archived",

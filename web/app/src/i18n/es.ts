@@ -41,6 +41,8 @@ export const es: Catalogue = {
   "connection.offline": "Sin conexión. Los mensajes se enviarán cuando vuelva.",
   "connection.connecting": "Conectando…",
   "connection.stopped": "El servidor ha cerrado la conexión. Recarga la página para volver a intentarlo.",
+  "version.new": "Hay una versión nueva.",
+  "version.reload": "Recargar",
   "list.label": "Conversaciones",
   "list.title": "Chats",
   "list.archived": "Archivados",

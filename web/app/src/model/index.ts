@@ -11,6 +11,7 @@
  * - `outbox`: messages on their way; `drafts`: texts that were not sent yet
  * - `people`: names; `blocks`: whom the user has blocked; `presence` and `typing`: what they are doing
  * - `cache`: what is kept for the first paint after a reload
+ * - `version`: the service worker that keeps the page, and whether there is a newer one
  * - `notifications`: telling somebody who looks elsewhere
  * - `tasks`: asking the server for something, with a word to the user when it does not work
  * - `place`: which screen is shown, kept in the address; `settings`: language and colours

@@ -2,12 +2,13 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { t } from "../i18n/index.js";
 import { dismiss, toasts } from "../model/tasks.js";
+import { isOutdated } from "../model/version.js";
 import { IconButton } from "./icon.js";
 
-/** What went wrong, at the edge of the page. */
+/** What went wrong, at the edge of the page; and that there is a newer page. */
 export function Toasts() {
   const element = useRef<HTMLDivElement>(null);
-  const count = toasts.value.length;
+  const count = toasts.value.length + Number(isOutdated.value);
   // Shown anew for each, so that it is above a dialog that was opened before.
   useEffect(() => {
     if (count > 0) {
@@ -17,6 +18,14 @@ export function Toasts() {
   }, [count]);
   return (
     <div class="toasts" role="status" popover="manual" ref={element}>
+      {isOutdated.value && (
+        <div class="toast">
+          <span>{t("version.new")}</span>
+          <button type="button" class="button" onClick={() => location.reload()}>
+            {t("version.reload")}
+          </button>
+        </div>
+      )}
       {toasts.value.map((toast) => (
         <div class="toast" key={toast.id}>
           <span dir="auto">{toast.text}</span>

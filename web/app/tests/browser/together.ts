@@ -5,10 +5,13 @@ import { afterAll, afterEach, beforeAll, expect } from "vitest";
 
 import { type Look, openBrowser, Person } from "./person.js";
 import { Site } from "./site.js";
+import { Wire } from "./wire.js";
 
 export interface Together {
   readonly site: Site;
   arrive(handle: string, name: string, look?: Look): Promise<Person>;
+  /** Somebody whose connection can be cut. */
+  arriveByWire(handle: string, name: string): Promise<{ person: Person; wire: Wire }>;
   /** Somebody who has opened the page and not signed in yet. */
   visit(handle: string, look?: Look): Promise<Person>;
 }
@@ -18,6 +21,7 @@ export function together(): Together {
   let site: Site | undefined;
   let browser: Browser | undefined;
   const people: Person[] = [];
+  const wires: Wire[] = [];
 
   beforeAll(async () => {
     site = await Site.start();
@@ -31,14 +35,15 @@ export function together(): Together {
     const complaints = people.flatMap((person) => person.complaints);
     await Promise.all(people.map((person) => person.context.close()));
     people.length = 0;
+    wires.splice(0).forEach((wire) => wire.close());
     expect(complaints).toEqual([]);
   });
 
-  const place = (): [Browser, string] => {
-    if (!site || !browser) {
+  const running = (): Browser => {
+    if (!browser) {
       throw new Error("people come while tests run");
     }
-    return [browser, site.url];
+    return browser;
   };
   const stays = (person: Person) => {
     people.push(person);
@@ -53,10 +58,15 @@ export function together(): Together {
       return site;
     },
     async arrive(handle, name, look) {
-      return stays(await Person.arrive(...place(), handle, name, look));
+      return stays(await Person.arrive(running(), this.site.url, handle, name, look));
+    },
+    async arriveByWire(handle, name) {
+      const wire = await Wire.to(this.site.url);
+      wires.push(wire);
+      return { person: stays(await Person.arrive(running(), wire.url, handle, name)), wire };
     },
     async visit(handle, look) {
-      return stays(await Person.visit(...place(), handle, look));
+      return stays(await Person.visit(running(), this.site.url, handle, look));
     },
   };
 }
