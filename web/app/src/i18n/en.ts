@@ -168,7 +168,7 @@ export const en = {
   "notice.member_joined": "{name} joined",
   "notice.member_left": "{name} left",
   "notice.member_removed": "{name} was removed by {by}",
-  "notice.role_changed": "Role changed by {by}: {name} is now {role}",
+  "notice.role_changed": "New role for {name}, set by {by}: {role}",
   "notice.ownership": "New owner: {name}",
   "notice.pinned": "Message pinned by {by}",
   "notice.renamed": "New name, set by {by}: “{name}”",

@@ -171,7 +171,7 @@ export const es: Catalogue = {
   "notice.member_joined": "Nuevo miembro: {name}",
   "notice.member_left": "{name} ya no está en el grupo",
   "notice.member_removed": "Fuera del grupo, por {by}: {name}",
-  "notice.role_changed": "Rol cambiado por {by}: {name} es {role}",
+  "notice.role_changed": "Nuevo rol para {name}, puesto por {by}: {role}",
   "notice.ownership": "Nueva persona propietaria: {name}",
   "notice.pinned": "Mensaje fijado por {by}",
   "notice.renamed": "Nuevo nombre, puesto por {by}: «{name}»",

@@ -1,66 +1,258 @@
 import { expect, it } from "vitest";
 
-import { PASSWORD } from "./person.js";
+import type { Person } from "./person.js";
 import { together } from "./together.js";
 
 const world = together();
 
-it("brings people together by a link, and lets them go", async () => {
+async function createGroup(owner: Person, name: string, ...handles: string[]): Promise<void> {
+  await owner.page.getByRole("button", { name: "New conversation" }).first().click();
+  await owner.dialog.getByRole("button", { name: "Group" }).click();
+  await owner.dialog.getByLabel("Name of the group").fill(name);
+  for (const handle of handles) {
+    await owner.dialog.getByRole("searchbox").fill(handle);
+    await owner.dialog.getByRole("button", { name: `@${handle}` }).click();
+  }
+  await owner.dialog.getByRole("button", { name: "Create group" }).click();
+  await owner.composer.waitFor();
+}
+
+async function showDetails(person: Person): Promise<void> {
+  await person.page.locator(".conversation-title").click();
+  await person.dialog.getByRole("heading", { name: "Details", exact: true }).waitFor();
+}
+
+/** Chooses from the menu of a member, in the details. */
+async function choose(person: Person, member: string, item: string): Promise<void> {
+  await person.dialog.getByRole("button", { name: `What to do with ${member}` }).click();
+  await person.chooseItem(item);
+}
+
+/** What the menu of a member offers. */
+async function offered(person: Person, member: string): Promise<string[]> {
+  await person.dialog.getByRole("button", { name: `What to do with ${member}` }).click();
+  const items = await person.page.getByRole("menuitem").allTextContents();
+  await person.page.keyboard.press("Escape");
+  return items;
+}
+
+/** A line between the messages. */
+function notice(person: Person, text: string): Promise<void> {
+  return person.page.locator(".notice", { hasText: text }).last().waitFor();
+}
+
+it("is made, renamed and described, and everybody sees it", async () => {
   const ada = await world.arrive("ada", "Ada Lovelace");
   const bob = await world.arrive("bob", "Bob Hopper");
-  const dialog = ada.page.getByRole("dialog");
-  await ada.page.getByRole("button", { name: "New conversation" }).first().click();
-  await dialog.getByRole("button", { name: "Group" }).click();
-  await dialog.getByLabel("Name of the group").fill("Waders");
-  await dialog.getByRole("button", { name: "Create group" }).click();
-  await ada.page.locator(".conversation-title").click();
-  await dialog.getByRole("button", { name: "New link" }).click();
-  const link = await dialog.getByRole("textbox", { name: "Invite link" }).inputValue();
+  const cleo = await world.arrive("cleo", "Cleo Lamarr");
+  await createGroup(ada, "Waders", "bob", "cleo");
+  await notice(ada, "created by you");
+  await bob.open("Waders");
+  await notice(bob, "Group “⁨Waders⁩” was created by ⁨Ada Lovelace⁩");
+  await cleo.open("Waders");
+
+  await showDetails(ada);
+  await ada.dialog.getByLabel("Name of the group").fill("Shore birds");
+  await ada.dialog.getByRole("button", { name: "Save" }).click();
+  await bob.row("Shore birds").waitFor();
+  await notice(cleo, "New name, set by ⁨Ada Lovelace⁩: “⁨Shore birds⁩”");
+  await ada.dialog.getByRole("textbox", { name: "Description" }).fill("Only those with long legs");
+  await ada.dialog.getByRole("button", { name: "Save" }).click();
+  await notice(bob, "Description changed by ⁨Ada Lovelace⁩");
+  await showDetails(bob);
+  await bob.dialog.getByText("Only those with long legs").waitFor();
+  expect(await offered(bob, "Cleo Lamarr")).toEqual(["Send a message"]);
+});
+
+it("has roles, which allow what they say", async () => {
+  const ada = await world.arrive("ada2", "Ada Two");
+  const bob = await world.arrive("bob2", "Bob Two");
+  const cleo = await world.arrive("cleo2", "Cleo Two");
+  await world.arrive("dan2", "Dan Two");
+  await createGroup(ada, "Waders", "bob2", "cleo2");
+  await bob.open("Waders");
+  await showDetails(ada);
+  await choose(ada, "Bob Two", "Make admin");
+  await notice(bob, "New role for you, set by ⁨Ada Two⁩: admin");
+
+  await showDetails(bob);
+  expect(await offered(bob, "Ada Two")).toEqual(["Send a message"]);
+  expect(await offered(bob, "Cleo Two")).toEqual(["Send a message", "Remove from group"]);
+  await bob.dialog.getByRole("button", { name: "Add members" }).click();
+  await bob.dialog.getByRole("searchbox").fill("dan2");
+  await bob.dialog.getByRole("button", { name: "@dan2" }).click();
+  await bob.dialog.getByRole("button", { name: "Add members" }).click();
+  await bob.dialog.getByRole("button", { name: "What to do with Dan Two" }).waitFor();
+  await notice(ada, "⁨Bob Two⁩ added ⁨Dan Two⁩");
+  await cleo.open("Waders");
+  await showDetails(cleo);
+  await choose(bob, "Cleo Two", "Remove from group");
+  await cleo.page.getByText("No conversations yet").waitFor();
+  // What was open about the group is closed, and the page goes on to work.
+  await cleo.chooseForAccount("Settings");
+  await cleo.dialog.getByRole("heading", { name: "Settings" }).waitFor();
+  await notice(ada, "⁨Cleo Two⁩ was removed by ⁨Bob Two⁩");
+});
+
+it("has permissions, which take effect where the others are", async () => {
+  const ada = await world.arrive("ada3", "Ada Three");
+  const bob = await world.arrive("bob3", "Bob Three");
+  await createGroup(ada, "Waders", "bob3");
+  await bob.open("Waders");
+  await showDetails(ada);
+  const permit = (what: string) => ada.dialog.getByLabel(what).click();
+
+  await permit("Send messages");
+  await bob.page.getByText("Only admins can write here.").waitFor();
+  await notice(bob, "What members may do was changed by ⁨Ada Three⁩");
+  await permit("Send messages");
+  await bob.composer.waitFor();
+
+  await showDetails(bob);
+  const links = bob.dialog.getByRole("heading", { name: "Invite links" });
+  const name = bob.dialog.getByLabel("Name of the group");
+  const [mayAdd, mayEdit] = [await links.count(), await name.count()];
+  await permit("Add members");
+  await links.waitFor({ state: mayAdd ? "detached" : "visible" });
+  await permit("Change name and description");
+  await name.waitFor({ state: mayEdit ? "detached" : "visible" });
+});
+
+it("lets people in by links, until these run out", async () => {
+  const ada = await world.arrive("ada4", "Ada Four");
+  const bob = await world.arrive("bob4", "Bob Four");
+  const cleo = await world.arrive("cleo4", "Cleo Four");
+  await createGroup(ada, "Waders");
+  await showDetails(ada);
+  await ada.dialog.getByLabel("It lets in").selectOption("1 person");
+  await ada.dialog.getByRole("button", { name: "New link" }).click();
+  const field = ada.dialog.getByRole("textbox", { name: "Invite link" });
+  const link = await field.inputValue();
+  await ada.dialog.getByText("Used 0 times · 1 person · until").waitFor();
 
   await bob.page.goto(link);
-  await bob.page.getByRole("dialog").getByRole("button", { name: "Join" }).click();
+  await bob.dialog.getByRole("heading", { name: "Waders" }).waitFor();
+  await bob.dialog.getByRole("button", { name: "Join" }).click();
+  await bob.composer.waitFor();
+  await notice(ada, "⁨Bob Four⁩ joined");
+  await field.waitFor({ state: "detached" });
+
+  await cleo.page.goto(link);
+  await cleo.dialog.getByText("This link is not valid any more.").waitFor();
+  await cleo.page.keyboard.press("Escape");
+  await cleo.chooseForAccount("Join by a link");
+  await cleo.dialog.getByLabel("Invite link").fill("what is this?");
+  await cleo.dialog.getByRole("button", { name: "Continue" }).click();
+  await cleo.dialog.getByText("This is not an invite link.").waitFor();
+
+  await ada.dialog.getByLabel("The link works for").selectOption("Until it is revoked");
+  await ada.dialog.getByLabel("It lets in").selectOption("Everybody who has it");
+  await ada.dialog.getByRole("button", { name: "New link" }).click();
+  await ada.dialog.getByText("Used 0 times", { exact: true }).waitFor();
+  await cleo.dialog.getByLabel("Invite link").fill(await field.inputValue());
+  await cleo.dialog.getByRole("button", { name: "Continue" }).click();
+  await cleo.dialog.getByRole("button", { name: "Join" }).click();
+  await cleo.composer.waitFor();
+  await bob.page.goto(await field.inputValue());
+  await bob.dialog.getByRole("button", { name: "Open" }).click();
+  await bob.composer.waitFor();
+  await ada.dialog.getByRole("button", { name: "Revoke link" }).click();
+  await field.waitFor({ state: "detached" });
+});
+
+it("is joined by somebody who has to sign in first", async () => {
+  const ada = await world.arrive("ada5", "Ada Five");
+  const own = await ada.api();
+  const { id } = (await own.conversations.open({ kind: "group", name: "Waders" })).value;
+  const { token } = await own.groups.createInvite(id);
+  const expired = await own.groups.createInvite(id, {
+    expires_at: new Date(Date.now() + 1_000).toISOString(),
+  });
+
+  const bob = await world.arrive("bob5", "Bob Five");
+  await bob.chooseForAccount("Sign out");
+  await bob.dialog.getByRole("button", { name: "Sign out" }).click();
+  await bob.page.getByRole("heading", { name: "Sign in to Godwit" }).waitFor();
+  await bob.page.goto("about:blank");
+  await bob.page.goto(`${world.site.url}/#/join/${token}`);
+  await bob.signIn();
+  await bob.dialog.getByRole("heading", { name: "Waders" }).waitFor();
+  await bob.dialog.getByRole("button", { name: "Join" }).click();
   await bob.say("hello everybody");
-  await dialog.getByText("Bob Hopper").waitFor();
-  await dialog.getByRole("button", { name: "What to do with Bob Hopper" }).click();
-  await ada.page.getByRole("menuitem", { name: "Make admin" }).click();
-  await ada.page.keyboard.press("Escape");
-  await ada.message("hello everybody").waitFor();
-  await bob.page.locator(".notice", { hasText: "admin" }).waitFor();
+  await ada.row("Waders").getByText("hello everybody").waitFor();
 
-  await ada.page.locator(".conversation-title").click();
-  await dialog.getByRole("button", { name: "What to do with Bob Hopper" }).click();
-  await ada.page.getByRole("menuitem", { name: "Remove from group" }).click();
+  const cleo = await world.arrive("cleo5", "Cleo Five");
+  await cleo.page.goto(`${world.site.url}/#/join/${expired.token}`);
+  await cleo.dialog.getByText("This link is not valid any more.").waitFor();
+});
+
+it("is handed over, left and deleted", async () => {
+  const ada = await world.arrive("ada6", "Ada Six");
+  const bob = await world.arrive("bob6", "Bob Six");
+  const cleo = await world.arrive("cleo6", "Cleo Six");
+  await createGroup(ada, "Waders", "bob6", "cleo6");
+  await bob.open("Waders");
+  await cleo.open("Waders");
+  const leave = async (person: Person) => {
+    await person.dialog.getByRole("button", { name: "Leave group" }).click();
+    await person.dialog.getByText("You will not get what is said here any more.").waitFor();
+    await person.dialog.getByRole("button", { name: "Leave group" }).click();
+  };
+
+  await showDetails(ada);
+  await leave(ada);
+  await ada.page.getByText("A group needs an owner. Hand it over first.").waitFor();
+  await showDetails(ada);
+  await choose(ada, "Bob Six", "Hand the group over");
+  await ada.dialog.getByText("⁨Bob Six⁩ will own the group").waitFor();
+  await ada.dialog.getByRole("button", { name: "Hand the group over" }).click();
+  await notice(cleo, "New owner: ⁨Bob Six⁩");
+  expect(await offered(ada, "Cleo Six")).toContain("Remove from group");
+  expect(await ada.dialog.getByRole("button", { name: "Delete for everyone" }).count()).toBe(0);
+  await leave(ada);
+  await ada.page.getByText("No conversations yet").waitFor();
+  await notice(bob, "⁨Ada Six⁩ left");
+
+  await showDetails(cleo);
+  await leave(cleo);
+  await notice(bob, "⁨Cleo Six⁩ left");
+  const his = await bob.api();
+  const [group] = (await his.conversations.list()).conversations;
+  const she = await (await cleo.api()).accounts.me();
+  await his.groups.addMembers(group?.id ?? "", [she.id]);
+  await cleo.row("Waders").waitFor();
+  await showDetails(bob);
+  await bob.dialog.getByRole("button", { name: "Delete for everyone" }).click();
+  await bob.dialog.getByRole("button", { name: "Delete for everyone" }).click();
   await bob.page.getByText("No conversations yet").waitFor();
+  await cleo.page.getByText("No conversations yet").waitFor();
 });
 
-it("keeps several accounts, switches between them, and signs out", async () => {
-  const ada = await world.arrive("ada2", "Ada Two");
-  const { page } = ada;
-  await ada.chooseForAccount("Add an account");
-  await page.getByRole("button", { name: "Create an account" }).click();
-  await page.getByLabel("Username").fill("ada3");
-  await page.getByLabel("Name", { exact: true }).fill("Ada Three");
-  await page.getByLabel("Password").fill(PASSWORD);
-  await page.getByRole("button", { name: "Create account", exact: true }).click();
-  await page.getByRole("button", { name: "Account of Ada Three" }).waitFor();
-  await ada.chooseForAccount("Switch to ⁨Ada Two");
-  await page.getByRole("button", { name: "Account of Ada Two" }).waitFor();
-  await ada.chooseForAccount("Sign out");
-  await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
-  await page.getByRole("button", { name: "Account of Ada Three" }).waitFor();
-  await ada.chooseForAccount("Sign out");
-  await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
-  await page.getByRole("heading", { name: "Sign in to Godwit" }).waitFor();
-  const left = await page.evaluate(() => Object.keys(localStorage).filter((key) => key.includes("tokens")));
-  expect(left).toEqual([]);
-});
+it("cannot be turned or torn by a name", async () => {
+  const html = "<img src=x onerror=alert(1)>";
+  const ada = await world.arrive("ada7", html);
+  const bob = await world.arrive("bob7", `Z${"\u0315\u0300\u0334\u0322".repeat(15)}`);
+  const cleo = await world.arrive("cleo7", "אבגד 😀👩‍👩‍👧‍👦");
+  await createGroup(ada, "W".repeat(100), "bob7", "cleo7");
+  await showDetails(ada);
+  await ada.dialog.getByText("אבגד").waitFor();
+  await bob.open("WWWW");
+  await cleo.open("WWWW");
+  await notice(bob, `was created by ⁨${html}⁩`);
+  await bob.composer.pressSequentially("hm");
+  await ada.page.locator(".conversation-state", { hasText: "is typing…" }).waitFor();
+  await bob.composer.press("Enter");
+  for (const { page } of [ada, bob, cleo]) {
+    const outside = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    expect(outside).toBeLessThanOrEqual(0);
+    expect(await page.locator("img[src=x]").count()).toBe(0);
+  }
+  const wide = await ada.dialog
+    .locator(".modal-body")
+    .evaluate((body) => body.scrollWidth - body.clientWidth);
+  expect(wide).toBeLessThanOrEqual(0);
 
-it("signs a device out from another one", async () => {
-  const ada = await world.arrive("ada4", "Ada Four");
-  const elsewhere = await ada.api();
-  await ada.page.getByRole("button", { name: "Account of" }).click();
-  await ada.page.getByRole("menuitem", { name: "Devices" }).click();
-  await ada.page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
-  await ada.page.getByRole("dialog").getByRole("button", { name: "Sign out" }).waitFor({ state: "detached" });
-  await expect(elsewhere.accounts.me()).rejects.toThrow();
+  await ada.dialog.getByLabel("Name of the group").fill("Wad\u202Eers");
+  await ada.dialog.getByRole("button", { name: "Save" }).click();
+  await ada.page.getByText("A name has 1 to 100 characters, none of them invisible.").waitFor();
 });
