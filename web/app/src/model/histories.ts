@@ -62,7 +62,7 @@ export class Histories {
     this.timeline(id).reopen(...this.unreadOf(id));
   }
 
-  /** The thread that a message began. */
+  /** The thread that a message began, or is part of. */
   thread(id: MessageId): Thread {
     if (this.lastThread?.id !== id) {
       const { me, http } = this.source;

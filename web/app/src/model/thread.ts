@@ -30,7 +30,7 @@ export class Thread {
   private meanwhile: LogEntry[] = [];
 
   constructor(
-    /** The message that began it. */
+    /** A message of it, most often the one that began it. */
     readonly id: MessageId,
     private readonly source: ThreadSource,
   ) {}
@@ -87,7 +87,9 @@ export class Thread {
 
   private change(entry: LogEntry): void {
     this.map((message) => messageAfter(message, entry, this.source.me));
-    if (entry.type !== "message" || entry.message.thread_id !== this.id || this.next.value !== undefined) {
+    const root = this.root.value?.id;
+    const isReply = entry.type === "message" && root !== undefined && entry.message.thread_id === root;
+    if (!isReply || this.next.value !== undefined) {
       return;
     }
     const last = this.replies.value.at(-1)?.seq ?? 0;

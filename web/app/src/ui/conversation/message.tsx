@@ -5,7 +5,6 @@ import type { ApiError, Conversation, Message, MessageId } from "@godwit/sdk";
 import { clock, full } from "../../i18n/format.js";
 import { plural, t } from "../../i18n/index.js";
 import type { Progress } from "../../model/status.js";
-import { explained } from "../../model/tasks.js";
 import { hueOf, isolated } from "../../text/index.js";
 import { Avatar } from "../avatar.js";
 import { useSession } from "../context.js";
@@ -16,6 +15,7 @@ import { nameOf } from "../names.js";
 import { useTabIndex } from "./focus.js";
 import { mayReadEdits, onMessageKey, openMessageMenu } from "./message_menu.js";
 import { Reactions } from "./reactions.js";
+import { Refused } from "./refused.js";
 import { jumpTo, openThread } from "./state.js";
 import { MessageText } from "./text.js";
 
@@ -81,7 +81,7 @@ export function MessageRow(props: MessageRowProps) {
       <span class="message-tools">
         <IconButton icon="more" label={t("message.menu")} tabIndex={tabIndex} onClick={open} />
       </span>
-      {props.refusal && <Refused message={message} refusal={props.refusal} />}
+      {props.refusal && <Refused message={message} thread={props.thread} refusal={props.refusal} />}
     </li>
   );
 }
@@ -169,31 +169,5 @@ function Replies({ message }: { message: Message }) {
       <Icon name="thread" />
       {plural("thread.count", count)}
     </button>
-  );
-}
-
-/** The server will not take the message; what now is for the user to say. */
-function Refused({ message, refusal }: { message: Message; refusal: ApiError }) {
-  const session = useSession();
-  const name = { conversationId: message.conversation_id, clientId: message.id };
-  return (
-    <div class="refused" role="alert">
-      <Icon name="alert" />
-      <span>{t("message.refused", { why: explained(refusal) })}</span>
-      <button type="button" class="link-button" onClick={() => void session.live.retry(name)}>
-        {t("action.retry")}
-      </button>
-      <button
-        type="button"
-        class="link-button danger"
-        onClick={() => {
-          if (session.live.drop(name)) {
-            session.outbox.remove(message.id);
-          }
-        }}
-      >
-        {t("action.delete")}
-      </button>
-    </div>
   );
 }

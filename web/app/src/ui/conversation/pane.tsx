@@ -4,7 +4,7 @@
  * - here: header, pinned messages, history and composer below each other
  * - `history`: the messages; `following`, `jumping` and `scrolling`: which of them are in sight; `focus`: which has the
  *   focus; `announcement`: what is read aloud
- * - `history_row`, `message`, `text`, `reactions`, `message_menu`: one message
+ * - `history_row`, `message`, `text`, `reactions`, `refused`, `message_menu`: one message
  * - `composer`, `writing`, `mention_list`, `emoji_picker`: writing
  * - `thread`: the replies to one message
  * - `state`: what is replied to, edited or jumped to

@@ -25,7 +25,7 @@ export function ThreadPane({ conversation, id }: ThreadPaneProps) {
   const session = useSession();
   const thread = session.histories.thread(id);
   const root = thread.root.value;
-  const close = () => closeThread(conversation.id, id);
+  const close = () => closeThread(conversation.id, root?.id ?? id);
   return (
     <aside
       class="thread"
@@ -75,7 +75,7 @@ function Replies({ conversation, thread }: { conversation: Conversation; thread:
               key={row.key}
               row={row}
               conversation={conversation}
-              thread={thread.id}
+              thread={root?.id ?? thread.id}
               reachable={row.key === focus.reachable}
             />
           ))}

@@ -1,0 +1,73 @@
+/** Texts that try to break out of their message. */
+
+import { textMessage } from "@godwit/sdk";
+import { expect, it } from "vitest";
+
+import type { Person } from "./person.js";
+import { together } from "./together.js";
+
+const ZALGO = "Z\u0338\u0335\u0321\u0344\u0346\u035ba\u0337\u0327\u0313l\u0336g\u0337o";
+const TEXTS = [
+  "w".repeat(8_000),
+  ZALGO.repeat(60),
+  "before \u202Egnp.tseb\u202C after, and one that is never closed \u202Eabc",
+  "مرحبا @ada3 https://example.org/ بالعالم",
+  "👩‍👩‍👧‍👦",
+  `https://example.org/${"path".repeat(200)}`,
+  "one\n\n\n\tline   after another",
+];
+const world = together();
+
+/** Messages whose parts reach out of their bubble, or bubbles that reach out of the page. */
+function escaped(person: Person): Promise<string[]> {
+  return person.page.locator(".history-scroller").evaluateAll((scrollers) =>
+    scrollers.flatMap((scroller) => {
+      const room = scroller.getBoundingClientRect();
+      return [...scroller.querySelectorAll(".bubble")].flatMap((bubble) => {
+        const box = bubble.getBoundingClientRect();
+        const outside = [...bubble.querySelectorAll("*:not(.for-screen-readers)")].filter((part) => {
+          const { left, right } = part.getBoundingClientRect();
+          return left < box.left - 1 || right > box.right + 1;
+        });
+        const out = box.left < room.left || box.right > room.right ? [`bubble ${bubble.textContent}`] : [];
+        return [...out, ...outside.map((part) => `${part.className}: ${part.textContent}`)];
+      });
+    }),
+  );
+}
+
+it("keeps long, towering and turned texts in their places, wide and narrow, in both directions", async () => {
+  const name = `${ZALGO} ${"Long".repeat(12)}`;
+  const ada = await world.arrive("ada", "Ada");
+  const bob = await world.arrive("bob", name);
+  const [own, his] = [await ada.api(), await bob.api()];
+  const members = [(await his.accounts.me()).id];
+  const group = (await own.conversations.open({ kind: "group", name: "ص".repeat(60), member_ids: members }))
+    .value;
+  let last = "";
+  for (const text of TEXTS) {
+    const sent = await his.messages.send(group.id, textMessage(text, last === "" ? {} : { replyTo: last }));
+    last = sent.value.id;
+  }
+  await own.messages.react(last, "\u202Ea-rather-long-word-for-a-reaction");
+  await own.messages.pin(last);
+  await own.messages.send(group.id, textMessage(TEXTS[2] ?? "", { forwardedFrom: last }));
+  await own.conversations.update(group.id, { message_ttl_secs: 3_600 });
+
+  await ada.page.goto(`${ada.url}/#/c/${group.id}/${last}`);
+  await ada.thread.locator(".message").first().waitFor();
+  await ada.message("never closed").waitFor();
+  await ada.page.locator(".timer-mark").waitFor();
+  for (const width of [1_280, 820, 360]) {
+    await ada.page.setViewportSize({ width, height: 740 });
+    for (const dir of ["ltr", "rtl"]) {
+      await ada.page.evaluate((value) => (document.documentElement.dir = value), dir);
+      expect(await escaped(ada), `${width} ${dir}`).toEqual([]);
+      const beyond = await ada.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      expect(beyond).toBeLessThanOrEqual(0);
+    }
+  }
+  // The time is below the text that turns the direction, and reads as ever.
+  const time = ada.message("never closed").locator("time");
+  expect(await time.textContent()).toMatch(/^\d\d:\d\d$/);
+});
