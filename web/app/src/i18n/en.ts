@@ -58,6 +58,8 @@ export const en = {
   "list.mark_unread": "Mark as unread",
   "list.pin": "Pin",
   "list.unpin": "Unpin",
+  "list.move_up": "Move up",
+  "list.move_down": "Move down",
   "list.mute": "Mute",
   "list.mute_for": "Mute for {time}",
   "list.unmute": "Unmute",

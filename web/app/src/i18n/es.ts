@@ -61,6 +61,8 @@ export const es: Catalogue = {
   "list.mark_unread": "Marcar como no leída",
   "list.pin": "Fijar",
   "list.unpin": "Desfijar",
+  "list.move_up": "Subir",
+  "list.move_down": "Bajar",
   "list.mute": "Silenciar",
   "list.mute_for": "Silenciar durante {time}",
   "list.unmute": "Activar sonido",

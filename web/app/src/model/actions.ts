@@ -13,6 +13,7 @@ import {
 } from "@godwit/sdk";
 
 import { readCursorOf } from "./entries.js";
+import { UNSET } from "./inbox.js";
 import { go } from "./place.js";
 import type { Session } from "./session.js";
 import { attempt } from "./tasks.js";
@@ -35,8 +36,23 @@ export async function changeMembership(
 ): Promise<void> {
   const changed = await attempt(session.http.conversations.updateMembership(id, update));
   if (changed) {
-    session.inbox.setMembership(id, { muted_until: null, draft: null, ...changed.value });
+    session.inbox.setMembership(id, { ...UNSET, ...changed.value });
   }
+}
+
+/** Moves a pinned conversation up or down by one, if it can be. */
+export async function movePinned(session: Session, id: ConversationId, by: -1 | 1): Promise<void> {
+  const order = pinnedIds(session);
+  const from = order.indexOf(id);
+  const neighbour = order[from + by];
+  if (neighbour !== undefined) {
+    [order[from], order[from + by]] = [neighbour, id];
+    await attempt(session.http.conversations.orderPinned(order));
+  }
+}
+
+export function pinnedIds(session: Session): ConversationId[] {
+  return session.inbox.sorted.value.filter(({ me }) => me.pinned).map(({ id }) => id);
 }
 
 export function mute(session: Session, id: ConversationId, until: Date | "forever" | "off"): Promise<void> {

@@ -14,12 +14,15 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { coalesced } from "./coalesced.js";
 import { conversationAfter, readCursorOf, withCursor } from "./entries.js";
 
+/** What is absent from a membership is not set. */
+export const UNSET = { pin_place: null, muted_until: null, draft: null } satisfies Partial<Membership>;
+
 export class Inbox {
   private readonly known = new Map<ConversationId, Conversation>();
   private readonly shown = signal<ReadonlyMap<ConversationId, Conversation>>(new Map());
   private readonly show = coalesced(() => (this.shown.value = new Map(this.known)));
 
-  /** Pinned first, then the latest activity. Archived ones are included. */
+  /** Pinned first in their order, then the latest activity. Archived ones are included. */
   readonly sorted: ReadonlySignal<readonly Conversation[]> = computed(() =>
     [...this.shown.value.values()].sort(inOrder),
   );
@@ -122,6 +125,10 @@ function inOrder(one: Conversation, other: Conversation): number {
   const pinned = Number(other.me.pinned) - Number(one.me.pinned);
   if (pinned !== 0) {
     return pinned;
+  }
+  const place = (one.me.pin_place ?? 0) - (other.me.pin_place ?? 0);
+  if (place !== 0) {
+    return place;
   }
   // Times of the server are in order as they are written; comparing them as words of a language would be slow.
   return one.last_activity_at < other.last_activity_at

@@ -1,18 +1,19 @@
-/** Who is behind an id. Names that are not known yet are asked for, a few at a time. */
+/** Who is behind an id. Names that are not known yet are asked for, many at a time. */
 
 import type { User, UserId } from "@godwit/sdk";
 import { type Signal, signal } from "@preact/signals";
 
-/** Questions that are under way at once. */
-const LOOKUPS_MAX = 4;
+/** Names in one question, as many as the server answers. */
+const LOOKUP_MAX = 50;
 
 export class People {
   private readonly known = new Map<UserId, Signal<User | undefined>>();
   private readonly waiting: UserId[] = [];
   private readonly unanswered = new Set<UserId>();
-  private underWay = 0;
+  private isAsking = false;
 
-  constructor(private readonly lookUp: (id: UserId) => Promise<User>) {}
+  /** Those whom `lookUp` does not know are not in its answer. */
+  constructor(private readonly lookUp: (ids: UserId[]) => Promise<readonly User[]>) {}
 
   /** Tracked: whoever asks is told when the answer comes. */
   user(id: UserId): User | undefined {
@@ -21,7 +22,7 @@ export class People {
       known = this.slot(id);
       if (id !== "") {
         this.waiting.push(id);
-        this.work();
+        void this.work();
       }
     }
     return known.value;
@@ -37,7 +38,7 @@ export class People {
   askAgain(): void {
     this.waiting.push(...this.unanswered);
     this.unanswered.clear();
-    this.work();
+    void this.work();
   }
 
   /** Somebody who is known by this handle. */
@@ -56,20 +57,21 @@ export class People {
     return slot;
   }
 
-  private work(): void {
-    while (this.underWay < LOOKUPS_MAX) {
-      const id = this.waiting.shift();
-      if (id === undefined) {
-        return;
-      }
-      this.underWay += 1;
-      void this.lookUp(id)
-        .then((user) => this.learn(user))
-        .catch(() => this.unanswered.add(id))
-        .finally(() => {
-          this.underWay -= 1;
-          this.work();
-        });
+  private async work(): Promise<void> {
+    if (this.isAsking) {
+      return;
     }
+    this.isAsking = true;
+    // Whoever is needed for the same picture is asked for together.
+    await Promise.resolve();
+    while (this.waiting.length > 0) {
+      const ids = this.waiting.splice(0, LOOKUP_MAX);
+      try {
+        this.learn(...(await this.lookUp(ids)));
+      } catch {
+        ids.forEach((id) => this.unanswered.add(id));
+      }
+    }
+    this.isAsking = false;
   }
 }

@@ -57,7 +57,7 @@ export class Session implements Stores {
   ) {
     const { id } = account;
     this.inbox = new Inbox(id);
-    this.people = new People((user) => http.people.user(user));
+    this.people = new People(async (ids) => (await http.people.users(ids)).users);
     this.own = new Own(account, http, this.people);
     this.blocks = new Blocks(http.people);
     this.presence = new Presence((users) => live.watchPresence(users));

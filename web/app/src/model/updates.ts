@@ -8,7 +8,7 @@ import type { Blocks } from "./blocks.js";
 import type { Cache } from "./cache.js";
 import type { Drafts } from "./drafts.js";
 import type { Histories } from "./histories.js";
-import type { Inbox } from "./inbox.js";
+import { type Inbox, UNSET } from "./inbox.js";
 import { notify, worthTelling } from "./notifications.js";
 import type { OutboxView } from "./outbox.js";
 import type { Own, Owner } from "./own.js";
@@ -136,7 +136,7 @@ export class Updates {
         this.gone(entry.conversation_id);
         break;
       case "membership_updated":
-        inbox.setMembership(entry.conversation_id, { muted_until: null, draft: null, ...entry.membership });
+        inbox.setMembership(entry.conversation_id, { ...UNSET, ...entry.membership });
         drafts.heard(entry.conversation_id, entry.membership);
         cache.changed(entry.conversation_id);
         break;

@@ -62,7 +62,7 @@ async function picture(page: Page, name: string): Promise<void> {
 it("is a world to look around in, at a desk", async () => {
   const page = await signIn(DESKTOP);
   expect(await page.locator(".row").count()).toBeGreaterThan(7);
-  await page.locator(".row", { hasText: "Saturday hike" }).click();
+  await page.locator(".row", { hasText: "Estuary counts" }).click();
   await page.locator(".message").last().waitFor();
   await picture(page, "conversation");
   await page.context().close();

@@ -33,6 +33,12 @@ it("pins, mutes, archives, marks and deletes, the same on another device", async
   await phone.row("Bob Hopper").getByText("Pinned").waitFor({ state: "attached" });
   expect(await phone.listed()).toEqual(["Bob Hopper", "Cleo Lamarr"]);
   expect(await ada.listed()).toEqual(["Bob Hopper", "Cleo Lamarr"]);
+  await ada.chooseForRow("Cleo Lamarr", "Pin");
+  await ada.chooseForRow("Cleo Lamarr", "Move down");
+  await expect.poll(() => phone.listed()).toEqual(["Bob Hopper", "Cleo Lamarr"]);
+  await ada.chooseForRow("Cleo Lamarr", "Move up");
+  await expect.poll(() => phone.listed()).toEqual(["Cleo Lamarr", "Bob Hopper"]);
+  await ada.chooseForRow("Cleo Lamarr", "Unpin");
   await ada.chooseForRow("Bob Hopper", "Unpin");
   await phone.row("Bob Hopper").getByText("Pinned").waitFor({ state: "detached" });
 

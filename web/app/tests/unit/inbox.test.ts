@@ -22,13 +22,14 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe("the inbox", () => {
-  it("has pinned conversations first, then the latest activity", () => {
+  it("has pinned conversations first in their order, then the latest activity", () => {
     const inbox = inboxOf(
       one("old", { last_activity_at: "2026-03-01T10:00:00.000Z" }),
-      one("pinned", { last_activity_at: "2026-01-01T10:00:00.000Z" }, { pinned: true }),
+      one("second", { last_activity_at: "2026-01-02T10:00:00.000Z" }, { pinned: true, pin_place: 1 }),
+      one("first", { last_activity_at: "2026-01-01T10:00:00.000Z" }, { pinned: true, pin_place: -3 }),
       one("new", { last_activity_at: "2026-03-02T10:00:00.000Z" }),
     );
-    expect(inbox.sorted.value.map(({ id }) => id)).toEqual(["pinned", "new", "old"]);
+    expect(inbox.sorted.value.map(({ id }) => id)).toEqual(["first", "second", "new", "old"]);
   });
 
   it("counts what is unread where somebody wants to hear of it", () => {

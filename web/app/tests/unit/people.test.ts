@@ -5,19 +5,20 @@ import { People } from "../../src/model/people.js";
 
 /** Answers when it is told to. */
 class Directory {
-  readonly asked: string[] = [];
+  readonly asked: string[][] = [];
   private readonly waiting: (() => void)[] = [];
   reachable = true;
 
-  readonly lookUp = (id: string): Promise<User> => {
-    this.asked.push(id);
+  readonly lookUp = (ids: string[]): Promise<User[]> => {
+    this.asked.push(ids);
     return new Promise((resolve, reject) => {
       const { reachable } = this;
-      this.waiting.push(() => (reachable ? resolve(user(id)) : reject(new Error("no connection"))));
+      this.waiting.push(() => (reachable ? resolve(ids.map(user)) : reject(new Error("no connection"))));
     });
   };
 
   async answer(): Promise<void> {
+    await Promise.resolve();
     this.waiting.splice(0).forEach((one) => one());
     await new Promise((resolve) => setTimeout(resolve, 0));
   }
@@ -28,16 +29,17 @@ function user(id: string): User {
 }
 
 describe("people", () => {
-  it("are asked for once, and a few at a time", async () => {
+  it("are asked for once, together, and not too many at a time", async () => {
     const directory = new Directory();
     const people = new People(directory.lookUp);
-    for (const id of ["1", "2", "3", "4", "5", "1"]) {
+    const ids = Array.from({ length: 60 }, (_, index) => `${index}`);
+    for (const id of [...ids, "1"]) {
       expect(people.user(id)).toBeUndefined();
     }
-    expect(directory.asked).toEqual(["1", "2", "3", "4"]);
     await directory.answer();
-    expect(directory.asked).toEqual(["1", "2", "3", "4", "5"]);
-    expect(people.user("1")).toEqual(user("1"));
+    await directory.answer();
+    expect(directory.asked).toEqual([ids.slice(0, 50), ids.slice(50)]);
+    expect(people.user("59")).toEqual(user("59"));
   });
 
   it("are not asked for when they are known, or nobody", () => {
@@ -57,12 +59,12 @@ describe("people", () => {
     people.user("1");
     await directory.answer();
     people.user("1");
-    expect(directory.asked).toEqual(["1"]);
+    expect(directory.asked).toEqual([["1"]]);
     directory.reachable = true;
     people.askAgain();
     await directory.answer();
     expect(people.user("1")).toEqual(user("1"));
     people.askAgain();
-    expect(directory.asked).toEqual(["1", "1"]);
+    expect(directory.asked).toEqual([["1"], ["1"]]);
   });
 });

@@ -3,7 +3,7 @@
 import type { Conversation } from "@godwit/sdk";
 
 import { t } from "../../i18n/index.js";
-import { changeMembership, markRead, mute } from "../../model/actions.js";
+import { changeMembership, markRead, movePinned, mute, pinnedIds } from "../../model/actions.js";
 import { isMuted } from "../../model/inbox.js";
 import type { Session } from "../../model/index.js";
 import { titleOf } from "../../model/session.js";
@@ -30,6 +30,7 @@ export function conversationMenu(session: Session, conversation: Conversation): 
       icon: "pin",
       onSelect: change({ pinned: !me.pinned }),
     },
+    ...orderItems(session, conversation),
     ...muteItems(session, conversation),
     {
       label: me.archived ? t("list.unarchive") : t("list.archive"),
@@ -44,6 +45,16 @@ export function conversationMenu(session: Session, conversation: Conversation): 
       onSelect: () => confirmDelete(session, conversation),
     },
   ];
+}
+
+/** Where among the pinned ones. */
+function orderItems(session: Session, { id }: Conversation): MenuItem[] {
+  const order = pinnedIds(session);
+  const move = (by: -1 | 1) => () => void movePinned(session, id, by);
+  const up: MenuItem = { label: t("list.move_up"), icon: "up", onSelect: move(-1) };
+  const down: MenuItem = { label: t("list.move_down"), icon: "down", onSelect: move(1) };
+  const place = order.indexOf(id);
+  return place < 0 ? [] : [...(place > 0 ? [up] : []), ...(place < order.length - 1 ? [down] : [])];
 }
 
 function muteItems(session: Session, conversation: Conversation): MenuItem[] {
