@@ -38,21 +38,10 @@ export function showMenu(
   const target = event.currentTarget instanceof Element ? event.currentTarget : null;
   const box = target?.getBoundingClientRect();
   const pointer = event instanceof MouseEvent && event.clientX + event.clientY > 0 ? event : undefined;
-  const [x, y] = [pointer?.clientX ?? box?.left ?? 0, pointer?.clientY ?? box?.bottom ?? 0];
-  showMenuAt(x, y, label, items, onReact);
-}
-
-export function showMenuAt(
-  x: number,
-  y: number,
-  label: string,
-  items: MenuItem[],
-  onReact?: (reaction: string) => void,
-): void {
   openMenu.value = {
     label,
-    x,
-    y,
+    x: pointer?.clientX ?? box?.left ?? 0,
+    y: pointer?.clientY ?? box?.bottom ?? 0,
     items,
     ...(onReact ? { onReact } : {}),
     opener: document.activeElement,
