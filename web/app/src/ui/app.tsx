@@ -4,7 +4,7 @@
  * - here: which of the two big screens is shown: signing in, or the messenger
  * - `shell`: list and conversation beside each other; `list/` and `conversation/` are those two
  * - `dialogs/`: everything that opens over them; `dialog` says which is open
- * - `menu`, `modal`, `avatar`, `icon`, `toasts`: pieces that all of them use
+ * - `menu`, `modal`, `avatar`, `icon`: pieces that all of them use
  * - `context`: the session that a component belongs to; `page`: what is outside of the application
  */
 

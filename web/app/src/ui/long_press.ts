@@ -5,6 +5,13 @@ const LONG_PRESS_MS = 650;
 /** A finger that moves further is scrolling. */
 const MOVED_PX = 10;
 
+interface Press {
+  timer: ReturnType<typeof setTimeout>;
+  x: number;
+  y: number;
+  done: boolean;
+}
+
 interface LongPress {
   onTouchStart: (event: TouchEvent) => void;
   onTouchMove: (event: TouchEvent) => void;
@@ -14,23 +21,23 @@ interface LongPress {
   cancel: () => void;
 }
 
-/** Calls with where it was pressed. */
-export function useLongPress(onLong: (x: number, y: number) => void): LongPress {
-  const press = useRef<{ timer: ReturnType<typeof setTimeout>; x: number; y: number; done: boolean }>();
+/** Asks for the menu of what is pressed for long, as the other button of a mouse does. */
+export function useLongPress(): LongPress {
+  const press = useRef<Press>();
   const cancel = () => clearTimeout(press.current?.timer);
   return {
     onTouchStart: (event) => {
       cancel();
       const [touch] = event.touches;
-      if (!touch || event.touches.length > 1) {
+      const target = event.currentTarget;
+      if (!touch || event.touches.length > 1 || !target) {
         return;
       }
       const { clientX: x, clientY: y } = touch;
       const timer = setTimeout(() => {
-        if (press.current) {
-          press.current.done = true;
-        }
-        onLong(x, y);
+        press.current = { timer, x, y, done: true };
+        const asking = { clientX: x, clientY: y, bubbles: true, cancelable: true };
+        target.dispatchEvent(new MouseEvent("contextmenu", asking));
       }, LONG_PRESS_MS);
       press.current = { timer, x, y, done: false };
     },
@@ -46,7 +53,7 @@ export function useLongPress(onLong: (x: number, y: number) => void): LongPress 
       if (press.current?.done) {
         // Else the finger that lets go would also click what is below.
         event.preventDefault();
-        press.current.done = false;
+        press.current = undefined;
       }
     },
     onTouchCancel: cancel,

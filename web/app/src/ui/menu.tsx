@@ -39,18 +39,14 @@ export function showMenu(event: Event, label: string, items: MenuItem[], offers:
   const target = event.currentTarget instanceof Element ? event.currentTarget : null;
   const box = target?.getBoundingClientRect();
   const pointer = event instanceof MouseEvent && event.clientX + event.clientY > 0 ? event : undefined;
-  const [x, y] = [pointer?.clientX ?? box?.left ?? 0, pointer?.clientY ?? box?.bottom ?? 0];
-  showMenuAt(x, y, label, items, offers);
-}
-
-export function showMenuAt(
-  x: number,
-  y: number,
-  label: string,
-  items: MenuItem[],
-  offers: MenuOffers = {},
-): void {
-  openMenu.value = { label, x, y, items, offers, opener: document.activeElement };
+  openMenu.value = {
+    label,
+    x: pointer?.clientX ?? box?.left ?? 0,
+    y: pointer?.clientY ?? box?.bottom ?? 0,
+    items,
+    offers,
+    opener: document.activeElement,
+  };
 }
 
 export function closeMenu(): void {

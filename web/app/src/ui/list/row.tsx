@@ -12,7 +12,7 @@ import { useSession } from "../context.js";
 import { Icon } from "../icon.js";
 import { Marks } from "../marks.js";
 import { useLongPress } from "../long_press.js";
-import { showMenu, showMenuAt } from "../menu.js";
+import { showMenu } from "../menu.js";
 import { previewOf, typingText } from "../names.js";
 import { conversationMenu } from "./menu.js";
 
@@ -31,9 +31,7 @@ interface ListRowProps {
 export function ListRow({ conversation, open, tabbable, top, onFocus }: ListRowProps) {
   const session = useSession();
   const title = titleOf(conversation);
-  const { cancel, ...touching } = useLongPress((x, y) =>
-    showMenuAt(x, y, title, conversationMenu(session, conversation)),
-  );
+  const { cancel, ...touching } = useLongPress();
   const online = conversation.peer ? session.presence.of(conversation.peer.id)?.online === true : false;
   return (
     <li class="list-item" style={{ transform: `translateY(${top}px)` }}>
