@@ -9,7 +9,9 @@ export type Segment =
 /** A text with more emoji than this is shown in the usual size. */
 const LARGE_EMOJI_MAX = 3;
 
-const TOKEN = /(?<link>\b(?:https?:\/\/|www\.)[^\s<>"]+)|(?<![\w@./])@(?<handle>[a-z0-9_.]{3,32})/giu;
+/** Characters that turn the direction end an address, which they could make look like another one. */
+const TOKEN =
+  /(?<link>\b(?:https?:\/\/|www\.)[^\s<>"\u202a-\u202e\u2066-\u2069]+)|(?<![\w@./])@(?<handle>[a-z0-9_.]{3,32})/giu;
 /** Ends a sentence rather than an address. */
 const TRAILING = /[.,;:!?'"»”’…]+$/u;
 const ONLY_EMOJI =

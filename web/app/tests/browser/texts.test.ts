@@ -11,7 +11,7 @@ const TEXTS = [
   "w".repeat(8_000),
   ZALGO.repeat(60),
   "before \u202Egnp.tseb\u202C after, and one that is never closed \u202Eabc",
-  "مرحبا @ada3 https://example.org/ بالعالم",
+  "مرحبا @ada https://example.org/ بالعالم",
   "👩‍👩‍👧‍👦",
   `https://example.org/${"path".repeat(200)}`,
   "one\n\n\n\tline   after another",
@@ -67,6 +67,15 @@ it("keeps long, towering and turned texts in their places, wide and narrow, in b
       expect(beyond).toBeLessThanOrEqual(0);
     }
   }
+  // A name or an address in a text of the other direction is one piece.
+  await ada.page.setViewportSize({ width: 1_280, height: 740 });
+  await ada.page.evaluate(() => (document.documentElement.dir = "ltr"));
+  const pieces = await ada
+    .message("مرحبا")
+    .locator(".message-text > :is(a, .mention)")
+    .evaluateAll((parts) => parts.map((part) => part.getClientRects().length));
+  expect(pieces).toEqual([1, 1]);
+
   // The time is below the text that turns the direction, and reads as ever.
   const time = ada.message("never closed").locator("time");
   expect(await time.textContent()).toMatch(/^\d\d:\d\d$/);

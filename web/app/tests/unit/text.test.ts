@@ -25,6 +25,11 @@ describe("segments", () => {
     ]);
   });
 
+  it("ends a link where the direction is turned, which could make it look like another one", () => {
+    const [link] = segmentsOf("https://example.org/\u202Emoc.live");
+    expect(link).toEqual({ type: "link", text: "https://example.org/", href: "https://example.org/" });
+  });
+
   it("never makes a link of anything but http", () => {
     for (const text of ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "<a href=x>"]) {
       expect(segmentsOf(text)).toEqual([{ type: "text", text }]);

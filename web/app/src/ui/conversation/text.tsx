@@ -29,6 +29,8 @@ function Words({ message, text }: { message: Message; text: string }) {
             return (
               <a
                 key={index}
+                // In one piece, also in a text from right to left.
+                dir="ltr"
                 href={segment.href}
                 target="_blank"
                 rel="noopener noreferrer nofollow"
@@ -52,12 +54,19 @@ function Mention({ text, handle }: { text: string; handle: string }) {
   const user = session.people.byHandle(handle);
   const own = handle === session.me.value.handle || handle === "all";
   if (!user || own) {
-    return user || own ? <strong class="mention mention-own">{text}</strong> : text;
+    return user || own ? (
+      <strong class="mention mention-own" dir="ltr">
+        {text}
+      </strong>
+    ) : (
+      text
+    );
   }
   return (
     <button
       type="button"
       class="mention"
+      dir="ltr"
       tabIndex={tabIndex}
       onClick={() => void openDirect(session, user.id)}
     >

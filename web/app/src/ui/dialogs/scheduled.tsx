@@ -2,6 +2,7 @@
 
 import type { Conversation, Scheduled, SendMessage } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 
 import { full } from "../../i18n/format.js";
 import { knownError, t } from "../../i18n/index.js";
@@ -86,6 +87,9 @@ export function ScheduledMessages() {
 
 function EditScheduled({ scheduled, onDone }: { scheduled: Scheduled; onDone: () => void }) {
   const session = useSession();
+  const field = useRef<HTMLTextAreaElement>(null);
+  // The button that opened it is not there any more.
+  useEffect(() => field.current?.focus(), []);
   const text = useSignal(scheduled.message.text ?? "");
   const at = useSignal(localTime(Date.parse(scheduled.send_at)));
   const save = async (event: Event) => {
@@ -98,6 +102,7 @@ function EditScheduled({ scheduled, onDone }: { scheduled: Scheduled; onDone: ()
   return (
     <form class="line-main" onSubmit={(event) => void save(event)}>
       <textarea
+        ref={field}
         rows={2}
         dir="auto"
         required
