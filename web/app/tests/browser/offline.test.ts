@@ -5,6 +5,32 @@ import { together } from "./together.js";
 
 const world = together();
 
+it("opens without a network, shows what was said, and sends later what is said meanwhile", async () => {
+  const { person: ada, wire } = await world.arriveByWire("ada", "Ada");
+  const bob = await world.arrive("bob", "Bob");
+  await ada.startDirect("bob");
+  await ada.say("before the cut");
+  await bob.open("Ada");
+  await bob.say("and an answer");
+  await ada.message("and an answer").waitFor();
+  await ada.progress("before the cut", "read");
+  await kept(ada);
+  await cached(ada, "and an answer");
+
+  wire.cut();
+  await ada.page.reload();
+  await ada.message("and an answer").waitFor();
+  await ada.page.getByText("No connection").waitFor();
+  await ada.say("from the dark");
+  await ada.progress("from the dark", "sending");
+  await ada.page.goto(`${wire.url}/#/`);
+  await ada.page.locator(".row", { hasText: "Bob" }).waitFor();
+
+  wire.mend();
+  await bob.message("from the dark").waitFor();
+  expect(await bob.messages.allTextContents()).toEqual(["before the cut", "and an answer", "from the dark"]);
+});
+
 it("keeps the files of the page and nothing else", async () => {
   const ada = await world.arrive("ada2", "Ada Two");
   await kept(ada);
@@ -57,4 +83,19 @@ async function kept(person: Person): Promise<void> {
   await person.page.evaluate(async () => {
     await navigator.serviceWorker.ready;
   });
+}
+
+/** Until the message is stored: that is done a moment after it has come. */
+async function cached(person: Person, text: string): Promise<void> {
+  const stored = () =>
+    person.page.evaluate(async () => {
+      const answered = <T>(request: IDBRequest<T>) =>
+        new Promise<T>((resolve) => (request.onsuccess = () => resolve(request.result)));
+      const [database] = await indexedDB.databases();
+      const opened = await answered(indexedDB.open(database?.name ?? ""));
+      const found = await answered(opened.transaction("messages").objectStore("messages").getAll());
+      opened.close();
+      return JSON.stringify(found);
+    });
+  await expect.poll(stored, { timeout: 30_000 }).toContain(text);
 }
