@@ -54,7 +54,7 @@ async function loading(page: Page, cdp: CDPSession): Promise<void> {
   await page.locator(".row").first().waitFor();
   say("reload with a full cache until the list is shown", [elapsed(again)]);
   await allListed(page);
-  await page.locator(".connection-online").waitFor({ state: "attached" });
+  await page.locator(".connection[data-state=online]").waitFor({ state: "attached" });
 }
 
 async function allListed(page: Page): Promise<void> {

@@ -43,7 +43,7 @@ export class Cache {
   apply(id: ConversationId, entry: LogEntry): void {
     this.conversations.add(id);
     if (entry.type === "message") {
-      this.messages.set(`${id} ${entry.seq}`, entry.message);
+      this.messages.set(keyOf(entry.message), entry.message);
     } else {
       const entries = this.entries.get(id) ?? [];
       entries.push(entry);
@@ -56,13 +56,16 @@ export class Cache {
   newest(id: ConversationId, messages: readonly Message[]): void {
     this.reset.add(id);
     for (const message of messages) {
-      this.messages.set(`${id} ${message.seq}`, message);
+      this.messages.set(keyOf(message), message);
     }
     this.plan();
   }
 
+  /** The conversation is gone: nothing that was said there stays. */
   forget(id: ConversationId): void {
     this.gone.add(id);
+    this.entries.delete(id);
+    this.pendingOf(id).forEach((message) => this.messages.delete(keyOf(message)));
     this.plan();
   }
 
@@ -73,6 +76,8 @@ export class Cache {
 
   forgetAll(): void {
     this.resetAll = true;
+    this.entries.clear();
+    this.messages.clear();
     this.plan();
   }
 
@@ -80,25 +85,34 @@ export class Cache {
   async write(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
-    const entries = [...this.entries];
-    this.entries.clear();
-    const changedByEntries = await Promise.all(entries.map(([id, changes]) => this.rewritten(id, changes)));
-    const changes = this.take();
-    changes.messages = [...changedByEntries.flat(), ...(changes.messages ?? [])];
-    await this.live.checkpoint(changes).catch(() => undefined);
+    const changed = [...this.entries.keys()];
+    const cached = await Promise.all(changed.map((id) => this.storage.cachedMessages(id).catch(() => [])));
+    // From here on at once: what is written must be as new as the place in the stream.
+    changed.forEach((id, index) => this.rewrite(id, cached[index] ?? []));
+    await this.live.checkpoint(this.take()).catch(() => undefined);
   }
 
-  private async rewritten(id: ConversationId, entries: LogEntry[]): Promise<Message[]> {
-    const cached = await this.storage.cachedMessages(id).catch(() => []);
-    return cached.flatMap((message) => {
+  /** Brings messages up to date that are cached, or about to be: a page may be older than what came meanwhile. */
+  private rewrite(id: ConversationId, cached: readonly Message[]): void {
+    const entries = this.entries.get(id) ?? [];
+    this.entries.delete(id);
+    const isForgotten = this.resetAll || this.gone.has(id) || this.reset.has(id);
+    const old = isForgotten ? [] : cached.filter((message) => !this.messages.has(keyOf(message)));
+    for (const message of [...old, ...this.pendingOf(id)]) {
       const now = entries.reduce<Message | undefined>(
         (one, entry) => one && messageAfter(one, entry, this.me),
         message,
       );
       // One that is gone cannot be taken out alone, but without its text it gives nothing away.
       const kept = now ?? { ...message, text: null, media: null, deleted_at: message.created_at };
-      return kept === message ? [] : [kept];
-    });
+      if (kept !== message) {
+        this.messages.set(keyOf(kept), kept);
+      }
+    }
+  }
+
+  private pendingOf(id: ConversationId): Message[] {
+    return [...this.messages.values()].filter((message) => message.conversation_id === id);
   }
 
   private take(): CacheChanges {
@@ -121,4 +135,8 @@ export class Cache {
   private plan(): void {
     this.timer ??= setTimeout(() => void this.write(), WRITE_AFTER_MS);
   }
+}
+
+function keyOf(message: Message): string {
+  return `${message.conversation_id} ${message.seq}`;
 }

@@ -87,13 +87,15 @@ async function kept(person: Person): Promise<void> {
 
 /** Until the message is stored: that is done a moment after it has come. */
 async function cached(person: Person, text: string): Promise<void> {
-  await person.page.waitForFunction(async (wanted) => {
-    const answered = <T>(request: IDBRequest<T>) =>
-      new Promise<T>((resolve) => (request.onsuccess = () => resolve(request.result)));
-    const [database] = await indexedDB.databases();
-    const opened = await answered(indexedDB.open(database?.name ?? ""));
-    const found = await answered(opened.transaction("messages").objectStore("messages").getAll());
-    opened.close();
-    return JSON.stringify(found).includes(wanted);
-  }, text);
+  const stored = () =>
+    person.page.evaluate(async () => {
+      const answered = <T>(request: IDBRequest<T>) =>
+        new Promise<T>((resolve) => (request.onsuccess = () => resolve(request.result)));
+      const [database] = await indexedDB.databases();
+      const opened = await answered(indexedDB.open(database?.name ?? ""));
+      const found = await answered(opened.transaction("messages").objectStore("messages").getAll());
+      opened.close();
+      return JSON.stringify(found);
+    });
+  await expect.poll(stored, { timeout: 30_000 }).toContain(text);
 }

@@ -1,0 +1,65 @@
+import { type CacheChanges, type LogEntry, MemoryStorage } from "@godwit/sdk";
+import { beforeEach, expect, it } from "vitest";
+
+import { Cache } from "../../src/model/cache.js";
+import { conversation, message, messageEntry } from "./samples.js";
+
+const AT = "2026-03-01T12:00:00Z";
+let storage: MemoryStorage;
+let cache: Cache;
+
+beforeEach(() => {
+  storage = new MemoryStorage();
+  const checkpoint = (changes: CacheChanges = {}) => storage.checkpoint({ accountSeq: 0, seen: {} }, changes);
+  cache = new Cache("ada", storage, { checkpoint }, () => conversation(9));
+});
+
+function edited(seq: number, messageId: string, text: string): LogEntry {
+  return { type: "edited", seq, at: AT, by: "bob", message_id: messageId, message_seq: 1, text };
+}
+
+async function texts(): Promise<(string | null | undefined)[]> {
+  return (await storage.cachedMessages("c")).map((one) => one.text);
+}
+
+it("writes what came, and changes of it that come later", async () => {
+  cache.apply("c", messageEntry(message(1, "bob", "helo")));
+  await cache.write();
+  cache.apply("c", edited(2, "m1", "hello"));
+  await cache.write();
+  expect(await texts()).toEqual(["hello"]);
+});
+
+it("does not go back to what a page says that is older than a change", async () => {
+  cache.apply("c", edited(3, "m1", "hello"));
+  cache.newest("c", [message(1, "bob", "helo"), message(2, "bob", "there")]);
+  await cache.write();
+  expect(await texts()).toEqual(["hello", "there"]);
+});
+
+it("puts nothing before the newest page that was cached before it", async () => {
+  cache.apply("c", messageEntry(message(1, "bob", "long ago")));
+  await cache.write();
+  cache.apply("c", edited(8, "m1", "very long ago"));
+  cache.newest("c", [message(6, "bob", "now")]);
+  await cache.write();
+  expect(await texts()).toEqual(["now"]);
+});
+
+it("keeps nothing of a conversation that is gone", async () => {
+  cache.apply("c", messageEntry(message(1, "bob", "a secret")));
+  await cache.write();
+  cache.apply("c", edited(2, "m1", "another secret"));
+  cache.apply("c", messageEntry(message(3, "bob", "a third")));
+  cache.forget("c");
+  await cache.write();
+  expect(await texts()).toEqual([]);
+});
+
+it("keeps no text of a message that has expired", async () => {
+  cache.apply("c", messageEntry(message(1, "bob", "a secret")));
+  await cache.write();
+  cache.apply("c", { type: "expired", seq: 2, at: AT, message_ids: ["m1"] });
+  await cache.write();
+  expect(await texts()).toEqual([null]);
+});
