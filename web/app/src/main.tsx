@@ -5,6 +5,7 @@ import "./style/index.css";
 import { render } from "preact";
 
 import { accounts } from "./model/index.js";
+import { followNotifications } from "./model/notifications.js";
 import { keepPage } from "./model/version.js";
 import { App } from "./ui/app.js";
 import { keepPageInStep } from "./ui/page.js";
@@ -12,6 +13,7 @@ import { keepPageInStep } from "./ui/page.js";
 const root = document.getElementById("app");
 if (root) {
   keepPageInStep();
+  followNotifications();
   render(<App />, root);
   // While the page is developed one that was kept would only be in the way.
   if (import.meta.env.PROD) {

@@ -1,6 +1,9 @@
-/** Telling somebody who looks elsewhere that something was said. */
+/**
+ * Telling somebody who looks elsewhere that something was said, and taking it back when it was read. The service worker shows
+ * it, so that there is one for all tabs, also on phones.
+ */
 
-import type { Conversation, Message } from "@godwit/sdk";
+import type { Conversation, ConversationId, Message } from "@godwit/sdk";
 import { signal } from "@preact/signals";
 
 import { mentions } from "./entries.js";
@@ -9,7 +12,7 @@ import { go, place } from "./place.js";
 import { notificationsOn } from "./settings.js";
 
 export const permission = signal<NotificationPermission | "unsupported">(
-  "Notification" in globalThis ? Notification.permission : "unsupported",
+  "Notification" in globalThis && "serviceWorker" in navigator ? Notification.permission : "unsupported",
 );
 
 export async function askPermission(): Promise<void> {
@@ -27,20 +30,37 @@ export function worthTelling(
   return message.sender_id !== me && message.kind !== "system" && !silent;
 }
 
-export function notify(conversation: Conversation, title: string, body: string): void {
+export async function notify(conversation: Conversation, title: string, body: string): Promise<void> {
   const inSight =
     document.visibilityState === "visible" &&
     document.hasFocus() &&
     place.value.screen === "conversation" &&
     place.value.id === conversation.id;
-  if (permission.value !== "granted" || notificationsOn.value === "off" || inSight) {
-    return;
+  if (permission.value === "granted" && notificationsOn.value === "on" && !inSight) {
+    // One for each conversation: the newest message takes the place of the one before.
+    const options = { body, tag: conversation.id, icon: "/icon-192.png" };
+    await (await navigator.serviceWorker.getRegistration())?.showNotification(title, options);
   }
-  // One notification for each conversation: the newest message takes the place of the one before.
-  const notification = new Notification(title, { body, tag: conversation.id, icon: "/icon.svg" });
-  notification.onclick = () => {
-    window.focus();
-    go({ screen: "conversation", id: conversation.id });
-    notification.close();
-  };
+}
+
+/** The conversation was read, here or elsewhere, or is gone. */
+export async function withdraw(id: ConversationId): Promise<void> {
+  if (permission.value === "granted") {
+    const worker = await navigator.serviceWorker.getRegistration();
+    (await worker?.getNotifications({ tag: id }))?.forEach((notification) => notification.close());
+  }
+}
+
+/** Goes to the conversation of a notification that somebody clicked on. */
+export function followNotifications(): void {
+  if ("serviceWorker" in navigator) {
+    navigator.serviceWorker.addEventListener(
+      "message",
+      ({ data }: MessageEvent<{ open?: unknown } | null>) => {
+        if (typeof data?.open === "string") {
+          go({ screen: "conversation", id: data.open });
+        }
+      },
+    );
+  }
 }

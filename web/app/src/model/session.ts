@@ -18,6 +18,7 @@ import { Drafts } from "./drafts.js";
 import { readCursorOf } from "./entries.js";
 import { Histories } from "./histories.js";
 import { Inbox } from "./inbox.js";
+import { withdraw } from "./notifications.js";
 import { OutboxView } from "./outbox.js";
 import { Own, type Owner } from "./own.js";
 import { People } from "./people.js";
@@ -123,6 +124,7 @@ export class Session implements Stores {
     this.inbox.setRead(id, seq, unread);
     this.cache.changed(id);
     this.live.read(id, seq);
+    void withdraw(id);
   }
 
   /** A conversation that came as the answer to a request. */

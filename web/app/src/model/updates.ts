@@ -9,7 +9,7 @@ import type { Cache } from "./cache.js";
 import type { Drafts } from "./drafts.js";
 import type { Histories } from "./histories.js";
 import { type Inbox, UNSET } from "./inbox.js";
-import { notify, worthTelling } from "./notifications.js";
+import { notify, withdraw, worthTelling } from "./notifications.js";
 import type { OutboxView } from "./outbox.js";
 import type { Own, Owner } from "./own.js";
 import type { People } from "./people.js";
@@ -94,16 +94,15 @@ export class Updates {
 
   private entered(id: ConversationId, entry: LogEntry): void {
     const { cache, histories, inbox, outbox, typing } = this.stores;
+    const isKnown = inbox.apply(id, entry);
     // What the list shows may be among the messages that expired.
-    if (!inbox.apply(id, entry) || entry.type === "expired") {
-      this.refresh(id);
-    }
+    const refreshed = !isKnown || entry.type === "expired" ? this.refresh(id) : undefined;
     histories.apply(id, entry);
     outbox.apply(entry);
     cache.apply(id, entry);
     if (entry.type === "message") {
       typing.stopped(id, entry.message.sender_id);
-      this.tell(id, entry);
+      void Promise.resolve(refreshed).then(() => this.tell(id, entry));
     }
   }
 
@@ -113,7 +112,8 @@ export class Updates {
     if (caughtUp.value && conversation && worthTelling(conversation, message, account.id, Date.now())) {
       const sender = people.user(message.sender_id)?.display_name ?? "";
       const text = onOneLine(message.text ?? "");
-      notify(conversation, conversation.name, conversation.kind === "direct" ? text : `${sender}: ${text}`);
+      const body = conversation.kind === "direct" ? text : `${sender}: ${text}`;
+      void notify(conversation, conversation.name, body);
     }
   }
 
@@ -121,6 +121,7 @@ export class Updates {
     this.stores.inbox.remove(id);
     this.stores.histories.forget(id);
     this.stores.cache.forget(id);
+    void withdraw(id);
     if (place.value.screen === "conversation" && place.value.id === id) {
       go({ screen: "list" });
     }
@@ -130,7 +131,7 @@ export class Updates {
     const { blocks, cache, drafts, histories, inbox, own } = this.stores;
     switch (entry.type) {
       case "conversation_listed":
-        this.refresh(entry.conversation_id);
+        void this.refresh(entry.conversation_id);
         break;
       case "conversation_gone":
         this.gone(entry.conversation_id);
@@ -142,6 +143,7 @@ export class Updates {
         break;
       case "read_moved":
         inbox.setRead(entry.conversation_id, entry.read, entry.unread);
+        void withdraw(entry.conversation_id);
         cache.changed(entry.conversation_id);
         break;
       case "message_hidden":
@@ -172,7 +174,7 @@ export class Updates {
   }
 
   /** If it fails, the next entry or the next connection brings it up to date. */
-  private refresh(id: ConversationId): void {
-    void this.stores.refresh(id).catch(() => undefined);
+  private async refresh(id: ConversationId): Promise<void> {
+    await this.stores.refresh(id).catch(() => undefined);
   }
 }

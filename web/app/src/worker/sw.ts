@@ -1,6 +1,7 @@
 /**
  * Keeps the files of the page, so that it opens without a network. What people say is not its business: of all requests
- * it answers only those for these files, and `/v1/` is none of them.
+ * it answers only those for these files, and `/v1/` is none of them. Pages show notifications through it; it opens what
+ * somebody clicked on.
  *
  * A version is kept as a whole. A new one is served from the moment it is complete; pages that are open go on with what
  * they have, and say that there is a new one.
@@ -35,6 +36,10 @@ self.addEventListener("fetch", (event) => {
     event.respondWith(kept(pathname));
   }
 });
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  event.waitUntil(openConversation(event.notification.tag));
+});
 
 async function keep(): Promise<void> {
   const cache = await caches.open(CACHE);
@@ -55,4 +60,15 @@ async function kept(path: string): Promise<Response> {
     (await own.match(path, { ignoreVary: true })) ?? (await caches.match(path, { ignoreVary: true }));
   // The browser may have thrown it away.
   return found ?? fetch(path);
+}
+
+/** In a page that is open, or else in a new one. */
+async function openConversation(id: string): Promise<void> {
+  const [page] = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  if (page) {
+    page.postMessage({ open: id });
+    await page.focus();
+  } else {
+    await self.clients.openWindow(`/#/c/${id}`);
+  }
 }

@@ -97,5 +97,5 @@ async function cached(person: Person, text: string): Promise<void> {
       opened.close();
       return JSON.stringify(found);
     });
-  await expect.poll(stored, { timeout: 30_000 }).toContain(text);
+  await expect.poll(stored).toContain(text);
 }

@@ -7,7 +7,12 @@ import { Http } from "@godwit/sdk";
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS =
   "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
+/** Nothing takes as long as this, also on a machine that has much else to do. */
+const PATIENCE_MS = 90_000;
 export const PASSWORD = "correct horse battery";
+
+/** How far a message has come, in order. */
+const PROGRESS = ["sending", "sent", "delivered", "read"] as const;
 
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: FLAGS.split(" ") });
@@ -76,6 +81,7 @@ export class Person {
       locale: look.locale ?? "en-GB",
       hasTouch: look.touch ?? false,
     });
+    context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     await page.goto(url);
     return new Person(handle, context, page, url);
@@ -171,7 +177,9 @@ export class Person {
     await this.composerOfThread.press("Enter");
   }
 
-  async progress(text: string, progress: string): Promise<void> {
-    await this.page.locator(`.message[data-progress=${progress}]`, { hasText: text }).last().waitFor();
+  /** Waits until an own message has come at least as far as this. */
+  async progress(text: string, progress: (typeof PROGRESS)[number]): Promise<void> {
+    const far = PROGRESS.slice(PROGRESS.indexOf(progress)).map((one) => `[data-progress=${one}]`);
+    await this.page.locator(`.message:is(${far.join()})`, { hasText: text }).last().waitFor();
   }
 }

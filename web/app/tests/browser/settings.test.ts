@@ -59,7 +59,7 @@ it("changes the password, and signs out everywhere else", async () => {
 
   await phone.page.getByText("You were signed out of @ada2 here.").waitFor();
   expect(await phone.page.getByLabel("Username").inputValue()).toBe("ada2");
-  await expect.poll(() => stored(phone), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => stored(phone)).toEqual([]);
   await phone.signIn(PASSWORD);
   await phone.page.getByText("Username or password is wrong.").waitFor();
   await phone.signIn("another horse battery");
@@ -84,7 +84,7 @@ it("signs a device out from another one, which forgets what it had", async () =>
   await ada.dialog.getByRole("button", { name: "Sign out" }).waitFor({ state: "detached" });
   await phone.page.getByText("You were signed out of @ada3 here.").waitFor();
   expect(await phone.page.getByRole("dialog").count()).toBe(0);
-  await expect.poll(() => stored(phone), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => stored(phone)).toEqual([]);
   await phone.page.reload();
   await phone.page.getByText("You were signed out of @ada3 here.").waitFor();
   await phone.page.getByRole("button", { name: "Remove @ada3" }).click();
@@ -123,7 +123,7 @@ it("keeps several accounts, switches between them, and signs out", async () => {
   await page.getByText("You were signed out of @ada4 here.").waitFor();
   await tab.getByRole("heading", { name: "Sign in to Godwit" }).waitFor();
   await page.getByRole("button", { name: "Remove @ada4" }).click();
-  await expect.poll(() => stored(ada), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => stored(ada)).toEqual([]);
   const accounts = await page.evaluate(() => localStorage.getItem("godwit.accounts"));
   expect(accounts).toBe("[]");
 });
@@ -137,17 +137,13 @@ it("shows others what one allows", async () => {
   await ada.dialog.getByLabel("Show others when I am online").click();
   await bob.page.locator(".conversation-state", { hasText: "@ada6" }).waitFor();
   await ada.dialog.getByLabel("Show others what I have read").click();
-  await expect
-    .poll(async () => (await (await ada.api()).accounts.me()).read_receipts, { timeout: 10_000 })
-    .toBe(false);
+  await expect.poll(async () => (await (await ada.api()).accounts.me()).read_receipts).toBe(false);
   await ada.page.keyboard.press("Escape");
   await bob.say("did you read this?");
   await ada.open("Bob Six");
   await ada.message("did you read this?").waitFor();
   const own = await ada.api();
-  await expect
-    .poll(async () => (await own.conversations.list()).conversations[0]?.unread, { timeout: 10_000 })
-    .toBe(0);
+  await expect.poll(async () => (await own.conversations.list()).conversations[0]?.unread).toBe(0);
   await bob.say("and this?");
   await bob.progress("and this?", "delivered");
   await bob.progress("did you read this?", "delivered");
