@@ -11,7 +11,7 @@ use utoipa::IntoParams;
 use super::extract::{Caller, Id, Params};
 use crate::http::json::Json;
 use crate::opaque::List;
-use crate::problem::ApiResult;
+use crate::problem::{ApiError, ApiResult};
 use crate::rate::ClientAddress;
 use crate::state::ServerState;
 
@@ -53,7 +53,7 @@ pub async fn find(
             let users = state.app.people.users(&user_ids(ids)?).await?;
             return Ok(Json(UserPage { users, next: None }));
         }
-        _ => return Err(InvalidField::new("query", "must be there, or else `ids`").into()),
+        _ => return Err(ApiError::invalid_request("give one of the parameters query and ids")),
     };
     state.rates.check_search(by.user_id, address)?;
     let prefix = SearchPrefix::parse(query)?;

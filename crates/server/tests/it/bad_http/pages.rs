@@ -133,7 +133,7 @@ async fn limits_of_pages_are_limits() {
     {
         let joint = if operation.path.contains('?') { '&' } else { '?' };
         let path = |limit: &str| format!("{}{joint}limit={limit}", operation.path);
-        let largest = if operation.id == "search_users" { 50 } else { 200 };
+        let largest = if operation.id == "find_users" { 50 } else { 200 };
         for limit in [1, largest] {
             stage.ask("GET", &path(&limit.to_string())).send().await.ok();
         }
@@ -165,7 +165,9 @@ async fn parameters_must_be_known() {
             ask.refused(400, ErrorCode::InvalidRequest).await;
         }
     }
-    stage.ask("GET", "/v1/users").refused(400, ErrorCode::InvalidRequest).await;
+    for query in ["", "?query=ada&ids=1"] {
+        stage.ask("GET", &format!("/v1/users{query}")).refused(400, ErrorCode::InvalidRequest).await;
+    }
     let log = format!("/v1/conversations/{}/log", stage.direct);
     stage.ask("GET", &log).refused(400, ErrorCode::InvalidRequest).await;
     for after in ["", "-1", "abc", "1.5", "18446744073709551616"] {

@@ -56,7 +56,9 @@ export function ListRow({ conversation, open, tabbable, top, onFocus }: ListRowP
         />
         <span class="row-main">
           <span class="row-top">
-            <bdi class="row-name">{title}</bdi>
+            <span class="row-name">
+              <bdi>{title}</bdi>
+            </span>
             {online && <span class="for-screen-readers">{t("presence.online")}</span>}
             <OwnMark conversation={conversation} />
             <time class="row-time" dateTime={conversation.last_activity_at}>

@@ -47,7 +47,9 @@ export function SearchResults({ query, onDone }: SearchResultsProps) {
                 name={titleOf(conversation)}
                 group={conversation.kind !== "direct"}
               />
-              <bdi class="row-name">{titleOf(conversation)}</bdi>
+              <span class="row-name">
+                <bdi>{titleOf(conversation)}</bdi>
+              </span>
             </button>
           </li>
         ))}
@@ -66,7 +68,9 @@ export function SearchResults({ query, onDone }: SearchResultsProps) {
             >
               <Avatar id={user.id} name={user.display_name} />
               <span class="row-main">
-                <bdi class="row-name">{user.display_name}</bdi>
+                <span class="row-name">
+                  <bdi>{user.display_name}</bdi>
+                </span>
                 <span class="row-preview">@{user.handle}</span>
               </span>
             </button>
