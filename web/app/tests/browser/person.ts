@@ -6,7 +6,7 @@ import { Http } from "@godwit/sdk";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS =
-  "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
+  "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
 /** Nothing takes as long as this, also on a machine that has much else to do. */
 const PATIENCE_MS = 90_000;
 export const PASSWORD = "correct horse battery";
