@@ -85,7 +85,7 @@ it("does with keys what can be done with a pointer, and never loses the focus", 
   await focused(ada, "three");
   await press(ada, "e");
   await ada.page.waitForFunction(() => document.activeElement instanceof HTMLTextAreaElement);
-  expect(await ada.composer.inputValue()).toBe("three");
+  await expect.poll(() => ada.composer.inputValue()).toBe("three");
   await press(ada, "Escape");
 
   await tabToMessages(ada);
@@ -123,7 +123,7 @@ it("completes a mention with keys, and Escape takes back one thing at a time", a
   const first = await ada.page.getByRole("option", { selected: true }).textContent();
   await press(ada, "ArrowDown");
   const second = ada.page.getByRole("option", { selected: true });
-  expect(await second.textContent()).not.toBe(first);
+  await expect.poll(() => second.textContent()).not.toBe(first);
   expect(await ada.composer.getAttribute("aria-activedescendant")).toBe(await second.getAttribute("id"));
   await press(ada, "Escape");
   await options.first().waitFor({ state: "detached" });
@@ -131,7 +131,7 @@ it("completes a mention with keys, and Escape takes back one thing at a time", a
   await ada.page.keyboard.type("e");
   await options.first().waitFor();
   await press(ada, "Tab");
-  expect(await ada.composer.inputValue()).toBe("me and @bea2 ");
+  await expect.poll(() => ada.composer.inputValue()).toBe("me and @bea2 ");
   await press(ada, "Enter");
   await bea.page.locator(".row", { hasText: "Birds" }).getByText("1 mention").waitFor({ state: "attached" });
   await bea.open("Birds");
@@ -151,12 +151,12 @@ it("reads aloud what is said, and nothing else", async () => {
   await ada.open("Bob Three");
   await ada.message("from before").waitFor();
   const spoken = ada.page.locator(".history [aria-live]");
-  expect(await spoken.textContent()).toBe("");
+  await expect.poll(() => spoken.textContent()).toBe("");
   await bob.say("from now on");
   await spoken.getByText("Bob Three: from now on").waitFor({ state: "attached" });
   await ada.say("an answer");
   await bob.choose("from now on", "Edit");
   await bob.say("from now on, edited");
   await ada.message("from now on, edited").waitFor();
-  expect(await spoken.textContent()).toBe("Bob Three: from now on");
+  await expect.poll(() => spoken.textContent()).toBe("Bob Three: from now on");
 });

@@ -15,7 +15,7 @@ it("schedules a message, changes it, sends it now, and cancels another one", asy
   await later.click();
   await ada.dialog.getByRole("button", { name: "Send later" }).click();
   await ada.page.getByText("Will be sent").waitFor();
-  expect(await ada.composer.inputValue()).toBe("");
+  await expect.poll(() => ada.composer.inputValue()).toBe("");
   await ada.composer.fill("never mind");
   await later.click();
   await ada.dialog.getByRole("button", { name: "Send later" }).click();

@@ -26,13 +26,13 @@ it("pins, mutes, archives, marks and deletes, the same on another device", async
   await phone.signIn();
   await hearFrom(ada, ["bob", "Bob Hopper", "hello"], ["cleo", "Cleo Lamarr", "good morning"]);
   await phone.row("Bob Hopper").waitFor();
-  expect(await ada.listed()).toEqual(["Cleo Lamarr", "Bob Hopper"]);
+  await expect.poll(() => ada.listed()).toEqual(["Cleo Lamarr", "Bob Hopper"]);
   await ada.row("Bob Hopper").getByText("1 unread message").waitFor({ state: "attached" });
 
   await ada.chooseForRow("Bob Hopper", "Pin");
   await phone.row("Bob Hopper").getByText("Pinned").waitFor({ state: "attached" });
-  expect(await phone.listed()).toEqual(["Bob Hopper", "Cleo Lamarr"]);
-  expect(await ada.listed()).toEqual(["Bob Hopper", "Cleo Lamarr"]);
+  await expect.poll(() => phone.listed()).toEqual(["Bob Hopper", "Cleo Lamarr"]);
+  await expect.poll(() => ada.listed()).toEqual(["Bob Hopper", "Cleo Lamarr"]);
   await ada.chooseForRow("Cleo Lamarr", "Pin");
   await ada.chooseForRow("Cleo Lamarr", "Move down");
   await expect.poll(() => phone.listed()).toEqual(["Bob Hopper", "Cleo Lamarr"]);
@@ -70,7 +70,7 @@ it("pins, mutes, archives, marks and deletes, the same on another device", async
   await ada.dialog.getByText("“⁨Bob Hopper⁩” and its history").waitFor();
   await ada.dialog.getByRole("button", { name: "Delete conversation" }).click();
   await phone.row("Bob Hopper").waitFor({ state: "detached" });
-  expect(await ada.listed()).toEqual(["Cleo Lamarr"]);
+  await expect.poll(() => ada.listed()).toEqual(["Cleo Lamarr"]);
 });
 
 it("opens the menu of a row by a long press and by keyboard", async () => {
@@ -129,7 +129,7 @@ it("is gone through with the keyboard", async () => {
   await ada.page.locator(".search-results .row", { hasText: "Cleo Three" }).waitFor();
   await press("Enter");
   await ada.page.locator(".conversation-name", { hasText: "Cleo Three" }).waitFor();
-  expect(await ada.page.getByRole("searchbox").inputValue()).toBe("");
+  await expect.poll(() => ada.page.getByRole("searchbox").inputValue()).toBe("");
 });
 
 it("finds conversations and people, and begins to talk to them", async () => {
@@ -170,18 +170,18 @@ it("shows who types and who is there, and what was not sent yet", async () => {
   await tablet.row("Bob Five").getByText("a thought").waitFor();
   await ada.composer.pressSequentially(", unfinished");
   await tablet.row("Bob Five").getByText("a thought, unfinished").waitFor();
-  expect(await ada.composer.inputValue()).toBe("a thought, unfinished");
+  await expect.poll(() => ada.composer.inputValue()).toBe("a thought, unfinished");
   await ada.page.reload();
   await ada.row("Bob Five").getByText("a thought, unfinished").waitFor();
 
   await tablet.open("Bob Five");
   await tablet.composer.fill("changed elsewhere");
   await ada.row("Bob Five").getByText("changed elsewhere").waitFor();
-  expect(await ada.composer.inputValue()).toBe("changed elsewhere");
+  await expect.poll(() => ada.composer.inputValue()).toBe("changed elsewhere");
   await tablet.composer.press("Enter");
   await bob.message("changed elsewhere").waitFor();
   await ada.row("Bob Five").getByText("Draft:").waitFor({ state: "detached" });
-  expect(await ada.composer.inputValue()).toBe("");
+  await expect.poll(() => ada.composer.inputValue()).toBe("");
 
   await bob.context.close();
   await ada.page.getByText("Last seen").waitFor();

@@ -103,7 +103,7 @@ it("list and conversation", async () => {
   await ada.page.getByRole("option", { name: "Grace Hopper" }).waitFor();
   await look(ada, "mention");
   await ada.composer.press("Enter");
-  expect(await ada.composer.inputValue()).toBe("Hello @grace ");
+  await expect.poll(() => ada.composer.inputValue()).toBe("Hello @grace ");
   await ada.composer.fill("");
 });
 

@@ -58,7 +58,7 @@ it("changes the password, and signs out everywhere else", async () => {
   await ada.page.getByText("Saved").waitFor();
 
   await phone.page.getByText("You were signed out of @ada2 here.").waitFor();
-  expect(await phone.page.getByLabel("Username").inputValue()).toBe("ada2");
+  await expect.poll(() => phone.page.getByLabel("Username").inputValue()).toBe("ada2");
   await expect.poll(() => stored(phone)).toEqual([]);
   await phone.signIn(PASSWORD);
   await phone.page.getByText("Username or password is wrong.").waitFor();
@@ -89,7 +89,7 @@ it("signs a device out from another one, which forgets what it had", async () =>
   await phone.page.getByText("You were signed out of @ada3 here.").waitFor();
   await phone.page.getByRole("button", { name: "Remove @ada3" }).click();
   await phone.page.getByText("You were signed out").waitFor({ state: "detached" });
-  expect(await phone.page.getByLabel("Username").inputValue()).toBe("");
+  await expect.poll(() => phone.page.getByLabel("Username").inputValue()).toBe("");
   await bob.context.close();
 });
 

@@ -112,7 +112,7 @@ it("shows hostile names and texts as they are", async () => {
   await bob.open("onerror");
   await bob.message("a".repeat(7_900)).waitFor();
   expect(await bob.messages.allTextContents()).toEqual(texts);
-  expect(await bob.page.locator(".conversation-name").textContent()).toBe(name);
+  await expect.poll(() => bob.page.locator(".conversation-name").textContent()).toBe(name);
   expect(await bob.page.locator("main :is(img, script, b, i)").count()).toBe(0);
 
   await ada.say("x".repeat(64 * 1024));
