@@ -8,7 +8,14 @@ import { send } from "../../model/actions.js";
 import type { Session } from "../../model/index.js";
 import { attempt } from "../../model/tasks.js";
 import { useSession } from "../context.js";
-import { compose, composingIn, setComposing, threadTexts, type WritingPlace } from "./state.js";
+import {
+  compose,
+  type Composing,
+  composingIn,
+  setComposing,
+  threadTexts,
+  type WritingPlace,
+} from "./state.js";
 
 export interface Writing {
   where: WritingPlace;
@@ -30,14 +37,14 @@ export function useWriting(conversation: Conversation, root: Message | undefined
   const session = useSession();
   const { id } = conversation;
   const where = root?.id ?? id;
-  const { edit, reply } = composingIn(where);
-  const edited = useSignal("");
+  const composing = composingIn(where);
+  const { edit, reply } = composing;
+  /** What has become of the text of the message that is edited, once a key was pressed. */
+  const edited = useSignal<{ of: Composing; text: string } | undefined>(undefined);
   const draft = root ? { text: threadTexts.value.get(root.id) ?? "" } : session.drafts.of(conversation);
-  const text = edit ? edited.value : draft.text;
+  const editedText = edited.value?.of === composing ? edited.value.text : (edit?.text ?? "");
+  const text = edit ? editedText : draft.text;
 
-  useEffect(() => {
-    edited.value = edit?.text ?? "";
-  }, [edit]);
   useReplyOfDraft(session, conversation, root);
 
   const stop = () => compose(where, {});
@@ -50,7 +57,7 @@ export function useWriting(conversation: Conversation, root: Message | undefined
   };
   const change = (next: string) => {
     if (edit) {
-      edited.value = next;
+      edited.value = { of: composing, text: next };
     } else {
       keep(next, reply?.id);
       session.live.typing(id, next !== "");
