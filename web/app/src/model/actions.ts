@@ -106,7 +106,7 @@ export async function react(session: Session, message: Message, reaction: string
 export async function star(session: Session, message: Message): Promise<void> {
   const { personal } = session.http;
   await attempt(
-    session.starred.value.has(message.id) ? personal.unstar(message.id) : personal.star(message.id),
+    session.own.starred.value.has(message.id) ? personal.unstar(message.id) : personal.star(message.id),
   );
 }
 

@@ -3,9 +3,7 @@
 import type { Http, UserId } from "@godwit/sdk";
 import { signal } from "@preact/signals";
 
-const PAGE = 200;
-/** Of those who blocked even more people the rest is not shown as blocked; the server knows them all. */
-const PAGES_MAX = 10;
+import { allOf } from "./pages.js";
 
 export class Blocks {
   private readonly ids = signal<ReadonlySet<UserId>>(new Set());
@@ -38,16 +36,10 @@ export class Blocks {
   }
 
   async load(): Promise<void> {
-    const ids = new Set<UserId>();
-    let after: string | undefined;
-    for (let page = 0; page < PAGES_MAX; page += 1) {
-      const found = await this.people.blocks({ limit: PAGE, ...(after === undefined ? {} : { after }) });
-      found.users.forEach((user) => ids.add(user.id));
-      after = found.next ?? undefined;
-      if (after === undefined) {
-        break;
-      }
-    }
-    this.ids.value = ids;
+    const users = await allOf(async (page) => {
+      const found = await this.people.blocks(page);
+      return { ...found, items: found.users };
+    });
+    this.ids.value = new Set(users.map(({ id }) => id));
   }
 }

@@ -6,6 +6,7 @@
  * - `own`: what concerns the account alone: profile, stars
  * - `inbox`: the conversations; `histories`: their messages, of which `timeline` is a window into those of one of them
  *   and `thread` the replies to one message
+ * - `pages`: lists that come page by page
  * - `entries`: what a change in the log does to a conversation and to a message; pure
  * - `status`: how far a message has come; pure
  * - `outbox`: messages on their way; `drafts`: texts that were not sent yet

@@ -3,11 +3,8 @@
 import type { AccountEntry, Http, Me, MessageId, User, UserId } from "@godwit/sdk";
 import { signal } from "@preact/signals";
 
+import { allOf } from "./pages.js";
 import type { People } from "./people.js";
-
-/** Starred messages that are known by their ids, in pages of this size. */
-const STARS_PAGE = 200;
-const STARS_PAGES_MAX = 10;
 
 /** Whose session it is, and who wants to know what becomes of it. */
 export interface Owner {
@@ -75,19 +72,10 @@ export class Own {
   }
 
   private async loadStars(): Promise<void> {
-    const ids = new Set<MessageId>();
-    let after: string | undefined;
-    for (let page = 0; page < STARS_PAGES_MAX; page += 1) {
-      const found = await this.http.personal.stars({
-        limit: STARS_PAGE,
-        ...(after === undefined ? {} : { after }),
-      });
-      found.messages.forEach((message) => ids.add(message.id));
-      after = found.next ?? undefined;
-      if (after === undefined) {
-        break;
-      }
-    }
-    this.starred.value = ids;
+    const messages = await allOf(async (page) => {
+      const found = await this.http.personal.stars(page);
+      return { ...found, items: found.messages };
+    });
+    this.starred.value = new Set(messages.map(({ id }) => id));
   }
 }

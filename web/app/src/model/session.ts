@@ -87,22 +87,6 @@ export class Session implements Stores {
     this.storage.close();
   }
 
-  get me(): Own["me"] {
-    return this.own.me;
-  }
-
-  get starred(): Own["starred"] {
-    return this.own.starred;
-  }
-
-  get scheduledChanges(): Own["scheduledChanges"] {
-    return this.own.scheduledChanges;
-  }
-
-  get deviceChanges(): Own["deviceChanges"] {
-    return this.own.deviceChanges;
-  }
-
   /** The user has seen everything up to `seq`. */
   read(id: ConversationId, seq: Seq): void {
     const conversation = this.inbox.get(id);

@@ -4,7 +4,7 @@ import { t } from "../i18n/index.js";
 import { accounts, type KnownAccount } from "../model/index.js";
 import { explained } from "../model/tasks.js";
 import { isolated } from "../text/index.js";
-import { fieldOf } from "./form.js";
+import { fieldOf, HANDLE_FIELD } from "./form.js";
 
 /** Signing in, and registering: the same form with one field more. */
 export function SignIn({ ended }: { ended: KnownAccount | undefined }) {
@@ -51,15 +51,9 @@ export function SignIn({ ended }: { ended: KnownAccount | undefined }) {
           <input
             name="handle"
             defaultValue={ended?.handle ?? ""}
-            required
-            minLength={3}
-            maxLength={32}
-            pattern="[A-Za-z0-9_.]+"
+            {...HANDLE_FIELD}
             title={t("sign_in.handle_rule")}
             autocomplete="username"
-            autocapitalize="none"
-            spellcheck={false}
-            dir="ltr"
           />
         </label>
         {registering.value && (

@@ -90,7 +90,7 @@ function Meta({ message, mine, progress }: { message: Message; mine: boolean; pr
   const session = useSession();
   return (
     <span class="message-meta">
-      {session.starred.value.has(message.id) && <Icon name="star" />}
+      {session.own.starred.value.has(message.id) && <Icon name="star" />}
       {message.expires_at && <Icon name="clock" />}
       {message.edited_at && !message.deleted_at && <Edited message={message} />}
       <time dateTime={message.created_at} title={full(message.created_at)}>

@@ -91,7 +91,7 @@ function commonItems(context: MessageContext): MenuItem[] {
     },
     copyItem(message),
     {
-      label: session.starred.value.has(message.id) ? t("message.unstar") : t("message.star"),
+      label: session.own.starred.value.has(message.id) ? t("message.unstar") : t("message.star"),
       icon: "star",
       onSelect: () => void star(session, message),
     },

@@ -52,7 +52,7 @@ function Mention({ text, handle }: { text: string; handle: string }) {
   const session = useSession();
   const tabIndex = useTabIndex();
   const user = session.people.byHandle(handle);
-  const own = handle === session.me.value.handle || handle === "all";
+  const own = handle === session.own.me.value.handle || handle === "all";
   if (!user || own) {
     return user || own ? (
       <strong class="mention mention-own" dir="ltr">

@@ -12,7 +12,7 @@ import { closeDialog } from "./state.js";
 /** Where the account is signed in, and signing it out there. */
 export function Devices() {
   const session = useSession();
-  const list = useLoaded(() => session.http.accounts.devices(), [session.deviceChanges.value]);
+  const list = useLoaded(() => session.http.accounts.devices(), [session.own.deviceChanges.value]);
   const revoke = async (device: Device) => {
     if (await attempt(session.http.accounts.revokeDevice(device.id))) {
       list.reload();

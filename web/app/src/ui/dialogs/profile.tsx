@@ -6,11 +6,11 @@ import { useSignal } from "@preact/signals";
 import { t } from "../../i18n/index.js";
 import { explained, toast } from "../../model/tasks.js";
 import { useSession } from "../context.js";
-import { fieldOf } from "../form.js";
+import { fieldOf, HANDLE_FIELD } from "../form.js";
 
 export function Profile() {
   const session = useSession();
-  const me = session.me.value;
+  const me = session.own.me.value;
   const name = useSignal(me.display_name);
   const handle = useSignal(me.handle);
   const problem = useSignal("");
@@ -20,7 +20,7 @@ export function Profile() {
     try {
       const update = { display_name: name.value.trim(), handle: handle.value };
       const saved = await session.http.accounts.updateMe(update);
-      session.me.value = saved;
+      session.own.me.value = saved;
       session.people.learn(saved);
       toast(t("settings.saved"));
     } catch (error) {
@@ -45,14 +45,8 @@ export function Profile() {
         <span>{t("sign_in.handle")}</span>
         <input
           value={handle.value}
-          required
-          minLength={3}
-          maxLength={32}
-          pattern="[A-Za-z0-9_.]+"
+          {...HANDLE_FIELD}
           title={t("sign_in.handle_rule")}
-          autocapitalize="none"
-          spellcheck={false}
-          dir="ltr"
           onInput={(event) => (handle.value = event.currentTarget.value)}
         />
       </label>

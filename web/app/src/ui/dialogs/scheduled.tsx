@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000;
 
 export function ScheduledMessages() {
   const session = useSession();
-  const list = useLoaded(() => session.http.personal.scheduled(), [session.scheduledChanges.value]);
+  const list = useLoaded(() => session.http.personal.scheduled(), [session.own.scheduledChanges.value]);
   const edited = useSignal<Scheduled | undefined>(undefined);
   const cancel = async (scheduled: Scheduled): Promise<boolean> => {
     const done = await attempt(session.http.personal.cancelScheduled(scheduled.id));

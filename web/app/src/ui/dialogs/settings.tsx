@@ -80,11 +80,11 @@ function Notifications() {
 /** What others learn of one's reading and being there. */
 function Privacy() {
   const session = useSession();
-  const me = session.me.value;
+  const me = session.own.me.value;
   const change = async (update: { read_receipts?: boolean; presence_visible?: boolean }) => {
     const saved = await attempt(session.http.accounts.updateMe(update));
     if (saved) {
-      session.me.value = saved.value;
+      session.own.me.value = saved.value;
     }
     return saved !== undefined;
   };

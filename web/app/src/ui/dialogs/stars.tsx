@@ -15,7 +15,10 @@ const SHOWN_MAX = 200;
 /** The messages that the user wants to find again. */
 export function Stars() {
   const session = useSession();
-  const list = useLoaded(() => session.http.personal.stars({ limit: SHOWN_MAX }), [session.starred.value]);
+  const list = useLoaded(
+    () => session.http.personal.stars({ limit: SHOWN_MAX }),
+    [session.own.starred.value],
+  );
   return (
     <Modal title={t("account.stars")} onClose={closeDialog}>
       {list.value?.messages.length === 0 && <p class="quiet-text">{t("stars.empty")}</p>}

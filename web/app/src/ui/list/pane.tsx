@@ -95,7 +95,7 @@ function EmptyList({ archived, ready }: { archived: boolean; ready: boolean }) {
 /** Who one is here; opens what concerns the account. */
 function AccountButton() {
   const session = useSession();
-  const me = session.me.value;
+  const me = session.own.me.value;
   const others = accounts.list.value.filter((account) => account.id !== me.id);
   const items = (): MenuItem[] => [
     { label: t("account.settings"), icon: "settings", onSelect: () => showDialog({ type: "settings" }) },
