@@ -132,10 +132,16 @@ pub async fn migrate(options: &Options) -> Result<Status, SchemaError> {
     schema.status().await
 }
 
-/// Removes the keyspace with everything in it.
+/// Removes the keyspace with everything in it, table by table. A node of Cassandra that drops a whole keyspace while a late
+/// write reaches one of its tables fails half-way (its commit log holds a table that is gone and still has a name), and every
+/// later change of its schema fails with it, until it is started again.
 pub async fn drop(options: &Options) -> Result<(), SchemaError> {
     let schema = Schema::connect(options).await?;
-    schema.change("drop the keyspace", &format!("DROP KEYSPACE IF EXISTS {}", options.keyspace)).await
+    let keyspace = &options.keyspace;
+    for table in schema.tables().await? {
+        schema.change("drop a table", &format!("DROP TABLE IF EXISTS {keyspace}.{table}")).await?;
+    }
+    schema.change("drop the keyspace", &format!("DROP KEYSPACE IF EXISTS {keyspace}")).await
 }
 
 /// What the store does when it is opened: looks, makes or migrates where it may, and says what is wrong otherwise.
@@ -308,11 +314,7 @@ impl<'a> Schema<'a> {
     /// The highest one applied.
     async fn version(&self) -> Result<usize, SchemaError> {
         let keyspace = &self.options.keyspace;
-        let cql = format!(
-            "SELECT table_name FROM system_schema.tables WHERE keyspace_name = '{}' AND table_name = 'schema_migrations'",
-            keyspace.to_ascii_lowercase()
-        );
-        if self.rows::<(String,)>("read the schema", &cql, Consistency::One).await?.is_empty() {
+        if !self.tables().await?.iter().any(|name| name == "schema_migrations") {
             return Ok(0);
         }
         let cql = format!("SELECT version FROM {keyspace}.schema_migrations");
@@ -332,6 +334,16 @@ impl<'a> Schema<'a> {
             .max()
             .and_then(|v| usize::try_from(v).ok())
             .unwrap_or(0))
+    }
+
+    /// All that the keyspace has, also those of other builds.
+    async fn tables(&self) -> Result<Vec<String>, SchemaError> {
+        let cql = format!(
+            "SELECT table_name FROM system_schema.tables WHERE keyspace_name = '{}'",
+            self.options.keyspace.to_ascii_lowercase()
+        );
+        let found = self.rows::<(String,)>("read the schema", &cql, Consistency::One).await?;
+        Ok(found.into_iter().map(|(name,)| name).collect())
     }
 
     /// Copies in each data centre; `None` when there is no such keyspace.

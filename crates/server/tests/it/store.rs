@@ -79,9 +79,9 @@ pub(crate) fn made(contact_points: &[String], purpose: &str) -> String {
     let url = url(contact_points, &keyspace(purpose));
     // Whoever comes second waits. One that failed is tried again.
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    if !made.contains(purpose) {
+    if !made.contains(&url) {
         schema("create", &url);
-        made.insert(purpose.to_owned());
+        made.insert(url.clone());
     }
     url
 }

@@ -1,6 +1,4 @@
-//! The cluster for one test, which may disturb it.
-
-use std::path::Path;
+//! A cluster for one test, which may disturb it.
 
 use super::error::ClusterError;
 use super::locks::LoneLock;
@@ -13,26 +11,23 @@ use super::progress::say;
 pub struct Alone {
     nodes: Nodes,
     _lock: LoneLock,
+    /// That nobody uses the shared cluster.
+    _shared: Option<LoneLock>,
 }
 
 impl Alone {
-    pub(super) fn of(nodes: Nodes) -> Result<Self, ClusterError> {
+    pub(super) fn of(nodes: Nodes, shared: Option<LoneLock>) -> Result<Self, ClusterError> {
         let lock = LoneLock::acquire(nodes.folder())?;
         if !nodes.are_well() {
             say("bringing back the nodes that a test left killed or paused, or that crashed");
             nodes.repair()?;
         }
-        Ok(Self { nodes, _lock: lock })
+        Ok(Self { nodes, _lock: lock, _shared: shared })
     }
 
     /// Where clients connect, the first node first.
     pub fn contact_points(&self) -> Vec<String> {
         self.nodes.contact_points()
-    }
-
-    /// For a process that this test starts: what [`CLUSTER_VARIABLE`](super::CLUSTER_VARIABLE) is set to.
-    pub fn state_folder(&self) -> &Path {
-        self.nodes.folder()
     }
 
     /// Ends the node at once, as by a power failure. Its ports are closed when this returns; the others need some

@@ -127,8 +127,11 @@ counter_cache_size: 0MiB
         let path = |name: &str| self.folder.join(name).display().to_string();
         let mut arguments = vec!["-Xms128m".to_owned(), "-Xmx1g".to_owned()];
         arguments.extend(OPTIONS.iter().map(|&option| option.to_owned()));
-        if purpose == Purpose::Test {
+        if purpose != Purpose::Development {
             arguments.extend(QUICK_START.iter().map(|&option| option.to_owned()));
+        }
+        if purpose == Purpose::Test {
+            arguments.push(SCHEMA_IN_MEMORY.to_owned());
         }
         arguments.extend(opened_packages());
         arguments.extend([
@@ -179,6 +182,9 @@ pub(super) fn logback() -> &'static str {
 </configuration>
 "#
 }
+
+/// Otherwise the tables that describe tables are flushed by every node after every change of one.
+const SCHEMA_IN_MEMORY: &str = "-Dcassandra.test.flush_local_schema_changes=false";
 
 /// A node takes nine seconds of processor time to start with these, and fourteen without.
 const QUICK_START: &[&str] =

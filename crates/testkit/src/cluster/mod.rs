@@ -3,7 +3,7 @@
 //! In reading order:
 //!
 //! - [`Cluster`]: where a test asks; the cluster comes from the environment or is started once for this process
-//! - `alone`: the cluster for one test only, which may kill and pause nodes
+//! - `alone`: another cluster for one test only, which may kill and pause its nodes
 //! - `nodes`: three nodes in a state folder; the folder's layout is drawn there
 //! - `node`, `config`: one node: its files, its start, what its log says
 //! - `process`, `leash`: processes that end with their owner, however that one ends
@@ -48,7 +48,8 @@ pub use redis_groups::{RedisCluster, RedisSentinel};
 pub use secured::Secured;
 pub use software::fetch_cassandra;
 
-use locks::SharedLock;
+use locks::{LoneLock, SharedLock};
+use nodes::Purpose;
 
 /// The state folder of a cluster that runs already; `godwit-cluster` sets it for the command that it runs.
 pub const CLUSTER_VARIABLE: &str = "GODWIT_TEST_CLUSTER";
@@ -61,25 +62,29 @@ pub const CASSANDRA_VARIABLE: &str = "GODWIT_TEST_CASSANDRA";
 pub struct Cluster;
 
 impl Cluster {
-    /// The cluster together with other tests, in other processes too, while the returned value lives. No node is
-    /// disturbed meanwhile. Do not keep it in a `static`: [`Cluster::alone`] would wait for it for ever.
+    /// The cluster together with other tests, in other processes too, while the returned value lives. No test has a
+    /// cluster alone meanwhile. Do not keep it in a `static`: [`Cluster::alone`] would wait for it for ever.
     pub fn shared() -> Result<Shared, ClusterError> {
         match Source::from_environment()? {
             Source::Foreign(contact_points) => Ok(Shared { contact_points, _lock: None }),
             Source::Folder(nodes) => Shared::of(&nodes),
-            Source::Own => Shared::of(own()?),
+            Source::Own => {
+                static OWN: OnceLock<Result<Owned, ClusterError>> = OnceLock::new();
+                Shared::of(started(&OWN, Purpose::Test)?)
+            }
         }
     }
 
-    /// The cluster for this test only. It waits until nobody else uses it. A test that holds [`Shared`] and asks for
-    /// this waits for itself.
-    ///
-    /// A cluster that somebody else runs cannot be disturbed, so this process then starts one of its own.
+    /// A cluster for this test only, started once for this process; what is killed there disturbs nobody else. If
+    /// the shared one was started around all tests, it waits until nobody uses that: the machine has enough to do. A test
+    /// that holds [`Shared`] and asks for this waits for itself.
     pub fn alone() -> Result<Alone, ClusterError> {
-        match Source::from_environment()? {
-            Source::Folder(nodes) => Alone::of(nodes),
-            Source::Foreign(_) | Source::Own => Alone::of(own()?.clone()),
-        }
+        static ALONE: OnceLock<Result<Owned, ClusterError>> = OnceLock::new();
+        let shared = match Source::from_environment()? {
+            Source::Folder(nodes) => Some(LoneLock::acquire(nodes.folder())?),
+            Source::Foreign(_) | Source::Own => None,
+        };
+        Alone::of(started(&ALONE, Purpose::Faults)?.clone(), shared)
     }
 
     /// One node that wants a password and TLS, started once for this process.
@@ -98,15 +103,12 @@ pub struct Shared {
 
 impl Shared {
     fn of(nodes: &Nodes) -> Result<Self, ClusterError> {
-        loop {
-            let lock = SharedLock::acquire(nodes.folder())?;
-            if nodes.are_well() {
-                return Ok(Self { contact_points: nodes.contact_points(), _lock: Some(lock) });
-            }
-            // Whoever had it alone was killed, or a node crashed. To have it alone is to repair it.
-            drop(lock);
-            drop(Alone::of(nodes.clone())?);
+        let lock = SharedLock::acquire(nodes.folder())?;
+        if !nodes.are_well() {
+            let folder = nodes.folder().display();
+            return Err(ClusterError::Refused(format!("a node of the cluster in {folder} has ended")));
         }
+        Ok(Self { contact_points: nodes.contact_points(), _lock: Some(lock) })
     }
 
     /// Where clients connect: `127.0.41.1:9042` and so on, the first node first.
@@ -138,9 +140,11 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// The cluster that this process started. It ends with the process: a `static` is never dropped, but the leash that it
-/// holds is closed by the kernel.
-fn own() -> Result<&'static Nodes, ClusterError> {
-    static OWN: OnceLock<Result<Owned, ClusterError>> = OnceLock::new();
-    OWN.get_or_init(Owned::start).as_ref().map(Owned::nodes).map_err(Clone::clone)
+/// The cluster that this process started for a purpose. It ends with the process: a `static` is never dropped, but the leash
+/// that it holds is closed by the kernel.
+fn started(
+    cell: &'static OnceLock<Result<Owned, ClusterError>>,
+    purpose: Purpose,
+) -> Result<&'static Nodes, ClusterError> {
+    cell.get_or_init(|| Owned::start_for(purpose)).as_ref().map(Owned::nodes).map_err(Clone::clone)
 }
