@@ -9,8 +9,9 @@ use godwit_protocol::{ErrorCode, MessageId, ScheduledId, Timestamp, UserId};
 use thiserror::Error;
 
 use crate::account_log::AccountLog;
+use crate::actions::Refusal;
 use crate::conversations::{AccessError, Conversations};
-use crate::messages::{ReadError, Reading, Writing};
+use crate::messages::{ReadError, Reading, Sent, Writing};
 use crate::model::{
     AccountChange, AccountNote, ClientId, Draft, InvalidField, Scheduled, ScheduledStage, Star, field,
 };
@@ -40,6 +41,8 @@ pub enum PersonalError {
     TooLate,
     #[error(transparent)]
     Invalid(#[from] InvalidField),
+    #[error(transparent)]
+    Refused(Refusal),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -176,6 +179,21 @@ impl Personal {
         self.replace(by, &current, None, note).await
     }
 
+    /// Sends it now, as if its time had come; also one that has failed. If this server dies over it, it is due.
+    pub async fn send_scheduled_now(
+        &self,
+        by: UserId,
+        id: ScheduledId,
+    ) -> Result<WireMessage, PersonalError> {
+        let current = self.store.scheduled_one(by, id).await?.ok_or(PersonalError::NotFound)?;
+        let claimed =
+            Scheduled { stage: ScheduledStage::Sending, send_at: self.clock.now(), ..current.clone() };
+        let note = self.note(by, AccountChange::ScheduledUpdated(id));
+        self.replace(by, &current, Some(claimed.clone()), note).await?;
+        let sent = self.send_claimed(by, claimed).await?;
+        sent.map(|sent| sent.message).map_err(PersonalError::Refused)
+    }
+
     /// Sends a scheduled message whose time has come: once, whoever else tries, and however often one of them dies.
     pub(crate) async fn send_scheduled(&self, by: UserId, id: ScheduledId) -> Result<(), StoreError> {
         let Some(mut scheduled) = self.store.scheduled_one(by, id).await? else { return Ok(()) };
@@ -194,11 +212,23 @@ impl Personal {
                 }
             }
         }
+        // Why it was refused is kept with it.
+        self.send_claimed(by, scheduled).await.map(drop)
+    }
+
+    /// One that this server is to send.
+    async fn send_claimed(
+        &self,
+        by: UserId,
+        scheduled: Scheduled,
+    ) -> Result<Result<Sent, Refusal>, StoreError> {
+        let id = scheduled.id;
         let draft = Draft { client_id: ClientId::of_scheduled(id), ..scheduled.draft.clone() };
-        let (left, change) = match self.writing.send(by, scheduled.conversation, draft).await {
+        let outcome = self.writing.send(by, scheduled.conversation, draft).await;
+        let (left, change) = match &outcome {
             Ok(_) => (None, AccountChange::ScheduledGone(id)),
             // The server could not: it is tried again.
-            Err(refusal) if refusal.is_failure() => return Ok(()),
+            Err(refusal) if refusal.is_failure() => return Ok(outcome),
             Err(refusal) => {
                 let stage = ScheduledStage::Failed(refusal.code());
                 (Some(Scheduled { stage, ..scheduled }), AccountChange::ScheduledUpdated(id))
@@ -209,7 +239,7 @@ impl Personal {
         if let ReplaceScheduled::Replaced(Some(entry)) = replaced {
             self.account_log.announce(&[(by, entry)]).await;
         }
-        Ok(())
+        Ok(outcome)
     }
 
     async fn replace(

@@ -43,7 +43,7 @@ pub struct UpdateScheduled {
     pub text: Option<String>,
 }
 
-/// The `cancel_scheduled` command of the socket.
+/// The `send_scheduled` and `cancel_scheduled` commands of the socket.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]

@@ -82,6 +82,8 @@ commands! {
     Schedule(ScheduleMessage) = "schedule",
     /// Answered by [`Scheduled`](crate::personal::Scheduled).
     UpdateScheduled(UpdateScheduled) = "update_scheduled",
+    /// Answered by the [`Message`](crate::messages::Message).
+    SendScheduled(OfScheduled) = "send_scheduled",
     /// Answered by an empty object.
     CancelScheduled(OfScheduled) = "cancel_scheduled",
     /// Answered by [`CreatedConversation`](crate::conversations::CreatedConversation), also when it was there before.

@@ -299,6 +299,7 @@ impl From<PersonalError> for ApiError {
             PersonalError::Full => Self::new(ErrorCode::ListFull),
             PersonalError::TooLate => Self::new(ErrorCode::TooLate),
             PersonalError::Invalid(field) => field.into(),
+            PersonalError::Refused(refusal) => refusal.into(),
             PersonalError::Store(error) => error.into(),
         }
     }

@@ -1,5 +1,6 @@
 //! `/v1/messages/{id}/star`, `/v1/stars`, `/v1/scheduled`
 
+use godwit_protocol::messages::Message;
 use godwit_protocol::personal::{ScheduleMessage, Scheduled, ScheduledList, StarPage, UpdateScheduled};
 use godwit_protocol::{MessageId, ScheduledId};
 use reqwest::Method;
@@ -41,6 +42,11 @@ impl Http {
         update: &UpdateScheduled,
     ) -> Result<Scheduled, Error> {
         self.call(Request::new(Method::PATCH, format!("/v1/scheduled/{id}")).json(update)?).await
+    }
+
+    /// `POST /v1/scheduled/{id}/send`
+    pub async fn send_scheduled(&self, id: ScheduledId) -> Result<Message, Error> {
+        self.call(Request::new(Method::POST, format!("/v1/scheduled/{id}/send"))).await
     }
 
     /// `DELETE /v1/scheduled/{id}`

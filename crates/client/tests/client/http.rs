@@ -298,6 +298,7 @@ async fn every_route_of_messages(s: &Script, http: &Http) {
     route!(s, "GET /v1/scheduled", 200, json!({ "scheduled": [] }), http.scheduled());
     let (scheduled_id, update) = (ScheduledId::new(9), UpdateScheduled::default());
     route!(s, "PATCH /v1/scheduled/9", 200, scheduled, http.update_scheduled(scheduled_id, &update));
+    route!(s, "POST /v1/scheduled/9/send", 201, message(), http.send_scheduled(scheduled_id));
     route!(s, "DELETE /v1/scheduled/9", 204, none(), http.cancel_scheduled(scheduled_id));
 }
 

@@ -1,5 +1,6 @@
 //! Stars and scheduled messages.
 
+use godwit_domain::actions::Refusal;
 use godwit_domain::personal::PersonalError;
 use godwit_protocol::messages::{MessageKind, SendMessage};
 use godwit_protocol::personal::{ScheduleMessage, UpdateScheduled};
@@ -82,6 +83,31 @@ async fn it_can_be_changed_and_cancelled_before() {
     assert!(matches!(stage.app.personal.cancel_scheduled(ada, one.id).await, Err(PersonalError::NotFound)));
     let past = stage.app.personal.schedule(ada, later(direct, "c", at(-1))).await;
     assert!(matches!(past, Err(PersonalError::Invalid(_))));
+}
+
+#[tokio::test]
+async fn it_can_be_sent_before_its_time_and_then_only_once() {
+    let stage = Stage::new();
+    let (ada, bob, direct) = stage.pair().await;
+    let at = |ms| stage.now().plus_millis(ms);
+    let scheduled = stage.app.personal.schedule(ada, later(direct, "a", at(5_000))).await.unwrap();
+    let by_another = stage.app.personal.send_scheduled_now(bob, scheduled.id).await;
+    assert!(matches!(by_another, Err(PersonalError::NotFound)));
+
+    stage.app.people.block(bob, ada).await.unwrap();
+    let refused = stage.app.personal.send_scheduled_now(ada, scheduled.id).await;
+    assert!(matches!(refused, Err(PersonalError::Refused(Refusal::Blocked))));
+    assert_eq!(stage.app.personal.scheduled(ada).await.unwrap()[0].failed, Some(ErrorCode::Blocked));
+    stage.app.people.unblock(bob, ada).await.unwrap();
+
+    let sent = stage.app.personal.send_scheduled_now(ada, scheduled.id).await.unwrap();
+    assert_eq!(sent.text.as_deref(), Some("later a"));
+    assert!(stage.app.personal.scheduled(ada).await.unwrap().is_empty());
+    let again = stage.app.personal.send_scheduled_now(ada, scheduled.id).await;
+    assert!(matches!(again, Err(PersonalError::NotFound)));
+    stage.clock.advance_ms(5_000);
+    stage.app.sweeper.sweep().await.unwrap();
+    assert_eq!(stage.history(bob, direct).await, ["later a"]);
 }
 
 #[tokio::test]

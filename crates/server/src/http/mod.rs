@@ -99,6 +99,7 @@ fn api() -> OpenApiRouter<ServerState> {
         .routes(routes!(stars::star, stars::unstar))
         .routes(routes!(scheduled::list, scheduled::create))
         .routes(routes!(scheduled::update, scheduled::cancel))
+        .routes(routes!(scheduled::send))
         .routes(routes!(sync::changes))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))

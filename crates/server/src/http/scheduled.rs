@@ -3,11 +3,13 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use godwit_protocol::ScheduledId;
+use godwit_protocol::messages::Message;
 use godwit_protocol::personal::{ScheduleMessage, Scheduled, ScheduledList, UpdateScheduled};
 
 use super::extract::{Body, Caller, Id, agree};
 use crate::http::json::Json;
 use crate::problem::ApiResult;
+use crate::rate::ClientAddress;
 use crate::state::ServerState;
 
 /// Scheduled messages
@@ -54,6 +56,28 @@ pub async fn update(
 ) -> ApiResult<Json<Scheduled>> {
     agree("scheduled_id", id, request.scheduled_id)?;
     Ok(Json(state.app.personal.update_scheduled(by.user_id, id, request).await?))
+}
+
+/// Send a scheduled message now
+///
+/// Also one that has failed. What is refused stays in the list, with the reason.
+#[utoipa::path(
+    post, path = "/v1/scheduled/{id}/send", tag = "Messages", operation_id = "send_scheduled",
+    params(("id" = ScheduledId, Path, description = "A scheduled message of the user")),
+    responses((status = 201, description = "The message", body = Message)),
+    extensions(("x-error-codes" = json!([
+        "not_found", "too_late", "forbidden", "blocked", "reply_not_found", "forward_not_found"
+    ])))
+)]
+pub async fn send(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    address: ClientAddress,
+    Id(id): Id<ScheduledId>,
+) -> ApiResult<(StatusCode, Json<Message>)> {
+    state.rates.check_send(by.user_id)?;
+    state.rates.check_send_from(address)?;
+    Ok((StatusCode::CREATED, Json(state.app.personal.send_scheduled_now(by.user_id, id).await?)))
 }
 
 /// Cancel a scheduled message

@@ -1,6 +1,7 @@
 /** `/v1/messages/{id}/star`, `/v1/stars`, `/v1/scheduled`: between a user and the server. */
 
 import type {
+  Message,
   MessageId,
   Scheduled,
   ScheduledId,
@@ -43,6 +44,11 @@ export class Personal {
   /** `PATCH /v1/scheduled/{id}` */
   updateScheduled(id: ScheduledId, update: UpdateScheduled, options?: RequestOptions): Promise<Scheduled> {
     return this.transport.call("patch", "/v1/scheduled/{id}", { path: { id }, body: update }, options);
+  }
+
+  /** `POST /v1/scheduled/{id}/send` */
+  sendScheduled(id: ScheduledId, options?: RequestOptions): Promise<Message> {
+    return this.transport.call("post", "/v1/scheduled/{id}/send", { path: { id } }, options);
   }
 
   /** `DELETE /v1/scheduled/{id}` */

@@ -41,6 +41,7 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Command> {
         unstar(OfMessage) -> Empty: "Unstar a message.";
         schedule(ScheduleMessage) -> Scheduled: "Have a message sent later.";
         update_scheduled(UpdateScheduled) -> Scheduled: "Change the time or the text of a scheduled message.";
+        send_scheduled(OfScheduled) -> Message: "Send a scheduled message now.";
         cancel_scheduled(OfScheduled) -> Empty: "Cancel a scheduled message.";
 
         open_conversation(CreateConversation) -> CreatedConversation:

@@ -86,6 +86,13 @@ impl Connection {
         Ok(self.state.app.personal.update_scheduled(by, id, request).await?)
     }
 
+    pub(super) async fn send_scheduled(&self, request: OfScheduled) -> ApiResult<Message> {
+        let by = self.limited_caller()?;
+        self.state.rates.check_send(by)?;
+        self.state.rates.check_send_from(self.address)?;
+        Ok(self.state.app.personal.send_scheduled_now(by, request.scheduled_id).await?)
+    }
+
     pub(super) async fn cancel_scheduled(&self, request: OfScheduled) -> ApiResult<Empty> {
         let by = self.limited_caller()?;
         self.state.app.personal.cancel_scheduled(by, request.scheduled_id).await?;

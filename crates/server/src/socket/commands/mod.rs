@@ -69,6 +69,7 @@ pub(super) async fn execute(
         Command::Unstar(request) => Reply::Empty(connection.unstar(request).await?),
         Command::Schedule(request) => Reply::Scheduled(connection.schedule(request).await?),
         Command::UpdateScheduled(request) => Reply::Scheduled(connection.update_scheduled(request).await?),
+        Command::SendScheduled(request) => Reply::Message(connection.send_scheduled(request).await?),
         Command::CancelScheduled(request) => Reply::Empty(connection.cancel_scheduled(request).await?),
         Command::OpenConversation(request) => Reply::Created(connection.open_conversation(request).await?),
         Command::UpdateConversation(request) => {

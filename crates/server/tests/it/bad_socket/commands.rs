@@ -49,6 +49,7 @@ fn commands(conversation: &str) -> Vec<(&'static str, Value)> {
     commands.extend([
         ("unstar", json!({ "message_id": NOBODY })),
         ("update_scheduled", json!({ "scheduled_id": NOBODY, "text": "hi" })),
+        ("send_scheduled", json!({ "scheduled_id": NOBODY })),
         ("cancel_scheduled", json!({ "scheduled_id": NOBODY })),
         ("open_conversation", json!({ "kind": "group", "name": "Ours" })),
         ("join_by_invite", json!({ "token": "A" })),

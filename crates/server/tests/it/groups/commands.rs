@@ -69,6 +69,7 @@ async fn each_command_does_what_it_says() {
         "pinned",
         "unpinned",
         "deleted",
+        "message",
         "invite_created",
         "invite_revoked",
         "member_removed",
@@ -126,6 +127,10 @@ async fn personal(socket: &mut Commander, ada: &Asker, group: &str) {
     let scheduled = socket.ok("schedule", new).await;
     let update = json!({ "scheduled_id": scheduled["id"], "text": "Good evening" });
     assert_eq!(socket.ok("update_scheduled", update).await["message"]["text"], "Good evening");
+    let of_scheduled = json!({ "scheduled_id": scheduled["id"] });
+    assert_eq!(socket.ok("send_scheduled", of_scheduled).await["text"], "Good evening");
+    let new = json!({ "conversation_id": group, "send_at": later(), "message": message });
+    let scheduled = socket.ok("schedule", new).await;
     socket.done("cancel_scheduled", json!({ "scheduled_id": scheduled["id"] })).await;
     let sync = socket.ok("sync", json!({})).await;
     assert!(each(&sync["conversations"], "id").contains(&&json!(group)));

@@ -6,7 +6,6 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { full } from "../../i18n/format.js";
 import { knownError, t } from "../../i18n/index.js";
-import { send } from "../../model/actions.js";
 import { titleOf } from "../../model/session.js";
 import { attempt, toast } from "../../model/tasks.js";
 import { useSession } from "../context.js";
@@ -22,16 +21,9 @@ export function ScheduledMessages() {
   const session = useSession();
   const list = useLoaded(() => session.http.personal.scheduled(), [session.own.scheduledChanges.value]);
   const edited = useSignal<Scheduled | undefined>(undefined);
-  const cancel = async (scheduled: Scheduled): Promise<boolean> => {
-    const done = await attempt(session.http.personal.cancelScheduled(scheduled.id));
+  const deal = async (done: Promise<unknown>) => {
+    await attempt(done);
     list.reload();
-    return done !== undefined;
-  };
-  // Only what is no longer scheduled, so that it is not sent twice should its time come at this moment.
-  const sendNow = async (scheduled: Scheduled) => {
-    if (await cancel(scheduled)) {
-      await send(session, scheduled.conversation_id, scheduled.message);
-    }
   };
   return (
     <Modal title={t("account.scheduled")} onClose={closeDialog}>
@@ -63,7 +55,7 @@ export function ScheduledMessages() {
                   <IconButton
                     icon="send"
                     label={t("scheduled.send_now")}
-                    onClick={() => void sendNow(scheduled)}
+                    onClick={() => void deal(session.http.personal.sendScheduled(scheduled.id))}
                   />
                   <IconButton
                     icon="edit"
@@ -73,7 +65,7 @@ export function ScheduledMessages() {
                   <IconButton
                     icon="trash"
                     label={t("scheduled.cancel")}
-                    onClick={() => void cancel(scheduled)}
+                    onClick={() => void deal(session.http.personal.cancelScheduled(scheduled.id))}
                   />
                 </>
               )}

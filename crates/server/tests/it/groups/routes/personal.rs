@@ -43,6 +43,16 @@ async fn scheduling(kim: &Visitor, bob: &Visitor, group: &str) {
         (&json!("Good evening"), &scheduled["send_at"])
     );
     bob.asker.ask("DELETE", &path, &Value::Null).refused(404, ErrorCode::NotFound).await;
-    kim.done("DELETE", &path, Value::Null).await;
+    let sending = format!("{path}/send");
+    bob.asker.ask("POST", &sending, &Value::Null).refused(404, ErrorCode::NotFound).await;
+    let sent = kim.send("POST", &sending, Value::Null).await;
+    assert_eq!(sent.status, 201);
+    assert_eq!(sent.ok()["text"], "Good evening");
+    kim.asker.ask("POST", &sending, &Value::Null).refused(404, ErrorCode::NotFound).await;
+
+    let message = json!({ "client_id": "never", "kind": "text", "text": "Good night" });
+    let new = json!({ "conversation_id": group, "send_at": later(), "message": message });
+    let scheduled = kim.ok("POST", "/v1/scheduled", new).await;
+    kim.done("DELETE", &format!("/v1/scheduled/{}", text(&scheduled["id"])), Value::Null).await;
     assert_eq!(kim.get("/v1/scheduled").await["scheduled"], json!([]));
 }
