@@ -55,8 +55,8 @@ pub(crate) fn text(field: &'static str, text: &str, chars_max: usize) -> Result<
     Ok(text.into())
 }
 
-/// Control characters, line separators, and the invisible ones that reorder or pad a name to look like another.
-fn is_disguising(c: char) -> bool {
+/// Control characters, line separators, and the invisible ones that reorder or pad a text to look like another.
+pub(crate) fn is_disguising(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }

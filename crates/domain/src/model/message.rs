@@ -346,12 +346,12 @@ pub(crate) fn called_names(text: &str) -> Vec<&str> {
 /// A reaction: one emoji with all its modifiers, or a short word. One grapheme is not checked: emoji are younger than any
 /// library.
 pub fn parse_reaction(text: &str) -> Result<Box<str>, InvalidField> {
-    let visible = |c: char| !c.is_control() && !c.is_whitespace();
+    let visible = |c: char| !field::is_disguising(c) && !c.is_whitespace();
     if (1..=REACTION_BYTES_MAX).contains(&text.len()) && text.chars().all(visible) {
         Ok(text.into())
     } else {
         let reason =
-            format!("must have 1 to {REACTION_BYTES_MAX} bytes, without spaces and control characters");
+            format!("must have 1 to {REACTION_BYTES_MAX} bytes, without spaces, control and invisible characters");
         Err(InvalidField::new("reaction", reason))
     }
 }
@@ -514,7 +514,7 @@ mod tests {
         for right in ["👍", "👩🏽‍🚀", "ok", "❤️"] {
             assert!(parse_reaction(right).is_ok(), "{right}");
         }
-        for wrong in ["", " ", "a b", "\u{7}", &"x".repeat(REACTION_BYTES_MAX + 1)] {
+        for wrong in ["", " ", "a b", "\u{7}", "\u{202e}ko", "\u{200b}", &"x".repeat(REACTION_BYTES_MAX + 1)] {
             assert!(parse_reaction(wrong).is_err(), "{wrong:?}");
         }
     }

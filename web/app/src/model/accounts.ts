@@ -3,6 +3,7 @@
 import { Http, IndexedDbStorage, type SignedIn, type UserId, WebTokenStore } from "@godwit/sdk";
 import { computed, signal } from "@preact/signals";
 
+import { Drafts, draftsKey } from "./drafts.js";
 import { go, place } from "./place.js";
 import { Session } from "./session.js";
 
@@ -162,7 +163,7 @@ function anonymous(): Http {
 
 async function forgetDataOf(id: UserId): Promise<void> {
   tokensOf(id).set(undefined);
-  localStorage.removeItem(`godwit.drafts.${id}`);
+  Drafts.forget(localStorage, draftsKey(id));
   await IndexedDbStorage.delete(id).catch(() => undefined);
 }
 

@@ -1,6 +1,16 @@
-/** Texts that were not sent yet: kept here at once, and a little later on the server, for the other devices. */
+/**
+ * Texts that were not sent yet: kept here at once, and a little later on the server, for the other devices. The server has
+ * one for each conversation; those for threads stay here.
+ */
 
-import type { Conversation, ConversationId, Membership, MessageId, UpdateMembership } from "@godwit/sdk";
+import type {
+  Conversation,
+  ConversationId,
+  Membership,
+  MessageId,
+  UpdateMembership,
+  UserId,
+} from "@godwit/sdk";
 import { signal } from "@preact/signals";
 
 /** After the last keystroke. */
@@ -13,6 +23,11 @@ export interface Draft {
 
 type Stored = Record<ConversationId, Draft>;
 
+/** Where the drafts of an account are. */
+export function draftsKey(account: UserId): string {
+  return `godwit.drafts.${account}`;
+}
+
 export class Drafts {
   /**
    * What was typed here. It stays after it is saved: the server's word for it comes later, and a field that shows an
@@ -21,6 +36,7 @@ export class Drafts {
   private readonly own = signal<Stored>({});
   /** Those that the server may not have yet; only they are stored. */
   private readonly unsaved = new Set<ConversationId>();
+  private readonly threads = signal<Record<MessageId, string>>({});
   private readonly timers = new Map<ConversationId, ReturnType<typeof setTimeout>>();
 
   constructor(
@@ -30,6 +46,7 @@ export class Drafts {
   ) {
     this.own.value = JSON.parse(storage.getItem(key) ?? "{}") as Stored;
     Object.keys(this.own.value).forEach((id) => this.unsaved.add(id));
+    this.threads.value = JSON.parse(storage.getItem(threadsKey(key)) ?? "{}") as Record<MessageId, string>;
   }
 
   /** Tracked. What was typed here wins over what another device had before. */
@@ -46,6 +63,23 @@ export class Drafts {
       id,
       setTimeout(() => void this.send(id), SAVE_AFTER_MS),
     );
+  }
+
+  /** Tracked. */
+  inThread(root: MessageId): string {
+    return this.threads.value[root] ?? "";
+  }
+
+  changeInThread(root: MessageId, text: string): void {
+    const others = without(this.threads.value, root);
+    this.threads.value = text === "" ? others : { ...others, [root]: text };
+    this.storage.setItem(threadsKey(this.key), JSON.stringify(this.threads.value));
+  }
+
+  /** Nothing is left of the account that had this key. */
+  static forget(storage: Pick<Storage, "removeItem">, key: string): void {
+    storage.removeItem(key);
+    storage.removeItem(threadsKey(key));
   }
 
   /** The server tells what the draft is now. Another device wins, unless something was typed here since. */
@@ -93,6 +127,10 @@ function isSame(one: Draft, other: Draft): boolean {
   return one.text === other.text && one.replyTo === other.replyTo;
 }
 
-function without(drafts: Stored, id: ConversationId): Stored {
+function threadsKey(key: string): string {
+  return `${key}.threads`;
+}
+
+function without<T>(drafts: Record<string, T>, id: string): Record<string, T> {
   return Object.fromEntries(Object.entries(drafts).filter(([other]) => other !== id));
 }

@@ -14,7 +14,7 @@ import { effect, signal } from "@preact/signals";
 import { t } from "../i18n/index.js";
 import { Blocks } from "./blocks.js";
 import { Cache } from "./cache.js";
-import { Drafts } from "./drafts.js";
+import { Drafts, draftsKey } from "./drafts.js";
 import { readCursorOf } from "./entries.js";
 import { Histories } from "./histories.js";
 import { Inbox } from "./inbox.js";
@@ -63,7 +63,7 @@ export class Session implements Stores {
     this.blocks = new Blocks(http.people);
     this.presence = new Presence((users) => live.watchPresence(users));
     this.outbox = new OutboxView(id);
-    this.drafts = new Drafts(localStorage, `godwit.drafts.${id}`, (conversation, update) =>
+    this.drafts = new Drafts(localStorage, draftsKey(id), (conversation, update) =>
       http.conversations.updateMembership(conversation, update),
     );
     const conversation = (one: ConversationId) => this.inbox.get(one);

@@ -33,8 +33,10 @@ it("keeps the replies to a message together in a thread", async () => {
   await bob.message("at noon").locator(".quote", { hasText: "Who comes" }).waitFor();
   expect(await bob.thread.locator(".quote").count()).toBe(0);
 
+  await ada.composerOfThread.fill("And the scope");
   await ada.page.reload();
   await ada.thread.locator(".message", { hasText: "at noon" }).waitFor();
+  expect(await ada.composerOfThread.inputValue()).toBe("And the scope");
   await count(ada).filter({ hasText: "2 replies" }).waitFor();
   await ada.composerOfThread.press("Escape");
   await ada.thread.waitFor({ state: "detached" });

@@ -19,9 +19,8 @@ class Server {
   }
 }
 
-function setting(stored = "{}") {
+function setting(stored = "{}", storage = new Map([["drafts", stored]])) {
   const server = new Server();
-  const storage = new Map([["drafts", stored]]);
   const drafts = new Drafts(
     {
       getItem: (key) => storage.get(key) ?? null,
@@ -44,6 +43,22 @@ function saved(text: string) {
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
+
+describe("a draft for a thread", () => {
+  it("is there after a reload until it was sent, and then nowhere", () => {
+    const storage = new Map<string, string>();
+    const { drafts, server } = setting("{}", storage);
+    drafts.changeInThread("m1", "hi");
+    drafts.changeInThread("m2", "ho");
+    drafts.changeInThread("m2", "");
+    const after = setting("{}", storage).drafts;
+    expect([after.inThread("m1"), after.inThread("m2")]).toEqual(["hi", ""]);
+    expect(server.saved).toEqual([]);
+
+    Drafts.forget({ removeItem: (key) => storage.delete(key) }, "drafts");
+    expect([...storage.keys()]).toEqual([]);
+  });
+});
 
 describe("a draft", () => {
   it("is kept at once, and saved once after the last keystroke", async () => {

@@ -6,7 +6,7 @@ import { t } from "../../i18n/index.js";
 import { explained } from "../../model/tasks.js";
 import { useSession } from "../context.js";
 import { Icon } from "../icon.js";
-import { focusComposer, threadTexts } from "./state.js";
+import { focusComposer } from "./state.js";
 
 interface RefusedProps {
   message: Message;
@@ -33,8 +33,7 @@ export function Refused({ message, thread, refusal }: RefusedProps) {
       const draft = conversation ? session.drafts.of(conversation) : { text: "" };
       session.drafts.change(conversationId, { ...draft, text: joined(draft.text) });
     } else {
-      const text = joined(threadTexts.value.get(thread) ?? "");
-      threadTexts.value = new Map(threadTexts.value).set(thread, text);
+      session.drafts.changeInThread(thread, joined(session.drafts.inThread(thread)));
     }
     drop();
   };

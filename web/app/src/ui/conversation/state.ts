@@ -38,9 +38,6 @@ export function composerId(where: WritingPlace): string {
   return `composer-${where}`;
 }
 
-/** Texts for threads that were not sent yet. The server keeps drafts for conversations alone. */
-export const threadTexts = signal<ReadonlyMap<MessageId, string>>(new Map());
-
 /** A message that is to be brought into sight. */
 export const jump = signal<{ conversationId: ConversationId; messageId: MessageId } | undefined>(undefined);
 

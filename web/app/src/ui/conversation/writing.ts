@@ -13,7 +13,6 @@ import {
   type Composing,
   composingIn,
   setComposing,
-  threadTexts,
   type WritingPlace,
 } from "./state.js";
 
@@ -41,7 +40,7 @@ export function useWriting(conversation: Conversation, root: Message | undefined
   const { edit, reply } = composing;
   /** What has become of the text of the message that is edited, once a key was pressed. */
   const edited = useSignal<{ of: Composing; text: string } | undefined>(undefined);
-  const draft = root ? { text: threadTexts.value.get(root.id) ?? "" } : session.drafts.of(conversation);
+  const draft = root ? { text: session.drafts.inThread(root.id) } : session.drafts.of(conversation);
   const editedText = edited.value?.of === composing ? edited.value.text : (edit?.text ?? "");
   const text = edit ? editedText : draft.text;
 
@@ -50,7 +49,7 @@ export function useWriting(conversation: Conversation, root: Message | undefined
   const stop = () => compose(where, {});
   const keep = (next: string, replyTo?: string) => {
     if (root) {
-      threadTexts.value = new Map(threadTexts.value).set(root.id, next);
+      session.drafts.changeInThread(root.id, next);
     } else {
       session.drafts.change(id, { text: next, ...(replyTo === undefined ? {} : { replyTo }) });
     }
