@@ -101,7 +101,7 @@ impl Options {
 #[cfg(test)]
 impl Options {
     /// For tests: the nodes share a machine, and one that is slow has not gone. There is one copy, which takes half the time;
-    /// what three are for is tested with whole servers, and by the suite that all stores share.
+    /// what three are for is tested with whole servers.
     pub(crate) fn patient(contact_points: Vec<String>, keyspace: impl Into<String>) -> Self {
         let (silence_max, request_timeout) = (Duration::from_secs(30), Duration::from_secs(30));
         let replication = Replication::Each(1);

@@ -350,8 +350,9 @@ pub fn parse_reaction(text: &str) -> Result<Box<str>, InvalidField> {
     if (1..=REACTION_BYTES_MAX).contains(&text.len()) && text.chars().all(visible) {
         Ok(text.into())
     } else {
-        let reason =
-            format!("must have 1 to {REACTION_BYTES_MAX} bytes, without spaces, control and invisible characters");
+        let reason = format!(
+            "must have 1 to {REACTION_BYTES_MAX} bytes, without spaces, control and invisible characters"
+        );
         Err(InvalidField::new("reaction", reason))
     }
 }
@@ -514,7 +515,8 @@ mod tests {
         for right in ["👍", "👩🏽‍🚀", "ok", "❤️"] {
             assert!(parse_reaction(right).is_ok(), "{right}");
         }
-        for wrong in ["", " ", "a b", "\u{7}", "\u{202e}ko", "\u{200b}", &"x".repeat(REACTION_BYTES_MAX + 1)] {
+        for wrong in ["", " ", "a b", "\u{7}", "\u{202e}ko", "\u{200b}", &"x".repeat(REACTION_BYTES_MAX + 1)]
+        {
             assert!(parse_reaction(wrong).is_err(), "{wrong:?}");
         }
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use godwit_domain::ports::TransferStore;
+use godwit_store_cassandra::options::Replication;
 use godwit_store_cassandra::{CassandraStore, Options};
 use godwit_testkit::WallClock;
 use godwit_testkit::cluster::{Cluster, Shared};
@@ -31,11 +32,12 @@ impl Place for Keyspace {
     }
 }
 
-/// The nodes share a machine, and one that is slow has not gone.
+/// The nodes share a machine, and one that is slow has not gone. More than one copy would only take its time.
 fn options(cluster: &Shared) -> Options {
     let (silence_max, request_timeout) = (Duration::from_secs(30), Duration::from_secs(30));
     let keyspace = format!("transfer_{:08x}", rand::random::<u32>());
-    Options { silence_max, request_timeout, ..Options::new(cluster.contact_points(), keyspace) }
+    let replication = Replication::Each(1);
+    Options { silence_max, request_timeout, replication, ..Options::new(cluster.contact_points(), keyspace) }
 }
 
 #[test]

@@ -15,11 +15,11 @@ use crate::operations::metrics::{families, value};
 use crate::people::{Person, same_session, soon};
 use crate::raw_http::RawHttp;
 
-const SERVERS: usize = 8;
+const SERVERS: usize = 4;
 /// Messages of each server, sent one after the other.
-const MESSAGES_EACH: usize = 12;
+const MESSAGES_EACH: usize = 10;
 /// Messages that are sent through all servers at once, with the same client id.
-const SENT_EVERYWHERE: usize = 6;
+const SENT_EVERYWHERE: usize = 4;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn they_append_to_one_log_without_gaps_or_duplicates() {

@@ -14,6 +14,7 @@ use tokio::time::sleep;
 use super::TALKING;
 use super::talkers::Talkers;
 use crate::balancer::Balancer;
+use crate::people::unique;
 use crate::process::{ServerProcess, godwit};
 use crate::store::url;
 
@@ -37,12 +38,12 @@ async fn shared() -> Shared {
     tokio::task::spawn_blocking(|| Cluster::shared().unwrap_or_else(|error| panic!("{error}"))).await.unwrap()
 }
 
-/// A keyspace with its tables, empty. One whose data was moved away is of no use any more, so it is made anew each time.
+/// A keyspace with its tables, empty. One whose data was moved away is of no use any more.
 async fn new_keyspace(cluster: &Shared) -> String {
-    let url = url(&cluster.contact_points(), "godwit_move");
+    let url = url(&cluster.contact_points(), &unique("move"));
     let folder = tempfile::tempdir().unwrap();
     let mut create = godwit(&folder.path().join("data"));
-    create.args(["schema", "create", "--fresh", "--yes", "--store", &url]);
+    create.args(["schema", "create", "--store", &url]);
     let created = tokio::task::spawn_blocking(move || create.output()).await.unwrap().unwrap();
     assert!(created.status.success(), "{}", String::from_utf8_lossy(&created.stderr));
     url

@@ -1,10 +1,12 @@
 //! A cluster that wants a password and TLS.
 
+use std::process::Output;
+
 use godwit_testkit::cluster::{Cluster, Secured};
 use tempfile::TempDir;
 
 use super::refusals::serve;
-use crate::cli::succeeded;
+use crate::cli::{refused, succeeded};
 use crate::process::godwit;
 use crate::store::url;
 
@@ -28,15 +30,17 @@ fn store(cluster: &Secured) -> String {
     url(&[cluster.contact_point()], "secured")
 }
 
+/// A command of somebody who may.
+fn run(cluster: &Secured, folder: &TempDir, args: &[&str]) -> Output {
+    let mut command = godwit(&folder.path().join("data"));
+    command.env("GODWIT_STORE__CASSANDRA__PASSWORD", cluster.password()).args(args).output().unwrap()
+}
+
 #[test]
 fn who_has_the_password_and_trusts_the_certificate_is_let_in() {
     let cluster = secured();
     let folder = configured(cluster);
-    let data = folder.path().join("data");
-    let command = |args: &[&str]| {
-        let mut command = godwit(&data);
-        command.env("GODWIT_STORE__CASSANDRA__PASSWORD", cluster.password()).args(args).output().unwrap()
-    };
+    let command = |args: &[&str]| run(cluster, &folder, args);
     // One node, so one copy: a word about that, and it works.
     let made = command(&["schema", "create", "--store", &store(cluster)]);
     let said = String::from_utf8_lossy(&made.stderr);
@@ -46,6 +50,26 @@ fn who_has_the_password_and_trusts_the_certificate_is_let_in() {
     assert!(succeeded(&command(&["user", "list", "--store", &store(cluster)])).starts_with("ada "));
     let printed = succeeded(&command(&["config", "print"]));
     assert!(printed.contains("password = \"…\""), "{printed}");
+}
+
+/// On the node that has little else: to drop a table a node flushes all that it has.
+#[test]
+fn a_keyspace_is_deleted_only_on_request() {
+    let cluster = secured();
+    let folder = configured(cluster);
+    let store = url(&[cluster.contact_point()], "fresh");
+    let command = |args: &[&str]| run(cluster, &folder, &[args, &["--store", &store]].concat());
+    // There is nothing to delete yet, so nobody has to agree.
+    assert!(command(&["schema", "create", "--fresh"]).status.success());
+    succeeded(&command(&["user", "add", "ada"]));
+    let said = refused(&command(&["schema", "create", "--fresh"]));
+    assert!(said.contains("everything in it") && said.contains("--yes"), "{said}");
+    assert!(succeeded(&command(&["user", "list"])).contains("ada"));
+
+    let done = command(&["schema", "create", "--fresh", "--yes"]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert!(String::from_utf8_lossy(&done.stdout).contains("the newest"));
+    assert_eq!(succeeded(&command(&["user", "list"])), "");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The Cassandra store passes the suite, on three real nodes, with two servers' worth of stores open at once.
+//! The Cassandra store passes the suite, on real nodes, with two servers' worth of stores open at once.
 
 mod clocks;
 
@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use godwit_domain::ports::Store;
+use godwit_store_cassandra::options::Replication;
 use godwit_store_cassandra::{CassandraStore, EpochTerms, Options};
 use godwit_testkit::cluster::{Cluster, Shared};
 use godwit_testkit::{StoreFactory, WallClock, replay};
@@ -15,6 +16,9 @@ use tokio::sync::OnceCell;
 /// All tests share it: making the tables takes longer than most of them. What earlier runs left in it does no harm, as
 /// every test has users of its own.
 const KEYSPACE: &str = "godwit_conformance";
+
+/// What three are for is tested with whole servers; here they would only take their time.
+const COPIES: Replication = Replication::Each(1);
 
 /// How long the unordered part of an inbox may get, on each node. With the first even a few conversations go through all
 /// of the inbox's machinery; the second is the default.
@@ -38,7 +42,8 @@ impl Keyspace {
     /// The nodes share a machine, and one that is slow has not gone.
     fn options(&self) -> Options {
         let (silence_max, request_timeout) = (Duration::from_secs(30), Duration::from_secs(30));
-        Options { silence_max, request_timeout, ..Options::new(self.0.contact_points(), KEYSPACE) }
+        let options = Options::new(self.0.contact_points(), KEYSPACE);
+        Options { silence_max, request_timeout, replication: COPIES, ..options }
     }
 
     async fn open_node(&self, inbox_recent_max: usize) -> Arc<dyn Store> {
