@@ -8,13 +8,7 @@ import { send } from "../../model/actions.js";
 import type { Session } from "../../model/index.js";
 import { attempt } from "../../model/tasks.js";
 import { useSession } from "../context.js";
-import {
-  compose,
-  type Composing,
-  composingIn,
-  setComposing,
-  type WritingPlace,
-} from "./state.js";
+import { compose, type Composing, composingIn, setComposing, type WritingPlace } from "./state.js";
 
 export interface Writing {
   where: WritingPlace;
