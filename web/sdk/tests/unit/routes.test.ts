@@ -87,6 +87,7 @@ async function callAll(http: Http): Promise<void> {
   });
   await personal.scheduled();
   await personal.updateScheduled("11", {});
+  await personal.sendScheduled("11");
   await personal.cancelScheduled("11");
   await operation.alive();
   await operation.ready();
