@@ -16,7 +16,7 @@ use super::error::{ClusterError, Doing as _};
 const FILE: &str = "leash";
 
 /// How long the processes and the folder may take to vanish.
-const END_WAIT_MAX: Duration = Duration::from_secs(20);
+const END_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Waits for the owner's end, and removes the folder. Processes that are about to be killed may still write into it.
 const KEEPER: &str = r#"

@@ -20,7 +20,7 @@ const LOG: &str = "out.log";
 const PREVIOUS_LOG: &str = "out.previous.log";
 const PID: &str = "pid";
 const LOG_LINES_IN_ERROR: usize = 15;
-const DEATH_WAIT_MAX: Duration = Duration::from_secs(10);
+const DEATH_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Starts the program in the background, tells its pid, and kills everything in this process group when the program
 /// has ended or, if it is on a leash, when that is let go. The log is the standard error, so that the pid can go

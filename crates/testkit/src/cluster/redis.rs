@@ -14,7 +14,7 @@ use super::process::Process;
 use super::tools;
 
 const FAMILIAR_PORT: u16 = 6379;
-const START_WAIT_MAX: Duration = Duration::from_secs(20);
+const START_WAIT_MAX: Duration = Duration::from_secs(120);
 const ADDRESS: Ipv4Addr = Ipv4Addr::LOCALHOST;
 const PORT: &str = "port";
 const FOLDER: &str = "redis";

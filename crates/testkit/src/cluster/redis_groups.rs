@@ -12,7 +12,7 @@ use super::redis::free_port;
 use super::tools;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::LOCALHOST;
-const START_WAIT_MAX: Duration = Duration::from_secs(20);
+const START_WAIT_MAX: Duration = Duration::from_secs(120);
 const STEP: Duration = Duration::from_millis(50);
 const MASTER: &str = "mymaster";
 const SLOTS: u32 = 16_384;

@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
 
-/// How soon everybody knows what somebody has changed, on a busy machine.
-const SOON: Duration = Duration::from_secs(10);
+/// How soon everybody knows what somebody has changed, on a machine that has far too much to do.
+const SOON: Duration = Duration::from_secs(120);
 
 #[tokio::test]
 async fn everybody_follows_from_the_beginning_to_the_end() {
@@ -69,25 +69,35 @@ async fn a_store_that_is_filled_takes_writes_and_keeps_no_marks() {
 
 #[tokio::test]
 async fn whoever_changes_it_waits_for_writes_that_began_before() {
+    while let Err(error) = changed_while_somebody_writes().await {
+        println!("the machine stood still for so long that nobody was waited for, so once more: {error}");
+    }
+}
+
+/// Fails if somebody could not say in time that they are there: then their write does not count, as it should be.
+async fn changed_while_somebody_writes() -> Result<(), StoreError> {
     let this = Move::new().await;
     let pass = this.used.gate.enter([]).await.unwrap();
     let mover = this.mover.clone();
     let begun = tokio::spawn(async move { mover.set_moving(&Moving::Not, out()).await });
     // Longer than it takes until the other one knows, and says that it is there again.
     sleep(Duration::from_secs(9)).await;
-    assert!(!begun.is_finished());
+    let is_waited_for = !begun.is_finished();
     // Who begins now marks, in the round that the other one has to come to.
     let later = this.used.gate.enter([Part::Account(UserId::new(7))]).await.unwrap();
-    pass.leave(Ok(())).await.unwrap();
+    pass.leave(Ok(())).await?;
+    assert!(is_waited_for);
     assert_eq!(timeout(SOON, begun).await.unwrap().unwrap().unwrap(), out());
     let mover = this.mover.clone();
     let changed = tokio::spawn(async move { mover.changed(10).await });
     sleep(Duration::from_secs(3)).await;
-    assert!(!changed.is_finished(), "what is marked has not been written yet");
-    later.leave(Ok(())).await.unwrap();
+    let is_waited_for = !changed.is_finished();
+    later.leave(Ok(())).await?;
+    assert!(is_waited_for, "what is marked has not been written yet");
     let changed = timeout(SOON, changed).await.unwrap().unwrap().unwrap();
     assert_eq!(changed.parts, [Part::Account(UserId::new(7))]);
     this.end().await;
+    Ok(())
 }
 
 #[tokio::test]
