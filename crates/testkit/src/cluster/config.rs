@@ -133,6 +133,8 @@ counter_cache_size: 0MiB
         if purpose == Purpose::Test {
             arguments.push(SCHEMA_IN_MEMORY.to_owned());
         }
+        let heartbeat = if purpose == Purpose::Test { HEARTBEAT_UNDISTURBED_MS } else { HEARTBEAT_MS };
+        arguments.push(format!("-Dcassandra.fd_initial_value_ms={heartbeat}"));
         arguments.extend(opened_packages());
         arguments.extend([
             format!("-Dcassandra.config={}", file(YAML)),
@@ -183,6 +185,13 @@ pub(super) fn logback() -> &'static str {
 "#
 }
 
+/// What the failure detector takes the mean time between heartbeats for. With a threshold of 5 a node counts as down when
+/// nothing was heard from it for 5 × 0.6 s × ln 10 = 6.9 s. (With 5.2 s a node on a machine with far too much to do was taken
+/// for dead once or twice in an hour.)
+const HEARTBEAT_MS: u32 = 600;
+/// Where no node is ever killed none shall count as down: 115 s.
+const HEARTBEAT_UNDISTURBED_MS: u32 = 10_000;
+
 /// Otherwise the tables that describe tables are flushed by every node after every change of one.
 const SCHEMA_IN_MEMORY: &str = "-Dcassandra.test.flush_local_schema_changes=false";
 
@@ -205,10 +214,7 @@ const OPTIONS: &[&str] = &[
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
     "-Dcassandra.ring_delay_ms=3000",
     "-Dcassandra.superuser_setup_delay_ms=500",
-    // The failure detector takes the mean time between heartbeats for this, instead of measuring it. With a threshold
-    // of 5 a node counts as down when nothing was heard from it for 5 × 0.6 s × ln 10 = 6.9 s. (With 5.2 s a node on a
-    // machine with far too much to do was taken for dead once or twice in an hour.)
-    "-Dcassandra.fd_initial_value_ms=600",
+    // So that the mean time between heartbeats is what it is said to be, instead of what was measured.
     "-Dcassandra.fd_max_interval_ms=1",
     // A node that had too much to do when the others told it of a change of the schema asks for it, after a minute by
     // default.
