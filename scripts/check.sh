@@ -50,9 +50,10 @@ start() {
     clippy) cargo clippy $locked --workspace --all-targets -- -D warnings ;;
     build) cargo test $locked --workspace --no-run ;;
     tests) cargo test $locked --workspace --no-fail-fast ;;
-    # The end-to-end tests in which a store has something to say, on the other store. In who may do what it has not.
+    # The end-to-end tests in which a store has something to say, on the other store. In who may do what it has not. Of the
+    # whole workspace, though only the server has some: for a single package cargo would compile it anew.
     e2e-cassandra)
-        GODWIT_TEST_STORE=cassandra cargo test $locked --package godwit-server --test it -- \
+        GODWIT_TEST_STORE=cassandra cargo test $locked --workspace --test it -- \
             --skip cassandra:: --skip embedded:: --skip groups::rules \
             conversation:: crash:: groups:: idempotency:: resume::
         ;;
