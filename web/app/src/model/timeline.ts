@@ -21,7 +21,7 @@ import { batch, signal } from "@preact/signals";
 import { messageAfter, noticeOf } from "./entries.js";
 
 /** Messages of one page. */
-export const PAGE_MESSAGES = 40;
+export const PAGE_MESSAGES = 20;
 /** Messages that are kept, and shown, at once: several screens, since all of them are laid out when one is added. */
 export const WINDOW_MESSAGES_MAX = 160;
 

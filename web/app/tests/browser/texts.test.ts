@@ -49,7 +49,7 @@ it("keeps long, towering and turned texts in their places, wide and narrow, in b
     const sent = await his.messages.send(group.id, textMessage(text, last === "" ? {} : { replyTo: last }));
     last = sent.value.id;
   }
-  await own.messages.react(last, "\u202Ea-rather-long-word-for-a-reaction");
+  await own.messages.react(last, "تفاعل-طويل-جداً-a-long-one");
   await own.messages.pin(last);
   await own.messages.send(group.id, textMessage(TEXTS[2] ?? "", { forwardedFrom: last }));
   await own.conversations.update(group.id, { message_ttl_secs: 3_600 });

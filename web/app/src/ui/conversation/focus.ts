@@ -7,15 +7,8 @@
  */
 
 import { useSignal } from "@preact/signals";
-import { createContext, type RefObject } from "preact";
-import { useContext, useLayoutEffect, useRef } from "preact/hooks";
-
-/** Whether the tabulator key gets to what is inside a message. */
-export const Reachable = createContext(true);
-
-export function useTabIndex(): number {
-  return useContext(Reachable) ? 0 : -1;
-}
+import type { RefObject } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 interface MessageFocus {
   list: RefObject<HTMLOListElement>;

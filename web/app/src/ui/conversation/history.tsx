@@ -20,7 +20,16 @@ interface HistoryProps {
   timeline: Timeline;
 }
 
-export function History({ conversation, timeline }: HistoryProps) {
+/**
+ * The list is what this returns, and written into nothing. An element keeps what is written into it as it was rendered
+ * first, also when that renders itself anew, and from rows of then one gets to all rows that there ever were: none of them
+ * would leave the memory. For the same reason there is no provider of a context around a row.
+ */
+export function History(props: HistoryProps) {
+  return <Messages {...props} />;
+}
+
+function Messages({ conversation, timeline }: HistoryProps) {
   const session = useSession();
   const me = session.account.id;
   const pending = session.outbox.of(conversation.id);

@@ -8,7 +8,6 @@ import { type Progress, progressOf } from "../../model/status.js";
 import type { Row } from "../../text/index.js";
 import { useSession } from "../context.js";
 import { noticeText } from "../names.js";
-import { Reachable } from "./focus.js";
 import { MessageRow } from "./message.js";
 import type { PlacedMessage } from "./placed.js";
 
@@ -46,25 +45,24 @@ export function HistoryRow({ row, conversation, thread, flashed = false, reachab
     case "message": {
       const { message, pending, seq } = row.message;
       return (
-        <Reachable.Provider value={reachable}>
-          <MessageRow
-            rowKey={row.key}
-            message={message}
-            thread={thread}
-            refusal={pending?.unsent.refusal}
-            isPending={pending !== undefined}
-            first={row.first}
-            last={row.last}
-            flashed={flashed}
-            kind={conversation.kind}
-            progress={
-              pending
-                ? pendingProgress(row.message)
-                : progressOf(conversation, seq, session.account.id, message.status)
-            }
-            pinned={conversation.pinned_message_ids.includes(message.id)}
-          />
-        </Reachable.Provider>
+        <MessageRow
+          rowKey={row.key}
+          message={message}
+          thread={thread}
+          refusal={pending?.unsent.refusal}
+          isPending={pending !== undefined}
+          first={row.first}
+          last={row.last}
+          flashed={flashed}
+          kind={conversation.kind}
+          progress={
+            pending
+              ? pendingProgress(row.message)
+              : progressOf(conversation, seq, session.account.id, message.status)
+          }
+          pinned={conversation.pinned_message_ids.includes(message.id)}
+          tabIndex={reachable ? 0 : -1}
+        />
       );
     }
   }

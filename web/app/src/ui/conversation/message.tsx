@@ -12,7 +12,6 @@ import { showDialog } from "../dialogs/state.js";
 import { Icon, IconButton } from "../icon.js";
 import { Marks } from "../marks.js";
 import { nameOf } from "../names.js";
-import { useTabIndex } from "./focus.js";
 import { mayReadEdits, onMessageKey, openMessageMenu } from "./message_menu.js";
 import { Reactions } from "./reactions.js";
 import { Refused } from "./refused.js";
@@ -32,15 +31,16 @@ interface MessageRowProps {
   kind: Conversation["kind"];
   progress: Progress;
   pinned: boolean;
+  /** Of the message and what is inside. */
+  tabIndex: number;
 }
 
 export function MessageRow(props: MessageRowProps) {
   const session = useSession();
-  const { message, first, last, isPending } = props;
+  const { message, first, last, isPending, tabIndex } = props;
   const mine = message.sender_id === session.account.id;
   const inGroup = props.kind !== "direct" && !mine;
   const name = nameOf(session, message.sender_id);
-  const tabIndex = useTabIndex();
   const context = { session, message, thread: props.thread, pinned: props.pinned, isPending };
   const open = (event: Event) => openMessageMenu(context, event);
   const quoted = message.quote && message.quote.message_id !== props.thread;
@@ -72,11 +72,11 @@ export function MessageRow(props: MessageRowProps) {
         {inGroup && first && <bdi class={`message-sender hue-text-${hueOf(message.sender_id)}`}>{name}</bdi>}
         {!inGroup && <span class="for-screen-readers">{mine ? t("you") : name}</span>}
         {message.forwarded_from && <Forwarded senderId={message.forwarded_from.sender_id} />}
-        {quoted && <Quote message={message} />}
-        <MessageText message={message} />
-        <Meta message={message} mine={mine} progress={props.progress} />
-        {!message.deleted_at && <Reactions message={message} />}
-        {props.thread === undefined && <Replies message={message} />}
+        {quoted && <Quote message={message} tabIndex={tabIndex} />}
+        <MessageText message={message} tabIndex={tabIndex} />
+        <Meta message={message} mine={mine} progress={props.progress} tabIndex={tabIndex} />
+        {!message.deleted_at && <Reactions message={message} tabIndex={tabIndex} />}
+        {props.thread === undefined && <Replies message={message} tabIndex={tabIndex} />}
       </div>
       <span class="message-tools">
         <IconButton icon="more" label={t("message.menu")} tabIndex={tabIndex} onClick={open} />
@@ -86,13 +86,24 @@ export function MessageRow(props: MessageRowProps) {
   );
 }
 
-function Meta({ message, mine, progress }: { message: Message; mine: boolean; progress: Progress }) {
+/** What is inside a message. */
+interface InsideProps {
+  message: Message;
+  tabIndex: number;
+}
+
+interface MetaProps extends InsideProps {
+  mine: boolean;
+  progress: Progress;
+}
+
+function Meta({ message, mine, progress, tabIndex }: MetaProps) {
   const session = useSession();
   return (
     <span class="message-meta">
       {session.own.starred.value.has(message.id) && <Icon name="star" />}
       {message.expires_at && <Icon name="clock" />}
-      {message.edited_at && !message.deleted_at && <Edited message={message} />}
+      {message.edited_at && !message.deleted_at && <Edited message={message} tabIndex={tabIndex} />}
       <time dateTime={message.created_at} title={full(message.created_at)}>
         {clock(message.created_at)}
       </time>
@@ -102,9 +113,8 @@ function Meta({ message, mine, progress }: { message: Message; mine: boolean; pr
 }
 
 /** Leads to the earlier versions, for those who may see them. */
-function Edited({ message }: { message: Message }) {
+function Edited({ message, tabIndex }: InsideProps) {
   const session = useSession();
-  const tabIndex = useTabIndex();
   if (!mayReadEdits(session, message)) {
     return <span>{t("message.edited")}</span>;
   }
@@ -131,10 +141,9 @@ function Forwarded({ senderId }: { senderId: string }) {
 }
 
 /** The message that this one replies to; leads there. */
-function Quote({ message }: { message: Message }) {
+function Quote({ message, tabIndex }: InsideProps) {
   const session = useSession();
   const { quote } = message;
-  const tabIndex = useTabIndex();
   if (!quote) {
     return null;
   }
@@ -158,8 +167,7 @@ function Quote({ message }: { message: Message }) {
 }
 
 /** Leads to the thread that the message began. */
-function Replies({ message }: { message: Message }) {
-  const tabIndex = useTabIndex();
+function Replies({ message, tabIndex }: InsideProps) {
   const count = message.replies ?? 0;
   if (count === 0) {
     return null;

@@ -4,12 +4,10 @@ import { plural } from "../../i18n/index.js";
 import { react } from "../../model/actions.js";
 import { useSession } from "../context.js";
 import { showDialog } from "../dialogs/state.js";
-import { useTabIndex } from "./focus.js";
 
 /** How often each reaction was given. A click adds one's own or takes it back; the other button says who. */
-export function Reactions({ message }: { message: Message }) {
+export function Reactions({ message, tabIndex }: { message: Message; tabIndex: number }) {
   const session = useSession();
-  const tabIndex = useTabIndex();
   if (!message.reactions || message.reactions.length === 0) {
     return null;
   }

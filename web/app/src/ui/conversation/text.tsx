@@ -4,18 +4,19 @@ import { t } from "../../i18n/index.js";
 import { isOnlyEmoji, segmentsOf } from "../../text/index.js";
 import { openDirect } from "../../model/actions.js";
 import { useSession } from "../context.js";
-import { useTabIndex } from "./focus.js";
+
+interface MessageTextProps {
+  message: Message;
+  /** Of what is in it. */
+  tabIndex: number;
+}
 
 /** A text as text: what is in it becomes no element of the page but links and mentions. */
-export function MessageText({ message }: { message: Message }) {
+export function MessageText({ message, tabIndex }: MessageTextProps) {
   if (message.deleted_at) {
     return <p class="message-text message-deleted">{t("message.deleted")}</p>;
   }
-  return <Words message={message} text={message.text ?? ""} />;
-}
-
-function Words({ message, text }: { message: Message; text: string }) {
-  const tabIndex = useTabIndex();
+  const text = message.text ?? "";
   if (text === "") {
     return message.kind === "text" ? null : <p class="message-text">{t(`kind.${message.kind}`)}</p>;
   }
@@ -40,7 +41,7 @@ function Words({ message, text }: { message: Message; text: string }) {
               </a>
             );
           case "mention":
-            return <Mention key={index} text={segment.text} handle={segment.handle} />;
+            return <Mention key={index} text={segment.text} handle={segment.handle} tabIndex={tabIndex} />;
         }
       })}
     </p>
@@ -48,9 +49,8 @@ function Words({ message, text }: { message: Message; text: string }) {
 }
 
 /** A mention of somebody who is known leads to them. */
-function Mention({ text, handle }: { text: string; handle: string }) {
+function Mention({ text, handle, tabIndex }: { text: string; handle: string; tabIndex: number }) {
   const session = useSession();
-  const tabIndex = useTabIndex();
   const user = session.people.byHandle(handle);
   const own = handle === session.own.me.value.handle || handle === "all";
   if (!user || own) {
