@@ -285,7 +285,7 @@ impl Groups {
         Ok(())
     }
 
-    /// What somebody sees who has a link.
+    /// What somebody sees who has a link. Who is a member sees it also when nobody else can join by it any more.
     pub async fn preview(&self, by: UserId, token: &InviteToken) -> Result<InvitePreview, Refusal> {
         let id = self.store.invited_to(token).await?.ok_or(Refusal::InviteInvalid)?;
         let live = self.conversations.get(id).await?.ok_or(Refusal::InviteInvalid)?;
@@ -293,8 +293,11 @@ impl Groups {
         let now = self.clock.now();
         live.read(|state| {
             let details = &state.details;
-            let invite = details.invites.iter().find(|invite| invite.token == *token);
-            let invite = invite.filter(|invite| invite.is_usable(now)).ok_or(Refusal::InviteInvalid)?;
+            let invite =
+                details.invites.iter().find(|invite| invite.token == *token && invite.is_usable(now));
+            if invite.is_none() && !member {
+                return Err(Refusal::InviteInvalid);
+            }
             Ok(InvitePreview {
                 conversation_id: id,
                 kind: state.conversation.wire_kind(),
@@ -303,7 +306,7 @@ impl Groups {
                 image: details.image.as_deref().map(str::to_owned),
                 member_count: details.member_count,
                 member,
-                expires_at: invite.expires_at,
+                expires_at: invite.and_then(|invite| invite.expires_at),
             })
         })
     }

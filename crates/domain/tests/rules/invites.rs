@@ -35,6 +35,8 @@ async fn a_link_lets_people_in_until_it_is_used_up_expired_or_revoked() {
     let joined = stage.app.groups.join_by_invite(bob, token(&once)).await.unwrap();
     assert_eq!((joined.id, joined.member_count), (group, 2));
     stage.app.groups.join_by_invite(bob, token(&once)).await.unwrap();
+    assert!(stage.app.groups.preview(bob, &token(&once)).await.unwrap().member);
+    assert!(stage.app.groups.preview(eve, &token(&once)).await.is_err());
     let used_up = stage.app.groups.join_by_invite(eve, token(&once)).await;
     assert!(matches!(used_up, Err(Refusal::InviteInvalid)));
 

@@ -28,6 +28,7 @@ export class Thread {
 
   /** What came while a page was under way. */
   private meanwhile: LogEntry[] = [];
+  private attempt = 0;
 
   constructor(
     /** A message of it, most often the one that began it. */
@@ -35,36 +36,16 @@ export class Thread {
     private readonly source: ThreadSource,
   ) {}
 
-  /** From the beginning: what is here may have gaps. */
+  /** From the beginning: what is here, or about to be, may have gaps. */
   reload(): Promise<void> {
     this.next.value = undefined;
-    return this.load();
+    return this.ask();
   }
 
   /** The first page, or the one after those that are here. */
   async load(): Promise<void> {
-    if (this.loading.value) {
-      return;
-    }
-    this.loading.value = true;
-    const after = this.next.value;
-    try {
-      const page = await this.source.page(this.id, {
-        limit: PAGE_REPLIES,
-        ...(after === undefined ? {} : { after }),
-      });
-      batch(() => {
-        this.root.value = page.root;
-        this.replies.value = after === undefined ? page.replies : [...this.replies.value, ...page.replies];
-        this.next.value = page.next ?? undefined;
-        this.failed.value = false;
-        this.meanwhile.forEach((entry) => this.change(entry));
-      });
-    } catch {
-      this.failed.value = true;
-    } finally {
-      this.loading.value = false;
-      this.meanwhile = [];
+    if (!this.loading.value) {
+      await this.ask();
     }
   }
 
@@ -83,6 +64,36 @@ export class Thread {
   /** What the server answered with to a change of this message. */
   update(changed: Message): void {
     this.map((message) => (message.id === changed.id ? changed : message));
+  }
+
+  private async ask(): Promise<void> {
+    const after = this.next.value;
+    const attempt = ++this.attempt;
+    this.loading.value = true;
+    this.meanwhile = [];
+    try {
+      const page = await this.source.page(this.id, {
+        limit: PAGE_REPLIES,
+        ...(after === undefined ? {} : { after }),
+      });
+      if (attempt !== this.attempt) {
+        return;
+      }
+      batch(() => {
+        this.root.value = page.root;
+        this.replies.value = after === undefined ? page.replies : [...this.replies.value, ...page.replies];
+        this.next.value = page.next ?? undefined;
+        this.failed.value = false;
+        this.meanwhile.forEach((entry) => this.change(entry));
+      });
+    } catch {
+      this.failed.value ||= attempt === this.attempt;
+    } finally {
+      if (attempt === this.attempt) {
+        this.loading.value = false;
+        this.meanwhile = [];
+      }
+    }
   }
 
   private change(entry: LogEntry): void {

@@ -1,8 +1,9 @@
 /**
  * A window into the history of one conversation: messages without gaps between them.
  *
- * It grows at either end and is cut at the other, so it stays small however far somebody scrolls. Changes come from the
- * live session; those that come while a page is under way are applied to the page again, since it may be older.
+ * It grows at either end and is cut at the other, so it stays small however far somebody scrolls; and it grows by few
+ * messages at once, which are here before they are asked for, so that no frame of the page has much to do. Changes come
+ * from the live session; those that come while a page is under way are applied to the page again, since it may be older.
  */
 
 import type {
@@ -16,14 +17,18 @@ import type {
   Seq,
   UserId,
 } from "@godwit/sdk";
-import { batch, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 
 import { messageAfter, noticeOf } from "./entries.js";
 
-/** Messages of one page. */
-export const PAGE_MESSAGES = 20;
-/** Messages that are kept, and shown, at once: several screens, since all of them are laid out when one is added. */
-export const WINDOW_MESSAGES_MAX = 160;
+/** Messages of one page that is asked for. The next one is, when fewer than these are here and not shown. */
+export const PAGE_MESSAGES = 40;
+/** By how many messages the window grows at once. */
+export const STEP_MESSAGES = 10;
+/** Messages that are shown at once: more than any screen has room for. */
+export const WINDOW_MESSAGES_MAX = 200;
+/** Messages that are kept. */
+export const KEPT_MESSAGES_MAX = 400;
 
 export interface TimelineSource {
   me: UserId;
@@ -34,10 +39,37 @@ export interface TimelineSource {
   onNewest(messages: readonly Message[]): void;
 }
 
+/** What is shown, by the entries of its first and its last message. */
+interface Range {
+  from: Seq;
+  to: Seq;
+}
+
+const END = Number.POSITIVE_INFINITY;
+const ALL: Range = { from: 0, to: END };
+
 export class Timeline {
-  readonly messages = signal<readonly Message[]>([]);
-  readonly moreBefore = signal(true);
-  readonly moreAfter = signal(false);
+  /** All messages that are here, and whether the server has others before and after them. */
+  private readonly kept = signal<readonly Message[]>([]);
+  private readonly serverBefore = signal(true);
+  private readonly serverAfter = signal(false);
+  private readonly range = signal(ALL);
+
+  /** Those that are shown. */
+  readonly messages = computed(() => {
+    const { from, to } = this.range.value;
+    return this.kept.value.filter(({ seq }) => seq >= from && seq <= to);
+  });
+  /** How many are here before and after those. */
+  private readonly keptBefore = computed(
+    () => this.kept.value.filter(({ seq }) => seq < this.range.value.from).length,
+  );
+  private readonly keptAfter = computed(
+    () => this.kept.value.filter(({ seq }) => seq > this.range.value.to).length,
+  );
+  /** Whether more can only come from the server. */
+  readonly startShown = computed(() => this.keptBefore.value === 0);
+  readonly moreAfter = computed(() => this.serverAfter.value || this.keptAfter.value > 0);
   readonly loading = signal<"before" | "after" | "all" | undefined>(undefined);
   /** The last attempt to load failed; the next one may not. */
   readonly failed = signal(false);
@@ -59,8 +91,8 @@ export class Timeline {
     this.unreadAfter.value = unreadAfter;
     const attempt = this.attempt;
     const cached = await this.source.cached().catch(() => []);
-    if (attempt === this.attempt && this.messages.value.length === 0) {
-      this.messages.value = cached;
+    if (attempt === this.attempt && this.kept.value.length === 0) {
+      this.kept.value = cached;
     }
     // Somebody may have jumped elsewhere meanwhile.
     if (attempt === this.attempt) {
@@ -72,7 +104,8 @@ export class Timeline {
   reopen(unreadAfter: Seq | undefined, unread: number): void {
     this.unreadAfter.value = unreadAfter;
     const first = this.messages.value[0]?.seq ?? 0;
-    const cut = unreadAfter !== undefined && first > unreadAfter && this.moreBefore.value;
+    const moreBefore = this.serverBefore.value || !this.startShown.value;
+    const cut = unreadAfter !== undefined && first > unreadAfter && moreBefore;
     if (this.loaded.value && (this.moreAfter.value || cut)) {
       void this.loadFirst(unreadAfter, unread);
     }
@@ -85,6 +118,16 @@ export class Timeline {
     });
   }
 
+  /** The end of the conversation, in place of what is shown. */
+  async showNewest(): Promise<void> {
+    if (this.loaded.value && !this.serverAfter.value) {
+      this.stopReplacing();
+      this.show(this.kept.value.length - PAGE_MESSAGES, this.kept.value.length);
+    } else {
+      await this.loadNewest();
+    }
+  }
+
   /** What is around a message, in place of what is shown. */
   loadAround(position: Position): Promise<void> {
     return this.load("all", { around: position }, (page) => this.replace(page));
@@ -92,8 +135,12 @@ export class Timeline {
 
   /** Has a message among those that are shown, and says whether it is there. */
   async bring(id: MessageId): Promise<boolean> {
-    if (this.loaded.value && this.has(id)) {
+    const index = this.kept.value.findIndex((message) => message.id === id);
+    if (this.loaded.value && index >= 0) {
       this.stopReplacing();
+      if (!this.has(id)) {
+        this.show(index - PAGE_MESSAGES / 2, index + PAGE_MESSAGES / 2);
+      }
       return true;
     }
     const failedBefore = this.failed.value;
@@ -106,26 +153,57 @@ export class Timeline {
     return this.has(id);
   }
 
+  /** Shows more of what is here before, and has the server send what comes before that. */
+  showBefore(): void {
+    const more = Math.min(STEP_MESSAGES, this.keptBefore.value);
+    if (more > 0) {
+      const from = this.keptBefore.value - more;
+      this.show(from, Math.min(from + WINDOW_MESSAGES_MAX, this.kept.value.length - this.keptAfter.value));
+    }
+    if (this.keptBefore.value < PAGE_MESSAGES && !this.failed.value) {
+      void this.loadBefore();
+    }
+  }
+
+  showAfter(): void {
+    const more = Math.min(STEP_MESSAGES, this.keptAfter.value);
+    if (more > 0) {
+      const to = this.kept.value.length - this.keptAfter.value + more;
+      this.show(Math.max(to - WINDOW_MESSAGES_MAX, this.keptBefore.value), to);
+    }
+    if (this.keptAfter.value < PAGE_MESSAGES && !this.failed.value) {
+      void this.loadAfter();
+    }
+  }
+
   async loadBefore(): Promise<void> {
-    const first = this.messages.value[0];
-    if (first && this.moreBefore.value && !this.loading.value) {
+    const first = this.kept.value[0];
+    if (first && this.serverBefore.value && !this.loading.value) {
       await this.load("before", { before: first.seq }, (page) => {
-        const all = [...page.messages, ...this.messages.value];
-        this.messages.value = all.slice(0, WINDOW_MESSAGES_MAX);
-        this.moreBefore.value = page.more_before;
-        this.moreAfter.value ||= all.length > WINDOW_MESSAGES_MAX;
+        const isAwaited = this.startShown.value;
+        const all = [...page.messages, ...this.kept.value];
+        this.kept.value = all.slice(0, KEPT_MESSAGES_MAX);
+        this.serverBefore.value = page.more_before;
+        this.serverAfter.value ||= all.length > KEPT_MESSAGES_MAX;
+        if (isAwaited) {
+          this.showBefore();
+        }
       });
     }
   }
 
   async loadAfter(): Promise<void> {
-    const last = this.messages.value.at(-1);
-    if (last && this.moreAfter.value && !this.loading.value) {
+    const last = this.kept.value.at(-1);
+    if (last && this.serverAfter.value && !this.loading.value) {
       await this.load("after", { after: last.seq }, (page) => {
-        const all = [...this.messages.value, ...page.messages];
-        this.messages.value = all.slice(-WINDOW_MESSAGES_MAX);
-        this.moreAfter.value = page.more_after;
-        this.moreBefore.value ||= all.length > WINDOW_MESSAGES_MAX;
+        const isAwaited = this.keptAfter.value === 0;
+        const all = [...this.kept.value, ...page.messages];
+        this.kept.value = all.slice(-KEPT_MESSAGES_MAX);
+        this.serverAfter.value = page.more_after;
+        this.serverBefore.value ||= all.length > KEPT_MESSAGES_MAX;
+        if (isAwaited) {
+          this.showAfter();
+        }
       });
     }
   }
@@ -143,14 +221,12 @@ export class Timeline {
 
   /** The user has deleted the message for themselves. */
   hide(id: MessageId): void {
-    this.messages.value = this.messages.value.filter((message) => message.id !== id);
+    this.kept.value = this.kept.value.filter((message) => message.id !== id);
   }
 
   /** What the server answered with to a change of this message. */
   update(changed: Message): void {
-    this.messages.value = this.messages.value.map((message) =>
-      message.id === changed.id ? changed : message,
-    );
+    this.kept.value = this.kept.value.map((message) => (message.id === changed.id ? changed : message));
   }
 
   private loadFirst(unreadAfter: Seq | undefined, unread: number): Promise<void> {
@@ -176,7 +252,7 @@ export class Timeline {
           merge(page);
           this.failed.value = false;
           this.loaded.value = true;
-          this.counted(this.moreAfter.value ? head : Math.max(head, this.messages.value.at(-1)?.seq ?? 0));
+          this.counted(this.serverAfter.value ? head : Math.max(head, this.kept.value.at(-1)?.seq ?? 0));
           this.meanwhile.forEach((entry) => this.change(entry));
         });
       }
@@ -205,13 +281,24 @@ export class Timeline {
   }
 
   private replace(page: MessagePage): void {
-    this.messages.value = page.messages;
-    this.moreBefore.value = page.more_before;
-    this.moreAfter.value = page.more_after;
+    this.kept.value = page.messages;
+    this.serverBefore.value = page.more_before;
+    this.serverAfter.value = page.more_after;
+    this.show(0, page.messages.length);
+  }
+
+  /** Shows the messages of these indices. What reaches the end of the conversation goes on with what is said. */
+  private show(from: number, to: number): void {
+    const all = this.kept.value;
+    const isEnd = to >= all.length && !this.serverAfter.value;
+    this.range.value = {
+      from: all[Math.max(0, from)]?.seq ?? 0,
+      to: isEnd ? END : (all[to - 1]?.seq ?? END),
+    };
   }
 
   private change(entry: LogEntry): void {
-    const before = this.messages.value;
+    const before = this.kept.value;
     const isCounted = entry.type === "message" && entry.seq <= this.countedTo;
     const changed = isCounted
       ? before
@@ -219,23 +306,30 @@ export class Timeline {
     const next = this.withNew(changed, entry);
     this.counted(entry.seq);
     if (next.length !== before.length || next.some((message, index) => message !== before[index])) {
-      this.messages.value = next;
+      batch(() => {
+        this.kept.value = next;
+        this.limit();
+      });
     }
   }
 
-  /** What is new stands at the end, if the window reaches it. */
+  /** What is new stands at the end, if what is here reaches it. */
   private withNew(messages: readonly Message[], entry: LogEntry): readonly Message[] {
     const conversation = this.source.conversation();
     const added =
       entry.type === "message" ? entry.message : conversation ? noticeOf(conversation, entry) : undefined;
     const last = messages.at(-1)?.seq ?? 0;
-    if (!added || this.moreAfter.value || added.seq <= last) {
-      return messages;
+    return !added || this.serverAfter.value || added.seq <= last ? messages : [...messages, added];
+  }
+
+  /** However much is said, not more than this is kept and shown. */
+  private limit(): void {
+    if (this.kept.value.length > KEPT_MESSAGES_MAX) {
+      this.kept.value = this.kept.value.slice(-KEPT_MESSAGES_MAX);
+      this.serverBefore.value = true;
     }
-    const all = [...messages, added];
-    if (all.length > WINDOW_MESSAGES_MAX) {
-      this.moreBefore.value = true;
+    if (this.messages.value.length > WINDOW_MESSAGES_MAX) {
+      this.show(this.kept.value.length - WINDOW_MESSAGES_MAX, this.kept.value.length);
     }
-    return all.slice(-WINDOW_MESSAGES_MAX);
   }
 }

@@ -51,6 +51,16 @@ describe("a thread", () => {
     expect(texts(thread)).toEqual(["reply 2", "reply 3"]);
   });
 
+  it("begins anew though a page is under way, and is not taken in by that page", async () => {
+    const thread = threadOf({ replies: [reply(2)] }, { replies: [reply(2), reply(3)] });
+    await Promise.all([thread.load(), thread.reload()]);
+    expect(texts(thread)).toEqual(["reply 2", "reply 3"]);
+    const failing = threadOf(new Error("no connection"), { replies: [reply(2)] });
+    await Promise.all([failing.load(), failing.reload()]);
+    expect([failing.failed.value, failing.loading.value]).toEqual([false, false]);
+    expect(texts(failing)).toEqual(["reply 2"]);
+  });
+
   it("keeps its place when the message that began it is gone", async () => {
     const thread = threadOf({ replies: [reply(2)] });
     await thread.load();

@@ -1,7 +1,13 @@
 import type { History, Message, MessagePage } from "@godwit/sdk";
 import { describe, expect, it, vi } from "vitest";
 
-import { PAGE_MESSAGES, Timeline, WINDOW_MESSAGES_MAX } from "../../src/model/timeline.js";
+import {
+  KEPT_MESSAGES_MAX,
+  PAGE_MESSAGES,
+  STEP_MESSAGES,
+  Timeline,
+  WINDOW_MESSAGES_MAX,
+} from "../../src/model/timeline.js";
 import { conversation, message, messageEntry } from "./samples.js";
 
 const ALL = 1_000;
@@ -50,6 +56,9 @@ class Source {
   }
 }
 
+/** What was asked for has been answered. */
+const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
+
 function expectNoGap(seqs: number[]): void {
   expect(seqs).toEqual(seqs.map((_, index) => (seqs[0] ?? 0) + index));
 }
@@ -77,20 +86,80 @@ describe("a timeline", () => {
     expect(source.timeline.moreAfter.value).toBe(true);
   });
 
-  it("grows both ways without a gap, and stays small", async () => {
+  it("grows both ways by a few, without a gap, and stays small", async () => {
     const source = new Source();
-    await source.timeline.open(undefined, 0);
-    for (let page = 0; page < 8; page += 1) {
-      await source.timeline.loadBefore();
+    const { timeline } = source;
+    await timeline.open(undefined, 0);
+    while (source.seqs[0] !== 1) {
+      const { length } = source.seqs;
+      timeline.showBefore();
       expectNoGap(source.seqs);
-      expect(source.seqs.length).toBeLessThanOrEqual(WINDOW_MESSAGES_MAX);
+      expect(source.seqs.length).toBeLessThanOrEqual(Math.min(length + STEP_MESSAGES, WINDOW_MESSAGES_MAX));
+      await settled();
     }
-    expect(source.timeline.moreAfter.value).toBe(true);
-    while (source.timeline.moreAfter.value) {
-      await source.timeline.loadAfter();
+    expect(timeline.moreAfter.value).toBe(true);
+    while (timeline.moreAfter.value) {
+      const last = source.seqs.at(-1) ?? 0;
+      timeline.showAfter();
       expectNoGap(source.seqs);
+      expect(source.seqs.at(-1)).toBeLessThanOrEqual(last + STEP_MESSAGES);
+      expect(source.seqs.length).toBeLessThanOrEqual(WINDOW_MESSAGES_MAX);
+      await settled();
     }
     expect(source.seqs.at(-1)).toBe(ALL);
+    // Each message came once, and once more on the way back unless it was still there.
+    expect(source.asked.length).toBeLessThanOrEqual((2 * ALL) / PAGE_MESSAGES);
+  });
+
+  it("shows what is here without the server", async () => {
+    const source = new Source();
+    const { timeline } = source;
+    await timeline.open(undefined, 0);
+    timeline.showBefore();
+    await settled();
+    source.failing = true;
+    for (let step = 0; step < 8; step += 1) {
+      timeline.showBefore();
+      await settled();
+    }
+    expect(source.seqs).toHaveLength(2 * PAGE_MESSAGES);
+    expect(timeline.startShown.value).toBe(true);
+    expect(timeline.failed.value).toBe(true);
+    expect(await timeline.bring(`m${ALL}`)).toBe(true);
+  });
+
+  it("brings back the end and a message that it has, though neither is shown", async () => {
+    const source = new Source();
+    const { timeline } = source;
+    await timeline.open(undefined, 0);
+    while (!timeline.moreAfter.value) {
+      timeline.showBefore();
+      await settled();
+    }
+    source.failing = true;
+    timeline.apply(messageEntry(message(ALL + 1, "bob", "new")));
+    expect(source.seqs).not.toContain(ALL + 1);
+    const [first] = source.seqs;
+    await timeline.showNewest();
+    expect(source.seqs.at(-1)).toBe(ALL + 1);
+    expect(source.seqs).not.toContain(first);
+    timeline.apply(messageEntry(message(ALL + 2, "bob", "newer")));
+    expect(source.seqs.at(-1)).toBe(ALL + 2);
+    expect(await timeline.bring(`m${first}`)).toBe(true);
+    expect(source.seqs).toContain(first);
+    expectNoGap(source.seqs);
+  });
+
+  it("stays small while much is said", async () => {
+    const source = new Source();
+    const { timeline } = source;
+    await timeline.open(undefined, 0);
+    for (let seq = ALL + 1; seq <= ALL + 2 * KEPT_MESSAGES_MAX; seq += 1) {
+      timeline.apply(messageEntry(message(seq, "bob", "new")));
+    }
+    expect(source.seqs).toHaveLength(WINDOW_MESSAGES_MAX);
+    expect(source.seqs.at(-1)).toBe(ALL + 2 * KEPT_MESSAGES_MAX);
+    expectNoGap(source.seqs);
   });
 
   it("takes what is said at its end only when it is there", async () => {
@@ -135,7 +204,7 @@ describe("a timeline", () => {
     source.failing = false;
     await source.timeline.loadBefore();
     expect(source.timeline.failed.value).toBe(false);
-    expect(source.seqs).toHaveLength(2 * PAGE_MESSAGES);
+    expect(source.seqs).toHaveLength(PAGE_MESSAGES + STEP_MESSAGES);
   });
 
   it("counts each reply once, whether it came with the page or after it", async () => {

@@ -34,6 +34,7 @@ export function useFollowing(
   const begun = useRef(false);
   const unsentBefore = useRef(0);
   const away = useSignal(false);
+  const growing = useRef(0);
 
   const look = () => {
     const view = scrolling.current;
@@ -41,12 +42,16 @@ export function useFollowing(
       return;
     }
     away.value = !view.atEnd || timeline.moreAfter.value;
-    if (timeline.loaded.value && !timeline.failed.value) {
-      if (view.nearStart) {
-        void timeline.loadBefore();
-      } else if (view.nearEnd) {
-        void timeline.loadAfter();
-      }
+    if (timeline.loaded.value) {
+      // Each frame draws a few more, until there are enough.
+      growing.current ||= requestAnimationFrame(() => {
+        growing.current = 0;
+        if (view.nearStart) {
+          timeline.showBefore();
+        } else if (view.nearEnd) {
+          timeline.showAfter();
+        }
+      });
     }
     const seen = view.lastSeenSeq();
     const looking = document.visibilityState === "visible" && document.hasFocus();
@@ -57,7 +62,7 @@ export function useFollowing(
 
   const toLatest = async () => {
     if (timeline.moreAfter.value) {
-      await timeline.loadNewest();
+      await timeline.showNewest();
     }
     scrolling.current?.toEnd();
   };
@@ -97,6 +102,7 @@ export function useFollowing(
     window.addEventListener("focus", look);
     document.addEventListener("visibilitychange", look);
     return () => {
+      cancelAnimationFrame(growing.current);
       observer.disconnect();
       window.removeEventListener("focus", look);
       document.removeEventListener("visibilitychange", look);

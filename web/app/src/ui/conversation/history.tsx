@@ -80,7 +80,8 @@ function Messages({ conversation, timeline }: HistoryProps) {
 
 /** What is above the first message. */
 function Edge({ timeline, empty }: { timeline: Timeline; empty: boolean }) {
-  if (timeline.failed.value) {
+  const isAwaited = timeline.startShown.value;
+  if (timeline.failed.value && isAwaited) {
     const again = () => void (timeline.loaded.value ? timeline.loadBefore() : timeline.loadNewest());
     return (
       <li class="history-edge">
@@ -91,7 +92,8 @@ function Edge({ timeline, empty }: { timeline: Timeline; empty: boolean }) {
       </li>
     );
   }
-  if (timeline.loading.value === "before" || (timeline.loading.value === "all" && empty)) {
+  const { value: loading } = timeline.loading;
+  if ((loading === "before" && isAwaited) || (loading === "all" && empty)) {
     return <li class="history-edge">{t("conversation.loading")}</li>;
   }
   return empty && timeline.loaded.value ? <li class="history-edge">{t("conversation.empty")}</li> : null;

@@ -8,8 +8,8 @@
 
 /** Closer to the end than this counts as being there. */
 const END_PX = 48;
-/** Closer to an edge than this many views the next page is loaded, so that few people ever see the edge. */
-const LOAD_VIEWS = 3;
+/** With fewer rows than these above or below the view there should be more, so that few people ever see the edge. */
+const ROWS_AROUND = 40;
 const KEEPS_PLACE = CSS.supports("overflow-anchor", "auto");
 
 interface Anchor {
@@ -70,12 +70,13 @@ export class Scrolling {
   }
 
   get nearStart(): boolean {
-    return this.scroller.scrollTop < LOAD_VIEWS * this.scroller.clientHeight;
+    const row = this.rows()[ROWS_AROUND];
+    return !row || row.offsetTop > this.scroller.scrollTop;
   }
 
   get nearEnd(): boolean {
-    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    return scrollHeight - scrollTop - clientHeight < LOAD_VIEWS * clientHeight;
+    const row = this.rows().at(-ROWS_AROUND);
+    return !row || row.offsetTop < this.scroller.scrollTop + this.scroller.clientHeight;
   }
 
   /** The entry of the last message that is in view. */
