@@ -28,7 +28,8 @@ export class Scrolling {
   note(): void {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
     this.atEnd = scrollHeight - scrollTop - clientHeight < END_PX;
-    const first = this.rows().find((row) => row.offsetTop + row.offsetHeight > scrollTop);
+    const rows = this.rows();
+    const first = rows[firstBelow(rows, scrollTop)];
     const key = first?.dataset.key;
     this.anchor = first && key !== undefined ? { key, offsetPx: first.offsetTop - scrollTop } : undefined;
   }
@@ -81,8 +82,9 @@ export class Scrolling {
 
   /** The entry of the last message that is in view. */
   lastSeenSeq(): number | undefined {
-    const bottom = this.scroller.scrollTop + this.scroller.clientHeight;
-    const seen = this.rows().findLast((row) => row.dataset.seq !== undefined && row.offsetTop < bottom);
+    const rows = this.rows();
+    const bottom = firstBelow(rows, this.scroller.scrollTop + this.scroller.clientHeight - 1);
+    const seen = rows.slice(0, bottom + 1).findLast((row) => row.dataset.seq !== undefined);
     return seen && Number(seen.dataset.seq);
   }
 
@@ -98,4 +100,19 @@ export class Scrolling {
   private rows(): HTMLElement[] {
     return [...this.scroller.querySelectorAll<HTMLElement>("[data-key]")];
   }
+}
+
+/** The index of the first row that ends below a line. This is asked at each scroll, and rows do not tell for free. */
+function firstBelow(rows: readonly HTMLElement[], px: number): number {
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const row = rows[middle];
+    if (row && row.offsetTop + row.offsetHeight <= px) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
 }
