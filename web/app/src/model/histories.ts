@@ -101,9 +101,7 @@ export class Histories {
   /** The connection is back. */
   loadFailed(): void {
     for (const timeline of this.timelines.values()) {
-      if (timeline.failed.value) {
-        void (timeline.loaded.value ? timeline.loadBefore() : timeline.loadNewest());
-      }
+      void timeline.retry();
     }
     if (this.lastThread?.failed.value) {
       void this.lastThread.load();

@@ -39,6 +39,9 @@ export interface TimelineSource {
   onNewest(messages: readonly Message[]): void;
 }
 
+/** What is loaded: a page at one end, or one in place of all that is here. */
+type Part = "before" | "after" | "all";
+
 /** What is shown, by the entries of its first and its last message. */
 interface Range {
   from: Seq;
@@ -67,12 +70,13 @@ export class Timeline {
   private readonly keptAfter = computed(
     () => this.kept.value.filter(({ seq }) => seq > this.range.value.to).length,
   );
-  /** Whether more can only come from the server. */
+  /** Whether all that is here before, or after, is shown, so that more has to come from the server. */
   readonly startShown = computed(() => this.keptBefore.value === 0);
-  readonly moreAfter = computed(() => this.serverAfter.value || this.keptAfter.value > 0);
-  readonly loading = signal<"before" | "after" | "all" | undefined>(undefined);
-  /** The last attempt to load failed; the next one may not. */
-  readonly failed = signal(false);
+  readonly endShown = computed(() => this.keptAfter.value === 0);
+  readonly moreAfter = computed(() => this.serverAfter.value || !this.endShown.value);
+  readonly loading = signal<Part | undefined>(undefined);
+  /** What could not be loaded the last time. */
+  readonly failed = signal<Part | undefined>(undefined);
   /** Whether what is shown came from the server, and not only from the cache. */
   readonly loaded = signal(false);
   /** Messages of others after this entry were new when the conversation was opened. */
@@ -196,7 +200,7 @@ export class Timeline {
     const last = this.kept.value.at(-1);
     if (last && this.serverAfter.value && !this.loading.value) {
       await this.load("after", { after: last.seq }, (page) => {
-        const isAwaited = this.keptAfter.value === 0;
+        const isAwaited = this.endShown.value;
         const all = [...this.kept.value, ...page.messages];
         this.kept.value = all.slice(-KEPT_MESSAGES_MAX);
         this.serverAfter.value = page.more_after;
@@ -205,6 +209,18 @@ export class Timeline {
           this.showAfter();
         }
       });
+    }
+  }
+
+  /** Loads what could not be loaded. */
+  async retry(): Promise<void> {
+    switch (this.failed.value) {
+      case "before":
+        return this.loadBefore();
+      case "after":
+        return this.loadAfter();
+      case "all":
+        return this.loadNewest();
     }
   }
 
@@ -235,11 +251,7 @@ export class Timeline {
       : this.loadNewest();
   }
 
-  private async load(
-    what: "before" | "after" | "all",
-    asked: History,
-    merge: (page: MessagePage) => void,
-  ): Promise<void> {
+  private async load(what: Part, asked: History, merge: (page: MessagePage) => void): Promise<void> {
     // A jump elsewhere makes what is under way meaningless.
     const attempt = ++this.attempt;
     const head = this.source.conversation()?.head ?? 0;
@@ -250,7 +262,7 @@ export class Timeline {
       if (attempt === this.attempt) {
         batch(() => {
           merge(page);
-          this.failed.value = false;
+          this.failed.value = undefined;
           this.loaded.value = true;
           this.counted(this.serverAfter.value ? head : Math.max(head, this.kept.value.at(-1)?.seq ?? 0));
           this.meanwhile.forEach((entry) => this.change(entry));
@@ -258,7 +270,7 @@ export class Timeline {
       }
     } catch {
       if (attempt === this.attempt) {
-        this.failed.value = true;
+        this.failed.value = what;
       }
     } finally {
       if (attempt === this.attempt) {

@@ -124,8 +124,33 @@ describe("a timeline", () => {
     }
     expect(source.seqs).toHaveLength(2 * PAGE_MESSAGES);
     expect(timeline.startShown.value).toBe(true);
-    expect(timeline.failed.value).toBe(true);
+    expect(timeline.failed.value).toBe("before");
     expect(await timeline.bring(`m${ALL}`)).toBe(true);
+  });
+
+  it("goes on at the end where it failed, and at the beginning there is nothing more", async () => {
+    const source = new Source();
+    const { timeline } = source;
+    await timeline.loadAround(1);
+    source.failing = true;
+    timeline.showAfter();
+    await settled();
+    expect(timeline.failed.value).toBe("after");
+    source.failing = false;
+    await timeline.retry();
+    expect(timeline.failed.value).toBeUndefined();
+    expect(source.seqs).toHaveLength(PAGE_MESSAGES + STEP_MESSAGES);
+  });
+
+  it("has all of it anew where that failed", async () => {
+    const source = new Source();
+    const { timeline } = source;
+    await timeline.loadAround(500);
+    source.failing = true;
+    await timeline.loadNewest();
+    source.failing = false;
+    await timeline.retry();
+    expect(source.seqs.at(-1)).toBe(ALL);
   });
 
   it("brings back the end and a message that it has, though neither is shown", async () => {
@@ -199,11 +224,11 @@ describe("a timeline", () => {
     await source.timeline.open(undefined, 0);
     source.failing = true;
     await source.timeline.loadBefore();
-    expect(source.timeline.failed.value).toBe(true);
+    expect(source.timeline.failed.value).toBe("before");
     expect(source.seqs).toHaveLength(PAGE_MESSAGES);
     source.failing = false;
-    await source.timeline.loadBefore();
-    expect(source.timeline.failed.value).toBe(false);
+    await source.timeline.retry();
+    expect(source.timeline.failed.value).toBeUndefined();
     expect(source.seqs).toHaveLength(PAGE_MESSAGES + STEP_MESSAGES);
   });
 
@@ -243,7 +268,7 @@ describe("a timeline", () => {
     source.failing = true;
     expect(await source.timeline.bring("100")).toBe(false);
     expect(source.seqs).toEqual(before);
-    expect(source.timeline.failed.value).toBe(false);
+    expect(source.timeline.failed.value).toBeUndefined();
   });
 
   it("has a new line before what is new when it is opened again", async () => {

@@ -54,7 +54,7 @@ function Messages({ conversation, timeline }: HistoryProps) {
           onFocusIn={focus.onFocusIn}
           onKeyDown={focus.onKeyDown}
         >
-          <Edge timeline={timeline} empty={rows.length === 0} />
+          <Start timeline={timeline} empty={rows.length === 0} />
           {rows.map((row) => (
             <HistoryRow
               key={row.key}
@@ -64,6 +64,7 @@ function Messages({ conversation, timeline }: HistoryProps) {
               reachable={row.key === focus.reachable}
             />
           ))}
+          <End timeline={timeline} />
         </ol>
       </div>
       {following.away.value && (
@@ -79,24 +80,33 @@ function Messages({ conversation, timeline }: HistoryProps) {
 }
 
 /** What is above the first message. */
-function Edge({ timeline, empty }: { timeline: Timeline; empty: boolean }) {
-  const isAwaited = timeline.startShown.value;
-  if (timeline.failed.value && isAwaited) {
-    const again = () => void (timeline.loaded.value ? timeline.loadBefore() : timeline.loadNewest());
-    return (
-      <li class="history-edge">
-        {t("conversation.load_failed")}{" "}
-        <button type="button" class="link-button" onClick={again}>
-          {t("action.retry")}
-        </button>
-      </li>
-    );
-  }
+function Start({ timeline, empty }: { timeline: Timeline; empty: boolean }) {
+  const { value: failed } = timeline.failed;
   const { value: loading } = timeline.loading;
-  if ((loading === "before" && isAwaited) || (loading === "all" && empty)) {
+  const isAwaited = timeline.startShown.value;
+  if (isAwaited && (failed === "before" || failed === "all")) {
+    return <Failed timeline={timeline} />;
+  }
+  if ((isAwaited && loading === "before") || (empty && loading === "all")) {
     return <li class="history-edge">{t("conversation.loading")}</li>;
   }
   return empty && timeline.loaded.value ? <li class="history-edge">{t("conversation.empty")}</li> : null;
+}
+
+/** What is below the last message. */
+function End({ timeline }: { timeline: Timeline }) {
+  return timeline.endShown.value && timeline.failed.value === "after" ? <Failed timeline={timeline} /> : null;
+}
+
+function Failed({ timeline }: { timeline: Timeline }) {
+  return (
+    <li class="history-edge">
+      {t("conversation.load_failed")}{" "}
+      <button type="button" class="link-button" onClick={() => void timeline.retry()}>
+        {t("action.retry")}
+      </button>
+    </li>
+  );
 }
 
 function ToLatest({ unread, onClick }: { unread: number; onClick: () => void }) {
