@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 RUSTUP_INIT="${RUSTUP_UPDATE_ROOT:-https://static.rust-lang.org/rustup}/rustup-init.sh"
 readonly JAVA_PACKAGE=openjdk-17-jre-headless
 # Of what the web client is built with.
-readonly NODE_MIN=20
+readonly NODE_MIN=18
 
 main() {
     local needed useful=() for_tests=()

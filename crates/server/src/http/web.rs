@@ -27,7 +27,7 @@ const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
 const NOT_BUILT: &str = "\
 Godwit, a messenger server.
 
-This one was built without its web client: with Node.js 20 installed, `make run` builds both.
+This one was built without its web client: with Node.js 18 installed, `make run` builds both.
 
 /docs            the HTTP API, to read
 /docs/errors     every error code
