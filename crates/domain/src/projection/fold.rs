@@ -204,18 +204,7 @@ impl<'a> Fold<'a> {
             Change::Unpinned { target, .. } => {
                 self.details_before(entry, |details| details.pins.retain(|pin| pin.seq != target.seq));
             }
-            Change::InviteCreated { invite } => {
-                // Those that cannot be used any more make room.
-                let is_over = |invite: &&Invite| !invite.is_usable(entry.at());
-                let over = self.details.invites.iter().filter(is_over);
-                self.invites
-                    .extend(over.map(|over| InviteWrite { token: over.token.clone(), usable: false }));
-                self.invites.push(InviteWrite { token: invite.token.clone(), usable: true });
-                self.details_before(entry, |details| {
-                    details.invites.retain(|invite| invite.is_usable(entry.at()));
-                    details.invites.push((**invite).clone());
-                });
-            }
+            Change::InviteCreated { invite } => self.invited(entry, invite),
             Change::InviteRevoked { invite_id, .. } => {
                 if let Some(invite) = self.details.invite(*invite_id) {
                     self.invites.push(InviteWrite { token: invite.token.clone(), usable: false });
@@ -490,9 +479,34 @@ impl<'a> Fold<'a> {
     }
 
     /// Changes the details, unless that was done before.
-    fn details_before(&mut self, entry: &Entry, change: impl FnOnce(&mut Details)) {
+    fn invited(&mut self, entry: &Entry, invite: &Invite) {
+        if self.details_have(entry) {
+            // They are later than the entry. What is over by now may not have been then, also this very invite; and one that
+            // is gone was revoked.
+            if self.details.invite(invite.id).is_some() {
+                self.invites.push(InviteWrite { token: invite.token.clone(), usable: true });
+            }
+            return;
+        }
+        // Those that cannot be used any more make room.
+        let is_usable = |invite: &Invite| invite.is_usable(entry.at());
+        let over = self.details.invites.iter().filter(|invite| !is_usable(invite));
+        self.invites.extend(over.map(|over| InviteWrite { token: over.token.clone(), usable: false }));
+        self.invites.push(InviteWrite { token: invite.token.clone(), usable: true });
+        self.details_before(entry, |details| {
+            details.invites.retain(is_usable);
+            details.invites.push(invite.clone());
+        });
+    }
+
+    /// Whether the details already have what the entry changes.
+    fn details_have(&self, entry: &Entry) -> bool {
         // An entry may change them in several steps.
-        if self.details.through > entry.seq || (self.details.through == entry.seq && !self.changed.details) {
+        self.details.through > entry.seq || (self.details.through == entry.seq && !self.changed.details)
+    }
+
+    fn details_before(&mut self, entry: &Entry, change: impl FnOnce(&mut Details)) {
+        if self.details_have(entry) {
             return;
         }
         let details = Arc::make_mut(&mut self.details);

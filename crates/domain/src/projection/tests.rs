@@ -141,17 +141,20 @@ fn terms() -> JoiningTerms {
     JoiningTerms { visible_from: Seq::ZERO, crosses_to: None }
 }
 
-/// The life of a group, with a change of every kind.
-fn life() -> Vec<Change> {
-    let invite = Invite {
-        id: InviteId::new(5),
-        token: InviteToken::from_bits(5),
+fn invite(id: u64, uses_max: u32) -> Box<Invite> {
+    Box::new(Invite {
+        id: InviteId::new(id),
+        token: InviteToken::from_bits(id.into()),
         created_by: ADA,
         created_at: Timestamp::from_millis(0),
         expires_at: None,
-        uses_max: Some(2),
+        uses_max: Some(uses_max),
         uses: 0,
-    };
+    })
+}
+
+/// The life of a group, with a change of every kind.
+fn life() -> Vec<Change> {
     let rename = DetailsChange { name: Some("Fish".into()), ..DetailsChange::default() };
     vec![
         Change::Created(Box::new(Created {
@@ -176,7 +179,7 @@ fn life() -> Vec<Change> {
             text: Some("hi".into()),
             mentions: Mentions { users: vec![BOB], all: true },
         },
-        Change::InviteCreated { invite: Box::new(invite) },
+        Change::InviteCreated { invite: invite(5, 2) },
         Change::MemberJoined { user_id: EVE, invite: Some(InviteId::new(5)), terms: terms() },
         Change::Pinned { by: ADA, target: target(2) },
         Change::RoleChanged { by: ADA, user_id: EVE, role: Role::Admin },
@@ -250,6 +253,27 @@ fn what_was_folded_before_can_be_folded_again() {
         };
         assert_eq!(members(&again), members(&whole), "from {from}");
     }
+}
+
+#[test]
+fn an_invite_that_was_used_up_or_revoked_later_is_not_written_otherwise_again() {
+    let mut written = Written::new();
+    written.add(life().into_iter().take(2).collect());
+    let [used_up, revoked] = [invite(70, 1), invite(71, 1)];
+    let tokens = [used_up.token.clone(), revoked.token.clone()];
+    let begun = written.log.len();
+    written.add(vec![
+        Change::InviteCreated { invite: used_up },
+        Change::InviteCreated { invite: revoked },
+        Change::MemberJoined { user_id: EVE, invite: Some(InviteId::new(70)), terms: terms() },
+        Change::InviteRevoked { by: ADA, invite_id: InviteId::new(71) },
+    ]);
+    let mut fold = written.fold();
+    written.log[begun..].iter().for_each(|entry| fold.apply(entry));
+    let again = fold.finish().invites;
+    let [used_up, revoked] = tokens;
+    assert!(again.iter().all(|write| write.token != used_up || write.usable), "members see where it leads");
+    assert!(again.iter().all(|write| write.token != revoked || !write.usable));
 }
 
 #[test]
