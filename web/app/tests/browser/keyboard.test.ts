@@ -160,3 +160,31 @@ it("reads aloud what is said, and nothing else", async () => {
   await ada.message("from now on, edited").waitFor();
   await expect.poll(() => spoken.textContent()).toBe("Bob Three: from now on");
 });
+
+it("brings the message that has the focus into sight", async () => {
+  const ada = await world.arrive("ada9", "Ada Nine");
+  const bob = await world.arrive("bob9", "Bob Nine");
+  const [own, his] = [await ada.api(), await bob.api()];
+  const direct = await own.conversations.direct((await his.accounts.me()).id);
+  for (let index = 0; index < 40; index += 1) {
+    await own.messages.send(direct.id, textMessage(`filling ${index}.`));
+  }
+  await ada.open("Bob Nine");
+  await ada.message("filling 39.").waitFor();
+  await tabToMessages(ada);
+  for (let index = 38; index >= 10; index -= 1) {
+    await ada.page.keyboard.press("ArrowUp");
+    // As long as it takes to put it elsewhere again.
+    await ada.page.evaluate(
+      () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
+    );
+    const { text, hidden } = await ada.page.evaluate(() => {
+      const view = document.querySelector(".history-scroller")?.getBoundingClientRect();
+      const row = document.activeElement?.getBoundingClientRect();
+      const hidden = !view || !row || row.top < view.top - 1 || row.bottom > view.bottom + 1;
+      return { text: document.activeElement?.textContent, hidden };
+    });
+    expect(text).toContain(`filling ${index}.`);
+    expect(hidden, `filling ${index}.`).toBe(false);
+  }
+});

@@ -21,6 +21,8 @@ interface Anchor {
 export class Scrolling {
   atEnd = true;
   private anchor: Anchor | undefined;
+  /** How the end looked when the rows last changed. */
+  private end = "";
 
   constructor(private readonly scroller: HTMLElement) {}
 
@@ -36,14 +38,19 @@ export class Scrolling {
 
   /** The rows have changed. */
   restore(mayFollow: boolean): void {
+    const end = this.lookOfEnd();
     if (this.atEnd && mayFollow) {
-      this.toEnd();
+      // Rows are rendered anew for other reasons too. Somebody who goes up by a little is not to be held.
+      if (end !== this.end) {
+        this.toEnd();
+      }
     } else if (this.anchor && !(KEEPS_PLACE && this.scroller.scrollTop > 0)) {
       const row = this.row(this.anchor.key);
       if (row) {
         this.scroller.scrollTop = row.offsetTop - this.anchor.offsetPx;
       }
     }
+    this.end = end;
     this.note();
   }
 
@@ -91,6 +98,11 @@ export class Scrolling {
   private show(row: HTMLElement): void {
     this.scroller.scrollTop = row.offsetTop - this.scroller.clientHeight / 3;
     this.note();
+  }
+
+  private lookOfEnd(): string {
+    const { scrollHeight, clientHeight } = this.scroller;
+    return [this.rows().at(-1)?.dataset.key, scrollHeight, clientHeight].join();
   }
 
   private row(key: string): HTMLElement | undefined {
