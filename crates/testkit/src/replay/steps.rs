@@ -27,7 +27,10 @@ pub enum Step {
     React {
         by: u8,
         message: u8,
-        reaction: Option<u8>,
+        reaction: u8,
+    },
+    TakeBack {
+        reaction: u8,
     },
     Pin {
         by: u8,
@@ -115,8 +118,9 @@ fn any_step_on_a_message() -> impl Strategy<Value = Step> {
         4 => (message(), option::of(user())).prop_map(|(message, calls)| Step::Edit { message, calls }),
         2 => (user(), message()).prop_map(|(by, message)| Step::Delete { by, message }),
         1 => message().prop_map(|message| Step::Expire { message }),
-        4 => (user(), message(), option::of(0..CHOICES))
+        4 => (user(), message(), 0..CHOICES)
             .prop_map(|(by, message, reaction)| Step::React { by, message, reaction }),
+        3 => any::<u8>().prop_map(|reaction| Step::TakeBack { reaction }),
         2 => (user(), message()).prop_map(|(by, message)| Step::Pin { by, message }),
         1 => (user(), message()).prop_map(|(by, message)| Step::Unpin { by, message }),
     ]

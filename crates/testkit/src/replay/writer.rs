@@ -74,6 +74,7 @@ impl<'a> Writer<'a> {
             | Step::Delete { .. }
             | Step::Expire { .. }
             | Step::React { .. }
+            | Step::TakeBack { .. }
             | Step::Pin { .. }
             | Step::Unpin { .. } => self.on_a_message(step),
             Step::Change { by, what } => {
@@ -143,20 +144,15 @@ impl<'a> Writer<'a> {
             Step::Expire { message } => Some(self.batch().expired(&[self.message(message)?])),
             Step::React { by, message, reaction } => {
                 let (by, seq) = (self.member(by)?, self.message(message)?);
-                let before = self.stage.reactions.get(&(seq, by)).cloned();
-                let after: Option<Box<str>> = match reaction {
-                    Some(number) => Some(format!("r{number}").into()),
-                    // There must be one to be taken back.
-                    None => before.is_none().then(|| "r0".into()),
-                };
-                if before == after {
-                    return None;
-                }
-                match &after {
-                    Some(after) => self.stage.reactions.insert((seq, by), after.clone()),
-                    None => self.stage.reactions.remove(&(seq, by)),
-                };
-                Some(self.batch().react(by, seq, before.as_deref(), after.as_deref()))
+                let after: Box<str> = format!("r{reaction}").into();
+                let before = self.stage.reactions.insert((seq, by), after.clone());
+                let is_new = before.as_ref() != Some(&after);
+                is_new.then(|| self.batch().react(by, seq, before.as_deref(), Some(&after)))
+            }
+            Step::TakeBack { reaction } => {
+                let (seq, by) = self.reaction(reaction)?;
+                let before = self.stage.reactions.remove(&(seq, by));
+                Some(self.batch().react(by, seq, before.as_deref(), None))
             }
             Step::Pin { by, message } => Some(self.batch().pin(self.member(by)?, self.message(message)?)),
             Step::Unpin { by, message } => Some(self.batch().unpin(self.member(by)?, self.message(message)?)),
@@ -219,11 +215,25 @@ impl<'a> Writer<'a> {
 
     /// A message that is still there.
     fn message(&self, number: u8) -> Option<Seq> {
-        let seq = wrapping(&self.messages, number)?;
+        wrapping(&self.messages, number).filter(|seq| self.is_there(*seq))
+    }
+
+    fn is_there(&self, seq: Seq) -> bool {
         let fold = self.batch.so_far();
-        let (message, state) = fold.message(seq)?.message()?;
-        let is_gone = state.gone.is_some() || matches!(message.body, MessageBody::Erased(_));
-        (!is_gone).then_some(seq)
+        let message = fold.message(seq).and_then(LogItem::message);
+        message.is_some_and(|(message, state)| {
+            state.gone.is_none() && !matches!(message.body, MessageBody::Erased(_))
+        })
+    }
+
+    /// A reaction that its member can still take back.
+    fn reaction(&self, number: u8) -> Option<(Seq, UserId)> {
+        let fold = self.batch.so_far();
+        let reactions = self.stage.reactions.keys().copied();
+        let mut here: Vec<_> =
+            reactions.filter(|(seq, by)| fold.member(*by).is_some() && self.is_there(*seq)).collect();
+        here.sort_unstable();
+        wrapping(&here, number)
     }
 
     fn invite(&self, number: u8) -> Option<InviteId> {
