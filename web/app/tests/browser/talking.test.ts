@@ -45,6 +45,8 @@ it("keeps what is said without a network, and sends it once when it is back", as
   await ada.context.setOffline(false);
   await ada.page.reload();
   await ada.progress("two without a network", "sending");
+  // What waits to be sent and what was kept of the history are read beside each other.
+  await ada.message("before").waitFor();
   expect(await ada.messages.allTextContents()).toEqual([
     "before",
     "one without a network",
