@@ -102,6 +102,59 @@ fn what_was_committed_is_there_whenever_it_is_opened() {
     assert!(Engine::open(folder.path(), &SMALL).unwrap().table_bytes() > 0, "tables were written");
 }
 
+/// There are so many rows that the filter and the index of a merged table have many parts.
+#[test]
+fn rows_of_large_tables_are_found_and_the_tables_need_little_memory() {
+    const ROWS: u64 = 60_000;
+    const FILTER_BYTES_MIN: usize = 16 * 1024;
+    const KEPT_BYTES_MAX: usize = 4 * 1024;
+    let place = Table::Index.place();
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Engine::open(folder.path(), &SMALL).unwrap();
+    // Every second number, in no order.
+    let numbers: Vec<u64> = (0..ROWS).map(|number| number * 7_919 % ROWS * 2).collect();
+    for some in numbers.chunks(500) {
+        let row = |number: &u64| (key(Table::Index, *number), Some(number.to_be_bytes().repeat(8).into()));
+        engine.commit(some.iter().map(row)).unwrap();
+    }
+    engine.flush().unwrap();
+    while engine.care.trees.merged(place).is_empty() {
+        engine.care.check().unwrap();
+        thread::sleep(WAIT_STEP);
+    }
+    check_every_second_row(&engine, ROWS);
+    drop(engine);
+
+    let engine = Engine::open(folder.path(), &SMALL).unwrap();
+    let merged = engine.care.trees.merged(place);
+    assert!(merged.iter().any(|(filter, _)| *filter > FILTER_BYTES_MIN), "{merged:?}");
+    assert!(merged.iter().all(|(_, kept)| *kept < KEPT_BYTES_MAX), "{merged:?}");
+    check_every_second_row(&engine, ROWS);
+}
+
+fn check_every_second_row(engine: &Engine, rows: u64) {
+    let view = engine.view();
+    for number in 0..rows * 2 {
+        let found = view.get(&key(Table::Index, number)).unwrap();
+        assert_eq!(found.is_some(), number % 2 == 0, "{number}");
+    }
+    for number in (0..rows * 2).step_by(997) {
+        let bound = |number: u64| number.to_be_bytes().into();
+        let after = KeyRange { table: Table::Index, start: bound(number), end: bound(u64::MAX) };
+        let before = KeyRange { table: Table::Index, start: bound(0), end: bound(number) };
+        let numbers = |range: &KeyRange, direction| {
+            let page = view.page(range, direction, 3).unwrap();
+            page.iter().map(|(key, _)| u64::from_be_bytes((&**key).try_into().unwrap())).collect::<Vec<_>>()
+        };
+        let next: Vec<u64> = (number..rows * 2).filter(|number| number % 2 == 0).take(3).collect();
+        let last: Vec<u64> = (0..number).rev().filter(|number| number % 2 == 0).take(3).collect();
+        assert_eq!(
+            (numbers(&after, Direction::Forward), numbers(&before, Direction::Backward)),
+            (next, last)
+        );
+    }
+}
+
 /// Each commit writes its number into a row of every table. Whoever sees it in one sees it in all.
 #[test]
 fn nobody_sees_half_a_commit() {

@@ -4,7 +4,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lsm_tree::compaction::Leveled;
-use lsm_tree::config::{BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
+use lsm_tree::config::{
+    BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry, PartitioningPolicy,
+    PinningPolicy,
+};
 use lsm_tree::{
     AbstractTree, AnyTree, Cache, CompressionType, Config, DescriptorTable, Memtable, SequenceNumberCounter,
 };
@@ -49,6 +52,12 @@ impl Trees {
                     CompressionType::None,
                     CompressionType::Lz4,
                 ]))
+                // The filter of a large table has megabytes and its index hundreds of kilobytes, so neither is anything for
+                // the cache: that of a new table is kept in memory, that of a merged one is read in small parts.
+                .filter_block_pinning_policy(PinningPolicy::all(true))
+                .index_block_pinning_policy(PinningPolicy::all(true))
+                .filter_block_partitioning_policy(PartitioningPolicy::new([false, true]))
+                .index_block_partitioning_policy(PartitioningPolicy::new([false, true]))
                 .filter_policy(FilterPolicy::new([
                     FilterPolicyEntry::Bloom(BloomConstructionPolicy::FalsePositiveRate(
                         FALSE_POSITIVES_NEWEST,
@@ -130,6 +139,17 @@ impl Trees {
             self.refresh(place);
         }
         Ok(has_merged)
+    }
+
+    /// Of each table that came out of a merge: the bytes of its filter, and those of filter and index in memory.
+    #[cfg(test)]
+    pub(super) fn merged(&self, place: usize) -> Vec<(usize, usize)> {
+        let version = self.trees[place].current_version();
+        let tables = version.iter_levels().skip(1).flat_map(|level| level.iter()).flat_map(|run| run.iter());
+        let sizes = tables.map(|table| {
+            (table.filter_size() as usize, table.pinned_filter_size() + table.pinned_block_index_size())
+        });
+        sizes.collect()
     }
 
     /// Shows the tables that are there now.

@@ -2,23 +2,25 @@
 
 use godwit_domain::ports::{ActivityPosition, SeqRange};
 use godwit_protocol::Timestamp;
+use smallvec::{SmallVec, smallvec};
 
 use super::{Key, KeyRange, Table};
 use crate::engine::Bytes;
 
 /// Longer than all keys but those with long texts in them.
-const KEY_BYTES_USUAL: usize = 40;
+const KEY_BYTES_USUAL: usize = 64;
 
+type Short = SmallVec<[u8; KEY_BYTES_USUAL]>;
+
+#[derive(Clone)]
 pub(super) struct KeyBuilder {
     table: Table,
-    bytes: Vec<u8>,
+    bytes: Short,
 }
 
 impl KeyBuilder {
     pub(super) fn new(table: Table, tag: u8) -> Self {
-        let mut bytes = Vec::with_capacity(KEY_BYTES_USUAL);
-        bytes.push(tag);
-        Self { table, bytes }
+        Self { table, bytes: smallvec![tag] }
     }
 
     pub(super) fn bytes(mut self, bytes: &[u8]) -> Self {
@@ -41,20 +43,20 @@ impl KeyBuilder {
     }
 
     pub(super) fn key(self) -> Key {
-        Key { table: self.table, bytes: self.bytes.into() }
+        Key { table: self.table, bytes: Bytes::new(&self.bytes) }
     }
 
     /// All keys that begin with this.
     pub(super) fn range(self) -> KeyRange {
         let end = after_prefix(&self.bytes);
-        KeyRange { table: self.table, start: self.bytes.into(), end }
+        KeyRange { table: self.table, start: Bytes::new(&self.bytes), end }
     }
 
     /// All keys of this and one more id, which is higher than `after`.
     pub(super) fn after(self, after: Option<u64>) -> KeyRange {
         let (table, end) = (self.table, after_prefix(&self.bytes));
         let start = match after {
-            None => self.bytes.into(),
+            None => Bytes::new(&self.bytes),
             Some(after) => just_after(&self.id(after).bytes),
         };
         KeyRange { table, start, end }
@@ -62,34 +64,36 @@ impl KeyBuilder {
 
     /// All keys of this and one more id from `first` to `last`.
     pub(super) fn span(self, first: u64, last: u64) -> KeyRange {
-        let start = [&self.bytes[..], &first.to_be_bytes()].concat().into();
-        KeyRange { table: self.table, start, end: just_after(&self.id(last).bytes) }
+        let end = just_after(&self.clone().id(last).bytes);
+        KeyRange { table: self.table, start: Bytes::new(&self.id(first).bytes), end }
     }
 
     /// All keys of this and a time that is not after `last`.
     pub(super) fn until(self, last: Timestamp) -> KeyRange {
-        let start = self.bytes.clone().into();
+        let start = Bytes::new(&self.bytes);
         KeyRange { table: self.table, start, end: after_prefix(&self.time(last).bytes) }
     }
 
     /// All keys of this and a sequence number of the range.
     pub(super) fn between(self, range: SeqRange) -> KeyRange {
-        let end = [&self.bytes[..], &range.before.get().to_be_bytes()].concat().into();
+        let end = Bytes::new(&self.clone().id(range.before.get()).bytes);
         KeyRange { end, ..self.after(Some(range.after.get())) }
     }
 }
 
 /// The lowest key above this one.
 pub(super) fn just_after(key: &[u8]) -> Bytes {
-    [key, &[0]].concat().into()
+    let mut after = Short::from_slice(key);
+    after.push(0);
+    Bytes::new(&after)
 }
 
 /// The lowest key above all that begin with this. A tag is never 255, so there is one.
 fn after_prefix(prefix: &[u8]) -> Bytes {
     let kept = prefix.iter().rposition(|byte| *byte < u8::MAX).map_or(0, |last| last + 1);
-    let mut end = prefix[..kept].to_vec();
+    let mut end = Short::from_slice(&prefix[..kept]);
     if let Some(last) = end.last_mut() {
         *last += 1;
     }
-    end.into()
+    Bytes::new(&end)
 }

@@ -15,6 +15,8 @@ mod personal;
 mod transfer;
 mod words;
 
+use std::cell::RefCell;
+
 use godwit_domain::ports::StoreError;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +38,13 @@ pub(crate) use transfer::{MovingRecord, RoundRecord};
 use crate::engine::Bytes;
 use crate::keys;
 
+/// What a thread keeps of the buffer in which it encodes records. Few are longer.
+const SCRATCH_BYTES_KEPT: usize = 16 * 1024;
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 /// The value of a row.
 pub(crate) trait Record: Serialize {
     /// What the rows are called in errors.
@@ -43,8 +52,15 @@ pub(crate) trait Record: Serialize {
     const VERSION: u8 = 1;
 
     fn encode(&self) -> Bytes {
-        let bytes = postcard::to_extend(self, vec![Self::VERSION]);
-        bytes.expect("plain structs without maps can always be encoded").into()
+        // In a buffer that is large enough most of the time, rather than in one that grows.
+        SCRATCH.with_borrow_mut(|scratch| {
+            scratch.clear();
+            scratch.push(Self::VERSION);
+            postcard::to_io(self, &mut *scratch).expect("plain structs without maps can always be encoded");
+            let bytes = Bytes::new(scratch);
+            scratch.shrink_to(SCRATCH_BYTES_KEPT);
+            bytes
+        })
     }
 
     fn decode<'a>(key: &[u8], bytes: &'a [u8]) -> Result<Self, StoreError>
