@@ -190,6 +190,9 @@ fn give(action: &str, started: Instant, answer: Answer, outcome: Result<Done, Re
 
 /// Sends of the same message that arrived together become one job with several who wait.
 fn merge_repeated(batch: Vec<Job>) -> Vec<Job> {
+    if batch.len() == 1 {
+        return batch;
+    }
     let mut positions: HashMap<(UserId, ClientId), usize> = HashMap::with_capacity(batch.len());
     let mut merged: Vec<Job> = Vec::with_capacity(batch.len());
     for job in batch {

@@ -210,12 +210,12 @@ impl ConversationState {
 }
 
 impl Head {
-    /// The head after this entry.
-    pub fn after(&self, entry: &Entry) -> Self {
-        let mut last = self.last_message.clone();
+    /// Moves on to this entry.
+    pub fn advance(&mut self, entry: &Entry) {
+        let last = &mut self.last_message;
         match &entry.change {
             Change::Message(message) => {
-                last = Some(LastMessage {
+                *last = Some(LastMessage {
                     id: message.id,
                     seq: entry.seq,
                     sender_id: message.sender_id,
@@ -242,7 +242,7 @@ impl Head {
             }
             change => {
                 if entry.shown {
-                    last = Some(LastMessage {
+                    *last = Some(LastMessage {
                         id: MessageId::new(entry.id),
                         seq: entry.seq,
                         sender_id: change.by().unwrap_or(UserId::new(0)),
@@ -255,7 +255,7 @@ impl Head {
                 }
             }
         }
-        Self { seq: entry.seq, id: entry.id, ordinal: entry.ordinal, last_message: last }
+        (self.seq, self.id, self.ordinal) = (entry.seq, entry.id, entry.ordinal);
     }
 
     /// The head of a log with no entries.

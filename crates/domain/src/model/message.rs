@@ -247,22 +247,32 @@ impl MessageBody {
 
 /// The beginning of a text, on one line.
 pub(crate) fn preview_of(text: &str) -> Box<str> {
-    let mut preview = String::new();
+    let text = text.trim();
+    let seen = &text.as_bytes()[..text.len().min(PREVIEW_CHARS_MAX + 1)];
+    // Most texts are one line as they are, and looking at bytes is quicker than at words.
+    let has_one_line =
+        seen.iter().all(|byte| matches!(byte, b' '..=b'~')) && seen.windows(2).all(|pair| pair != b"  ");
+    if has_one_line {
+        return shortened(text);
+    }
+    let mut line = String::new();
     for word in text.split_whitespace() {
-        if !preview.is_empty() {
-            preview.push(' ');
+        if !line.is_empty() {
+            line.push(' ');
         }
-        preview.push_str(word);
-        if preview.len() > PREVIEW_CHARS_MAX * 4 {
+        line.push_str(word);
+        if line.len() > PREVIEW_CHARS_MAX * 4 {
             break;
         }
     }
-    match preview.char_indices().nth(PREVIEW_CHARS_MAX) {
-        None => preview.into(),
-        Some(_) => {
-            let kept: String = preview.chars().take(PREVIEW_CHARS_MAX - 1).collect();
-            format!("{}…", kept.trim_end()).into()
-        }
+    shortened(&line)
+}
+
+fn shortened(line: &str) -> Box<str> {
+    let mut ends = line.char_indices().skip(PREVIEW_CHARS_MAX - 1).map(|(end, _)| end);
+    match (ends.next(), ends.next()) {
+        (Some(end), Some(_)) => format!("{}…", line[..end].trim_end()).into(),
+        _ => line.into(),
     }
 }
 
@@ -361,13 +371,15 @@ pub(crate) fn parse_text(text: String) -> Result<Box<str>, InvalidField> {
     if text.len() > TEXT_BYTES_MAX {
         return Err(InvalidField::new("text", format!("must have at most {TEXT_BYTES_MAX} bytes")));
     }
-    if text.chars().count() > TEXT_CHARS_MAX {
+    // There are never more characters than bytes, and bytes need not be counted.
+    if text.len() > TEXT_CHARS_MAX && text.chars().count() > TEXT_CHARS_MAX {
         return Err(InvalidField::new("text", format!("must have at most {TEXT_CHARS_MAX} characters")));
     }
     if text.trim().is_empty() {
         return Err(InvalidField::new("text", "must not be empty"));
     }
-    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+    let is_plain_ascii = text.bytes().all(|b| matches!(b, b' '..=b'~'));
+    if !is_plain_ascii && text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
         return Err(InvalidField::new(
             "text",
             "must not contain control characters but line breaks and tabs",
@@ -496,9 +508,15 @@ mod tests {
         assert_eq!(&*preview("two\n  lines "), "two lines");
         let long = preview(&"ñandú ".repeat(100));
         assert!(long.chars().count() <= PREVIEW_CHARS_MAX && long.ends_with('…'));
-        let exact = preview(&"x".repeat(PREVIEW_CHARS_MAX));
-        assert_eq!(exact.chars().count(), PREVIEW_CHARS_MAX);
-        assert!(!exact.ends_with('…'));
+        for (unit, more) in [("x", "x"), ("é", "é"), ("x", "é"), ("x", "\n\nx"), ("é", "  x")] {
+            let exact = unit.repeat(PREVIEW_CHARS_MAX);
+            assert_eq!(*preview(&exact), *exact);
+            let cut = format!("{}…", unit.repeat(PREVIEW_CHARS_MAX - 1));
+            assert_eq!(*preview(&format!("{exact}{more}")), *cut, "{unit} and {more:?}");
+        }
+        let before = "a".repeat(PREVIEW_CHARS_MAX - 2);
+        assert_eq!(*preview(&format!("{before}  b")), *format!("{before} b"));
+        assert_eq!(*preview(&format!("{before} b c")), *format!("{before}…"));
     }
 
     #[test]

@@ -74,11 +74,15 @@ impl User {
         }
     }
 
-    /// The words by whose beginnings the user is found: the handle, and the words of the display name.
+    /// The words by whose beginnings the user is found: the handle, and the words of the display name. Nobody looks for a
+    /// name that was made of an id, and those who begin to type another one are not to find everybody who has no name.
     pub fn search_words(&self) -> Vec<String> {
-        let mut words: Vec<String> = vec![self.handle.to_string()];
-        words.extend(self.display_name.split_whitespace().map(str::to_lowercase));
-        words.push(self.display_name.to_lowercase());
+        let made_up = Handle::for_id(self.id);
+        let mut words = Vec::new();
+        for name in [&*self.handle, &*self.display_name].into_iter().filter(|name| **name != *made_up) {
+            words.extend(name.split_whitespace().map(str::to_lowercase));
+            words.push(name.to_lowercase());
+        }
         words.sort_unstable();
         words.dedup();
         words
@@ -315,5 +319,9 @@ mod tests {
         let mut user = User::new(UserId::new(1), Handle::parse("ada").unwrap(), Timestamp::from_millis(0));
         user.display_name = DisplayName::parse("Ada Lovelace").unwrap();
         assert_eq!(user.search_words(), ["ada", "ada lovelace", "lovelace"]);
+        user.handle = Handle::for_id(user.id);
+        assert_eq!(user.search_words(), ["ada", "ada lovelace", "lovelace"]);
+        let nameless = User::new(user.id, user.handle, user.created_at);
+        assert!(nameless.search_words().is_empty());
     }
 }

@@ -145,7 +145,7 @@ impl<'a> Fold<'a> {
     }
 
     pub fn apply(&mut self, entry: &Entry) {
-        self.head = self.head.after(entry);
+        self.head.advance(entry);
         self.changed.shown |= entry.shown;
         match &entry.change {
             Change::Created(created) => self.created(entry, created),
