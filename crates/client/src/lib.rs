@@ -8,7 +8,7 @@
 //! - [`Live`]: a session that heals itself; one ordered stream of [`Update`]s in which every log entry of every
 //!   conversation comes exactly once and without gaps, and sends that survive disconnects
 //!
-//! Beside them: [`Draft`], a message to be sent, and [`Error`].
+//! Beside them: [`Draft`], a message to be sent, [`History`], which part of it is read, and [`Error`].
 //!
 //! ```no_run
 //! use godwit_client::protocol::accounts::SignIn;
@@ -36,12 +36,14 @@
 
 mod draft;
 mod error;
+mod history;
 pub mod http;
 pub mod live;
 pub mod socket;
 
 pub use draft::Draft;
 pub use error::Error;
+pub use history::History;
 pub use http::{Http, HttpConfig};
 
 pub use live::{Live, LiveConfig, ResumeState, Update, Updates};

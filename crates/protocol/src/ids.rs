@@ -9,11 +9,13 @@ use std::str::FromStr;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::digits::decimal;
 use crate::time::Timestamp;
 
 /// 2026-01-01T00:00:00Z in milliseconds since the Unix epoch: the zero of every id.
 pub const EPOCH_MS: i64 = 1_767_225_600_000;
+/// No id is below this, so that in the API a smaller number is a position and not an id. It is the largest integer that
+/// JavaScript can count to.
+pub const ID_MIN: u64 = 1 << 53;
 /// Bits of an id that say which node made it.
 pub const NODE_BITS: u32 = 10;
 /// Bits of an id that tell ids of one node and millisecond apart.
@@ -97,7 +99,7 @@ macro_rules! typed_id {
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 if serializer.is_human_readable() {
-                    serializer.serialize_str(decimal(self.0).as_str())
+                    serializer.serialize_str(itoa::Buffer::new().format(self.0))
                 } else {
                     serializer.serialize_u64(self.0)
                 }

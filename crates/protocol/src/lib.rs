@@ -3,6 +3,7 @@
 //! Read in this order:
 //!
 //! - [`ids`]: typed Snowflake ids and [`Seq`], the position in a conversation's log
+//! - [`Position`]: a place in a history, which is either of them
 //! - [`time`]: [`Timestamp`], milliseconds in memory and RFC 3339 on the wire
 //! - [`limits`]: every bound of the API, with its name and its unit
 //! - [`error`]: the stable error codes and the problem document
@@ -11,12 +12,11 @@
 //!   and responses
 //! - [`socket`]: commands, replies and events of the WebSocket, and its close codes
 //!
-//! This crate knows no rules (they live in `godwit-domain`) and no transport. It depends on serde alone, so that
-//! clients can use it too, also on wasm32.
+//! This crate knows no rules (they live in `godwit-domain`) and no transport. It depends on serde and on what writes
+//! numbers and times, so that clients can use it too, also on wasm32.
 
 pub mod accounts;
 pub mod conversations;
-mod digits;
 pub mod error;
 pub mod groups;
 pub mod ids;
@@ -25,10 +25,13 @@ pub mod messages;
 pub mod object;
 pub mod people;
 pub mod personal;
+mod position;
 pub mod socket;
 pub mod sync;
 pub mod time;
+mod time_text;
 
 pub use error::{ErrorCode, Problem};
 pub use ids::{ConversationId, DeviceId, InviteId, MessageId, ScheduledId, Seq, UserId};
+pub use position::{InvalidPosition, Position};
 pub use time::Timestamp;

@@ -6,7 +6,7 @@ use crate::conversations::{
     ConversationKind, DeleteFor, EditsVisibleTo, HistoryVisibility, Permissions, Role,
 };
 use crate::object::optional;
-use crate::{ConversationId, InviteId, MessageId, Seq, Timestamp, UserId};
+use crate::{ConversationId, InviteId, MessageId, Position, Seq, Timestamp, UserId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -296,8 +296,39 @@ pub enum MessageStatus {
     Error = 5,
 }
 
-/// `GET /v1/conversations/{id}/messages`, oldest first whichever way was asked.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// The `history` command of the socket. At most one of `before`, `after`, `around` and `before_time`; without one the newest
+/// messages.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ReadHistory {
+    pub conversation_id: ConversationId,
+    /// Messages before this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Position>,
+    /// Messages after this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Position>,
+    /// Messages around this one, itself included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub around: Option<Position>,
+    /// Messages sent before this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_time: Option<Timestamp>,
+    /// Messages on the page, 1 to 200; 50 when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u16>,
+}
+
+impl ReadHistory {
+    /// The newest messages.
+    pub const fn newest(conversation_id: ConversationId) -> Self {
+        Self { conversation_id, before: None, after: None, around: None, before_time: None, limit: None }
+    }
+}
+
+/// `GET /v1/conversations/{id}/messages` and the `history` command, oldest first whichever way was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MessagePage {
     pub messages: Vec<Message>,

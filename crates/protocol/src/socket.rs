@@ -15,7 +15,7 @@ use crate::conversations::{
 };
 use crate::error::Problem;
 use crate::groups::{AddMembers, CreateInvite, JoinByInvite, OfMember, RevokeInvite, SetRole};
-use crate::messages::{DeleteMessage, EditMessage, LogEntry, OfMessage, React, SendMessage};
+use crate::messages::{DeleteMessage, EditMessage, LogEntry, OfMessage, React, ReadHistory, SendMessage};
 use crate::object::Object;
 use crate::people::Presence;
 use crate::personal::{OfScheduled, ScheduleMessage, UpdateScheduled};
@@ -118,6 +118,8 @@ commands! {
     Cursor(MoveCursor) = "cursor",
     /// Answered by an empty object.
     Typing(Typing) = "typing",
+    /// Answered by a [`MessagePage`](crate::messages::MessagePage).
+    History(ReadHistory) = "history",
     /// Answered by a [`LogPage`](crate::messages::LogPage).
     Log(ReadLog) = "log",
     /// Answered by a [`SyncPage`](crate::sync::SyncPage).

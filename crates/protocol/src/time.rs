@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::digits::{Short, TIME_BYTES, rfc_3339};
+use crate::time_text::{TimeText, rfc_3339};
 
 /// Milliseconds since the Unix epoch in memory, RFC 3339 in UTC on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,7 +50,7 @@ impl Timestamp {
         Self::from_millis(self.0.saturating_add(millis))
     }
 
-    fn text(self) -> Short<TIME_BYTES> {
+    fn text(self) -> TimeText {
         rfc_3339(self.0.cast_unsigned())
     }
 

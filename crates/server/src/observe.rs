@@ -97,19 +97,11 @@ fn describe() {
 
     describe_histogram!("godwit_http_seconds", Unit::Seconds, "Requests, by route and status.");
     describe_counter!("godwit_rate_limited_total", "Requests and commands that were too many, by limit.");
-    describe_gauge!("godwit_ready", "Whether the server takes requests.");
 
     describe_gauge!("godwit_connections", "Open connections, sockets included.");
     describe_counter!("godwit_connections_refused_total", "Connections beyond the limit.");
     describe_gauge!("godwit_handshakes", "Connections without a first request, and sockets not signed in.");
     describe_counter!("godwit_handshakes_ended_total", "Handshakes that were ended, by reason.");
-
-    describe_histogram!("godwit_http_seconds", Unit::Seconds, "HTTP requests, by method, route and status.");
-    describe_counter!("godwit_rate_limited_total", "Requests that came too often, by limit.");
-    describe_gauge!("godwit_sockets", "Open sockets, by whether they are signed in.");
-    describe_gauge!("godwit_socket_queue_bytes", Unit::Bytes, "What waits to be written to sockets.");
-    describe_counter!("godwit_deliveries_total", "Events that were put into the queues of sockets.");
-    describe_counter!("godwit_slow_readers_total", "Sockets that were closed because their queue was full.");
 
     describe_gauge!("process_resident_memory_bytes", Unit::Bytes, "Memory in use.");
     describe_gauge!("process_cpu_seconds_total", Unit::Seconds, "Processor time used.");

@@ -27,10 +27,10 @@ const WINDOW: usize = 64;
 /// Every run reads the same pages.
 pub(super) const SEED: u64 = 11_000;
 
-/// Measure pages of history over HTTP
+/// Measure pages of history
 ///
-/// Messages are written first. Then connections ask for pages at random places, one after the other, and every page is checked:
-/// it must have the messages that stand there, in order.
+/// Messages are written first. Then members ask on their sockets for pages at random places, one after the other, and every page is
+/// checked: it must have the messages that stand there, in order.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Arguments {
     /// How many messages there are in all; one run for each
@@ -49,6 +49,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) newest: bool,
 
+    /// Ask over HTTP, any connection for any conversation, and not on the sockets of the members
+    #[arg(long)]
+    pub(crate) http: bool,
+
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -59,7 +63,8 @@ pub(crate) fn main(arguments: &Arguments) -> anyhow::Result<()> {
 
 impl Arguments {
     pub(super) fn measure_on_godwit(&self, stage: &Stage) -> anyhow::Result<Vec<Report>> {
-        self.measure(stage, stage.godwit(self.users()), |godwit, page, out| {
+        let godwit = stage.godwit(self.users()).reading_over_http(self.http);
+        self.measure(stage, godwit, |godwit, page, out| {
             // The first entry of the log is that the conversation was made, so a message's place is one behind its number.
             let before = (!self.newest).then_some(u64::from(page.first + PAGE + 1));
             godwit.ask_page(page.conversation, page.user, before, PAGE, out)
@@ -155,6 +160,7 @@ impl Arguments {
             "conversations": self.conversations,
             "connections": self.connections,
             "newest": self.newest,
+            "http": self.http,
             "text_bytes": self.common.text_bytes,
             "seconds": self.common.seconds,
         })

@@ -177,6 +177,7 @@ fn one<M: History>(
                 conversations: plan.conversations,
                 connections: 16,
                 newest: true,
+                http: false,
                 common,
             };
             let messenger = make(stage, scenario.users())?;

@@ -89,7 +89,7 @@ impl<'a> Reading<'a> {
         if !is_right || entry.id <= self.head.id {
             return Err(Violation::Changed { conversation, seq });
         }
-        self.head = self.head.after(entry);
+        self.head.advance(entry);
         Ok(())
     }
 

@@ -1,57 +1,16 @@
 //! `/v1/conversations/{id}/messages`, `…/log`, `/v1/messages`
 
-use std::fmt;
-
 use godwit_protocol::conversations::DeleteFor;
 use godwit_protocol::messages::{
     EditList, EditMessage, LogPage, Message, MessagePage, PinList, React, ReactionPage, ReceiptList,
     SendMessage, ThreadPage,
 };
-use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp};
+use godwit_protocol::{ConversationId, MessageId, Seq};
 use reqwest::Method;
 
 use super::request::Request;
 use super::{Created, Http};
-use crate::Error;
-
-/// Which part of the history is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum History {
-    Newest,
-    Before(Position),
-    After(Position),
-    Around(Position),
-    BeforeTime(Timestamp),
-}
-
-/// A place in the history: a message, or a position in the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Position {
-    Message(MessageId),
-    Seq(Seq),
-}
-
-impl From<MessageId> for Position {
-    fn from(id: MessageId) -> Self {
-        Self::Message(id)
-    }
-}
-
-impl From<Seq> for Position {
-    fn from(seq: Seq) -> Self {
-        Self::Seq(seq)
-    }
-}
-
-/// Both are written as a number: the server takes one below 2^53 for a position, and every id is above.
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Message(id) => id.fmt(f),
-            Self::Seq(seq) => seq.fmt(f),
-        }
-    }
-}
+use crate::{Error, History};
 
 impl Http {
     /// `POST /v1/conversations/{id}/messages`. Takes a [`Draft`](crate::Draft) or the message itself.
@@ -72,13 +31,9 @@ impl Http {
         limit: Option<u16>,
     ) -> Result<MessagePage, Error> {
         let request = Request::get(format!("/v1/conversations/{conversation}/messages"));
-        let request = match history {
-            History::Newest => request,
-            History::Before(position) => request.query("before", Some(position)),
-            History::After(position) => request.query("after", Some(position)),
-            History::Around(position) => request.query("around", Some(position)),
-            History::BeforeTime(time) => request.query("before_time", Some(time)),
-        };
+        let asked = history.of(conversation, limit);
+        let request = request.query("before", asked.before).query("after", asked.after);
+        let request = request.query("around", asked.around).query("before_time", asked.before_time);
         self.call(request.query("limit", limit)).await
     }
 

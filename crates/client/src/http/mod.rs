@@ -25,7 +25,6 @@ use godwit_protocol::accounts::Tokens;
 use godwit_protocol::conversations::DeleteFor;
 
 pub use groups::Members;
-pub use messages::{History, Position};
 
 use self::auth::Auth;
 use crate::Error;

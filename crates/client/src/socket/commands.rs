@@ -3,7 +3,7 @@
 
 use godwit_protocol::conversations::{DeleteFor, MemberCursor, MoveCursor};
 use godwit_protocol::messages::{
-    DeleteMessage, EditMessage, LogPage, Message, OfMessage, React, SendMessage,
+    DeleteMessage, EditMessage, LogPage, Message, MessagePage, OfMessage, React, SendMessage,
 };
 use godwit_protocol::socket::{
     Command, Empty, PresenceEvent, PresenceList, ReadLog, SignInSocket, SignedInSocket, Sync, Typing,
@@ -14,8 +14,8 @@ use godwit_protocol::{ConversationId, MessageId, Seq, UserId};
 use serde::de::DeserializeOwned;
 
 use super::Socket;
-use crate::Error;
 use crate::draft::addressed;
+use crate::{Error, History};
 
 impl Socket {
     pub async fn sign_in(&self, access_token: impl Into<String>) -> Result<SignedInSocket, Error> {
@@ -74,6 +74,15 @@ impl Socket {
         let Empty {} =
             self.command(Command::Typing(Typing { conversation_id: conversation, typing })).await?;
         Ok(())
+    }
+
+    pub async fn history(
+        &self,
+        conversation: ConversationId,
+        history: History,
+        limit: Option<u16>,
+    ) -> Result<MessagePage, Error> {
+        self.command(Command::History(history.of(conversation, limit))).await
     }
 
     pub async fn log(

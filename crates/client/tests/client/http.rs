@@ -10,7 +10,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use futures_util::FutureExt;
-use godwit_client::http::{History, HttpConfig, Members};
+use godwit_client::History;
+use godwit_client::http::{HttpConfig, Members};
 use godwit_client::protocol::accounts::{ChangePassword, Register, SignIn, Tokens, UpdateMe};
 use godwit_client::protocol::conversations::{
     DeleteFor, MoveCursor, Role, UpdateConversation, UpdateMembership,

@@ -5,5 +5,5 @@ mod receipts;
 mod viewing;
 mod writing;
 
-pub use reading::{Anchor, HistoryPage, ReadError, Reading};
+pub use reading::{HistoryPage, ReadError, Reading};
 pub use writing::{Sent, Writing};

@@ -1,21 +1,20 @@
 //! Reading: history, single messages with their versions, reactions and threads, the log.
 
-use std::str::FromStr;
 use std::sync::Arc;
 
 use godwit_protocol::conversations::{EditsVisibleTo, Role};
 use godwit_protocol::limits::LOG_PAGE_BYTES_MAX;
 use godwit_protocol::messages::{
-    EditList, LogPage, Message as WireMessage, MessagePage, Pin, PinList, Reaction, ThreadPage, Version,
+    EditList, LogPage, Message as WireMessage, MessagePage, Pin, PinList, Reaction, ReadHistory, ThreadPage,
+    Version,
 };
-use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
+use godwit_protocol::{ConversationId, MessageId, Position, Seq, Timestamp, UserId};
 use thiserror::Error;
 
 use super::viewing::Viewer;
 use crate::conversations::{AccessError, Conversations};
-use crate::model::{Change, Gone, InvalidField, LogItem, count_within};
+use crate::model::{Change, Gone, LogItem, count_within};
 use crate::ports::{Clock, HistoryOrder, SeqRange, Store, StoreError};
-use crate::snowflake::IdGenerator;
 
 #[derive(Debug)]
 pub struct Reading {
@@ -24,21 +23,14 @@ pub struct Reading {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// A place in a conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Anchor {
-    Message(MessageId),
-    Seq(Seq),
-}
-
 /// Which part of the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HistoryPage {
     Newest,
-    Before(Anchor),
-    After(Anchor),
+    Before(Position),
+    After(Position),
     /// Half of the page before the anchor, the anchor itself and the rest after it.
-    Around(Anchor),
+    Around(Position),
     BeforeTime(Timestamp),
 }
 
@@ -63,17 +55,20 @@ impl From<AccessError> for ReadError {
     }
 }
 
-impl FromStr for Anchor {
-    type Err = InvalidField;
-
-    /// A small number is a position, a large one the id of a message: ids are never below 2^53.
-    fn from_str(text: &str) -> Result<Self, InvalidField> {
-        let invalid = || InvalidField::new("anchor", "must be the id of a message or a seq");
-        let value: u64 = text.parse().map_err(|_| invalid())?;
-        if value < IdGenerator::MIN {
-            Ok(Self::Seq(Seq::new(value)))
-        } else {
-            text.parse().map(Self::Message).map_err(|_| invalid())
+impl HistoryPage {
+    /// What is asked for: the newest page, or one at a place. None when several places are given.
+    pub fn asked(request: &ReadHistory) -> Option<Self> {
+        let ReadHistory { before, after, around, before_time, .. } = request;
+        let places = [
+            before.map(Self::Before),
+            after.map(Self::After),
+            around.map(Self::Around),
+            before_time.map(Self::BeforeTime),
+        ];
+        let mut places = places.into_iter().flatten();
+        match (places.next(), places.next()) {
+            (place, None) => Some(place.unwrap_or(Self::Newest)),
+            (_, Some(_)) => None,
         }
     }
 }
@@ -264,10 +259,10 @@ impl Reading {
         Ok((viewer, item))
     }
 
-    async fn resolve(&self, viewer: &Viewer, anchor: Anchor) -> Result<Seq, ReadError> {
+    async fn resolve(&self, viewer: &Viewer, anchor: Position) -> Result<Seq, ReadError> {
         match anchor {
-            Anchor::Seq(seq) => Ok(seq),
-            Anchor::Message(id) => match self.store.locate(id).await? {
+            Position::Seq(seq) => Ok(seq),
+            Position::Message(id) => match self.store.locate(id).await? {
                 Some((conversation, seq)) if conversation == viewer.live.id() => Ok(seq),
                 _ => Err(ReadError::NotFound),
             },
@@ -303,20 +298,5 @@ impl Reading {
         )?;
         let ((items, more_after), (earlier, _)) = (later, earlier);
         Ok((items, !earlier.is_empty(), more_after))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_small_number_is_a_seq_and_a_large_one_an_id() {
-        assert_eq!("0".parse(), Ok(Anchor::Seq(Seq::ZERO)));
-        assert_eq!("9007199254740991".parse(), Ok(Anchor::Seq(Seq::new((1 << 53) - 1))));
-        assert_eq!("9007199254740992".parse(), Ok(Anchor::Message(MessageId::new(1 << 53))));
-        for wrong in ["", "-1", "abc", "1.5", "18446744073709551616", "18446744073709551615"] {
-            assert!(wrong.parse::<Anchor>().is_err(), "{wrong:?} was taken for an anchor");
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use godwit_protocol::ids::ID_MIN;
 use thiserror::Error;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -78,7 +79,7 @@ impl Lease {
     /// Of a store that has one node.
     pub(super) fn unlimited(node: u16, floor: u64) -> Self {
         Self {
-            last: AtomicU64::new(floor.max(IdGenerator::MIN)),
+            last: AtomicU64::new(floor.max(ID_MIN)),
             last_before_end: AtomicU64::new(0),
             node: AtomicU64::new(node_bits(node)),
             ceiling: AtomicU64::new(u64::MAX - 1),

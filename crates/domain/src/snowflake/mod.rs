@@ -23,9 +23,6 @@ pub struct IdGenerator {
 }
 
 impl IdGenerator {
-    /// No id is below this, so that in the API a smaller number is a position and not an id. It is the largest integer
-    /// that JavaScript can count to.
-    pub const MIN: u64 = 1 << 53;
     /// Nodes are numbered below this.
     pub const NODES_MAX: u16 = 1 << NODE_BITS;
 

@@ -2,6 +2,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
+use godwit_protocol::ids::ID_MIN;
 use godwit_protocol::{MessageId, Timestamp};
 use tokio::time::{Instant, advance};
 
@@ -83,7 +84,7 @@ fn threads_never_get_the_same_id() {
 #[test]
 fn ids_are_above_what_javascript_can_count() {
     let clock = Arc::new(SetClock(AtomicI64::new(0)));
-    assert!(IdGenerator::new(clock, 0, 0).next().unwrap() > IdGenerator::MIN);
+    assert!(IdGenerator::new(clock, 0, 0).next().unwrap() > ID_MIN);
 }
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -1,9 +1,9 @@
 use godwit_domain::actions::{Answer, Refusal};
-use godwit_domain::messages::{Anchor, HistoryPage, Sent};
+use godwit_domain::messages::{HistoryPage, Sent};
 use godwit_domain::model::Draft;
 use godwit_protocol::messages::{Change, MessageStatus};
 use godwit_protocol::socket::Event;
-use godwit_protocol::{MessageId, Seq, UserId};
+use godwit_protocol::{MessageId, Position, Seq, UserId};
 
 use crate::stage::{Stage, text};
 
@@ -162,10 +162,10 @@ async fn history_pages_say_what_lies_beyond_them() {
         let seqs: Vec<u64> = page.messages.iter().map(|m| m.seq.get()).collect();
         (seqs, page.more_before, page.more_after)
     };
-    let at = |i: usize| Anchor::Message(messages[i].id);
+    let at = |i: usize| Position::Message(messages[i].id);
     assert_eq!(page(HistoryPage::Newest).await, (vec![8, 9, 10, 11], true, false));
     assert_eq!(page(HistoryPage::Before(at(6))).await, (vec![4, 5, 6, 7], true, true));
-    assert_eq!(page(HistoryPage::Before(Anchor::Seq(Seq::new(4)))).await, (vec![2, 3], false, true));
+    assert_eq!(page(HistoryPage::Before(Position::Seq(Seq::new(4)))).await, (vec![2, 3], false, true));
     assert_eq!(page(HistoryPage::After(at(6))).await, (vec![9, 10, 11], true, false));
     assert_eq!(page(HistoryPage::After(at(9))).await, (vec![], true, false));
     assert_eq!(page(HistoryPage::Around(at(5))).await, (vec![5, 6, 7, 8], true, true));

@@ -241,6 +241,10 @@ fn issuer_and_audience_are_checked_where_they_are_configured() {
     assert!(!verify(None, Some("other"), &claims));
     assert!(!verify(Some("shop"), None, &json!({ "sub": "ada" })));
     assert!(!verify(None, Some("chat"), &json!({ "sub": "ada" })));
+    assert!(verify(None, Some("chat"), &json!({ "sub": "ada", "aud": "chat" })));
+    for wrong in [json!("chatter"), json!([["chat"]]), json!([]), json!({ "chat": true }), json!(null)] {
+        assert!(!verify(None, Some("chat"), &json!({ "sub": "ada", "aud": wrong })), "{wrong}");
+    }
 }
 
 #[test]

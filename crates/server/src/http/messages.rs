@@ -3,13 +3,13 @@
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
-use godwit_domain::messages::{Anchor, HistoryPage};
+use godwit_domain::messages::HistoryPage;
 use godwit_domain::model::{Draft, InvalidField, page_limit};
 use godwit_protocol::conversations::DeleteFor;
 use godwit_protocol::messages::{
-    EditList, EditMessage, Message, MessagePage, ReceiptList, SendMessage, ThreadPage,
+    EditList, EditMessage, Message, MessagePage, ReadHistory, ReceiptList, SendMessage, ThreadPage,
 };
-use godwit_protocol::{ConversationId, MessageId, Timestamp, UserId};
+use godwit_protocol::{ConversationId, InvalidPosition, MessageId, Position, Timestamp, UserId};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -103,9 +103,7 @@ pub async fn history(
     Id(id): Id<ConversationId>,
     Params(params): Params<HistoryParams>,
 ) -> ApiResult<Json<MessagePage>> {
-    let limit = page_limit(params.limit)?;
-    let page = params.page()?;
-    Ok(Json(state.app.reading.history(by.user_id, id, page, limit).await?))
+    history_page(&state, by.user_id, &params.of(id)?).await.map(Json)
 }
 
 /// A message
@@ -231,20 +229,32 @@ pub(crate) async fn delete_for(state: &Shared, by: UserId, id: MessageId, whom: 
 }
 
 impl HistoryParams {
-    fn page(&self) -> ApiResult<HistoryPage> {
-        match (&self.before, &self.after, &self.around, self.before_time) {
-            (None, None, None, None) => Ok(HistoryPage::Newest),
-            (Some(text), None, None, None) => Ok(HistoryPage::Before(anchor("before", text)?)),
-            (None, Some(text), None, None) => Ok(HistoryPage::After(anchor("after", text)?)),
-            (None, None, Some(text), None) => Ok(HistoryPage::Around(anchor("around", text)?)),
-            (None, None, None, Some(time)) => Ok(HistoryPage::BeforeTime(time)),
-            _ => Err(ApiError::invalid_request(
-                "give at most one of the parameters before, after, around and before_time",
-            )),
-        }
+    fn of(&self, conversation_id: ConversationId) -> ApiResult<ReadHistory> {
+        Ok(ReadHistory {
+            conversation_id,
+            before: position("before", self.before.as_deref())?,
+            after: position("after", self.after.as_deref())?,
+            around: position("around", self.around.as_deref())?,
+            before_time: self.before_time,
+            limit: self.limit,
+        })
     }
 }
 
-fn anchor(parameter: &'static str, text: &str) -> Result<Anchor, InvalidField> {
-    text.parse().map_err(|error: InvalidField| InvalidField::new(parameter, error.reason))
+/// A page of the history, over HTTP and on the socket.
+pub(crate) async fn history_page(
+    state: &Shared,
+    by: UserId,
+    request: &ReadHistory,
+) -> ApiResult<MessagePage> {
+    let limit = page_limit(request.limit)?;
+    let page = HistoryPage::asked(request).ok_or_else(|| {
+        ApiError::invalid_request("give at most one of before, after, around and before_time")
+    })?;
+    Ok(state.app.reading.history(by, request.conversation_id, page, limit).await?)
+}
+
+fn position(parameter: &'static str, text: Option<&str>) -> Result<Option<Position>, InvalidField> {
+    let parsed = text.map(str::parse).transpose();
+    parsed.map_err(|error: InvalidPosition| InvalidField::new(parameter, error.to_string()))
 }

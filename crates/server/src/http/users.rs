@@ -33,8 +33,8 @@ pub struct FindParams {
 
 /// Find users
 ///
-/// With `query`, those whose handle, or a word of whose display name, begins with the text. With `ids`, those that are
-/// asked for and exist.
+/// With `query`, those whose handle, or a word of whose display name, begins with the text; a name that the server made up
+/// for somebody who has none is not searched. With `ids`, those that are asked for and exist.
 #[utoipa::path(
     get, path = "/v1/users", tag = "People", operation_id = "find_users",
     params(FindParams),

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use godwit_domain::snowflake::IdGenerator;
+use godwit_protocol::ids::ID_MIN;
 
 use super::{CALLERS, Outcome};
 use crate::scene::Scene;
@@ -18,7 +18,7 @@ pub(super) async fn ids_are_never_given_out_twice(s: &Scene) -> Outcome {
         .await?;
     for ids in &given {
         assert!(ids.is_sorted_by(|a, b| a < b), "ids rise: {ids:?}");
-        assert!(ids[0] > IdGenerator::MIN);
+        assert!(ids[0] > ID_MIN);
     }
     let different: HashSet<u64> = given.into_iter().flatten().collect();
     assert_eq!(different.len(), CALLERS * IDS);

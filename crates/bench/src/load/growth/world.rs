@@ -35,7 +35,7 @@ impl World {
         users: u32,
         readers: Range<u32>,
     ) -> anyhow::Result<Self> {
-        let sessions = Sessions::new(stage.godwit(users), users as usize)?;
+        let sessions = Sessions::new(stage.godwit(users).reading_over_http(true), users as usize)?;
         let talking = ClosedLoop::new(sessions, Traffic::new(arguments.text_bytes), Vec::new());
         Ok(Self { talking, users, readers, members: Vec::new() })
     }

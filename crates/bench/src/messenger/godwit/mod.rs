@@ -34,6 +34,8 @@ pub(crate) struct Godwit {
     conversations: Vec<Conversation>,
     /// Finds the place of an entry in its log.
     seq: Finder<'static>,
+    /// Whether pages are read over HTTP and not on the sockets of the members.
+    reads_over_http: bool,
 }
 
 struct Conversation {
@@ -51,7 +53,20 @@ impl Godwit {
     /// `key` is the secret that the server knows as that of the application.
     pub(crate) fn new(address: SocketAddr, key: &str, users: usize, run: String) -> Self {
         let key = EncodingKey::from_secret(key.as_bytes());
-        Self { address, key, run, users: vec![None; users], conversations: Vec::new(), seq: Finder::new(SEQ) }
+        Self {
+            address,
+            key,
+            run,
+            users: vec![None; users],
+            conversations: Vec::new(),
+            seq: Finder::new(SEQ),
+            reads_over_http: false,
+        }
+    }
+
+    /// With pages read over HTTP, if that is wanted.
+    pub(crate) fn reading_over_http(self, reads_over_http: bool) -> Self {
+        Self { reads_over_http, ..self }
     }
 
     /// What a user signs in with. It does not expire.
@@ -80,7 +95,7 @@ impl Godwit {
         self.command(conversation, "log", &format!(r#","after":{after}"#), out);
     }
 
-    /// Appends the request for a page over HTTP: the messages before a place in the log, or the newest ones.
+    /// Appends the request for a page: the messages before a place in the log, or the newest ones.
     pub(crate) fn ask_page(
         &mut self,
         conversation: u32,
@@ -90,6 +105,11 @@ impl Godwit {
         out: &mut Vec<u8>,
     ) -> anyhow::Result<()> {
         let id = self.conversation_id(conversation)?;
+        if !self.reads_over_http {
+            let before = before.map(|before| format!(r#","before":{before}"#)).unwrap_or_default();
+            self.command(conversation, "history", &format!(r#","limit":{messages}{before}"#), out);
+            return Ok(());
+        }
         let authorization = match &self.conversations[conversation as usize].authorization {
             Some(authorization) => authorization,
             None => {
@@ -106,7 +126,7 @@ impl Godwit {
         Ok(())
     }
 
-    /// A command whose reply nobody waits for.
+    /// A command that sends nothing.
     fn command(&self, conversation: u32, name: &str, fields: &str, out: &mut Vec<u8>) {
         if let Some(id) = self.conversations[conversation as usize].id {
             frame::append(out, Opcode::Text, |out| {
@@ -218,7 +238,9 @@ impl Messenger for Godwit {
         frame: Option<&[u8]>,
         out: &mut Vec<u8>,
     ) -> anyhow::Result<Done> {
-        if self.conversations[conversation as usize].members.first() != Some(&user) {
+        let Conversation { members, id, .. } = &self.conversations[conversation as usize];
+        let was_made_before = frame.is_none() && id.is_some();
+        if members.first() != Some(&user) || was_made_before {
             return Ok(Done::Yes);
         }
         let id = SETUP_ID + u64::from(conversation);
@@ -274,7 +296,7 @@ impl Messenger for Godwit {
 
 impl History for Godwit {
     fn pages_at(&self) -> Option<SocketAddr> {
-        Some(self.address)
+        self.reads_over_http.then_some(self.address)
     }
 
     fn ask_newest(
@@ -295,7 +317,12 @@ impl History for Godwit {
         _: &mut Vec<u8>,
         each: &mut impl FnMut(Stamp),
     ) -> anyhow::Result<Done> {
-        ensure!(status == Some(200), "a page is refused: {status:?} {}", String::from_utf8_lossy(page));
+        let is_good = match status {
+            Some(status) => status == 200,
+            None if reply_id(page).is_none() => return Ok(Done::NotYet),
+            None => is_ok(page),
+        };
+        ensure!(is_good, "a page is refused: {status:?} {}", String::from_utf8_lossy(page));
         Stamp::all(page).for_each(each);
         Ok(Done::Yes)
     }

@@ -8,7 +8,7 @@ use godwit_protocol::groups::{
     AddMembers, AddedMembers, CreateInvite, Invite, JoinByInvite, OfMember, RevokeInvite, SetRole,
 };
 use godwit_protocol::messages::{
-    DeleteMessage, EditMessage, LogPage, Message, OfMessage, React, SendMessage,
+    DeleteMessage, EditMessage, LogPage, Message, MessagePage, OfMessage, React, ReadHistory, SendMessage,
 };
 use godwit_protocol::personal::{OfScheduled, ScheduleMessage, Scheduled, UpdateScheduled};
 use godwit_protocol::socket::{
@@ -65,6 +65,8 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Command> {
         cursor(MoveCursor) -> MemberCursor:
             "Move the own delivered and read marks forward. The reply says where they are now.";
         typing(Typing) -> Empty: "Tell the other members that one is writing, or has stopped.";
+        history(ReadHistory) -> MessagePage:
+            "Messages of a conversation: the newest, or those before, after or around a place. The oldest is always the first.";
         log(ReadLog) -> LogPage: "Every change of a conversation since a seq, in order: how a client resumes.";
         sync(Sync) -> SyncPage: "Which conversations changed or went away since a token.";
         watch_presence(WatchPresence) -> PresenceList: "Replace the users whose presence this socket is told of.";

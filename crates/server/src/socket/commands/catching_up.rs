@@ -1,12 +1,13 @@
-//! What is new, and how far the user is.
+//! What was said and what is new, and how far the user is.
 
 use godwit_domain::model::page_limit;
 use godwit_protocol::conversations::MoveCursor;
-use godwit_protocol::messages::LogPage;
+use godwit_protocol::messages::{LogPage, MessagePage, ReadHistory};
 use godwit_protocol::socket::{Empty, ReadLog, Sync, Typing};
 use godwit_protocol::sync::SyncPage;
 
 use super::{Connection, needed};
+use crate::http::messages::history_page;
 use crate::http::sync::sync_page;
 use crate::problem::ApiResult;
 use crate::socket::frames;
@@ -33,6 +34,11 @@ impl Connection {
         let by = self.limited_caller()?;
         self.state.app.presence.typing(by, request.conversation_id, request.typing).await?;
         Ok(Empty {})
+    }
+
+    pub(super) async fn history(&self, request: ReadHistory) -> ApiResult<MessagePage> {
+        let by = self.limited_caller()?;
+        history_page(&self.state, by, &request).await
     }
 
     pub(super) async fn log(&self, request: ReadLog) -> ApiResult<LogPage> {

@@ -3,7 +3,7 @@
 //! - [`session`]: signing in, presence
 //! - [`messages`]: what is done with messages
 //! - [`groups`]: what is done with conversations and their members
-//! - [`catching_up`]: how a client gets to know what is new, and says how far it is
+//! - [`catching_up`]: how a client gets to know what was said and what is new, and says how far it is
 
 mod catching_up;
 mod groups;
@@ -14,7 +14,7 @@ use godwit_domain::model::InvalidField;
 use godwit_domain::sessions::Principal;
 use godwit_protocol::conversations::{Conversation, CreatedConversation, Membership};
 use godwit_protocol::groups::{AddedMembers, Invite};
-use godwit_protocol::messages::{LogPage, Message};
+use godwit_protocol::messages::{LogPage, Message, MessagePage};
 use godwit_protocol::personal::Scheduled;
 use godwit_protocol::socket::{Command, CommandFrame, Empty, PresenceList, SignedInSocket};
 use godwit_protocol::sync::SyncPage;
@@ -44,6 +44,7 @@ pub(super) enum Reply {
     Added(AddedMembers),
     Invite(Invite),
     Membership(Membership),
+    History(MessagePage),
     Log(LogPage),
     Sync(SyncPage),
     Presence(PresenceList),
@@ -89,6 +90,7 @@ pub(super) async fn execute(
         Command::OrderPinned(request) => Reply::Empty(connection.order_pinned(request).await?),
         Command::Cursor(request) => return connection.cursor(id, request).await.map(|()| Outcome::Later),
         Command::Typing(request) => Reply::Empty(connection.typing(request).await?),
+        Command::History(request) => Reply::History(connection.history(request).await?),
         Command::Log(request) => Reply::Log(connection.log(request).await?),
         Command::Sync(request) => Reply::Sync(connection.sync(request).await?),
         Command::WatchPresence(request) => Reply::Presence(connection.watch_presence(request).await?),

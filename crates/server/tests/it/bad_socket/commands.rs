@@ -39,6 +39,7 @@ fn commands_about(conversation: &str, message: &str) -> Vec<(&'static str, Value
         ("update_membership", json!({ "conversation_id": conversation, "archived": true })),
         ("cursor", json!({ "conversation_id": conversation, "read": 1 })),
         ("typing", json!({ "conversation_id": conversation, "typing": true })),
+        ("history", json!({ "conversation_id": conversation })),
         ("log", json!({ "conversation_id": conversation, "after": 0 })),
     ]
 }
@@ -158,6 +159,7 @@ async fn values_that_are_not_allowed_are_named() {
         ("update_membership", json!({ "archived": true }), "conversation_id"),
         ("order_pinned", json!({ "conversation_ids": [direct] }), "conversation_ids"),
         ("open_conversation", json!({ "kind": "group", "name": " " }), "name"),
+        ("history", json!({ "conversation_id": direct, "limit": 0 }), "limit"),
         ("log", json!({ "conversation_id": direct, "after": 0, "limit": 0 }), "limit"),
         ("log", json!({ "conversation_id": direct, "after": 0, "limit": 201 }), "limit"),
         ("sync", json!({ "limit": 0 }), "limit"),

@@ -1,7 +1,7 @@
 //! Sending and receiving: who gets what, in which order, and what a message carries.
 
 use futures_util::future::try_join_all;
-use godwit_client::http::History;
+use godwit_client::History;
 use godwit_client::protocol::messages::{Media, Message, MessageKind};
 use godwit_client::protocol::socket::CloseCode;
 use godwit_client::protocol::sync::AccountChange;

@@ -1,7 +1,7 @@
 //! Delivered and read marks: on messages, in the inbox, live, and by whom and when.
 
 use godwit_client::Draft;
-use godwit_client::http::History;
+use godwit_client::History;
 use godwit_client::protocol::messages::{Message, MessageStatus};
 use godwit_client::protocol::socket::{CursorEvent, Event};
 use godwit_client::protocol::sync::AccountChange;

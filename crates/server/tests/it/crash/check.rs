@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use godwit_client::http::History;
+use godwit_client::History;
 use godwit_client::protocol::limits::PAGE_MAX;
 use godwit_client::protocol::messages::{LogEntry, Message, SendMessage};
 use godwit_client::protocol::{ConversationId, MessageId, Seq, UserId};

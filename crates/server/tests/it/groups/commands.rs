@@ -110,6 +110,9 @@ async fn messages(socket: &mut Commander, group: &str) {
     let reacted = socket.ok("react", about("reaction", "👍")).await;
     assert_eq!(reacted["my_reaction"], "👍");
     assert!(socket.ok("unreact", of_message.clone()).await.get("my_reaction").is_none());
+    let around = json!({ "conversation_id": group, "around": sent["id"], "limit": 1 });
+    let page = socket.ok("history", around).await;
+    assert_eq!(page["messages"], json!([edited]));
     for command in ["pin", "unpin", "star", "unstar"] {
         socket.done(command, of_message.clone()).await;
     }
