@@ -36,6 +36,8 @@ const LOCK_TTL_SECONDS: i32 = 120;
 const LOCK_LOOK_INTERVAL: Duration = Duration::from_millis(500);
 const VERSION_ATTEMPTS_MAX: u32 = 16;
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(300);
+/// How long a node may be silent while it makes or drops a table, which on a busy machine takes it longer than anything else.
+const CHANGE_SILENCE_MAX: Duration = Duration::from_secs(30);
 /// The name of a keyspace is limited by Cassandra.
 const KEYSPACE_CHARS_MAX: usize = 48;
 
@@ -117,14 +119,14 @@ pub async fn status(options: &Options) -> Result<Status, SchemaError> {
 
 /// Makes the keyspace if there is none, and brings it to the newest version.
 pub async fn create(options: &Options) -> Result<Status, SchemaError> {
-    let schema = Schema::connect(options).await?;
+    let schema = Schema::connect_patiently(options).await?;
     schema.create().await?;
     schema.status().await
 }
 
 /// Brings a keyspace that exists to the newest version.
 pub async fn migrate(options: &Options) -> Result<Status, SchemaError> {
-    let schema = Schema::connect(options).await?;
+    let schema = Schema::connect_patiently(options).await?;
     if schema.replication().await?.is_none() {
         return Err(SchemaError::NoKeyspace(options.keyspace.clone()));
     }
@@ -136,7 +138,7 @@ pub async fn migrate(options: &Options) -> Result<Status, SchemaError> {
 /// write reaches one of its tables fails half-way (its commit log holds a table that is gone and still has a name), and every
 /// later change of its schema fails with it, until it is started again.
 pub async fn drop(options: &Options) -> Result<(), SchemaError> {
-    let schema = Schema::connect(options).await?;
+    let schema = Schema::connect_patiently(options).await?;
     let keyspace = &options.keyspace;
     for table in schema.tables().await? {
         schema.change("drop a table", &format!("DROP TABLE IF EXISTS {keyspace}.{table}")).await?;
@@ -146,7 +148,7 @@ pub async fn drop(options: &Options) -> Result<(), SchemaError> {
 
 /// What the store does when it is opened: looks, makes or migrates where it may, and says what is wrong otherwise.
 pub(crate) async fn prepare(options: &Options) -> Result<Session, SchemaError> {
-    let schema = Schema::connect(options).await?;
+    let mut schema = Schema::connect(options).await?;
     let found = schema.replication().await?;
     let version = if found.is_some() { schema.version().await? } else { 0 };
     if version > NEWEST {
@@ -159,7 +161,9 @@ pub(crate) async fn prepare(options: &Options) -> Result<Session, SchemaError> {
         return Err(SchemaError::TooOld { keyspace: options.keyspace.clone(), found: version });
     }
     if version < NEWEST {
-        schema.create().await?;
+        create(options).await?;
+        // So that the driver knows what there is now.
+        schema = Schema::connect(options).await?;
     }
     schema.check_replication().await?;
     schema.warn_of_local_agreement().await?;
@@ -182,6 +186,13 @@ impl<'a> Schema<'a> {
             return Err(SchemaError::InvalidKeyspace(name.clone()));
         }
         Ok(Self { session: connect(options).await?, options })
+    }
+
+    /// For changes, with more patience than the options have.
+    async fn connect_patiently(options: &'a Options) -> Result<Self, SchemaError> {
+        let silence_max = options.silence_max.max(CHANGE_SILENCE_MAX);
+        let Schema { session, .. } = Schema::connect(&Options { silence_max, ..options.clone() }).await?;
+        Ok(Self { session, options })
     }
 
     async fn status(&self) -> Result<Status, SchemaError> {
