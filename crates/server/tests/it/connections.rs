@@ -4,6 +4,7 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use crate::people::PATIENCE;
 use crate::process::ServerProcess;
 use crate::raw;
 
@@ -15,11 +16,11 @@ fn half_open(server: &ServerProcess) -> TcpStream {
 
 #[tokio::test]
 async fn thousands_of_half_open_handshakes_hinder_nobody() {
-    let server = ServerProcess::with_args(&["--set", "server.handshakes_per_address_max=100"]).await;
+    let few = "server.handshakes_per_address_max=100";
+    let patient = "server.header_timeout_ms=3600000";
+    let server = ServerProcess::with_args(&["--set", few, "--set", patient]).await;
     let mut flood: Vec<_> = (0..2_000).map(|_| half_open(&server)).collect();
-    let began = Instant::now();
     assert_eq!(raw::get(server.address(), "/healthz").unwrap().status, 200);
-    assert!(began.elapsed() < Duration::from_secs(2), "it took {:?}", began.elapsed());
     let metrics = raw::get(server.address(), "/metrics").unwrap().body;
     let ended =
         metrics.lines().find(|line| line.starts_with("godwit_handshakes_ended_total{reason=\"address\"}"));
@@ -31,10 +32,8 @@ async fn thousands_of_half_open_handshakes_hinder_nobody() {
 #[tokio::test]
 async fn a_head_that_never_ends_is_given_up() {
     let server = ServerProcess::with_args(&["--set", "server.header_timeout_ms=200"]).await;
-    let began = Instant::now();
     assert!(raw::is_closed(&mut half_open(&server)));
     assert!(raw::is_closed(&mut raw::connect(server.address())), "also one that says nothing at all");
-    assert!(began.elapsed() < Duration::from_secs(5), "it took {:?}", began.elapsed());
 }
 
 #[tokio::test]
@@ -59,7 +58,7 @@ async fn connections_beyond_the_limit_are_turned_away_until_others_leave() {
     drop(taken);
     let began = Instant::now();
     while raw::get(server.address(), "/healthz").map_or(503, |answer| answer.status) != 200 {
-        assert!(began.elapsed() < Duration::from_secs(10), "no place became free");
+        assert!(began.elapsed() < PATIENCE, "no place became free");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -79,10 +78,10 @@ async fn a_client_that_takes_nothing_is_given_up() {
     let began = Instant::now();
     // Asks until nothing more goes through, because nothing of the answers is read.
     while greedy.write_all(request).is_ok() {
-        assert!(began.elapsed() < Duration::from_secs(20), "the server reads without end");
+        assert!(began.elapsed() < PATIENCE, "the server reads without end");
     }
     while raw::get(server.address(), "/healthz").map_or(503, |answer| answer.status) != 200 {
-        assert!(began.elapsed() < Duration::from_secs(40), "the connection was not given up");
+        assert!(began.elapsed() < PATIENCE, "the connection was not given up");
         std::thread::sleep(Duration::from_millis(50));
     }
 }

@@ -8,17 +8,19 @@ use godwit_client::protocol::accounts::{Register, SignIn};
 use godwit_client::protocol::messages::LogEntry;
 use godwit_client::protocol::socket::Event;
 use godwit_client::protocol::sync::AccountChange;
-use godwit_client::protocol::{ConversationId, DeviceId, Seq, Timestamp, UserId};
-use godwit_client::{Closed, Events, Http, HttpConfig, Socket, SocketConfig};
+use godwit_client::protocol::{ConversationId, DeviceId, ErrorCode, Seq, Timestamp, UserId};
+use godwit_client::{Closed, Error, Events, Http, HttpConfig, Socket, SocketConfig};
 use godwit_domain::ports::Clock;
 use godwit_server::clock::SystemClock;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::logs::LogChecker;
 
 /// Keeps a test that hangs from hanging for ever. No test measures time by it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+
+const STORE_LATE_PAUSE: Duration = Duration::from_millis(500);
 
 pub(crate) const PASSWORD: &str = "a long enough password";
 
@@ -27,6 +29,25 @@ pub(crate) async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
         Ok(done) => done,
         Err(_) => panic!("waited too long for {what}"),
     }
+}
+
+/// The answer to what may be asked twice. A cluster on a machine with too much to do can be late, which is not what tests are
+/// about that only prepare something.
+pub(crate) async fn answered<T>(ask: impl AsyncFn() -> Result<T, Error>) -> T {
+    let asking = async {
+        loop {
+            match ask().await {
+                Ok(answer) => return answer,
+                Err(error) if is_store_late(&error) => sleep(STORE_LATE_PAUSE).await,
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+    };
+    soon("the store to answer", asking).await
+}
+
+fn is_store_late(error: &Error) -> bool {
+    error.problem().is_some_and(|problem| problem.code == ErrorCode::Unavailable)
 }
 
 /// A user, signed in on a device that has no socket.
@@ -55,10 +76,14 @@ pub(crate) fn later() -> Timestamp {
 impl Person {
     /// The handle begins like this, and is one that nobody else has.
     pub(crate) async fn register(url: &str, name: &str) -> Self {
-        Self::register_as(url, unique(name)).await
+        answered(async || Self::try_to_register(url, unique(name)).await).await
     }
 
     pub(crate) async fn register_as(url: &str, handle: String) -> Self {
+        Self::try_to_register(url, handle).await.unwrap()
+    }
+
+    async fn try_to_register(url: &str, handle: String) -> Result<Self, Error> {
         let http = connect(url);
         let register = Register {
             handle: handle.clone(),
@@ -67,8 +92,8 @@ impl Person {
             phone: None,
             device_name: Some("the first".to_owned()),
         };
-        let signed_in = http.register(&register).await.unwrap();
-        Self { id: signed_in.user.id, handle, http }
+        let signed_in = http.register(&register).await?;
+        Ok(Self { id: signed_in.user.id, handle, http })
     }
 
     pub(crate) async fn stranger(url: &str) -> Self {
@@ -88,7 +113,7 @@ impl Person {
             password: PASSWORD.to_owned(),
             device_name: Some(device_name.to_owned()),
         };
-        let signed_in = http.sign_in(&sign_in).await.unwrap();
+        let signed_in = answered(async || http.sign_in(&sign_in).await).await;
         (signed_in.device.id, http)
     }
 
@@ -104,7 +129,7 @@ impl Person {
     }
 
     pub(crate) async fn open_direct(&self, other: &Self) -> ConversationId {
-        self.http.direct(other.id).await.unwrap().id
+        answered(async || self.http.direct(other.id).await).await.id
     }
 }
 

@@ -3,13 +3,16 @@
 use std::io::Write;
 use std::net::TcpStream;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Signal;
 
 use crate::people::unique;
 use crate::process::ServerProcess;
 use crate::raw;
+
+/// A server that would wait for an hour: a test that waits for its timeout fails.
+const PATIENT: [&str; 2] = ["--set", "server.stop_timeout_ms=3600000"];
 
 /// The body of a registration, and of a sign-in.
 fn credentials() -> String {
@@ -55,7 +58,7 @@ async fn a_request_under_way_is_answered_before_the_end() {
 
 #[tokio::test]
 async fn idle_and_silent_connections_do_not_delay_the_end() {
-    let mut server = ServerProcess::start().await;
+    let mut server = ServerProcess::with_args(&PATIENT).await;
     let silent = raw::connect(server.address());
     let mut half = raw::connect(server.address());
     half.write_all(b"GET /healthz HT").unwrap();
@@ -63,23 +66,19 @@ async fn idle_and_silent_connections_do_not_delay_the_end() {
     idle.write_all(b"GET /healthz HTTP/1.1\r\nhost: godwit\r\n\r\n").unwrap();
     assert_eq!(raw::get(server.address(), "/healthz").unwrap().status, 200);
 
-    let began = Instant::now();
     server.signal(Signal::INT);
     assert_eq!(server.wait().await.code(), Some(0), "{}", server.stderr());
-    assert!(began.elapsed() < Duration::from_secs(5), "it took {:?}", began.elapsed());
     drop((silent, half, idle));
 }
 
 #[tokio::test]
 async fn a_second_signal_stops_at_once() {
-    let mut server = ServerProcess::start().await;
+    let mut server = ServerProcess::with_args(&PATIENT).await;
     let _request = begin_request(&server, &credentials());
     server.signal(Signal::TERM);
     wait_until_closed(&server);
-    let began = Instant::now();
     server.signal(Signal::TERM);
     assert_eq!(server.wait().await.code(), Some(130), "{}", server.stderr());
-    assert!(began.elapsed() < Duration::from_secs(2), "it took {:?}", began.elapsed());
     // Nothing is damaged by it.
     server.start_again().await;
     server.stop().await;

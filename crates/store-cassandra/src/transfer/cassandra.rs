@@ -6,11 +6,14 @@ mod writes;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use godwit_domain::ports::{Changed, Moving, Part, StoreError, TransferStore};
 use godwit_testkit::cluster::{Cluster, Shared};
 use godwit_testkit::{Scene, WallClock};
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use crate::options::Options;
 use crate::{CassandraStore, schema};
@@ -32,10 +35,14 @@ async fn open(cluster: &Shared, keyspace: &str) -> Arc<CassandraStore> {
     Arc::new(CassandraStore::open(options, Arc::new(WallClock)).await.unwrap())
 }
 
+/// How often the one who is used looks whether something is moved, so that nobody waits for it for seconds.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+
 /// Two who have the same keyspace open: one who moves, and one who is used. Nothing is moved at first.
 struct Move {
     mover: Arc<CassandraStore>,
     used: Arc<CassandraStore>,
+    _looking: JoinSet<()>,
     scene: Scene,
     keyspace: &'static str,
     cluster: Shared,
@@ -49,9 +56,18 @@ impl Move {
         let cluster = Cluster::shared().unwrap();
         let keyspace = keyspace(&KEYSPACE, "moving", &cluster).await;
         let (mover, used) = (open(&cluster, keyspace).await, open(&cluster, keyspace).await);
+        let (mut looking, gate) = (JoinSet::new(), used.gate.clone());
+        looking.spawn(async move {
+            loop {
+                // One that fails is followed by another one.
+                drop(gate.look().await);
+                sleep(LOOK_INTERVAL).await;
+            }
+        });
         let left = mover.moving().await.unwrap();
         assert_eq!(mover.set_moving(&left, Moving::Not).await.unwrap(), Moving::Not);
-        Self { mover, scene: Scene::new(vec![used.clone()]), used, keyspace, cluster, _turn: turn }
+        let scene = Scene::new(vec![used.clone()]);
+        Self { mover, used, _looking: looking, scene, keyspace, cluster, _turn: turn }
     }
 
     async fn become_of(&self, from: Moving, to: Moving) {

@@ -10,6 +10,8 @@ pub(super) const YAML: &str = "cassandra.yaml";
 pub(super) const RACK: &str = "rackdc.properties";
 pub(super) const LOGBACK: &str = "logback.xml";
 
+/// How long a node waits for the others. As long as a server may wait for it.
+const PATIENCE: &str = "20s";
 const TOKENS_PER_NODE: u8 = 16;
 
 /// What differs from node to node.
@@ -77,12 +79,12 @@ materialized_views_enabled: false
 user_defined_functions_enabled: false
 
 # A busy machine is not a fault.
-read_request_timeout: 10s
-range_request_timeout: 10s
-write_request_timeout: 10s
-cas_contention_timeout: 10s
+read_request_timeout: {PATIENCE}
+range_request_timeout: {PATIENCE}
+write_request_timeout: {PATIENCE}
+cas_contention_timeout: {PATIENCE}
 truncate_request_timeout: 60s
-request_timeout: 10s
+request_timeout: {PATIENCE}
 slow_query_log_timeout: 5s
 phi_convict_threshold: 5
 

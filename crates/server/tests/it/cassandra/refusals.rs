@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::Output;
-use std::time::{Duration, Instant};
 
 use godwit_testkit::cluster::{Cluster, Shared};
 use tempfile::TempDir;
@@ -12,9 +11,6 @@ use crate::cli::{refused, succeeded};
 use crate::people::unique;
 use crate::process::run;
 use crate::store::{made, url};
-
-/// How long a start may take to find out that nobody answers.
-const GIVES_UP_WITHIN: Duration = Duration::from_secs(60);
 
 struct Place {
     cluster: Shared,
@@ -57,13 +53,11 @@ fn assert_says(said: &str, parts: &[&str]) {
 #[test]
 fn a_cluster_that_is_not_there() {
     let folder = tempfile::tempdir().unwrap();
-    let began = Instant::now();
     // Nobody listens there.
     let said = serve(folder.path(), "cassandra://127.0.0.1:1/chat", &[]);
     assert_says(&said, &["no Cassandra node answers at 127.0.0.1:1", "correct --store"]);
     let said = serve(folder.path(), "cassandra://no-such-host.invalid/chat", &[]);
     assert_says(&said, &["no-such-host.invalid", "correct the name in --store"]);
-    assert!(began.elapsed() < GIVES_UP_WITHIN, "it took {:?}", began.elapsed());
 }
 
 #[test]

@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use crate::follower::Follower;
 use crate::logs::{assert_rest_of, messages, read_log};
-use crate::people::{Person, same_session, soon};
+use crate::people::{Person, answered, same_session, soon};
 
 const PEOPLE: usize = 6;
 /// Between two messages of one person.
@@ -40,7 +40,8 @@ impl Talkers {
     pub(crate) async fn start(url: &str) -> Self {
         let people = join_all((0..PEOPLE).map(|_| Person::register(url, "talker"))).await;
         let ids: Vec<UserId> = people[1..].iter().map(|person| person.id).collect();
-        let mut conversations = vec![people[0].http.group("all", &ids).await.unwrap().conversation.id];
+        let group = answered(async || people[0].http.group("all", &ids).await).await;
+        let mut conversations = vec![group.conversation.id];
         for (number, person) in people.iter().enumerate() {
             conversations.push(person.open_direct(&people[(number + 1) % PEOPLE]).await);
         }

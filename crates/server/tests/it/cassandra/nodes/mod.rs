@@ -15,7 +15,7 @@ use godwit_client::protocol::{ConversationId, UserId};
 use godwit_testkit::cluster::{Cluster, Redis, Shared};
 
 use super::store_at;
-use crate::people::{Person, same_session};
+use crate::people::{Person, answered, same_session};
 use crate::process::ServerProcess;
 
 /// Rate limits are for people.
@@ -70,5 +70,5 @@ async fn with(redis: &Arc<Redis>, act: impl FnOnce(&Redis) + Send + 'static) {
 
 async fn group_of(owner: &Person, others: &[Person]) -> ConversationId {
     let ids: Vec<UserId> = others.iter().map(|person| person.id).collect();
-    owner.http.group("birds", &ids).await.unwrap().conversation.id
+    answered(async || owner.http.group("birds", &ids).await).await.conversation.id
 }
