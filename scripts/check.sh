@@ -10,6 +10,9 @@ readonly SKIPPED=77
 # What `test` runs while a cluster runs, which is started once for all of them.
 readonly ON_CLUSTER=(tests e2e-cassandra)
 
+# Many tests wait for something most of the time: for a row to end, for a node to be back.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
+
 locked=${CI:+--locked}
 failures=0
 CHECK_NOTE=$(mktemp)
