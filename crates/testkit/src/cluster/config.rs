@@ -10,8 +10,9 @@ pub(super) const YAML: &str = "cassandra.yaml";
 pub(super) const RACK: &str = "rackdc.properties";
 pub(super) const LOGBACK: &str = "logback.xml";
 
-/// How long a node waits for the others. As long as a server may wait for it.
-const PATIENCE: &str = "20s";
+/// How long a node waits for the others, where none is ever lost: as long as a server may wait for it.
+const PATIENCE_UNDISTURBED: &str = "20s";
+const PATIENCE: &str = "10s";
 const TOKENS_PER_NODE: u8 = 16;
 
 /// What differs from node to node.
@@ -22,6 +23,7 @@ pub(super) struct NodeConfig<'a> {
     pub(super) number: u8,
     /// How many nodes the cluster has.
     pub(super) size: u8,
+    pub(super) purpose: Purpose,
     pub(super) security: Option<Security<'a>>,
 }
 
@@ -46,6 +48,7 @@ impl NodeConfig<'_> {
         let data = data.display();
         let seeds = (1..=*size).map(|node| net.address(node).to_string()).collect::<Vec<_>>().join(",");
         let tokens = self.tokens();
+        let patience = if self.purpose == Purpose::Test { PATIENCE_UNDISTURBED } else { PATIENCE };
         let security = self.security.map(Security::yaml).unwrap_or_default();
         format!(
             r#"cluster_name: godwit-{net}
@@ -79,12 +82,12 @@ materialized_views_enabled: false
 user_defined_functions_enabled: false
 
 # A busy machine is not a fault.
-read_request_timeout: {PATIENCE}
-range_request_timeout: {PATIENCE}
-write_request_timeout: {PATIENCE}
-cas_contention_timeout: {PATIENCE}
+read_request_timeout: {patience}
+range_request_timeout: {patience}
+write_request_timeout: {patience}
+cas_contention_timeout: {patience}
 truncate_request_timeout: 60s
-request_timeout: {PATIENCE}
+request_timeout: {patience}
 slow_query_log_timeout: 5s
 phi_convict_threshold: 5
 
@@ -124,7 +127,8 @@ counter_cache_size: 0MiB
     }
 
     /// The arguments of `java`.
-    pub(super) fn arguments(&self, jars: &Path, purpose: Purpose) -> Vec<String> {
+    pub(super) fn arguments(&self, jars: &Path) -> Vec<String> {
+        let Self { purpose, .. } = *self;
         let file = |name: &str| format!("file://{}", self.folder.join(name).display());
         let path = |name: &str| self.folder.join(name).display().to_string();
         let mut arguments = vec!["-Xms128m".to_owned(), "-Xmx1g".to_owned()];

@@ -16,8 +16,8 @@
 //! on meanwhile.
 //!
 //! What a test may assume: writes are durable once acknowledged (the commit log is not synced periodically), a silent
-//! node of a cluster that a test has alone is noticed after about seven seconds, and requests wait ten seconds before they time out, because the machine
-//! may be busy. Keyspaces are not cleaned up: each test takes one of its own.
+//! node of a cluster that a test has alone is noticed after about seven seconds, and requests wait ten seconds (in the shared
+//! cluster twenty) before they time out, because the machine may be busy. Keyspaces are not cleaned up: each test takes one of its own.
 //!
 //! No driver is known here: whether nodes are up, and see each other so, is read from their logs.
 

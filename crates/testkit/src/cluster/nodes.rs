@@ -112,9 +112,10 @@ impl Nodes {
                 net,
                 number: node.number,
                 size: plan.size,
+                purpose: plan.purpose,
                 security: plan.security,
             };
-            node.prepare(&plan.software.java, &config.arguments(&plan.software.jars, plan.purpose), &config)?;
+            node.prepare(&plan.software.java, &config.arguments(&plan.software.jars), &config)?;
         }
         let path = folder.join(CLUSTER);
         fs::write(&path, format!("{} {}", net.0, plan.size)).doing(|| format!("write {}", path.display()))?;
