@@ -49,6 +49,13 @@ async fn nodes_that_start_at_once_apply_every_migration_once() {
 }
 
 #[tokio::test]
+async fn a_node_that_makes_tables_may_be_silent_for_longer_than_others() {
+    let (_cluster, options) = fresh();
+    let hasty = Options { silence_max: Duration::from_micros(1), ..options };
+    assert_eq!(create(&hasty).await.unwrap().version, NEWEST);
+}
+
+#[tokio::test]
 async fn versions_that_this_build_does_not_know_are_left_alone() {
     let (_cluster, options) = fresh();
     let cautious = Options { migrate: false, ..options.clone() };
