@@ -4,6 +4,8 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use godwit_server::config::Config;
+
 use crate::people::PATIENCE;
 use crate::process::ServerProcess;
 use crate::raw;
@@ -31,9 +33,12 @@ async fn thousands_of_half_open_handshakes_hinder_nobody() {
 
 #[tokio::test]
 async fn a_head_that_never_ends_is_given_up() {
+    let by_default = Duration::from_millis(Config::default().server.header_timeout_ms);
     let server = ServerProcess::with_args(&["--set", "server.header_timeout_ms=200"]).await;
+    let began = Instant::now();
     assert!(raw::is_closed(&mut half_open(&server)));
     assert!(raw::is_closed(&mut raw::connect(server.address())), "also one that says nothing at all");
+    assert!(began.elapsed() < by_default, "it was not as it was set: {:?}", began.elapsed());
 }
 
 #[tokio::test]

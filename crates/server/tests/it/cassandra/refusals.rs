@@ -2,13 +2,14 @@
 
 use std::path::Path;
 use std::process::Output;
+use std::time::Instant;
 
 use godwit_testkit::cluster::{Cluster, Shared};
 use tempfile::TempDir;
 
 use super::PURPOSE;
 use crate::cli::{refused, succeeded};
-use crate::people::unique;
+use crate::people::{PATIENCE, unique};
 use crate::process::run;
 use crate::store::{made, url};
 
@@ -53,11 +54,13 @@ fn assert_says(said: &str, parts: &[&str]) {
 #[test]
 fn a_cluster_that_is_not_there() {
     let folder = tempfile::tempdir().unwrap();
+    let began = Instant::now();
     // Nobody listens there.
     let said = serve(folder.path(), "cassandra://127.0.0.1:1/chat", &[]);
     assert_says(&said, &["no Cassandra node answers at 127.0.0.1:1", "correct --store"]);
     let said = serve(folder.path(), "cassandra://no-such-host.invalid/chat", &[]);
     assert_says(&said, &["no-such-host.invalid", "correct the name in --store"]);
+    assert!(began.elapsed() < PATIENCE, "it took {:?}", began.elapsed());
 }
 
 #[test]
