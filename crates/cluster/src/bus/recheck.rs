@@ -20,13 +20,9 @@ impl Bus {
         loop {
             self.look_again.notified().await;
             let Some(app) = self.app.get() else { continue };
-            let users = self.hub.users();
-            let failed = stream::iter(users)
-                .map(|user| async move { self.recheck_user(app, user).await.is_err() })
-                .buffer_unordered(AT_ONCE_MAX)
-                .filter(|failed| std::future::ready(*failed))
-                .count()
-                .await;
+            // That a session ends can be seen: those who may not see it any more are to be known before.
+            let mut failed = count_failed(self.hub.users(), |user| self.recheck_sight(app, user)).await;
+            failed += count_failed(self.hub.users(), |user| self.recheck_sessions(app, user)).await;
             if failed > 0 {
                 tracing::warn!(failed, "some users could not be looked up again, it is tried once more");
                 tokio::time::sleep(std::time::Duration::from_secs(1)).await;
@@ -35,10 +31,7 @@ impl Bus {
         }
     }
 
-    async fn recheck_user(&self, app: &FromPeers, user: UserId) -> Result<(), StoreError> {
-        for device in app.ended_sessions(user, self.hub.devices_of(user)).await? {
-            self.hub.close_device(user, device, CloseCode::SignedOut);
-        }
+    async fn recheck_sight(&self, app: &FromPeers, user: UserId) -> Result<(), StoreError> {
         // Looked at first: who is added meanwhile follows from then on.
         let before = self.hub.followed_by(user);
         let followed = app.followed(user).await?;
@@ -52,4 +45,24 @@ impl Bus {
         }
         Ok(())
     }
+
+    async fn recheck_sessions(&self, app: &FromPeers, user: UserId) -> Result<(), StoreError> {
+        for device in app.ended_sessions(user, self.hub.devices_of(user)).await? {
+            self.hub.close_device(user, device, CloseCode::SignedOut);
+        }
+        Ok(())
+    }
+}
+
+/// Looks up all of them, and says for how many it failed.
+async fn count_failed<Lookup>(users: Vec<UserId>, look_up: impl Fn(UserId) -> Lookup) -> usize
+where
+    Lookup: Future<Output = Result<(), StoreError>>,
+{
+    stream::iter(users)
+        .map(look_up)
+        .buffer_unordered(AT_ONCE_MAX)
+        .filter(|result| std::future::ready(result.is_err()))
+        .count()
+        .await
 }
