@@ -9,7 +9,7 @@ use godwit_client::{Draft, Live};
 use super::Nodes;
 use crate::balancer::Balancer;
 use crate::follower::Follower;
-use crate::people::{Person, soon};
+use crate::people::{Person, answered};
 
 /// How many. `GODWIT_TEST_HERD` says otherwise, for a measurement.
 const CLIENTS: usize = 100;
@@ -31,9 +31,10 @@ async fn clients_of_a_server_that_is_killed_are_all_back_and_caught_up() {
         .collect()
         .await;
     let ids: Vec<UserId> = people.iter().map(|person| person.id).collect();
-    let group = speaker.http.group("all", &ids[..ids.len().min(100)]).await.unwrap().conversation.id;
+    let group = answered(async || speaker.http.group("all", &ids[..ids.len().min(100)]).await).await;
+    let group = group.conversation.id;
     for ids in ids.chunks(100).skip(1) {
-        speaker.http.add_members(group, ids).await.unwrap();
+        answered(async || speaker.http.add_members(group, ids).await).await;
     }
     let mut followers: Vec<Follower> = Vec::new();
     for people in people.chunks(CLIENTS) {
@@ -49,7 +50,8 @@ async fn clients_of_a_server_that_is_killed_are_all_back_and_caught_up() {
     nodes.servers[0].kill().await;
     let began = Instant::now();
     balancer.hand_over_to(nodes.servers[1..].iter().map(crate::process::ServerProcess::address));
-    let said = speaker.http.send_message(group, Draft::text("who is there?")).await.unwrap();
+    let question = Draft::text("who is there?");
+    let said = answered(async || speaker.http.send_message(group, question.clone()).await).await;
     let coming = async {
         stream::iter(&followers)
             .for_each_concurrent(None, |follower| follower.reaches(group, said.seq))
@@ -61,7 +63,7 @@ async fn clients_of_a_server_that_is_killed_are_all_back_and_caught_up() {
         loop {
             let asked = Instant::now();
             let message = Draft::text("still here");
-            soon("an answer", onlooker.http.send_message(chat, message)).await.unwrap();
+            answered(async || onlooker.http.send_message(chat, message.clone()).await).await;
             (slowest, sent) = (slowest.max(asked.elapsed()), sent + 1);
             assert!(slowest < OTHERS_WAIT_MAX, "the others had to wait for {slowest:?}");
             tokio::time::sleep(Duration::from_millis(50)).await;
