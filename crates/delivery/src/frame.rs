@@ -1,6 +1,8 @@
 //! Frames of a WebSocket (RFC 6455) as the server writes them. Each is made once, header and all, and shared by all sockets
 //! that get it, which write it as it is.
 
+use std::cell::RefCell;
+
 use bytes::Bytes;
 use godwit_protocol::socket::CloseCode;
 use serde::Serialize;
@@ -16,18 +18,27 @@ const HEADER_BYTES_MAX: usize = 10;
 /// Longer payloads have their length in two more bytes, or in eight.
 const SHORT_BYTES_MAX: usize = 125;
 const MIDDLE_BYTES_MAX: usize = 65_535;
-/// Most events are not longer.
-const USUAL_BYTES: usize = 640;
+/// What a thread keeps of the buffer in which it writes frames. Few are longer.
+const SCRATCH_BYTES_KEPT: usize = 64 * 1024;
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// A value as JSON. Nothing where it cannot be written.
 pub fn text<T: Serialize>(value: &T) -> Option<Bytes> {
-    let mut bytes = Vec::with_capacity(USUAL_BYTES);
-    bytes.resize(HEADER_BYTES_MAX, 0);
-    // Only maps with keys that are not strings could fail, and frames have none.
-    sonic_rs::to_writer(&mut bytes, value)
-        .inspect_err(|error| tracing::error!(%error, "a frame could not be written"))
-        .ok()?;
-    Some(with_header(TEXT, bytes))
+    // In a buffer that is large enough most of the time; what waits to be sent has no room to spare.
+    SCRATCH.with_borrow_mut(|scratch| {
+        scratch.clear();
+        scratch.resize(HEADER_BYTES_MAX, 0);
+        // Only maps with keys that are not strings could fail, and frames have none.
+        sonic_rs::to_writer(&mut *scratch, value)
+            .inspect_err(|error| tracing::error!(%error, "a frame could not be written"))
+            .ok()?;
+        let frame = Bytes::copy_from_slice(with_header(TEXT, scratch));
+        scratch.shrink_to(SCRATCH_BYTES_KEPT);
+        Some(frame)
+    })
 }
 
 pub fn ping() -> Bytes {
@@ -49,11 +60,11 @@ pub fn close_too(payload: &[u8]) -> Bytes {
 }
 
 fn control(opcode: u8, payload: &[u8]) -> Bytes {
-    with_header(opcode, [&[0; HEADER_BYTES_MAX], payload].concat())
+    Bytes::copy_from_slice(with_header(opcode, &mut [&[0; HEADER_BYTES_MAX], payload].concat()))
 }
 
-/// The payload begins after room for the largest header.
-fn with_header(opcode: u8, mut bytes: Vec<u8>) -> Bytes {
+/// The payload begins after room for the largest header. What is given back begins with the header that it has.
+fn with_header(opcode: u8, bytes: &mut [u8]) -> &[u8] {
     let length = bytes.len() - HEADER_BYTES_MAX;
     let header = &mut bytes[..HEADER_BYTES_MAX];
     let start = if length <= SHORT_BYTES_MAX {
@@ -69,7 +80,7 @@ fn with_header(opcode: u8, mut bytes: Vec<u8>) -> Bytes {
         0
     };
     header[start] = FINAL | opcode;
-    Bytes::from(bytes).slice(start..)
+    &bytes[start..]
 }
 
 #[cfg(test)]
