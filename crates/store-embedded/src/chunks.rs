@@ -10,7 +10,7 @@ use godwit_domain::ports::{SeqRange, StoreError};
 use godwit_protocol::{ConversationId, Seq};
 
 use crate::engine::{Direction, View};
-use crate::keys::{self, Key};
+use crate::keys::{self, Key, KeyRange};
 use crate::read::Read;
 use crate::records::{ChunkRecord, Record};
 
@@ -68,21 +68,28 @@ pub(crate) fn page(
 ) -> Result<Vec<LogItem>, StoreError> {
     let mut page =
         Page { range, direction, limit, items: Vec::with_capacity(limit.min(PAGE_ENTRIES_EXPECTED)) };
-    let rows = match direction {
-        Direction::Forward => keys::chunks_from(id, shown, Seq::new(range.after.get().saturating_add(1))),
-        Direction::Backward => {
-            // The chunk in the middle of which the range ends, unless that is the end of the log.
-            let end = keys::chunks_from(id, shown, range.before);
-            if range.before < Seq::new(u64::MAX)
-                && let Some((key, value)) = view.page(&end, Direction::Forward, 1)?.first()
-                && page.take(decode(key, value, shown)?).is_break()
-            {
-                return Ok(page.items);
-            }
-            keys::chunks_before(id, shown, range.before)
+    match direction {
+        Direction::Forward => {
+            let rows = keys::chunks_from(id, shown, Seq::new(range.after.get().saturating_add(1)));
+            view.visit(&rows, direction, |key, value| Ok(page.take(decode(key, value, shown)?)))?;
         }
-    };
-    view.visit(&rows, direction, |key, value| Ok(page.take(decode(key, value, shown)?)))?;
+        Direction::Backward => {
+            // The range may end in the middle of a chunk, which then comes first; but not at the end of the log, nor where
+            // a chunk ends.
+            let mut may_be_cut = range.before < Seq::new(u64::MAX);
+            let cut = keys::chunks_from(id, shown, range.before);
+            view.visit(&keys::chunks_before(id, shown, range.before), direction, |key, value| {
+                let is_cut = std::mem::take(&mut may_be_cut) && last_of(key)?.next() < range.before;
+                if is_cut && page.take_first(view, &cut, shown)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                Ok(page.take(decode(key, value, shown)?))
+            })?;
+            if may_be_cut {
+                let _ = page.take_first(view, &cut, shown)?;
+            }
+        }
+    }
     Ok(page.items)
 }
 
@@ -95,6 +102,18 @@ struct Page {
 }
 
 impl Page {
+    fn take_first(
+        &mut self,
+        view: &View,
+        chunks: &KeyRange,
+        shown: bool,
+    ) -> Result<ControlFlow<()>, StoreError> {
+        match view.page(chunks, Direction::Forward, 1)?.first() {
+            Some((key, value)) => Ok(self.take(decode(key, value, shown)?)),
+            None => Ok(ControlFlow::Continue(())),
+        }
+    }
+
     /// Takes what is wanted out of a chunk. Breaks off when there is nothing more to be found.
     fn take(&mut self, mut chunk: impl DoubleEndedIterator<Item = Entry>) -> ControlFlow<()> {
         let SeqRange { after, before } = self.range;
@@ -123,8 +142,12 @@ fn decode<'a>(
     value: &'a [u8],
     shown: bool,
 ) -> Result<impl DoubleEndedIterator<Item = Entry> + use<'a>, StoreError> {
-    let last = Seq::new(keys::last_id(ChunkRecord::TABLE, key)?);
-    Ok(ChunkRecord::decode(key, value)?.into_entries(last, shown))
+    Ok(ChunkRecord::decode(key, value)?.into_entries(last_of(key)?, shown))
+}
+
+/// The place of a chunk's last entry.
+fn last_of(key: &[u8]) -> Result<Seq, StoreError> {
+    Ok(Seq::new(keys::last_id(ChunkRecord::TABLE, key)?))
 }
 
 fn row(id: ConversationId, entries: Vec<&Entry>) -> Option<(Key, ChunkRecord<'_>)> {
