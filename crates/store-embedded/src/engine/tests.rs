@@ -102,6 +102,31 @@ fn what_was_committed_is_there_whenever_it_is_opened() {
     assert!(Engine::open(folder.path(), &SMALL).unwrap().table_bytes() > 0, "tables were written");
 }
 
+/// A scan has to look into each of them.
+#[test]
+fn a_small_tree_does_not_keep_several_tables() {
+    const LOOKS_MAX: usize = 15_000;
+    let place = Table::State.place();
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..3_u64 {
+        let engine = Engine::open(folder.path(), &SMALL).unwrap();
+        // All rounds write the same rows, so that no table can be put beside another.
+        let rows = (0..100).map(|number| (key(Table::State, number), Some(round.to_be_bytes().into())));
+        engine.commit(rows).unwrap();
+        engine.flush().unwrap();
+        let is_merged = || engine.care.trees.backlog(place) == (0, 0);
+        for _ in 0..LOOKS_MAX {
+            if is_merged() {
+                break;
+            }
+            engine.care.check().unwrap();
+            thread::sleep(WAIT_STEP);
+        }
+        assert!(is_merged(), "round {round}: {:?}", engine.care.trees.backlog(place));
+        assert_eq!(read(&engine.view()).len(), 100);
+    }
+}
+
 /// There are so many rows that the filter and the index of a merged table have many parts.
 #[test]
 fn rows_of_large_tables_are_found_and_the_tables_need_little_memory() {

@@ -32,6 +32,10 @@ pub(super) struct Trees {
     sealed: [Mutex<Vec<Arc<Memtable>>>; Table::COUNT],
     pub(super) views: Views,
     strategy: Arc<Leveled>,
+    /// For trees that are smaller than a table in memory may become. Every table that a scan finds costs it something, and
+    /// merging so little costs hardly anything.
+    strategy_of_small: Arc<Leveled>,
+    small_bytes_max: u64,
     /// The number of the next commit. Changes of the trees themselves take numbers too.
     seqno: SequenceNumberCounter,
 }
@@ -73,6 +77,8 @@ impl Trees {
             sealed: Default::default(),
             trees,
             strategy: Arc::default(),
+            strategy_of_small: Arc::new(Leveled::default().with_l0_threshold(1)),
+            small_bytes_max: options.memtable_bytes_max,
             seqno: seqno.clone(),
         };
         seqno.fetch_max(trees.persisted().into_iter().max().map_or(0, |highest| highest + 1));
@@ -133,7 +139,9 @@ impl Trees {
     pub(super) fn merge(&self, place: usize) -> Result<bool, EngineError> {
         let tree = &self.trees[place];
         let before = tree.current_version().id();
-        tree.compact(Arc::clone(&self.strategy) as _, self.views.watermark())?;
+        let is_small = tree.disk_space() <= self.small_bytes_max;
+        let strategy = if is_small { &self.strategy_of_small } else { &self.strategy };
+        tree.compact(Arc::clone(strategy) as _, self.views.watermark())?;
         let has_merged = tree.current_version().id() != before;
         if has_merged {
             self.refresh(place);

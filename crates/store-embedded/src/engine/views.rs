@@ -36,8 +36,9 @@ impl Views {
     /// Other tables have the rows of a tree from now on. Rows may be added to them after that, and not before.
     pub(super) fn show(&self, place: usize, tables: Tables) {
         let tables = Arc::new(tables);
-        let mut shown = self.lock();
-        Arc::make_mut(&mut shown)[place] = tables;
+        let replaced = std::mem::replace(&mut Arc::make_mut(&mut self.lock())[place], tables);
+        // After the lock, for which those wait who read: files and memory may go with it.
+        drop(replaced);
     }
 
     pub(super) fn now(&self) -> Moment {
