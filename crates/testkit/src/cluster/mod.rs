@@ -63,7 +63,8 @@ pub struct Cluster;
 
 impl Cluster {
     /// The cluster together with other tests, in other processes too, while the returned value lives. No test has a
-    /// cluster alone meanwhile. Do not keep it in a `static`: [`Cluster::alone`] would wait for it for ever.
+    /// cluster alone meanwhile. Do not keep it in a `static`: [`Cluster::alone`] would wait for it for ever. Nor ask for it
+    /// twice: whoever wants to be alone lets nobody in, and waits for the first.
     pub fn shared() -> Result<Shared, ClusterError> {
         match Source::from_environment()? {
             Source::Foreign(contact_points) => Ok(Shared { contact_points, _lock: None }),

@@ -11,11 +11,9 @@ const ANSWER_WAIT_MAX: Duration = Duration::from_secs(60);
 const SILENCE: Duration = Duration::from_secs(1);
 
 #[test]
-fn three_nodes_answer_and_can_be_shared() {
-    let first = Cluster::shared().unwrap();
-    let second = Cluster::shared().unwrap();
-    let points = first.contact_points();
-    assert_eq!(points, second.contact_points());
+fn three_nodes_answer() {
+    let cluster = Cluster::shared().unwrap();
+    let points = cluster.contact_points();
     assert_eq!(points.len(), usize::from(NODES));
     for point in &points {
         assert!(answers(point, ANSWER_WAIT_MAX), "{point} does not answer");
