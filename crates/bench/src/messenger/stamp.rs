@@ -55,28 +55,16 @@ const fn digit(value: u8) -> u8 {
     if value < 10 { b'0' + value } else { b'a' + value - 10 }
 }
 
-/// Without a branch for each digit: nobody could predict them, and a page has many.
 fn number(digits: &[u8]) -> Option<u64> {
-    let (mut number, mut all) = (0, 0);
-    for digit in digits {
-        let value = VALUES[usize::from(*digit)];
-        number = number << 4 | u64::from(value);
-        all |= value;
-    }
-    (all != NO_DIGIT).then_some(number)
+    digits.iter().try_fold(0, |number, digit| {
+        let value = match digit {
+            b'0'..=b'9' => digit - b'0',
+            b'a'..=b'f' => digit - b'a' + 10,
+            _ => return None,
+        };
+        Some(number << 4 | u64::from(value))
+    })
 }
-
-/// All bits, so that it shows among whatever digits.
-const NO_DIGIT: u8 = 0xff;
-const VALUES: [u8; 256] = {
-    let mut values = [NO_DIGIT; 256];
-    let mut value = 0;
-    while value < 16 {
-        values[digit(value) as usize] = value;
-        value += 1;
-    }
-    values
-};
 
 #[cfg(test)]
 mod tests {
