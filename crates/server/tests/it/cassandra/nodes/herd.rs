@@ -9,7 +9,7 @@ use godwit_client::{Draft, Live};
 use super::Nodes;
 use crate::balancer::Balancer;
 use crate::follower::Follower;
-use crate::people::{Person, answered};
+use crate::people::{Person, answered, soon};
 
 /// How many. `GODWIT_TEST_HERD` says otherwise, for a measurement.
 const CLIENTS: usize = 100;
@@ -50,8 +50,7 @@ async fn clients_of_a_server_that_is_killed_are_all_back_and_caught_up() {
     nodes.servers[0].kill().await;
     let began = Instant::now();
     balancer.hand_over_to(nodes.servers[1..].iter().map(crate::process::ServerProcess::address));
-    let question = Draft::text("who is there?");
-    let said = answered(async || speaker.http.send_message(group, question.clone()).await).await;
+    let said = speaker.http.send_message(group, Draft::text("who is there?")).await.unwrap();
     let coming = async {
         stream::iter(&followers)
             .for_each_concurrent(None, |follower| follower.reaches(group, said.seq))
@@ -63,7 +62,7 @@ async fn clients_of_a_server_that_is_killed_are_all_back_and_caught_up() {
         loop {
             let asked = Instant::now();
             let message = Draft::text("still here");
-            answered(async || onlooker.http.send_message(chat, message.clone()).await).await;
+            soon("an answer", onlooker.http.send_message(chat, message)).await.unwrap();
             (slowest, sent) = (slowest.max(asked.elapsed()), sent + 1);
             assert!(slowest < OTHERS_WAIT_MAX, "the others had to wait for {slowest:?}");
             tokio::time::sleep(Duration::from_millis(50)).await;
