@@ -7,7 +7,7 @@ use godwit_protocol::messages::{MessageKind, MessageStatus};
 use godwit_protocol::{MessageId, Seq, Timestamp, UserId};
 
 use crate::model::{
-    Change, ConversationState, Edited, FanOut, LogItem, Mentions, Message, MessageBody, MessageState, Target,
+    Change, ConversationState, Edited, FanOut, ItemState, LogItem, Mentions, Message, MessageBody, Target,
 };
 
 /// What has to be known to show entries to somebody.
@@ -39,7 +39,7 @@ impl View<'_> {
     }
 
     /// What was said moves into the answer: a page has much of it.
-    fn sent(&self, seq: Seq, message: Message, state: MessageState) -> wire::Message {
+    fn sent(&self, seq: Seq, message: Message, state: ItemState) -> wire::Message {
         let is_gone = message.is_gone(&state, self.now);
         let gone_at = state.gone.map(|gone| gone.at).or(message.expires_at);
         let quote = message.reply.filter(|_| !is_gone).and_then(|reply| self.quote(reply.to));
@@ -48,7 +48,8 @@ impl View<'_> {
         let kind = message.body.kind();
         let body = if is_gone { MessageBody::Erased(kind) } else { message.body };
         let (text, media, event) = body.into_parts();
-        let (text, mentions) = match state.edited {
+        let replies = state.replies;
+        let (text, mentions) = match state.into_edited() {
             _ if is_gone => (None, Mentions::default()),
             Some(edited) => {
                 let Edited { text, mentions, .. } = *edited;
@@ -74,7 +75,7 @@ impl View<'_> {
             expires_at: message.expires_at.filter(|_| !is_gone),
             reactions,
             my_reaction: self.own_reactions.get(&seq).filter(|_| !is_gone).map(ToString::to_string),
-            replies: state.replies,
+            replies,
             status: self.status(seq, message.sender_id),
             ..self.blank(message.id, seq, message.sender_id, kind)
         }

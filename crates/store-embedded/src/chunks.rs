@@ -5,14 +5,14 @@
 
 use std::ops::ControlFlow;
 
-use godwit_domain::model::{Entry, LogItem, MessageState};
+use godwit_domain::model::{Entry, LogItem};
 use godwit_domain::ports::{SeqRange, StoreError};
 use godwit_protocol::{ConversationId, Seq};
 
 use crate::engine::{Direction, View};
 use crate::keys::{self, Key, KeyRange};
 use crate::read::Read;
-use crate::records::{ChunkRecord, Record};
+use crate::records::{ChunkReader, ChunkRecord};
 
 /// Entries of one chunk, and their content in bytes; one entry it always has. Whoever wants one of them reads all.
 pub(crate) const CHUNK_ENTRIES_MAX: usize = 32;
@@ -48,7 +48,8 @@ pub(crate) fn with(
     for shown in [true, false] {
         let rows = store.page(&keys::chunks_from(id, shown, seq), Direction::Forward, 1)?;
         if let Some((key, value)) = rows.first() {
-            let entries: Vec<Entry> = decode(key, value, shown)?.collect();
+            let entries = ChunkReader::new(key, value, shown)?.map(|entry| Ok(entry?.into()));
+            let entries: Vec<Entry> = entries.collect::<Result<_, StoreError>>()?;
             if entries.iter().any(|entry| entry.seq == seq) {
                 return Ok(Some(entries));
             }
@@ -66,12 +67,13 @@ pub(crate) fn page(
     direction: Direction,
     limit: usize,
 ) -> Result<Vec<LogItem>, StoreError> {
-    let mut page =
-        Page { range, direction, limit, items: Vec::with_capacity(limit.min(PAGE_ENTRIES_EXPECTED)) };
+    let mut page = Page { range, limit, items: Vec::with_capacity(limit.min(PAGE_ENTRIES_EXPECTED)) };
     match direction {
         Direction::Forward => {
             let rows = keys::chunks_from(id, shown, Seq::new(range.after.get().saturating_add(1)));
-            view.visit(&rows, direction, |key, value| Ok(page.take(decode(key, value, shown)?)))?;
+            view.visit(&rows, direction, |key, value| {
+                page.take_first_of(ChunkReader::new(key, value, shown)?)
+            })?;
         }
         Direction::Backward => {
             // The range may end in the middle of a chunk, which then comes first; but not at the end of the log, nor where
@@ -79,75 +81,84 @@ pub(crate) fn page(
             let mut may_be_cut = range.before < Seq::new(u64::MAX);
             let cut = keys::chunks_from(id, shown, range.before);
             view.visit(&keys::chunks_before(id, shown, range.before), direction, |key, value| {
-                let is_cut = std::mem::take(&mut may_be_cut) && last_of(key)?.next() < range.before;
-                if is_cut && page.take_first(view, &cut, shown)?.is_break() {
+                let chunk = ChunkReader::new(key, value, shown)?;
+                let is_cut = std::mem::take(&mut may_be_cut) && chunk.last_seq().next() < range.before;
+                if is_cut && page.take_cut(view, &cut, shown)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
-                Ok(page.take(decode(key, value, shown)?))
+                page.take_last_of(chunk)
             })?;
             if may_be_cut {
-                let _ = page.take_first(view, &cut, shown)?;
+                let _ = page.take_cut(view, &cut, shown)?;
             }
         }
     }
     Ok(page.items)
 }
 
-/// What was found so far.
+/// What was found so far. It takes what is wanted out of a chunk, and breaks off when there is nothing more to be found.
 struct Page {
     range: SeqRange,
-    direction: Direction,
     limit: usize,
     items: Vec<LogItem>,
 }
 
 impl Page {
-    fn take_first(
+    fn take_first_of(&mut self, chunk: ChunkReader<'_>) -> Result<ControlFlow<()>, StoreError> {
+        let is_last = chunk.last_seq().next() >= self.range.before;
+        for entry in chunk {
+            let entry = entry?;
+            if self.items.len() == self.limit {
+                return Ok(ControlFlow::Break(()));
+            }
+            if self.has(entry.seq()) {
+                self.items.push(LogItem::unchanged(entry.into()));
+            }
+        }
+        Ok(if is_last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+
+    /// A chunk is read from its first entry on, and what is taken is turned round.
+    fn take_last_of(&mut self, chunk: ChunkReader<'_>) -> Result<ControlFlow<()>, StoreError> {
+        let (start, left) = (self.items.len(), chunk.left());
+        let is_cut = chunk.last_seq() >= self.range.before;
+        let too_many = if is_cut { 0 } else { (start + left).saturating_sub(self.limit) };
+        let mut is_last = too_many > 0;
+        for (place, entry) in chunk.enumerate() {
+            let entry = entry?;
+            is_last |= entry.seq().get().saturating_sub(1) <= self.range.after.get();
+            if place >= too_many && self.has(entry.seq()) {
+                self.items.push(LogItem::unchanged(entry.into()));
+            }
+        }
+        if is_cut {
+            let too_many = self.items.len().saturating_sub(self.limit);
+            self.items.drain(start..start + too_many);
+        }
+        self.items[start..].reverse();
+        Ok(if is_last || self.items.len() >= self.limit {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// Out of the chunk in which the range ends.
+    fn take_cut(
         &mut self,
         view: &View,
         chunks: &KeyRange,
         shown: bool,
     ) -> Result<ControlFlow<()>, StoreError> {
         match view.page(chunks, Direction::Forward, 1)?.first() {
-            Some((key, value)) => Ok(self.take(decode(key, value, shown)?)),
+            Some((key, value)) => self.take_last_of(ChunkReader::new(key, value, shown)?),
             None => Ok(ControlFlow::Continue(())),
         }
     }
 
-    /// Takes what is wanted out of a chunk. Breaks off when there is nothing more to be found.
-    fn take(&mut self, mut chunk: impl DoubleEndedIterator<Item = Entry>) -> ControlFlow<()> {
-        let SeqRange { after, before } = self.range;
-        loop {
-            if self.items.len() >= self.limit {
-                return ControlFlow::Break(());
-            }
-            let (next, is_last): (_, fn(Seq, SeqRange) -> bool) = match self.direction {
-                Direction::Forward => (chunk.next(), |seq, range| seq.next() >= range.before),
-                Direction::Backward => (chunk.next_back(), |seq, range| seq.get() - 1 <= range.after.get()),
-            };
-            let Some(entry) = next else { return ControlFlow::Continue(()) };
-            let seq = entry.seq;
-            if after < seq && seq < before {
-                self.items.push(LogItem { entry, state: MessageState::default() });
-            }
-            if is_last(seq, self.range) {
-                return ControlFlow::Break(());
-            }
-        }
+    fn has(&self, seq: Seq) -> bool {
+        self.range.after < seq && seq < self.range.before
     }
-}
-
-fn decode<'a>(
-    key: &[u8],
-    value: &'a [u8],
-    shown: bool,
-) -> Result<impl DoubleEndedIterator<Item = Entry> + use<'a>, StoreError> {
-    Ok(ChunkRecord::decode(key, value)?.into_entries(last_of(key)?, shown))
-}
-
-/// The place of a chunk's last entry.
-fn last_of(key: &[u8]) -> Result<Seq, StoreError> {
-    Ok(Seq::new(keys::last_id(ChunkRecord::TABLE, key)?))
 }
 
 fn row(id: ConversationId, entries: Vec<&Entry>) -> Option<(Key, ChunkRecord<'_>)> {

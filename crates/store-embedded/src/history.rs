@@ -56,7 +56,10 @@ pub(crate) fn items(
             Some(_) => store.record(&keys::message_state(id, *seq))?,
             None => None,
         };
-        Ok(Some(LogItem { entry, state: state.map(MessageState::from).unwrap_or_default() }))
+        Ok(Some(LogItem {
+            entry,
+            state: state.map(|state| MessageState::from(state).into()).unwrap_or_default(),
+        }))
     };
     seqs.iter().map(item).collect()
 }
@@ -131,7 +134,7 @@ fn with_states(
             if is_reversed { order.reverse() } else { order }
         });
         if let Ok(place) = place {
-            items[place].state = MessageStateRecord::decode(&key, &value)?.into();
+            items[place].state = MessageState::from(MessageStateRecord::decode(&key, &value)?).into();
         }
     }
     Ok(items)

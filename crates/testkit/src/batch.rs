@@ -7,7 +7,7 @@
 mod groups;
 mod messages;
 
-use godwit_domain::model::{Change, ConversationState, Entry, LogItem, Member, MessageState, Target};
+use godwit_domain::model::{Change, ConversationState, Entry, LogItem, Member, Target};
 use godwit_domain::ports::Append;
 use godwit_domain::projection::Fold;
 use godwit_domain::snowflake::IdGenerator;
@@ -71,7 +71,7 @@ impl<'a> Batch<'a> {
         self.members.iter().for_each(|(user, member)| fold.know_member(*user, member.clone()));
         for entry in &self.entries {
             fold.apply(entry);
-            fold.know_message(LogItem { entry: entry.clone(), state: MessageState::default() });
+            fold.know_message(LogItem::unchanged(entry.clone()));
         }
         fold
     }

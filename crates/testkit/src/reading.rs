@@ -11,7 +11,7 @@ mod logs;
 use std::fmt::{self, Debug};
 
 use godwit_domain::model::{
-    AccountEntry, ClientId, Handle, InviteToken, LogItem, MessageState, SearchPrefix, Subject, User, UserPair,
+    AccountEntry, ClientId, Handle, InviteToken, LogItem, SearchPrefix, Subject, User, UserPair,
 };
 use godwit_domain::ports::{Store, StoreError};
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Timestamp, UserId};
@@ -117,8 +117,7 @@ pub fn without_seq(entry: AccountEntry) -> AccountEntry {
 
 /// Of a message to which nothing happened in the end nothing needs to be kept, also not that something was taken back.
 pub fn plain(item: LogItem) -> LogItem {
-    let state = if item.state.is_default() { MessageState::default() } else { item.state };
-    LogItem { state, ..item }
+    if item.state.is_default() { LogItem::unchanged(item.entry) } else { item }
 }
 
 impl Debug for Reading {

@@ -2,7 +2,7 @@
 //!
 //! What two stores need not keep alike does not count: mentions that were read, and moves of senders.
 
-use godwit_domain::model::{ConversationState, LogItem, Member, MessageState};
+use godwit_domain::model::{ConversationState, LogItem, Member};
 use godwit_domain::ports::{StoreError, StoredReaction, TransferStore};
 use godwit_protocol::{ConversationId, Seq, UserId};
 use serde::Serialize;
@@ -136,11 +136,8 @@ async fn hash_item(
     Ok(())
 }
 
-fn plain(mut item: LogItem) -> LogItem {
-    if item.state.is_default() {
-        item.state = MessageState::default();
-    }
-    item
+fn plain(item: LogItem) -> LogItem {
+    if item.state.is_default() { LogItem::unchanged(item.entry) } else { item }
 }
 
 /// Whether every move is there that the source has, and no cursor is behind.

@@ -20,7 +20,7 @@ use super::outbox::{Job, Next};
 use super::rules::MessagePolicy;
 use crate::account_log::AccountLog;
 use crate::conversations::{Conversations, Live};
-use crate::model::{Change, ConversationState, Entry, FanOut, LogItem, Member, MessageState};
+use crate::model::{Change, ConversationState, Entry, FanOut, LogItem, Member};
 use crate::ports::{Append, AppendOutcome, Audience, Clock, Delivery, Peers, Store, StoreError};
 use crate::projection::{Effects, Fold, Needs};
 use crate::show::View;
@@ -441,8 +441,7 @@ impl Appending {
         jobs: Vec<(Job, Range<usize>)>,
     ) {
         let Append { entries, effects, .. } = append;
-        let items: Vec<LogItem> =
-            entries.into_iter().map(|entry| LogItem { entry, state: MessageState::default() }).collect();
+        let items: Vec<LogItem> = entries.into_iter().map(LogItem::unchanged).collect();
         let (shown, audience) = live.write(|state| {
             // Somebody may have taken a newer state from the store meanwhile.
             if state.head.seq < effects.head.seq {

@@ -48,7 +48,10 @@ impl Reading {
         let known = self.look_up(viewer, &items).await?;
         Ok(viewer.live.read(|state| {
             let view = known.view(viewer, state, self.clock.now());
-            items.into_iter().filter_map(|item| view.message(item)).collect()
+            // All of them, almost always: room for them is made once.
+            let mut messages = Vec::with_capacity(items.len());
+            messages.extend(items.into_iter().filter_map(|item| view.message(item)));
+            messages
         }))
     }
 

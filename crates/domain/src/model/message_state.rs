@@ -1,8 +1,10 @@
 //! What became of a message after it was sent.
 
+use std::ops::{Deref, DerefMut};
+
 use godwit_protocol::messages as wire;
 use godwit_protocol::{Seq, Timestamp, UserId};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::entry::{Entry, ReactionChange};
 use super::message::{Mentions, Message, MessageBody};
@@ -48,8 +50,23 @@ pub struct ReactionCount {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LogItem {
     pub entry: Entry,
-    pub state: MessageState,
+    pub state: ItemState,
 }
+
+/// What became of the message of an item. Most have none of it, and pages of them are moved about: it takes room only
+/// where there is something.
+#[derive(Debug, Clone, Default)]
+pub struct ItemState(Option<Box<MessageState>>);
+
+/// Of a message to which nothing has happened.
+static UNCHANGED: MessageState = MessageState {
+    through: Seq::ZERO,
+    edits: Vec::new(),
+    edited: None,
+    gone: None,
+    reactions: Vec::new(),
+    replies: 0,
+};
 
 impl MessageState {
     /// Whether nothing happened to the message, so that nothing needs to be kept.
@@ -94,13 +111,62 @@ impl ReactionCount {
     }
 }
 
+impl ItemState {
+    /// What the message says now, if it was edited.
+    pub(crate) fn into_edited(self) -> Option<Box<Edited>> {
+        self.0?.edited
+    }
+}
+
+impl From<MessageState> for ItemState {
+    fn from(state: MessageState) -> Self {
+        Self((state != UNCHANGED).then(|| Box::new(state)))
+    }
+}
+
+impl From<ItemState> for MessageState {
+    fn from(state: ItemState) -> Self {
+        state.0.map(|state| *state).unwrap_or_default()
+    }
+}
+
+impl Deref for ItemState {
+    type Target = MessageState;
+
+    fn deref(&self) -> &MessageState {
+        self.0.as_deref().unwrap_or(&UNCHANGED)
+    }
+}
+
+impl DerefMut for ItemState {
+    fn deref_mut(&mut self) -> &mut MessageState {
+        self.0.get_or_insert_default()
+    }
+}
+
+impl PartialEq for ItemState {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for ItemState {}
+
+impl Serialize for ItemState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (**self).serialize(serializer)
+    }
+}
+
 impl LogItem {
+    /// With nothing that became of it.
+    pub fn unchanged(entry: Entry) -> Self {
+        Self { entry, state: ItemState::default() }
+    }
+
     /// The message and what became of it, if the entry is one.
-    pub const fn message(&self) -> Option<(&Message, &MessageState)> {
-        match self.entry.message() {
-            Some(message) => Some((message, &self.state)),
-            None => None,
-        }
+    pub fn message(&self) -> Option<(&Message, &MessageState)> {
+        self.entry.message().map(|message| (message, &*self.state))
     }
 
     /// Whether the message, if it is one, has content that may be shown now.

@@ -20,7 +20,7 @@ pub use entry::{Change, Created, Entry, JoiningTerms, ReactionChange, Target};
 pub(crate) use field::count_within;
 pub use field::{InvalidField, page_limit};
 pub use message::{ClientId, Draft, Forwarded, Media, Mentions, Message, MessageBody, Reply};
-pub use message_state::{Edited, Gone, LogItem, MessageState, ReactionCount};
+pub use message_state::{Edited, Gone, ItemState, LogItem, MessageState, ReactionCount};
 pub use personal::{Scheduled, ScheduledStage, Star};
 pub use settings::{SavedDraft, Settings, SettingsChange};
 pub use user::{Avatar, DeviceName, DisplayName, Handle, Password, Phone, SearchPrefix, Subject, User};

@@ -254,7 +254,7 @@ impl<'a> Fold<'a> {
                 .changed
                 .messages
                 .iter()
-                .filter_map(|seq| Some((*seq, messages.remove(seq)?.state)))
+                .filter_map(|seq| Some((*seq, messages.remove(seq)?.state.into())))
                 .collect(),
             erase: self.changed.erase.into_iter().collect(),
             details: self.changed.details.then_some(self.details),

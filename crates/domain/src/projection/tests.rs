@@ -65,7 +65,7 @@ impl Written {
                 };
                 let entry = fold.next_entry(id, change);
                 fold.apply(&entry);
-                let item = LogItem { entry: entry.clone(), state: MessageState::default() };
+                let item = LogItem::unchanged(entry.clone());
                 fold.know_message(item);
                 entries.push(entry);
             }
@@ -90,7 +90,7 @@ impl Written {
         let mut fold = Fold::new(&self.state);
         for entry in self.log.iter().filter(|entry| entry.message().is_some()) {
             let state = self.messages.get(&entry.seq).cloned().unwrap_or_default();
-            fold.know_message(LogItem { entry: entry.clone(), state });
+            fold.know_message(LogItem { entry: entry.clone(), state: state.into() });
         }
         fold
     }

@@ -274,7 +274,7 @@ fn items(
 ) -> Result<Vec<LogItem>, StoreError> {
     let item = |row: LogRow| {
         let state = states.remove(&row.seq()).unwrap_or_default();
-        Ok(LogItem { entry: row.into_entry(id)?, state })
+        Ok(LogItem { entry: row.into_entry(id)?, state: state.into() })
     };
     rows.into_iter().map(item).collect()
 }

@@ -1,6 +1,7 @@
 //! Entries of the log.
 
 use godwit_domain::model::{Change, Created, Entry, JoiningTerms, ReactionChange, ReactionCount, Target};
+use godwit_domain::ports::StoreError;
 use godwit_protocol::{InviteId, MessageId, Seq, UserId};
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +10,27 @@ use super::details::{DetailsChangeRecord, InviteRecord, PermissionsRecord};
 use super::message_states::CountsRecord;
 use super::messages::{MentionsRecord, MessageRecord, TargetRecord};
 use super::words::{ConversationKindRecord, FanOutRecord, HistoryRecord, RoleRecord};
+use crate::keys;
 
 /// Entries that were appended together. The key says where the last one is, and whether they are shown.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct ChunkRecord<'a>(#[serde(borrow)] Vec<EntryRecord<'a>>);
+#[derive(Serialize)]
+pub(crate) struct ChunkRecord<'a>(Vec<EntryRecord<'a>>);
+
+/// The entries of a chunk, read one after the other. What is not wanted of it is not copied.
+pub(crate) struct ChunkReader<'a> {
+    key: &'a [u8],
+    last: Seq,
+    shown: bool,
+    left: usize,
+    rest: &'a [u8],
+}
+
+/// An entry that is still in the row it was read from.
+pub(crate) struct StoredEntry<'a> {
+    seq: Seq,
+    shown: bool,
+    record: EntryRecord<'a>,
+}
 
 #[derive(Serialize, Deserialize)]
 struct EntryRecord<'a> {
@@ -139,13 +157,58 @@ impl<'a> ChunkRecord<'a> {
         };
         Self(entries.into_iter().map(record).collect())
     }
+}
 
-    pub(crate) fn into_entries(self, last: Seq, shown: bool) -> impl DoubleEndedIterator<Item = Entry> + 'a {
-        self.0.into_iter().map(move |record| {
-            let seq = Seq::new(last.get().saturating_sub(record.before_last));
-            let change = record.change.into_change(MessageId::new(record.id));
-            Entry { seq, id: record.id, ordinal: seq.get().saturating_sub(record.others), shown, change }
-        })
+impl<'a> ChunkReader<'a> {
+    pub(crate) fn new(key: &'a [u8], value: &'a [u8], shown: bool) -> Result<Self, StoreError> {
+        let last = Seq::new(keys::last_id(ChunkRecord::TABLE, key)?);
+        let (left, rest) = ChunkRecord::decode_part(key, ChunkRecord::content(key, value)?)?;
+        Ok(Self { key, last, shown, left, rest })
+    }
+
+    /// The place of the last entry.
+    pub(crate) const fn last_seq(&self) -> Seq {
+        self.last
+    }
+
+    /// How many entries are still to come.
+    pub(crate) const fn left(&self) -> usize {
+        self.left
+    }
+}
+
+impl<'a> Iterator for ChunkReader<'a> {
+    type Item = Result<StoredEntry<'a>, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let Some(left) = self.left.checked_sub(1) else {
+            let rest = std::mem::take(&mut self.rest);
+            return ChunkRecord::check_end(self.key, rest).err().map(Err);
+        };
+        match ChunkRecord::decode_part::<EntryRecord<'_>>(self.key, self.rest) {
+            Ok((record, rest)) => {
+                (self.left, self.rest) = (left, rest);
+                let seq = Seq::new(self.last.get().saturating_sub(record.before_last));
+                Some(Ok(StoredEntry { seq, shown: self.shown, record }))
+            }
+            Err(error) => {
+                (self.left, self.rest) = (0, &[]);
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+impl StoredEntry<'_> {
+    pub(crate) const fn seq(&self) -> Seq {
+        self.seq
+    }
+}
+
+impl From<StoredEntry<'_>> for Entry {
+    fn from(StoredEntry { seq, shown, record }: StoredEntry<'_>) -> Self {
+        let change = record.change.into_change(MessageId::new(record.id));
+        Self { seq, id: record.id, ordinal: seq.get().saturating_sub(record.others), shown, change }
     }
 }
 

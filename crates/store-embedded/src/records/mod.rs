@@ -28,7 +28,7 @@ pub(crate) use conversations::{
     ConversationIdRecord, ConversationRecord, CursorRecord, HeadRecord, MemberRecord, MoveRecord, Standing,
 };
 pub(crate) use details::DetailsRecord;
-pub(crate) use entries::ChunkRecord;
+pub(crate) use entries::{ChunkReader, ChunkRecord};
 pub(crate) use inbox::{HotListRecord, ListingRecord, Place};
 pub(crate) use message_states::{MessageStateRecord, ReactionRecord};
 pub(crate) use messages::{LocationRecord, SeqRecord};
@@ -46,7 +46,7 @@ thread_local! {
 }
 
 /// The value of a row.
-pub(crate) trait Record: Serialize {
+pub(crate) trait Record: Serialize + Sized {
     /// What the rows are called in errors.
     const TABLE: &'static str;
     const VERSION: u8 = 1;
@@ -67,14 +67,29 @@ pub(crate) trait Record: Serialize {
     where
         Self: Deserialize<'a>,
     {
+        let (record, rest) = Self::decode_part(key, Self::content(key, bytes)?)?;
+        Self::check_end(key, rest)?;
+        Ok(record)
+    }
+
+    /// What comes after the version.
+    fn content<'a>(key: &[u8], bytes: &'a [u8]) -> Result<&'a [u8], StoreError> {
         match bytes.split_first() {
-            Some((version, record)) if *version == Self::VERSION => match postcard::take_from_bytes(record) {
-                Ok((record, [])) => Ok(record),
-                Ok((_, rest)) => Err(corrupt::<Self>(key, format!("{} bytes too many", rest.len()))),
-                Err(error) => Err(corrupt::<Self>(key, error.to_string())),
-            },
+            Some((version, content)) if *version == Self::VERSION => Ok(content),
             Some((version, _)) => Err(corrupt::<Self>(key, format!("version {version} is not known"))),
             None => Err(corrupt::<Self>(key, "it is empty")),
+        }
+    }
+
+    /// What bytes begin with, and the rest of them.
+    fn decode_part<'a, T: Deserialize<'a>>(key: &[u8], bytes: &'a [u8]) -> Result<(T, &'a [u8]), StoreError> {
+        postcard::take_from_bytes(bytes).map_err(|error| corrupt::<Self>(key, error.to_string()))
+    }
+
+    fn check_end(key: &[u8], rest: &[u8]) -> Result<(), StoreError> {
+        match rest {
+            [] => Ok(()),
+            _ => Err(corrupt::<Self>(key, format!("{} bytes too many", rest.len()))),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a log is expected to read like.
 
-use godwit_domain::model::{Entry, LogItem, MessageState};
+use godwit_domain::model::{Entry, LogItem};
 use godwit_domain::ports::{Append, StoreError};
 use godwit_protocol::{ConversationId, Seq};
 
@@ -9,14 +9,14 @@ use crate::scene::Scene;
 
 /// Entries to which nothing happened.
 pub(super) fn unchanged(entries: impl IntoIterator<Item = Entry>) -> Vec<LogItem> {
-    entries.into_iter().map(|entry| LogItem { entry, state: MessageState::default() }).collect()
+    entries.into_iter().map(LogItem::unchanged).collect()
 }
 
 /// Appends to the log as it is expected, which begins at its first entry.
 pub(super) fn write(log: &mut Vec<LogItem>, append: &Append) {
     log.extend(unchanged(append.entries.clone()));
     for (seq, state) in &append.effects.messages {
-        log[place(*seq)].state = state.clone();
+        log[place(*seq)].state = state.clone().into();
     }
     for seq in &append.effects.erase {
         log[place(*seq)].entry.change.erase();

@@ -112,6 +112,6 @@ pub(super) async fn many_can_react_in_one_entry(s: &Scene) -> Outcome {
 }
 
 async fn counts(s: &Scene, id: ConversationId, seq: Seq) -> Result<Vec<(String, u32)>, StoreError> {
-    let counts = s.item(id, seq).await?.state.reactions;
+    let counts = s.item(id, seq).await?.state.reactions.clone();
     Ok(counts.into_iter().map(|ReactionCount { reaction, count }| (reaction.into(), count)).collect())
 }

@@ -253,7 +253,7 @@ impl State {
 
     fn item(&self, id: ConversationId, entry: &Entry) -> LogItem {
         let state = self.logs.get(&id).and_then(|log| log.messages.get(&entry.seq));
-        LogItem { entry: entry.clone(), state: state.cloned().unwrap_or_default() }
+        LogItem { entry: entry.clone(), state: state.cloned().unwrap_or_default().into() }
     }
 }
 

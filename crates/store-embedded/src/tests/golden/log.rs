@@ -7,7 +7,9 @@ use godwit_protocol::conversations::{ConversationKind, EditsVisibleTo, HistoryVi
 use godwit_protocol::{ConversationId, InviteId, MessageId, Seq, UserId};
 
 use super::{AT, ID, Sample, bodies, read, sample};
-use crate::records::{ChunkRecord, LocationRecord, MessageStateRecord, ReactionRecord, SeqRecord};
+use crate::records::{
+    ChunkReader, ChunkRecord, LocationRecord, MessageStateRecord, ReactionRecord, SeqRecord,
+};
 
 pub(super) fn samples() -> Vec<Sample> {
     let location = LocationRecord { conversation: ConversationId::new(ID), first: Seq::new(300), count: 2 };
@@ -30,9 +32,10 @@ fn what_was_written_is_read() {
         changes().into_iter().map(|(_, change)| vec![entry(5, change)]).collect();
     chunks.push(chunk());
     for written in chunks {
-        let row = sample("chunk", &ChunkRecord::new(&written, Seq::new(5)));
-        let record: ChunkRecord<'_> = read(&row);
-        assert_eq!(record.into_entries(Seq::new(5), true).collect::<Vec<_>>(), written);
+        let (_, value) = sample("chunk", &ChunkRecord::new(&written, Seq::new(5)));
+        let key = 5_u64.to_be_bytes();
+        let entries = ChunkReader::new(&key, &value, true).unwrap();
+        assert_eq!(entries.map(|entry| entry.unwrap().into()).collect::<Vec<Entry>>(), written);
     }
     let record: MessageStateRecord = read(&sample("state", &MessageStateRecord::from(message_state())));
     assert_eq!(MessageState::from(record), message_state());
