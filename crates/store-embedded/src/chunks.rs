@@ -120,9 +120,9 @@ impl Page {
 
     /// A chunk is read from its first entry on, and what is taken is turned round.
     fn take_last_of(&mut self, chunk: ChunkReader<'_>) -> Result<ControlFlow<()>, StoreError> {
-        let (start, left) = (self.items.len(), chunk.left());
+        let start = self.items.len();
         let is_cut = chunk.last_seq() >= self.range.before;
-        let too_many = if is_cut { 0 } else { (start + left).saturating_sub(self.limit) };
+        let too_many = if is_cut { 0 } else { chunk.left().saturating_sub(self.limit - start) };
         let mut is_last = too_many > 0;
         for (place, entry) in chunk.enumerate() {
             let entry = entry?;

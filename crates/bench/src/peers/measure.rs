@@ -1,6 +1,9 @@
 //! What is done with a messenger that runs.
 
+use std::fmt;
+
 use anyhow::Context;
+use clap::ValueEnum;
 
 use super::durable;
 use super::kind::Kind;
@@ -17,6 +20,7 @@ const WARM_UP_SECONDS: f64 = 3.0;
 /// How much of everything.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
+    scenarios: Vec<Scenario>,
     common: Common,
     pairs: u32,
     small_group: u32,
@@ -26,7 +30,7 @@ pub(super) struct Plan {
     conversations: u32,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Scenario {
     /// Whether it keeps what it acknowledges.
     Durable,
@@ -48,8 +52,9 @@ pub(super) struct Outcome {
 }
 
 impl Plan {
-    pub(super) const fn new(seconds: f64, idle_connections: u32) -> Self {
+    pub(super) const fn new(scenarios: Vec<Scenario>, seconds: f64, idle_connections: u32) -> Self {
         Self {
+            scenarios,
             common: common(seconds, WARM_UP_SECONDS),
             pairs: 100,
             small_group: 100,
@@ -60,8 +65,9 @@ impl Plan {
         }
     }
 
-    pub(super) const fn quick() -> Self {
+    pub(super) const fn quick(scenarios: Vec<Scenario>) -> Self {
         Self {
+            scenarios,
             common: common(0.5, 0.2),
             pairs: 4,
             small_group: 5,
@@ -79,7 +85,7 @@ const fn common(seconds: f64, warm_up: f64) -> Common {
 }
 
 impl Scenario {
-    const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 7] = [
         Self::Durable,
         Self::Pairs,
         Self::Rate,
@@ -102,7 +108,14 @@ impl Scenario {
     }
 }
 
-/// Goes through all scenarios. `make` makes what talks to the server, for so many users who were never there before.
+impl fmt::Display for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+        f.write_str(&name)
+    }
+}
+
+/// Goes through the scenarios. `make` makes what talks to the server, for so many users who were never there before.
 pub(super) fn all<M: History>(
     kind: Kind,
     server: Server,
@@ -112,7 +125,7 @@ pub(super) fn all<M: History>(
 ) -> Vec<Outcome> {
     let mut stage = Stage::new(server, progress, &plan.common, kind == Kind::Godwit);
     let mut outcomes = Vec::new();
-    for scenario in Scenario::ALL {
+    for scenario in plan.scenarios.iter().copied() {
         if scenario == Scenario::Durable && !kind.is_durable() {
             continue;
         }

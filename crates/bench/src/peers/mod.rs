@@ -23,7 +23,7 @@ use godwit_bench::clock::SystemClock;
 use godwit_domain::ports::Clock as _;
 
 use self::kind::{Kind, Programs};
-use self::measure::Plan;
+use self::measure::{Plan, Scenario};
 use self::table::Table;
 use crate::load::run::{aside, seconds};
 use crate::numbers::thousands;
@@ -40,6 +40,10 @@ pub(crate) struct Arguments {
     /// Only these
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_values_t = Kind::ALL)]
     only: Vec<Kind>,
+
+    /// Only these scenarios. With a few of them a round is short, and the machine is the same for all
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_values_t = Scenario::ALL)]
+    scenario: Vec<Scenario>,
 
     /// How long each scenario is measured, in seconds
     #[arg(long, value_name = "N", default_value = "10", value_parser = seconds)]
@@ -73,10 +77,14 @@ pub(crate) fn main(arguments: &Arguments) -> anyhow::Result<()> {
     let runtime = aside()?;
     let _on_runtime = runtime.enter();
     let progress = Progress::to_stderr();
-    let mut plan =
-        if arguments.quick { Plan::quick() } else { Plan::new(arguments.seconds, arguments.connections) };
+    let scenarios = arguments.scenario.clone();
+    let mut plan = if arguments.quick {
+        Plan::quick(scenarios)
+    } else {
+        Plan::new(scenarios, arguments.seconds, arguments.connections)
+    };
     let possible = connections_possible(plan.idle_connections);
-    let mut table = Table::new(&arguments.only);
+    let mut table = Table::new(&arguments.only, &arguments.scenario);
     if possible < plan.idle_connections {
         table.note(format!(
             "{} idle connections in the place of {}, because of the limit of open files (ulimit -n)",

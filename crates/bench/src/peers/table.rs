@@ -23,6 +23,8 @@ const NOTHING: &str = "–";
 pub(super) struct Table {
     /// The columns, in order.
     kinds: Vec<Kind>,
+    /// What there are rows of.
+    scenarios: Vec<Scenario>,
     /// For each row and column the figures of all rounds.
     figures: HashMap<(usize, Kind), Vec<Value>>,
     /// What has to be said of a scenario on a messenger.
@@ -31,8 +33,8 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(kinds: &[Kind]) -> Self {
-        Self { kinds: kinds.to_vec(), ..Self::default() }
+    pub(super) fn new(kinds: &[Kind], scenarios: &[Scenario]) -> Self {
+        Self { kinds: kinds.to_vec(), scenarios: scenarios.to_vec(), ..Self::default() }
     }
 
     pub(super) fn add(&mut self, kind: Kind, outcome: Outcome) {
@@ -75,6 +77,11 @@ impl Table {
         }
     }
 
+    /// With their places among all rows.
+    fn rows(&self) -> impl Iterator<Item = (usize, &'static Row)> {
+        ROWS.iter().enumerate().filter(|(_, row)| self.scenarios.contains(&row.scenario))
+    }
+
     /// The figure in the middle, with its unit.
     fn median(&self, row: usize, kind: Kind) -> Option<Value> {
         let mut figures = self.figures.get(&(row, kind))?.clone();
@@ -101,7 +108,7 @@ impl Table {
     /// As Markdown, with the columns under each other.
     pub(super) fn shown(&self) -> String {
         let mut lines = vec![self.head(), Vec::new()];
-        lines.extend(ROWS.iter().enumerate().map(|(index, row)| self.line(index, row)));
+        lines.extend(self.rows().map(|(index, row)| self.line(index, row)));
         let columns = lines[0].len();
         let widths: Vec<usize> = (0..columns)
             .map(|column| {
@@ -177,7 +184,7 @@ impl Table {
 
     /// One object in the shape of the other results, with the rows beside it.
     fn json(&self, date: &str) -> Json {
-        let rows: Vec<Json> = ROWS.iter().enumerate().map(|(index, row)| self.json_row(index, row)).collect();
+        let rows: Vec<Json> = self.rows().map(|(index, row)| self.json_row(index, row)).collect();
         let remarks = self.remarks.iter().map(|(kind, scenario, remark)| {
             json!({ "messenger": kind.title(), "scenario": scenario.title(), "remark": remark })
         });
@@ -217,7 +224,8 @@ mod tests {
 
     /// Three rounds of the first row.
     fn table() -> Table {
-        let mut table = Table::new(&[Kind::Godwit, Kind::Wukongim, Kind::Tinode, Kind::Relay]);
+        let kinds = [Kind::Godwit, Kind::Wukongim, Kind::Tinode, Kind::Relay];
+        let mut table = Table::new(&kinds, &[Scenario::Pairs, Scenario::SmallGroup]);
         for (kind, figures) in [
             (Kind::Godwit, [40_000.0, 60_000.0, 50_000.0]),
             (Kind::Wukongim, [20_000.0, 10_000.0, 1.0]),
@@ -241,6 +249,7 @@ mod tests {
         let text = table.shown();
         assert!(text.contains("[1] WuKongIM, pairs: 7 came late\n[2] Tinode, pairs: it ended\n"), "{text}");
         assert!(text.contains("bare relay: not durable"), "{text}");
+        assert!(text.contains("group of 100") && !text.contains("history"), "what was not asked for: {text}");
     }
 
     #[test]
