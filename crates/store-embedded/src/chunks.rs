@@ -10,7 +10,7 @@ use godwit_domain::ports::{SeqRange, StoreError};
 use godwit_protocol::{ConversationId, Seq};
 
 use crate::engine::{Direction, View};
-use crate::keys::{self, Key, KeyRange};
+use crate::keys::{self, Key};
 use crate::read::Read;
 use crate::records::{ChunkReader, ChunkRecord};
 
@@ -19,6 +19,8 @@ pub(crate) const CHUNK_ENTRIES_MAX: usize = 32;
 const CHUNK_BYTES_MAX: usize = 16 * 1024;
 /// Room that is made for a page before it is read.
 const PAGE_ENTRIES_EXPECTED: usize = 64;
+/// Where nothing is shown of many entries, so many numbers are looked at at once.
+const NUMBERS_AT_ONCE_MAX: u64 = 1_024;
 
 /// The chunks of an append.
 pub(crate) fn of(id: ConversationId, entries: &[Entry]) -> Vec<(Key, ChunkRecord<'_>)> {
@@ -58,107 +60,61 @@ pub(crate) fn with(
     Ok(None)
 }
 
-/// The first entries of a range in their order, or the last ones, the last first. What became of them is not known yet.
-pub(crate) fn page(
+/// The first entries of a range, in their order. What became of them is not known yet.
+pub(crate) fn first(
     view: &View,
     id: ConversationId,
     shown: bool,
     range: SeqRange,
-    direction: Direction,
     limit: usize,
 ) -> Result<Vec<LogItem>, StoreError> {
-    let mut page = Page { range, limit, items: Vec::with_capacity(limit.min(PAGE_ENTRIES_EXPECTED)) };
-    match direction {
-        Direction::Forward => {
-            let rows = keys::chunks_from(id, shown, Seq::new(range.after.get().saturating_add(1)));
-            view.visit(&rows, direction, |key, value| {
-                page.take_first_of(ChunkReader::new(key, value, shown)?)
-            })?;
-        }
-        Direction::Backward => {
-            // The range may end in the middle of a chunk, which then comes first; but not at the end of the log, nor where
-            // a chunk ends.
-            let mut may_be_cut = range.before < Seq::new(u64::MAX);
-            let cut = keys::chunks_from(id, shown, range.before);
-            view.visit(&keys::chunks_before(id, shown, range.before), direction, |key, value| {
-                let chunk = ChunkReader::new(key, value, shown)?;
-                let is_cut = std::mem::take(&mut may_be_cut) && chunk.last_seq().next() < range.before;
-                if is_cut && page.take_cut(view, &cut, shown)?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-                page.take_last_of(chunk)
-            })?;
-            if may_be_cut {
-                let _ = page.take_cut(view, &cut, shown)?;
-            }
-        }
-    }
-    Ok(page.items)
-}
-
-/// What was found so far. It takes what is wanted out of a chunk, and breaks off when there is nothing more to be found.
-struct Page {
-    range: SeqRange,
-    limit: usize,
-    items: Vec<LogItem>,
-}
-
-impl Page {
-    fn take_first_of(&mut self, chunk: ChunkReader<'_>) -> Result<ControlFlow<()>, StoreError> {
-        let is_last = chunk.last_seq().next() >= self.range.before;
+    let mut items = Vec::with_capacity(limit.min(PAGE_ENTRIES_EXPECTED));
+    let rows = keys::chunks_from(id, shown, Seq::new(range.after.get().saturating_add(1)));
+    view.visit(&rows, |key, value| {
+        let chunk = ChunkReader::new(key, value, shown)?;
+        let is_last = chunk.last_seq().next() >= range.before;
         for entry in chunk {
             let entry = entry?;
-            if self.items.len() == self.limit {
+            if items.len() == limit {
                 return Ok(ControlFlow::Break(()));
             }
-            if self.has(entry.seq()) {
-                self.items.push(LogItem::unchanged(entry.into()));
+            if range.after < entry.seq() && entry.seq() < range.before {
+                items.push(LogItem::unchanged(entry.into()));
             }
         }
         Ok(if is_last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-    }
+    })?;
+    Ok(items)
+}
 
-    /// A chunk is read from its first entry on, and what is taken is turned round.
-    fn take_last_of(&mut self, chunk: ChunkReader<'_>) -> Result<ControlFlow<()>, StoreError> {
-        let start = self.items.len();
-        let is_cut = chunk.last_seq() >= self.range.before;
-        let too_many = if is_cut { 0 } else { chunk.left().saturating_sub(self.limit - start) };
-        let mut is_last = too_many > 0;
-        for (place, entry) in chunk.enumerate() {
-            let entry = entry?;
-            is_last |= entry.seq().get().saturating_sub(1) <= self.range.after.get();
-            if place >= too_many && self.has(entry.seq()) {
-                self.items.push(LogItem::unchanged(entry.into()));
-            }
-        }
-        if is_cut {
-            let too_many = self.items.len().saturating_sub(self.limit);
-            self.items.drain(start..start + too_many);
-        }
-        self.items[start..].reverse();
-        Ok(if is_last || self.items.len() >= self.limit {
-            ControlFlow::Break(())
+/// The last entries of a range that ends within the log, likewise.
+///
+/// Reading rows forwards costs a fraction of reading them backwards, so it begins as many numbers before the end as there
+/// are entries to be found. If some of those are not shown, it looks at numbers before them: at two for each entry that is
+/// missing, and at more if it finds none.
+pub(crate) fn last(
+    view: &View,
+    id: ConversationId,
+    shown: bool,
+    range: SeqRange,
+    limit: usize,
+) -> Result<Vec<LogItem>, StoreError> {
+    let SeqRange { after, mut before } = range;
+    let (mut items, mut numbers) = (Vec::new(), limit as u64);
+    while items.len() < limit && before.get().saturating_sub(1) > after.get() {
+        let start = Seq::new(before.get().saturating_sub(1).saturating_sub(numbers)).max(after);
+        let mut found = first(view, id, shown, SeqRange { after: start, before }, usize::MAX)?;
+        before = start.next();
+        numbers = if found.is_empty() {
+            numbers.saturating_mul(4).min(NUMBERS_AT_ONCE_MAX)
         } else {
-            ControlFlow::Continue(())
-        })
+            2 * limit.saturating_sub(items.len() + found.len()) as u64
+        };
+        found.append(&mut items);
+        items = found;
     }
-
-    /// Out of the chunk in which the range ends.
-    fn take_cut(
-        &mut self,
-        view: &View,
-        chunks: &KeyRange,
-        shown: bool,
-    ) -> Result<ControlFlow<()>, StoreError> {
-        match view.page(chunks, Direction::Forward, 1)?.first() {
-            Some((key, value)) => self.take_last_of(ChunkReader::new(key, value, shown)?),
-            None => Ok(ControlFlow::Continue(())),
-        }
-    }
-
-    fn has(&self, seq: Seq) -> bool {
-        self.range.after < seq && seq < self.range.before
-    }
+    items.drain(..items.len().saturating_sub(limit));
+    Ok(items)
 }
 
 fn row(id: ConversationId, entries: Vec<&Entry>) -> Option<(Key, ChunkRecord<'_>)> {

@@ -6,7 +6,7 @@ use godwit_domain::model::{
     AccountEntry, ClientId, ConversationState, InviteToken, LogItem, Member, UserPair,
 };
 use godwit_domain::ports::{
-    Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryOrder, Made, NewConversation,
+    Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryEnd, Made, NewConversation,
     ReceiptTimes, SeqRange, StoreError, StoredReaction,
 };
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
@@ -71,10 +71,10 @@ impl ConversationStore for EmbeddedStore {
         &self,
         id: ConversationId,
         range: SeqRange,
-        order: HistoryOrder,
+        end: HistoryEnd,
         limit: usize,
     ) -> Result<Vec<LogItem>, StoreError> {
-        history::history(&self.engine.view(), id, range, order, limit)
+        history::history(&self.engine.view(), id, range, end, limit)
     }
 
     async fn locate(&self, message: MessageId) -> Result<Option<(ConversationId, Seq)>, StoreError> {

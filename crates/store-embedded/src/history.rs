@@ -4,7 +4,7 @@
 //! of messages is in a third, which is short or empty, and is read beside them.
 
 use godwit_domain::model::{ClientId, Entry, LogItem, MessageState};
-use godwit_domain::ports::{HistoryOrder, SeqRange, StoreError};
+use godwit_domain::ports::{HistoryEnd, SeqRange, StoreError};
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
 use crate::chunks;
@@ -23,7 +23,7 @@ pub(crate) fn entries(
     limit: usize,
 ) -> Result<Vec<LogItem>, StoreError> {
     let before = Seq::new(after.get().saturating_add(limit as u64).saturating_add(1));
-    let page = |shown| chunks::page(view, id, shown, SeqRange { after, before }, Direction::Forward, limit);
+    let page = |shown| chunks::first(view, id, shown, SeqRange { after, before }, limit);
     let (mut items, others) = (page(true)?, page(false)?);
     if !others.is_empty() {
         items.extend(others);
@@ -68,14 +68,17 @@ pub(crate) fn history(
     view: &View,
     id: ConversationId,
     range: SeqRange,
-    order: HistoryOrder,
+    end: HistoryEnd,
     limit: usize,
 ) -> Result<Vec<LogItem>, StoreError> {
-    let direction = match order {
-        HistoryOrder::OldestFirst => Direction::Forward,
-        HistoryOrder::NewestFirst => Direction::Backward,
+    let items = match end {
+        HistoryEnd::Oldest => chunks::first(view, id, true, range, limit)?,
+        HistoryEnd::Newest => {
+            let head: Option<HeadRecord> = view.record(&keys::head(id))?;
+            let end = head.map_or(Seq::ZERO, |head| head.seq).next();
+            chunks::last(view, id, true, SeqRange { before: range.before.min(end), ..range }, limit)?
+        }
     };
-    let items = chunks::page(view, id, true, range, direction, limit)?;
     with_states(view, id, items)
 }
 
@@ -117,23 +120,17 @@ pub(crate) fn seq_at(store: &impl Read, id: ConversationId, time: Timestamp) -> 
     Ok(from)
 }
 
-/// Entries of one page, in the order of the log or in the opposite one, with what became of them. There is no more of that
-/// than there are messages between the first and the last, so one scan finds it.
+/// Entries of one page, in the order of the log, with what became of them. There is no more of that than there are messages
+/// between the first and the last, so one scan finds it.
 fn with_states(
     store: &impl Read,
     id: ConversationId,
     mut items: Vec<LogItem>,
 ) -> Result<Vec<LogItem>, StoreError> {
-    let (Some(one), Some(other)) = (items.first(), items.last()) else { return Ok(items) };
-    let (one, other) = (one.entry.seq, other.entry.seq);
-    let is_reversed = one > other;
-    for (key, value) in store.all(&keys::message_states(id, one.min(other), one.max(other)))? {
+    let (Some(first), Some(last)) = (items.first(), items.last()) else { return Ok(items) };
+    for (key, value) in store.all(&keys::message_states(id, first.entry.seq, last.entry.seq))? {
         let seq = Seq::new(keys::last_id(MessageStateRecord::TABLE, &key)?);
-        let place = items.binary_search_by(|item| {
-            let order = item.entry.seq.cmp(&seq);
-            if is_reversed { order.reverse() } else { order }
-        });
-        if let Ok(place) = place {
+        if let Ok(place) = items.binary_search_by_key(&seq, |item| item.entry.seq) {
             items[place].state = MessageState::from(MessageStateRecord::decode(&key, &value)?).into();
         }
     }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use godwit_domain::model::{ConversationState, LogItem};
-use godwit_domain::ports::{HistoryOrder, InboxRow, SeqRange, Store, StoreError};
+use godwit_domain::ports::{HistoryEnd, InboxRow, SeqRange, Store, StoreError};
 use godwit_protocol::Seq;
 
 use super::chat::Chat;
@@ -52,9 +52,10 @@ impl Reads<'_> {
 
     async fn history(self, chat: &Chat) -> anyhow::Result<Outcome> {
         let page = self.plan.page;
-        let newest = SeqRange { after: Seq::ZERO, before: Seq::new(u64::MAX) };
-        let read = async |_| self.store.history(chat.id, newest, HistoryOrder::NewestFirst, page).await;
-        let ordinals = (1..=chat.head().ordinal).rev().take(page);
+        let everything = SeqRange { after: Seq::ZERO, before: Seq::new(u64::MAX) };
+        let read = async |_| self.store.history(chat.id, everything, HistoryEnd::Newest, page).await;
+        let newest = chat.head().ordinal;
+        let ordinals = newest.saturating_sub(page as u64) + 1..=newest;
         let expected: Vec<_> = ordinals.map(|ordinal| chat.client_id(ordinal)).collect();
         let check = |_, items: Vec<LogItem>| {
             let found =

@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::viewing::Viewer;
 use crate::conversations::{AccessError, Conversations};
 use crate::model::{Change, Gone, LogItem, count_within};
-use crate::ports::{Clock, HistoryOrder, SeqRange, Store, StoreError};
+use crate::ports::{Clock, HistoryEnd, SeqRange, Store, StoreError};
 
 #[derive(Debug)]
 pub struct Reading {
@@ -276,7 +276,7 @@ impl Reading {
         limit: usize,
     ) -> Result<(Vec<LogItem>, bool, bool), StoreError> {
         let range = SeqRange { after: Seq::ZERO, before };
-        let (items, more_before) = self.page(viewer, range, HistoryOrder::NewestFirst, limit).await?;
+        let (items, more_before) = self.page(viewer, range, HistoryEnd::Newest, limit).await?;
         let last_shown = viewer.live.read(|state| state.head.last_message.as_ref().map(|last| last.seq));
         let last = items.last().map(|item| item.entry.seq);
         let more_after =
@@ -293,8 +293,8 @@ impl Reading {
         let range = SeqRange { after, before: Seq::new(u64::MAX) };
         let earlier = SeqRange { after: Seq::ZERO, before: after.next() };
         let (later, earlier) = tokio::try_join!(
-            self.page(viewer, range, HistoryOrder::OldestFirst, limit),
-            self.page(viewer, earlier, HistoryOrder::NewestFirst, 1)
+            self.page(viewer, range, HistoryEnd::Oldest, limit),
+            self.page(viewer, earlier, HistoryEnd::Newest, 1)
         )?;
         let ((items, more_after), (earlier, _)) = (later, earlier);
         Ok((items, !earlier.is_empty(), more_after))

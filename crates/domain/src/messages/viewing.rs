@@ -9,7 +9,7 @@ use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use super::reading::{ReadError, Reading};
 use crate::conversations::Live;
 use crate::model::{LogItem, Member, Settings};
-use crate::ports::{HistoryOrder, SeqRange, StoreError};
+use crate::ports::{HistoryEnd, SeqRange, StoreError};
 use crate::show::View;
 
 /// A member, and what bounds their sight.
@@ -67,12 +67,12 @@ impl Reading {
         }))
     }
 
-    /// A part of what is shown to somebody, and whether there is more of it. Oldest first whichever way was asked.
+    /// A part of what is shown to somebody, and whether there is more of it at the other end.
     pub(super) async fn page(
         &self,
         viewer: &Viewer,
         range: SeqRange,
-        order: HistoryOrder,
+        end: HistoryEnd,
         limit: usize,
     ) -> Result<(Vec<LogItem>, bool), StoreError> {
         let id = viewer.live.id();
@@ -82,28 +82,33 @@ impl Reading {
         // What is hidden from the user makes room for more.
         loop {
             let missing = limit + 1 - items.len();
-            let found = self.store.history(id, range, order, missing).await?;
+            let mut found = self.store.history(id, range, end, missing).await?;
             let is_last = found.len() < missing;
             let (Some(first), Some(last)) = (found.first(), found.last()) else { break };
             let (first, last) = (first.entry.seq, last.entry.seq);
-            let hidden = self.hidden(viewer, first.min(last), first.max(last)).await?;
-            if items.is_empty() && hidden.is_empty() {
-                items = found;
-            } else {
-                items.extend(found.into_iter().filter(|item| !hidden.contains(&item.entry.seq)));
+            let hidden = self.hidden(viewer, first, last).await?;
+            if !hidden.is_empty() {
+                found.retain(|item| !hidden.contains(&item.entry.seq));
             }
-            match order {
-                HistoryOrder::OldestFirst => range.after = last,
-                HistoryOrder::NewestFirst => range.before = last,
+            match end {
+                HistoryEnd::Oldest => {
+                    range.after = last;
+                    items.append(&mut found);
+                }
+                HistoryEnd::Newest => {
+                    range.before = first;
+                    found.append(&mut items);
+                    items = found;
+                }
             }
             if is_last || items.len() > limit {
                 break;
             }
         }
         let more = items.len() > limit;
-        items.truncate(limit);
-        if order == HistoryOrder::NewestFirst {
-            items.reverse();
+        match end {
+            HistoryEnd::Oldest => items.truncate(limit),
+            HistoryEnd::Newest => drop(items.drain(..items.len().saturating_sub(limit))),
         }
         Ok((items, more))
     }

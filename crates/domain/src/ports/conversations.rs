@@ -54,13 +54,13 @@ pub trait ConversationStore: Send + Sync {
     /// Single entries, in the order asked.
     async fn items(&self, id: ConversationId, seqs: &[Seq]) -> Result<Vec<Option<LogItem>>, StoreError>;
 
-    /// Entries that are shown, within a range, from one of its ends, at most `limit`. Other entries between them cost
-    /// nothing.
+    /// Entries that are shown, within a range, at most `limit` from one of its ends, in the order of the log either way.
+    /// Other entries between them cost nothing.
     async fn history(
         &self,
         id: ConversationId,
         range: SeqRange,
-        order: HistoryOrder,
+        end: HistoryEnd,
         limit: usize,
     ) -> Result<Vec<LogItem>, StoreError>;
 
@@ -209,10 +209,11 @@ pub struct SeqRange {
     pub before: Seq,
 }
 
+/// Where a part of the history is taken from a longer one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HistoryOrder {
-    OldestFirst,
-    NewestFirst,
+pub enum HistoryEnd {
+    Oldest,
+    Newest,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

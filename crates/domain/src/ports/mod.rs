@@ -27,7 +27,7 @@ pub use accounts::{
 };
 pub use clock::Clock;
 pub use conversations::{
-    Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryOrder, Made, NewConversation,
+    Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryEnd, Made, NewConversation,
     ReceiptTimes, SeqRange, StoredReaction,
 };
 pub use delivery::{Audience, Delivery};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use futures_util::future::{try_join, try_join_all, try_join3};
 use godwit_domain::model::{Entry, LogItem};
-use godwit_domain::ports::{HistoryOrder, SeqRange, StoreError};
+use godwit_domain::ports::{HistoryEnd, SeqRange, StoreError};
 use godwit_protocol::{ConversationId, Seq};
 use scylla::errors::PrepareError;
 
@@ -78,9 +78,9 @@ impl History<'_> {
             let last = rows.last().map_or(after, LogRow::seq);
             let range = SeqRange { after: last, before };
             let (shown, others, of_messages) = try_join3(
-                self.rows(id, bucket, Class::Shown, range, HistoryOrder::OldestFirst, limit),
-                self.rows(id, bucket, Class::Other, range, HistoryOrder::OldestFirst, limit),
-                self.states.page(id, bucket, range, HistoryOrder::OldestFirst, limit),
+                self.rows(id, bucket, Class::Shown, range, HistoryEnd::Oldest, limit),
+                self.rows(id, bucket, Class::Other, range, HistoryEnd::Oldest, limit),
+                self.states.page(id, bucket, range, HistoryEnd::Oldest, limit),
             )
             .await?;
             states.extend(of_messages);
@@ -108,18 +108,18 @@ impl History<'_> {
         self,
         id: ConversationId,
         range: SeqRange,
-        order: HistoryOrder,
+        end: HistoryEnd,
         limit: usize,
     ) -> Result<Vec<LogItem>, StoreError> {
         let (mut rows, mut states) = (Vec::with_capacity(limit), FoundStates::new());
-        let Some(mut bucket) = self.first_bucket(id, range, order, limit).await? else {
+        let Some(mut bucket) = self.first_bucket(id, range, end, limit).await? else {
             return Ok(Vec::new());
         };
         loop {
             let left = limit - rows.len();
             let (shown, of_messages) = try_join(
-                self.rows(id, bucket, Class::Shown, range, order, left),
-                self.states.page(id, bucket, range, order, left),
+                self.rows(id, bucket, Class::Shown, range, end, left),
+                self.states.page(id, bucket, range, end, left),
             )
             .await?;
             rows.extend(shown);
@@ -127,9 +127,9 @@ impl History<'_> {
             if rows.len() >= limit {
                 break;
             }
-            let next = match order {
-                HistoryOrder::OldestFirst => self.bucket_after(id, bucket, range).await?,
-                HistoryOrder::NewestFirst => {
+            let next = match end {
+                HistoryEnd::Oldest => self.bucket_after(id, bucket, range).await?,
+                HistoryEnd::Newest => {
                     bucket.checked_sub(1).filter(|next| *next >= buckets::first_with(range.after.next()))
                 }
             };
@@ -137,6 +137,9 @@ impl History<'_> {
                 Some(next) => bucket = next,
                 None => break,
             }
+        }
+        if end == HistoryEnd::Newest {
+            rows.reverse();
         }
         items(id, rows, states)
     }
@@ -193,15 +196,15 @@ impl History<'_> {
         self,
         id: ConversationId,
         range: SeqRange,
-        order: HistoryOrder,
+        end: HistoryEnd,
         limit: usize,
     ) -> Result<Option<u64>, StoreError> {
         if limit == 0 || range.before.get() <= range.after.get().saturating_add(1) {
             return Ok(None);
         }
-        match order {
-            HistoryOrder::OldestFirst => Ok(Some(buckets::first_with(range.after.next()))),
-            HistoryOrder::NewestFirst => {
+        match end {
+            HistoryEnd::Oldest => Ok(Some(buckets::first_with(range.after.next()))),
+            HistoryEnd::Newest => {
                 let last = buckets::of_append(Seq::new(range.before.get() - 1));
                 // Only the first bucket needs no look at where the log ends.
                 if last == 0 { Ok(Some(0)) } else { Ok(Some(last.min(self.newest_bucket(id).await?))) }
@@ -228,12 +231,12 @@ impl History<'_> {
         bucket: u64,
         class: Class,
         range: SeqRange,
-        order: HistoryOrder,
+        end: HistoryEnd,
         limit: usize,
     ) -> Result<Vec<LogRow>, StoreError> {
-        let statement = match order {
-            HistoryOrder::OldestFirst => &self.statements.forward,
-            HistoryOrder::NewestFirst => &self.statements.backward,
+        let statement = match end {
+            HistoryEnd::Oldest => &self.statements.forward,
+            HistoryEnd::Newest => &self.statements.backward,
         };
         let limit = i32::try_from(limit).unwrap_or(i32::MAX);
         let values = (
@@ -260,7 +263,7 @@ impl History<'_> {
         bucket: u64,
     ) -> Result<Option<(Seq, u64)>, StoreError> {
         let all = SeqRange { after: Seq::ZERO, before: Seq::new(u64::MAX) };
-        let first = |class| self.rows(id, bucket, class, all, HistoryOrder::OldestFirst, 1);
+        let first = |class| self.rows(id, bucket, class, all, HistoryEnd::Oldest, 1);
         let (shown, other) = try_join(first(Class::Shown), first(Class::Other)).await?;
         let first = shown.iter().chain(&other).min_by_key(|row| row.seq);
         Ok(first.map(|row| (row.seq(), row.id.cast_unsigned())))

@@ -6,8 +6,8 @@ use godwit_domain::model::{
     AccountEntry, ClientId, ConversationState, InviteToken, LogItem, Member, UserPair,
 };
 use godwit_domain::ports::{
-    Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryOrder, Made, NewConversation,
-    Part, ReceiptTimes, SeqRange, StoreError, StoredReaction,
+    Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryEnd, Made, NewConversation, Part,
+    ReceiptTimes, SeqRange, StoreError, StoredReaction,
 };
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
@@ -76,12 +76,12 @@ impl ConversationStore for CassandraStore {
         &self,
         id: ConversationId,
         range: SeqRange,
-        order: HistoryOrder,
+        end: HistoryEnd,
         limit: usize,
     ) -> Result<Vec<LogItem>, StoreError> {
-        let key = (id, range.after, range.before, order == HistoryOrder::NewestFirst, limit);
+        let key = (id, range.after, range.before, end == HistoryEnd::Newest, limit);
         let conversations = &self.conversations;
-        conversations.pages.read(key, || conversations.history().history(id, range, order, limit)).await
+        conversations.pages.read(key, || conversations.history().history(id, range, end, limit)).await
     }
 
     async fn locate(&self, message: MessageId) -> Result<Option<(ConversationId, Seq)>, StoreError> {

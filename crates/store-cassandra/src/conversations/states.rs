@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use godwit_domain::model::MessageState;
-use godwit_domain::ports::{HistoryOrder, SeqRange, StoreError};
+use godwit_domain::ports::{HistoryEnd, SeqRange, StoreError};
 use godwit_protocol::{ConversationId, Seq};
 use scylla::errors::PrepareError;
 
@@ -66,12 +66,12 @@ impl States<'_> {
         id: ConversationId,
         bucket: u64,
         range: SeqRange,
-        order: HistoryOrder,
+        end: HistoryEnd,
         limit: usize,
     ) -> Result<FoundStates, StoreError> {
-        let statement = match order {
-            HistoryOrder::OldestFirst => &self.statements.forward,
-            HistoryOrder::NewestFirst => &self.statements.backward,
+        let statement = match end {
+            HistoryEnd::Oldest => &self.statements.forward,
+            HistoryEnd::Newest => &self.statements.backward,
         };
         let limit = i32::try_from(limit).unwrap_or(i32::MAX);
         let values = (int(id.get()), int(bucket), int(range.after.get()), int(range.before.get()), limit);

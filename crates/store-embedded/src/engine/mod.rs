@@ -284,22 +284,16 @@ impl View {
         page.map_err(unreadable)
     }
 
-    /// Visits the rows of a range, until it is told to stop. What comes after is not read.
+    /// Visits the rows of a range in their order, until it is told to stop. What comes after is not read.
     pub(crate) fn visit(
         &self,
         range: &KeyRange,
-        direction: Direction,
         mut visitor: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
         if range.start >= range.end {
             return Ok(());
         }
-        let mut rows = self.moment.tables(range.table).scan(range, self.moment.before);
-        let mut next = || match direction {
-            Direction::Forward => rows.next(),
-            Direction::Backward => rows.next_back(),
-        };
-        while let Some(row) = next() {
+        for row in self.moment.tables(range.table).scan(range, self.moment.before) {
             let (key, value) = row.map_err(unreadable)?;
             #[cfg(test)]
             self.keys_read.fetch_add(1, Ordering::Relaxed);

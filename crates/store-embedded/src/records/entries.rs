@@ -170,11 +170,6 @@ impl<'a> ChunkReader<'a> {
     pub(crate) const fn last_seq(&self) -> Seq {
         self.last
     }
-
-    /// How many entries are still to come.
-    pub(crate) const fn left(&self) -> usize {
-        self.left
-    }
 }
 
 impl<'a> Iterator for ChunkReader<'a> {

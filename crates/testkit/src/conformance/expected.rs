@@ -1,7 +1,7 @@
 //! What a log is expected to read like.
 
 use godwit_domain::model::{Entry, LogItem};
-use godwit_domain::ports::{Append, StoreError};
+use godwit_domain::ports::{Append, HistoryEnd, StoreError};
 use godwit_protocol::{ConversationId, Seq};
 
 use crate::reading::plain;
@@ -33,4 +33,13 @@ pub(super) async fn log_of(s: &Scene, id: ConversationId) -> Result<Vec<LogItem>
 
 fn place(seq: Seq) -> usize {
     usize::try_from(seq.get() - 1).expect("logs of tests are short")
+}
+
+/// As many of some as are wanted, from one end.
+pub(super) fn at_end(items: &[LogItem], end: HistoryEnd, limit: usize) -> &[LogItem] {
+    let limit = limit.min(items.len());
+    match end {
+        HistoryEnd::Oldest => &items[..limit],
+        HistoryEnd::Newest => &items[items.len() - limit..],
+    }
 }

@@ -5,7 +5,7 @@ use std::slice;
 use godwit_domain::model::{
     Change, ClientId, Edited, Gone, LogItem, Media, Mentions, MessageBody, MessageState,
 };
-use godwit_domain::ports::{HistoryOrder, SeqRange, StoreError};
+use godwit_domain::ports::{HistoryEnd, SeqRange, StoreError};
 use godwit_protocol::messages::MessageKind;
 use godwit_protocol::{ConversationId, MessageId, Seq};
 
@@ -154,12 +154,9 @@ pub(super) async fn what_became_of_a_message_is_found_in_a_long_log(s: &Scene) -
     s.append(append).await?;
     assert!(log_of(s, chat.id).await? == log);
     let shown: Vec<LogItem> = log.iter().filter(|item| item.entry.shown).cloned().collect();
-    for order in [HistoryOrder::OldestFirst, HistoryOrder::NewestFirst] {
-        let mut read = s.store().history(chat.id, EVERYTHING, order, 100).await?;
-        if order == HistoryOrder::NewestFirst {
-            read.reverse();
-        }
-        assert_eq!(read.into_iter().map(plain).collect::<Vec<_>>(), shown, "{order:?}");
+    for end in [HistoryEnd::Oldest, HistoryEnd::Newest] {
+        let read = s.store().history(chat.id, EVERYTHING, end, 100).await?;
+        assert_eq!(read.into_iter().map(plain).collect::<Vec<_>>(), shown, "{end:?}");
     }
     let replies = s.store().replies(chat.id, edited, 0, 10).await?;
     assert_eq!(replies, [Seq::new(log.len() as u64)]);
@@ -232,7 +229,7 @@ async fn reads_everywhere(s: &Scene, id: ConversationId, expected: &LogItem) -> 
     assert_eq!(s.item(id, seq).await?, *expected);
     assert_eq!(s.store().entries(id, before, 1).await?, slice::from_ref(expected));
     let range = SeqRange { after: before, before: seq.next() };
-    assert_eq!(s.store().history(id, range, HistoryOrder::NewestFirst, 5).await?, slice::from_ref(expected));
+    assert_eq!(s.store().history(id, range, HistoryEnd::Newest, 5).await?, slice::from_ref(expected));
     let place = s.store().locate(MessageId::new(expected.entry.id)).await?;
     assert_eq!(place, Some((id, seq)));
     Ok(())

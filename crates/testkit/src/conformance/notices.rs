@@ -1,13 +1,13 @@
 //! Entries that are no messages: those that stand in the history, and those that do not.
 
 use godwit_domain::model::LogItem;
-use godwit_domain::ports::{HistoryOrder, SeqRange, StoreError};
+use godwit_domain::ports::{HistoryEnd, SeqRange, StoreError};
 use godwit_protocol::conversations::Role;
 use godwit_protocol::messages::MessageKind;
 use godwit_protocol::{MessageId, Seq};
 
 use super::Outcome;
-use super::expected::{log_of, unchanged, write};
+use super::expected::{at_end, log_of, unchanged, write};
 use super::rows::rows;
 use crate::reading::plain;
 use crate::scene::{Group, Scene};
@@ -31,7 +31,7 @@ pub(super) async fn notices_stand_between_the_messages(s: &Scene) -> Outcome {
         None,
     ];
     assert_eq!(events.collect::<Vec<_>>(), expected);
-    assert_eq!(history(s, &group, 0, u64::MAX, HistoryOrder::OldestFirst, 100).await?, shown);
+    assert_eq!(history(s, &group, 0, u64::MAX, HistoryEnd::Oldest, 100).await?, shown);
     Ok(())
 }
 
@@ -42,13 +42,13 @@ pub(super) async fn other_entries_cost_no_place_in_a_page(s: &Scene) -> Outcome 
         let within = |item: &&LogItem| {
             item.entry.shown && item.entry.seq.get() > after && item.entry.seq.get() < before
         };
-        let mut expected: Vec<LogItem> = log.iter().filter(within).cloned().collect();
-        for order in [HistoryOrder::OldestFirst, HistoryOrder::NewestFirst] {
-            for limit in 1..=expected.len() {
-                let page = history(s, &group, after, before, order, limit).await?;
-                assert_eq!(page, expected[..limit], "{limit} between {after} and {before}, {order:?}");
+        let all: Vec<LogItem> = log.iter().filter(within).cloned().collect();
+        for end in [HistoryEnd::Oldest, HistoryEnd::Newest] {
+            for limit in 1..=all.len() {
+                let page = history(s, &group, after, before, end, limit).await?;
+                let expected = at_end(&all, end, limit);
+                assert_eq!(page, expected, "{limit} between {after} and {before}, {end:?}");
             }
-            expected.reverse();
         }
     }
     Ok(())
@@ -64,14 +64,14 @@ pub(super) async fn many_other_entries_hide_nothing(s: &Scene) -> Outcome {
     }
     s.append(batch.build()).await?;
     let last = s.send(chat.id, chat.bob, "last").await?;
-    let page = async |range, order| s.store().history(chat.id, range, order, 2).await;
+    let page = async |range, end| s.store().history(chat.id, range, end, 2).await;
     let all = SeqRange { after: Seq::ZERO, before: Seq::new(u64::MAX) };
-    assert_eq!(page(all, HistoryOrder::OldestFirst).await?, unchanged([first.clone(), last.clone()]));
-    assert_eq!(page(all, HistoryOrder::NewestFirst).await?, unchanged([last.clone(), first.clone()]));
+    assert_eq!(page(all, HistoryEnd::Oldest).await?, unchanged([first.clone(), last.clone()]));
+    assert_eq!(page(all, HistoryEnd::Newest).await?, unchanged([first.clone(), last.clone()]));
     let before_last = SeqRange { before: last.seq, ..all };
-    assert_eq!(page(before_last, HistoryOrder::NewestFirst).await?, unchanged([first.clone()]));
+    assert_eq!(page(before_last, HistoryEnd::Newest).await?, unchanged([first.clone()]));
     let after_first = SeqRange { after: first.seq, ..all };
-    assert_eq!(page(after_first, HistoryOrder::OldestFirst).await?, unchanged([last]));
+    assert_eq!(page(after_first, HistoryEnd::Oldest).await?, unchanged([last]));
     Ok(())
 }
 
@@ -134,9 +134,9 @@ async fn history(
     group: &Group,
     after: u64,
     before: u64,
-    order: HistoryOrder,
+    end: HistoryEnd,
     limit: usize,
 ) -> Result<Vec<LogItem>, StoreError> {
     let range = SeqRange { after: Seq::new(after), before: Seq::new(before) };
-    Ok(s.store().history(group.id, range, order, limit).await?.into_iter().map(plain).collect())
+    Ok(s.store().history(group.id, range, end, limit).await?.into_iter().map(plain).collect())
 }

@@ -6,7 +6,7 @@ use godwit_domain::model::{
     InviteToken, Kind, LogItem, Member, UserPair,
 };
 use godwit_domain::ports::{
-    Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryOrder, Made, NewConversation,
+    Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryEnd, Made, NewConversation,
     ReceiptTimes, SeqRange, StoreError, StoredReaction,
 };
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
@@ -92,16 +92,17 @@ impl ConversationStore for ModelStore {
         &self,
         id: ConversationId,
         range: SeqRange,
-        order: HistoryOrder,
+        end: HistoryEnd,
         limit: usize,
     ) -> Result<Vec<LogItem>, StoreError> {
         let state = self.state();
         let is_wanted = |entry: &&Entry| entry.seq > range.after && entry.seq < range.before && entry.shown;
-        let mut shown: Vec<&Entry> = state.log_of(id).filter(is_wanted).collect();
-        if order == HistoryOrder::NewestFirst {
-            shown.reverse();
-        }
-        Ok(shown.into_iter().take(limit).map(|entry| state.item(id, entry)).collect())
+        let shown: Vec<&Entry> = state.log_of(id).filter(is_wanted).collect();
+        let skipped = match end {
+            HistoryEnd::Oldest => 0,
+            HistoryEnd::Newest => shown.len().saturating_sub(limit),
+        };
+        Ok(shown.into_iter().skip(skipped).take(limit).map(|entry| state.item(id, entry)).collect())
     }
 
     async fn locate(&self, message: MessageId) -> Result<Option<(ConversationId, Seq)>, StoreError> {

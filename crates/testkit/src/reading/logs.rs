@@ -1,7 +1,7 @@
 //! Conversations, their logs and what follows from them.
 
 use godwit_domain::model::{ConversationState, Member};
-use godwit_domain::ports::{HistoryOrder, SeqRange, Store, StoreError, StoredReaction};
+use godwit_domain::ports::{HistoryEnd, SeqRange, Store, StoreError, StoredReaction};
 use godwit_protocol::{ConversationId, Seq, UserId};
 
 use super::{Known, PAGE_SIZES, Readings, pairs, plain};
@@ -57,10 +57,10 @@ impl Readings {
                 self.add(format!("{limit} entries of {id} after {after}"), entries);
             }
             for before in [after.get() + 1, after.get() + 4, end / 2, end, u64::MAX].map(Seq::new) {
-                for order in [HistoryOrder::OldestFirst, HistoryOrder::NewestFirst] {
+                for end in [HistoryEnd::Oldest, HistoryEnd::Newest] {
                     for limit in [2, 500] {
-                        let shown = store.history(id, SeqRange { after, before }, order, limit).await?;
-                        let question = format!("{limit} shown of {id}, {after} to {before}, {order:?}");
+                        let shown = store.history(id, SeqRange { after, before }, end, limit).await?;
+                        let question = format!("{limit} shown of {id}, {after} to {before}, {end:?}");
                         self.add(question, shown.into_iter().map(plain).collect::<Vec<_>>());
                     }
                 }

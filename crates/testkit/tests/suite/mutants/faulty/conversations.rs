@@ -7,7 +7,7 @@ use godwit_domain::model::{
     AccountEntry, ClientId, ConversationState, Entry, InviteToken, LogItem, Member, UserPair,
 };
 use godwit_domain::ports::{
-    Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryOrder, InboxStore, Made,
+    Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryEnd, InboxStore, Made,
     NewConversation, ReceiptTimes, SeqRange, StoreError, StoredReaction,
 };
 use godwit_domain::projection::{Effects, MemberWrite};
@@ -68,13 +68,13 @@ port! { impl ConversationStore {
         self.right.entries(id, after, limit).await
     }
     async fn items(&self, id: ConversationId, seqs: &[Seq]) -> Vec<Option<LogItem>>;
-    async fn history(&self, id: ConversationId, range: SeqRange, order: HistoryOrder, limit: usize) -> Vec<LogItem> {
-        if self.has(Fault::HistoryCountsWhatIsNotShown) && order == HistoryOrder::OldestFirst {
+    async fn history(&self, id: ConversationId, range: SeqRange, end: HistoryEnd, limit: usize) -> Vec<LogItem> {
+        if self.has(Fault::HistoryCountsWhatIsNotShown) && end == HistoryEnd::Oldest {
             let mut page = self.right.entries(id, range.after, limit).await?;
             page.retain(|item| item.entry.seq < range.before && item.entry.shown);
             return Ok(page);
         }
-        self.right.history(id, range, order, limit).await
+        self.right.history(id, range, end, limit).await
     }
     async fn locate(&self, message: MessageId) -> Option<(ConversationId, Seq)>;
     async fn sent_as(&self, id: ConversationId, sender: UserId, client_id: &ClientId) -> Option<Seq> {
