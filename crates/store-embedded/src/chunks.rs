@@ -12,15 +12,13 @@ use godwit_protocol::{ConversationId, Seq};
 use crate::engine::{Direction, View};
 use crate::keys::{self, Key};
 use crate::read::Read;
-use crate::records::{ChunkReader, ChunkRecord};
+use crate::records::{ChunkReader, ChunkRecord, Record as _};
 
 /// Entries of one chunk, and their content in bytes; one entry it always has. Whoever wants one of them reads all.
 pub(crate) const CHUNK_ENTRIES_MAX: usize = 32;
 const CHUNK_BYTES_MAX: usize = 16 * 1024;
 /// Room that is made for a page before it is read.
 const PAGE_ENTRIES_EXPECTED: usize = 64;
-/// Where nothing is shown of many entries, so many numbers are looked at at once.
-const NUMBERS_AT_ONCE_MAX: u64 = 1_024;
 
 /// The chunks of an append.
 pub(crate) fn of(id: ConversationId, entries: &[Entry]) -> Vec<(Key, ChunkRecord<'_>)> {
@@ -90,8 +88,8 @@ pub(crate) fn first(
 /// The last entries of a range that ends within the log, likewise.
 ///
 /// Reading rows forwards costs a fraction of reading them backwards, so it begins as many numbers before the end as there
-/// are entries to be found. If some of those are not shown, it looks at numbers before them: at two for each entry that is
-/// missing, and at more if it finds none.
+/// are entries to be found. If some of those are not shown, it looks at two numbers before them for each entry that is
+/// missing; and where none of many is shown, it goes on at the last one that is.
 pub(crate) fn last(
     view: &View,
     id: ConversationId,
@@ -104,17 +102,33 @@ pub(crate) fn last(
     while items.len() < limit && before.get().saturating_sub(1) > after.get() {
         let start = Seq::new(before.get().saturating_sub(1).saturating_sub(numbers)).max(after);
         let mut found = first(view, id, shown, SeqRange { after: start, before }, usize::MAX)?;
-        before = start.next();
-        numbers = if found.is_empty() {
-            numbers.saturating_mul(4).min(NUMBERS_AT_ONCE_MAX)
-        } else {
-            2 * limit.saturating_sub(items.len() + found.len()) as u64
-        };
+        let (goes_on_at, numbers_each) =
+            if found.is_empty() { (last_until(view, id, shown, start)?, 1) } else { (Some(start), 2) };
+        let Some(goes_on_at) = goes_on_at else { break };
         found.append(&mut items);
         items = found;
+        before = goes_on_at.next();
+        numbers = numbers_each * limit.saturating_sub(items.len()) as u64;
     }
     items.drain(..items.len().saturating_sub(limit));
     Ok(items)
+}
+
+/// The place of the last entry at a place or before it: in the chunk that reaches beyond it, or at the end of the one before.
+fn last_until(view: &View, id: ConversationId, shown: bool, seq: Seq) -> Result<Option<Seq>, StoreError> {
+    let beyond = view.page(&keys::chunks_from(id, shown, seq.next()), Direction::Forward, 1)?;
+    if let Some((key, value)) = beyond.first() {
+        let mut last = None;
+        for entry in ChunkReader::new(key, value, shown)? {
+            last = Some(entry?.seq()).filter(|at| *at <= seq).or(last);
+        }
+        if last.is_some() {
+            return Ok(last);
+        }
+    }
+    let before = view.page(&keys::chunks_before(id, shown, seq.next()), Direction::Backward, 1)?;
+    let last = before.first().map(|(key, _)| keys::last_id(ChunkRecord::TABLE, key)).transpose()?;
+    Ok(last.map(Seq::new))
 }
 
 fn row(id: ConversationId, entries: Vec<&Entry>) -> Option<(Key, ChunkRecord<'_>)> {

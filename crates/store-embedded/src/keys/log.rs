@@ -17,6 +17,12 @@ pub(crate) fn chunks_from(conversation: ConversationId, shown: bool, seq: Seq) -
     KeyRange { start, ..chunks(conversation, shown).range() }
 }
 
+/// The chunks that end before `seq`.
+pub(crate) fn chunks_before(conversation: ConversationId, shown: bool, seq: Seq) -> KeyRange {
+    let end = chunk(conversation, shown, seq).bytes;
+    KeyRange { end, ..chunks(conversation, shown).range() }
+}
+
 fn chunks(conversation: ConversationId, shown: bool) -> KeyBuilder {
     log(if shown { 0x01 } else { 0x02 }).id(conversation.get())
 }

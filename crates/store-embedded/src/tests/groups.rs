@@ -85,6 +85,13 @@ async fn what_did_not_become_of_messages_costs_a_page_nothing() {
     s.react(chat.id, chat.bob, Seq::new(3), Some("+")).await.unwrap();
     let looked_at_in_vain = 2;
     assert_eq!(history_cost(&store, chat.id).await, 12 + looked_at_in_vain, "and what became of one");
+    let mut batch = s.batch(chat.id).await.unwrap();
+    for _ in 0..500 {
+        batch = batch.filler();
+    }
+    s.append(batch.build()).await.unwrap();
+    let where_they_end = 1;
+    assert_eq!(history_cost(&store, chat.id).await, 12 + where_they_end, "however much came after it");
 }
 
 #[tokio::test]

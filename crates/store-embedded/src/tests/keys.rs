@@ -55,16 +55,18 @@ proptest! {
     }
 
     #[test]
-    fn chunks_are_found_from_a_place_on_and_in_no_other_conversation(
+    fn chunks_are_found_from_either_side_and_in_no_other_conversation(
         id in number(), other in number(), seq in number(), last in number(), shown: bool,
     ) {
         let from = keys::chunks_from(conversation(id), shown, Seq::new(seq));
+        let before = keys::chunks_before(conversation(id), shown, Seq::new(seq));
         let chunk = keys::chunk(conversation(id), shown, Seq::new(last));
         prop_assert_eq!(contains(&from, &chunk), last >= seq);
+        prop_assert_eq!(contains(&before, &chunk), last < seq);
         let elsewhere = keys::chunk(conversation(other), shown, Seq::new(last));
         prop_assert_eq!(contains(&from, &elsewhere), last >= seq && other == id);
         let of_other_kind = keys::chunk(conversation(id), !shown, Seq::new(last));
-        prop_assert!(!contains(&from, &of_other_kind));
+        prop_assert!(!contains(&from, &of_other_kind) && !contains(&before, &of_other_kind));
     }
 
     #[test]

@@ -71,7 +71,19 @@ pub(super) async fn many_other_entries_hide_nothing(s: &Scene) -> Outcome {
     let before_last = SeqRange { before: last.seq, ..all };
     assert_eq!(page(before_last, HistoryEnd::Newest).await?, unchanged([first.clone()]));
     let after_first = SeqRange { after: first.seq, ..all };
-    assert_eq!(page(after_first, HistoryEnd::Oldest).await?, unchanged([last]));
+    assert_eq!(page(after_first, HistoryEnd::Oldest).await?, unchanged([last.clone()]));
+
+    // Also where they were appended together.
+    let mut batch = s.batch(chat.id).await?.text(chat.ada, "begins");
+    for _ in 0..BETWEEN {
+        batch = batch.filler();
+    }
+    let append = batch.text(chat.ada, "ends").build();
+    s.append(append.clone()).await?;
+    let [begins, .., ends] = &append.entries[..] else { panic!("it has two ends") };
+    assert_eq!(page(all, HistoryEnd::Newest).await?, unchanged([begins.clone(), ends.clone()]));
+    let within = SeqRange { before: Seq::new(begins.seq.get() + 100), ..all };
+    assert_eq!(page(within, HistoryEnd::Newest).await?, unchanged([last, begins.clone()]));
     Ok(())
 }
 
