@@ -72,15 +72,16 @@ pub(crate) fn first(
         let chunk = ChunkReader::new(key, value, shown)?;
         let is_last = chunk.last_seq().next() >= range.before;
         for entry in chunk {
-            let entry = entry?;
             if items.len() == limit {
-                return Ok(ControlFlow::Break(()));
+                break;
             }
+            let entry = entry?;
             if range.after < entry.seq() && entry.seq() < range.before {
                 items.push(LogItem::unchanged(entry.into()));
             }
         }
-        Ok(if is_last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        let is_done = is_last || items.len() == limit;
+        Ok(if is_done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
     Ok(items)
 }
@@ -98,17 +99,17 @@ pub(crate) fn last(
     limit: usize,
 ) -> Result<Vec<LogItem>, StoreError> {
     let SeqRange { after, mut before } = range;
-    let (mut items, mut numbers) = (Vec::new(), limit as u64);
+    let (mut items, mut numbers) = (Vec::new(), limit);
     while items.len() < limit && before.get().saturating_sub(1) > after.get() {
-        let start = Seq::new(before.get().saturating_sub(1).saturating_sub(numbers)).max(after);
-        let mut found = first(view, id, shown, SeqRange { after: start, before }, usize::MAX)?;
+        let start = Seq::new(before.get().saturating_sub(1).saturating_sub(numbers as u64)).max(after);
+        let mut found = first(view, id, shown, SeqRange { after: start, before }, numbers)?;
         let (goes_on_at, numbers_each) =
             if found.is_empty() { (last_until(view, id, shown, start)?, 1) } else { (Some(start), 2) };
         let Some(goes_on_at) = goes_on_at else { break };
         found.append(&mut items);
         items = found;
         before = goes_on_at.next();
-        numbers = numbers_each * limit.saturating_sub(items.len()) as u64;
+        numbers = limit.saturating_sub(items.len()).saturating_mul(numbers_each);
     }
     items.drain(..items.len().saturating_sub(limit));
     Ok(items)

@@ -1,7 +1,6 @@
 //! Who is compared, and where their programs are found.
 
 use std::env;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -62,13 +61,6 @@ impl Kind {
             Self::Godwit | Self::Wukongim | Self::Tinode | Self::Ejabberd => true,
             Self::Centrifugo | Self::Relay => false,
         }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
-        f.write_str(&name)
     }
 }
 

@@ -1,7 +1,5 @@
 //! What is done with a messenger that runs.
 
-use std::fmt;
-
 use anyhow::Context;
 use clap::ValueEnum;
 
@@ -105,13 +103,6 @@ impl Scenario {
             Self::History => "history",
             Self::Idle => "idle connections",
         }
-    }
-}
-
-impl fmt::Display for Scenario {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
-        f.write_str(&name)
     }
 }
 

@@ -38,11 +38,11 @@ use crate::wire::files::connections_possible;
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Only these
-    #[arg(long, value_name = "NAME", value_delimiter = ',', default_values_t = Kind::ALL)]
+    #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',', default_values_t = Kind::ALL)]
     only: Vec<Kind>,
 
     /// Only these scenarios. With a few of them a round is short, and the machine is the same for all
-    #[arg(long, value_name = "NAME", value_delimiter = ',', default_values_t = Scenario::ALL)]
+    #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',', default_values_t = Scenario::ALL)]
     scenario: Vec<Scenario>,
 
     /// How long each scenario is measured, in seconds

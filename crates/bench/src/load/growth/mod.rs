@@ -19,7 +19,6 @@ mod table;
 mod users;
 mod world;
 
-use std::fmt;
 use std::io::{Write as _, stdout};
 use std::path::PathBuf;
 
@@ -43,7 +42,7 @@ use crate::wire::files::connections_possible;
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Arguments {
     /// Only these parts
-    #[arg(long, value_name = "PART", value_delimiter = ',', default_values_t = Part::ALL)]
+    #[arg(long, value_name = "PART", value_enum, value_delimiter = ',', default_values_t = Part::ALL)]
     part: Vec<Part>,
 
     /// How many messages there are in the store
@@ -176,16 +175,4 @@ impl Arguments {
 impl Part {
     pub(super) const ALL: [Self; 5] =
         [Self::History, Self::Conversations, Self::Users, Self::Connections, Self::Stalls];
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::History => "history",
-            Self::Conversations => "conversations",
-            Self::Users => "users",
-            Self::Connections => "connections",
-            Self::Stalls => "stalls",
-        })
-    }
 }
