@@ -19,7 +19,7 @@ use metrics::counter;
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::bus::frame::Told;
 use crate::bus::{Bus, Item, Neighbourhood};
@@ -33,6 +33,8 @@ use crate::redis::RedisAddress;
 const JOIN_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long a server that stops waits for what others have given it to do.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long it waits after that until Redis has heard what it has to tell, and that it goes.
+const FAREWELL_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -152,7 +154,9 @@ impl Cluster {
         while self.servant.is_busy() && Instant::now() < until {
             sleep(Duration::from_millis(10)).await;
         }
-        self.bus.leave().await;
+        if timeout(FAREWELL_TIMEOUT, self.bus.leave()).await.is_err() {
+            tracing::debug!("Redis was not told in time that this node goes");
+        }
     }
 
     /// Returns when every other node that can be reached has done it.

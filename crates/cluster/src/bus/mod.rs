@@ -21,6 +21,7 @@ mod outgoing;
 mod recheck;
 mod trust;
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -90,6 +91,9 @@ pub(crate) struct Bus {
     look_again: Notify,
     /// This one has: the others should.
     announce: AtomicBool,
+    /// This node goes as soon as all that waits is sent.
+    leaving: Notify,
+    left: Notify,
 }
 
 /// What is told of this node, and who is told of the others.
@@ -126,6 +130,8 @@ impl Bus {
             look: Notify::new(),
             look_again: Notify::new(),
             announce: AtomicBool::new(false),
+            leaving: Notify::new(),
+            left: Notify::new(),
         };
         (Arc::new(bus), items)
     }
@@ -187,37 +193,30 @@ impl Bus {
         }
     }
 
-    /// Runs until the future is dropped.
+    /// Runs until this node has left, or the future is dropped.
     pub(crate) async fn run(&self, mut items: mpsc::Receiver<Item>, neighbourhood: Arc<dyn Neighbourhood>) {
         let mut numbers = Numbers::new(self.me);
         let mut is_first = true;
         let mut is_away = false;
         loop {
-            let ended = match self.redis.connect(&self.keys.nodes()).await {
+            let error = match self.redis.connect(&self.keys.nodes()).await {
                 Ok(connections) => {
                     tracing::info!(redis = %self.redis, "Redis is there");
                     is_away = false;
                     let serving =
                         self.serve(connections, &mut items, &mut numbers, &*neighbourhood, is_first);
-                    let ended = serving.await;
-                    is_first = false;
-                    // What was about to be sent is not.
-                    numbers.lose();
-                    ended
+                    let Err(error) = serving.await else { break };
+                    error
                 }
-                Err(error) => {
-                    // What this node does meanwhile it tells nobody, and nobody finds its clients.
-                    numbers.lose();
-                    is_first = false;
-                    Err(error)
-                }
+                Err(error) => error,
             };
+            is_first = false;
+            // What was about to be sent is not; what this node does meanwhile it tells nobody, and nobody finds its clients.
+            numbers.lose();
             lock(&self.commands).take();
             lock(&self.echoes).clear();
             self.trust.disconnected();
-            if let Err(error) = ended
-                && !std::mem::replace(&mut is_away, true)
-            {
+            if !std::mem::replace(&mut is_away, true) {
                 tracing::warn!(redis = %self.redis, %error, "Redis is away; everything goes on, but what other nodes do is seen later");
             }
             gauge!("godwit_cluster_redis_up").set(0.0);
@@ -226,6 +225,7 @@ impl Bus {
             sleep(RECONNECT_INTERVAL).await;
             self.drop_all(&mut items, &mut numbers);
         }
+        self.left.notify_one();
     }
 
     /// What cannot be sent is lost. Those who wait are let go.
@@ -237,6 +237,7 @@ impl Bus {
         }
     }
 
+    /// Until this node has left, or Redis is away.
     async fn serve(
         &self,
         Connections { mut commands, mut messages }: Connections,
@@ -262,18 +263,25 @@ impl Bus {
             while let Some(message) = messages.next().await {
                 incoming.take(message.get_payload_bytes());
             }
-            Err::<(), _>(RedisError::from((redis::ErrorKind::Io, "the connection for messages has ended")))
+            Err::<Infallible, _>(RedisError::from((
+                redis::ErrorKind::Io,
+                "the connection for messages has ended",
+            )))
         };
-        let sending = self.send(commands.clone(), items, numbers);
-        let beating = self.beat(commands, neighbourhood);
-        tokio::try_join!(receiving, sending, beating).map(|_| ())
+        tokio::select! {
+            Err(error) = receiving => return Err(error),
+            Err(error) = self.beat(commands.clone(), neighbourhood) => return Err(error),
+            sent = self.send(commands.clone(), items, numbers) => sent?,
+        }
+        // Only now that no beat follows, which would say that this node is there.
+        registry::leave(&mut commands, &self.keys, self.me).await
     }
 
     async fn beat(
         &self,
         mut redis: MultiplexedConnection,
         neighbourhood: &dyn Neighbourhood,
-    ) -> RedisResult<()> {
+    ) -> RedisResult<Infallible> {
         let mut ticks = interval(BEAT_INTERVAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut beats = 0_u64;
@@ -381,15 +389,11 @@ impl Bus {
         self.look.notify_one();
     }
 
-    /// This node goes: nothing more is sent to it.
+    /// This node goes as soon as all that it has to tell is told; then nothing more is sent to it.
     pub(crate) async fn leave(&self) {
-        let Some(mut redis) = lock(&self.commands).clone() else { return };
-        let left = async {
-            self.write_routes(&mut redis, &self.hub.users()).await?;
-            registry::leave(&mut redis, &self.keys, self.me).await
-        };
-        if let Err(error) = left.await {
-            tracing::debug!(%error, "Redis was not told that this node goes");
+        if self.trust.is_connected() {
+            self.leaving.notify_one();
+            self.left.notified().await;
         }
     }
 

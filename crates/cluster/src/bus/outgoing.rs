@@ -112,6 +112,7 @@ impl Numbers {
 }
 
 impl Bus {
+    /// Until this node is to go and all that waited is sent.
     pub(super) async fn send(
         &self,
         mut redis: MultiplexedConnection,
@@ -120,7 +121,16 @@ impl Bus {
     ) -> RedisResult<()> {
         let mut batch = Vec::new();
         loop {
-            items.recv_many(&mut batch, BATCH_MAX).await;
+            tokio::select! {
+                received = items.recv_many(&mut batch, BATCH_MAX) => if received == 0 {
+                    return Ok(());
+                },
+                // What has been offered until now comes all the same.
+                () = self.leaving.notified() => {
+                    items.close();
+                    continue;
+                }
+            }
             let bytes = batch.iter().map(Item::size_bytes).sum();
             self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
             let sent = self.send_batch(&mut redis, numbers, std::mem::take(&mut batch)).await;
