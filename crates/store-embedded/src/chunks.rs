@@ -12,7 +12,7 @@ use godwit_protocol::{ConversationId, Seq};
 use crate::engine::{Direction, View};
 use crate::keys::{self, Key};
 use crate::read::Read;
-use crate::records::{ChunkReader, ChunkRecord, Record as _};
+use crate::records::{ChunkReader, ChunkRecord};
 
 /// Entries of one chunk, and their content in bytes; one entry it always has. Whoever wants one of them reads all.
 pub(crate) const CHUNK_ENTRIES_MAX: usize = 32;
@@ -68,29 +68,19 @@ pub(crate) fn first(
 ) -> Result<Vec<LogItem>, StoreError> {
     let mut items = Vec::with_capacity(limit.min(PAGE_ENTRIES_EXPECTED));
     let rows = keys::chunks_from(id, shown, Seq::new(range.after.get().saturating_add(1)));
-    view.visit(&rows, |key, value| {
+    view.visit(&rows, Direction::Forward, |key, value| {
         let chunk = ChunkReader::new(key, value, shown)?;
         let is_last = chunk.last_seq().next() >= range.before;
-        for entry in chunk {
-            if items.len() == limit {
-                break;
-            }
-            let entry = entry?;
-            if range.after < entry.seq() && entry.seq() < range.before {
-                items.push(LogItem::unchanged(entry.into()));
-            }
-        }
-        let is_done = is_last || items.len() == limit;
-        Ok(if is_done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        take(chunk, range, limit, &mut items)?;
+        Ok(until(is_last || items.len() == limit))
     })?;
     Ok(items)
 }
 
 /// The last entries of a range that ends within the log, likewise.
 ///
-/// Reading rows forwards costs a fraction of reading them backwards, so it begins as many numbers before the end as there
-/// are entries to be found. If some of those are not shown, it looks at two numbers before them for each entry that is
-/// missing; and where none of many is shown, it goes on at the last one that is.
+/// Going from a row to the one before it is a search, so as many numbers before the end as there are entries to be found
+/// are read forwards. Only if some of those are not shown, what is missing is read backwards.
 pub(crate) fn last(
     view: &View,
     id: ConversationId,
@@ -98,38 +88,64 @@ pub(crate) fn last(
     range: SeqRange,
     limit: usize,
 ) -> Result<Vec<LogItem>, StoreError> {
-    let SeqRange { after, mut before } = range;
-    let (mut items, mut numbers) = (Vec::new(), limit);
-    while items.len() < limit && before.get().saturating_sub(1) > after.get() {
-        let start = Seq::new(before.get().saturating_sub(1).saturating_sub(numbers as u64)).max(after);
-        let mut found = first(view, id, shown, SeqRange { after: start, before }, numbers)?;
-        let (goes_on_at, numbers_each) =
-            if found.is_empty() { (last_until(view, id, shown, start)?, 1) } else { (Some(start), 2) };
-        let Some(goes_on_at) = goes_on_at else { break };
-        found.append(&mut items);
-        items = found;
-        before = goes_on_at.next();
-        numbers = limit.saturating_sub(items.len()).saturating_mul(numbers_each);
+    let end = range.before.get().saturating_sub(1);
+    let middle = Seq::new(end.saturating_sub(limit as u64)).max(range.after);
+    let mut items = first(view, id, shown, SeqRange { after: middle, ..range }, limit)?;
+    if items.len() < limit && middle > range.after {
+        let earlier = SeqRange { before: middle.next(), ..range };
+        let mut earlier = backwards(view, id, shown, earlier, limit - items.len())?;
+        earlier.append(&mut items);
+        items = earlier;
     }
-    items.drain(..items.len().saturating_sub(limit));
     Ok(items)
 }
 
-/// The place of the last entry at a place or before it: in the chunk that reaches beyond it, or at the end of the one before.
-fn last_until(view: &View, id: ConversationId, shown: bool, seq: Seq) -> Result<Option<Seq>, StoreError> {
-    let beyond = view.page(&keys::chunks_from(id, shown, seq.next()), Direction::Forward, 1)?;
-    if let Some((key, value)) = beyond.first() {
-        let mut last = None;
-        for entry in ChunkReader::new(key, value, shown)? {
-            last = Some(entry?.seq()).filter(|at| *at <= seq).or(last);
+fn backwards(
+    view: &View,
+    id: ConversationId,
+    shown: bool,
+    range: SeqRange,
+    limit: usize,
+) -> Result<Vec<LogItem>, StoreError> {
+    let (mut chunks, mut found) = (Vec::new(), 0);
+    let mut take_chunk = |key: &[u8], value: &[u8]| {
+        let mut items = Vec::new();
+        take(ChunkReader::new(key, value, shown)?, range, usize::MAX, &mut items)?;
+        found += items.len();
+        chunks.push(items);
+        Ok(until(found >= limit))
+    };
+    // The range may end in the middle of a chunk.
+    let cut = view.page(&keys::chunks_from(id, shown, range.before), Direction::Forward, 1)?;
+    let cut = cut.first().map_or(Ok(until(false)), |(key, value)| take_chunk(key, value))?;
+    if cut.is_continue() {
+        let rows = keys::chunks_between(id, shown, range.after.next(), range.before);
+        view.visit(&rows, Direction::Backward, take_chunk)?;
+    }
+    Ok(chunks.into_iter().rev().flatten().skip(found.saturating_sub(limit)).collect())
+}
+
+/// Adds what is in a range, until there are `limit` of them.
+fn take(
+    chunk: ChunkReader<'_>,
+    range: SeqRange,
+    limit: usize,
+    items: &mut Vec<LogItem>,
+) -> Result<(), StoreError> {
+    for entry in chunk {
+        if items.len() == limit {
+            break;
         }
-        if last.is_some() {
-            return Ok(last);
+        let entry = entry?;
+        if range.after < entry.seq() && entry.seq() < range.before {
+            items.push(LogItem::unchanged(entry.into()));
         }
     }
-    let before = view.page(&keys::chunks_before(id, shown, seq.next()), Direction::Backward, 1)?;
-    let last = before.first().map(|(key, _)| keys::last_id(ChunkRecord::TABLE, key)).transpose()?;
-    Ok(last.map(Seq::new))
+    Ok(())
+}
+
+const fn until(is_done: bool) -> ControlFlow<()> {
+    if is_done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 fn row(id: ConversationId, entries: Vec<&Entry>) -> Option<(Key, ChunkRecord<'_>)> {

@@ -18,7 +18,7 @@ use crate::records::{
 /// many.
 pub(crate) fn load(view: &View, id: ConversationId) -> Result<Option<ConversationState>, StoreError> {
     let (mut conversation, mut head, mut details, mut members) = (None, None, None, Vec::new());
-    view.visit(&keys::conversation_parts(id), |key, value| {
+    view.visit(&keys::conversation_parts(id), Direction::Forward, |key, value| {
         match keys::decode_part(key)? {
             ConversationPart::Conversation => {
                 conversation = Some(ConversationRecord::decode(key, value)?.into_conversation(id)?);

@@ -88,6 +88,15 @@ pub(crate) enum Direction {
     Backward,
 }
 
+impl Direction {
+    fn next_of<T>(self, rows: &mut (impl DoubleEndedIterator<Item = T> + ?Sized)) -> Option<T> {
+        match self {
+            Self::Forward => rows.next(),
+            Self::Backward => rows.next_back(),
+        }
+    }
+}
+
 /// How long a clean stop waits for the tables in memory to be written out. A start without it takes longer, that is all.
 const FLUSH_WAIT_MAX: Duration = Duration::from_secs(30);
 /// How often those who wait for the engine's threads look again.
@@ -274,26 +283,25 @@ impl View {
             return Ok(Vec::new());
         }
         let mut rows = self.moment.tables(range.table).scan(range, self.moment.before);
-        let next = || match direction {
-            Direction::Forward => rows.next(),
-            Direction::Backward => rows.next_back(),
-        };
+        let next = || direction.next_of(&mut *rows);
         let page: Result<Vec<Row>, _> = std::iter::from_fn(next).take(limit).collect();
         #[cfg(test)]
         self.keys_read.fetch_add(page.as_ref().map_or(0, Vec::len) as u64, Ordering::Relaxed);
         page.map_err(unreadable)
     }
 
-    /// Visits the rows of a range in their order, until it is told to stop. What comes after is not read.
+    /// Visits the rows of a range until it is told to stop. What comes after is not read.
     pub(crate) fn visit(
         &self,
         range: &KeyRange,
+        direction: Direction,
         mut visitor: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
         if range.start >= range.end {
             return Ok(());
         }
-        for row in self.moment.tables(range.table).scan(range, self.moment.before) {
+        let mut rows = self.moment.tables(range.table).scan(range, self.moment.before);
+        while let Some(row) = direction.next_of(&mut *rows) {
             let (key, value) = row.map_err(unreadable)?;
             #[cfg(test)]
             self.keys_read.fetch_add(1, Ordering::Relaxed);

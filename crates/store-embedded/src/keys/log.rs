@@ -17,10 +17,10 @@ pub(crate) fn chunks_from(conversation: ConversationId, shown: bool, seq: Seq) -
     KeyRange { start, ..chunks(conversation, shown).range() }
 }
 
-/// The chunks that end before `seq`.
-pub(crate) fn chunks_before(conversation: ConversationId, shown: bool, seq: Seq) -> KeyRange {
-    let end = chunk(conversation, shown, seq).bytes;
-    KeyRange { end, ..chunks(conversation, shown).range() }
+/// The chunks that end at `from` or later, and before `before`.
+pub(crate) fn chunks_between(conversation: ConversationId, shown: bool, from: Seq, before: Seq) -> KeyRange {
+    let end = chunk(conversation, shown, before).bytes;
+    KeyRange { end, ..chunks_from(conversation, shown, from) }
 }
 
 fn chunks(conversation: ConversationId, shown: bool) -> KeyBuilder {

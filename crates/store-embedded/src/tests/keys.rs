@@ -56,17 +56,17 @@ proptest! {
 
     #[test]
     fn chunks_are_found_from_either_side_and_in_no_other_conversation(
-        id in number(), other in number(), seq in number(), last in number(), shown: bool,
+        id in number(), other in number(), seq in number(), end in number(), last in number(), shown: bool,
     ) {
         let from = keys::chunks_from(conversation(id), shown, Seq::new(seq));
-        let before = keys::chunks_before(conversation(id), shown, Seq::new(seq));
+        let between = keys::chunks_between(conversation(id), shown, Seq::new(seq), Seq::new(end));
         let chunk = keys::chunk(conversation(id), shown, Seq::new(last));
         prop_assert_eq!(contains(&from, &chunk), last >= seq);
-        prop_assert_eq!(contains(&before, &chunk), last < seq);
+        prop_assert_eq!(contains(&between, &chunk), seq <= last && last < end);
         let elsewhere = keys::chunk(conversation(other), shown, Seq::new(last));
         prop_assert_eq!(contains(&from, &elsewhere), last >= seq && other == id);
         let of_other_kind = keys::chunk(conversation(id), !shown, Seq::new(last));
-        prop_assert!(!contains(&from, &of_other_kind) && !contains(&before, &of_other_kind));
+        prop_assert!(!contains(&from, &of_other_kind) && !contains(&between, &of_other_kind));
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn moved_after(
     limit: usize,
 ) -> Result<BTreeMap<UserId, Trail>, StoreError> {
     let mut trails = BTreeMap::new();
-    view.visit(&keys::moves_after(id, after), |key, value| {
+    view.visit(&keys::moves_after(id, after), Direction::Forward, |key, value| {
         let (user, mark, seq) = keys::decode_move(key)?;
         if trails.len() == limit && !trails.contains_key(&user) {
             return Ok(ControlFlow::Break(()));
