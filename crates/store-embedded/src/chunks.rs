@@ -58,71 +58,66 @@ pub(crate) fn with(
     Ok(None)
 }
 
-/// The first entries of a range, in their order. What became of them is not known yet.
-pub(crate) fn first(
-    view: &View,
-    id: ConversationId,
-    shown: bool,
-    range: SeqRange,
-    limit: usize,
-) -> Result<Vec<LogItem>, StoreError> {
-    let mut items = Vec::with_capacity(limit.min(PAGE_ENTRIES_EXPECTED));
-    let rows = keys::chunks_from(id, shown, Seq::new(range.after.get().saturating_add(1)));
-    view.visit(&rows, Direction::Forward, |key, value| {
-        let chunk = ChunkReader::new(key, value, shown)?;
-        let is_last = chunk.last_seq().next() >= range.before;
-        take(chunk, range, limit, &mut items)?;
-        Ok(until(is_last || items.len() == limit))
-    })?;
-    Ok(items)
+/// The chunks of a conversation that are shown, or the others.
+pub(crate) struct Chunks<'a> {
+    pub(crate) view: &'a View,
+    pub(crate) id: ConversationId,
+    pub(crate) shown: bool,
 }
 
-/// The last entries of a range that ends within the log, likewise.
-///
-/// Going from a row to the one before it is a search, so as many numbers before the end as there are entries to be found
-/// are read forwards. Only if some of those are not shown, what is missing is read backwards.
-pub(crate) fn last(
-    view: &View,
-    id: ConversationId,
-    shown: bool,
-    range: SeqRange,
-    limit: usize,
-) -> Result<Vec<LogItem>, StoreError> {
-    let end = range.before.get().saturating_sub(1);
-    let middle = Seq::new(end.saturating_sub(limit as u64)).max(range.after);
-    let mut items = first(view, id, shown, SeqRange { after: middle, ..range }, limit)?;
-    if items.len() < limit && middle > range.after {
-        let earlier = SeqRange { before: middle.next(), ..range };
-        let mut earlier = backwards(view, id, shown, earlier, limit - items.len())?;
-        earlier.append(&mut items);
-        items = earlier;
+impl Chunks<'_> {
+    /// The first entries of a range, in their order. What became of them is not known yet.
+    pub(crate) fn first(&self, range: SeqRange, limit: usize) -> Result<Vec<LogItem>, StoreError> {
+        let mut items = Vec::with_capacity(limit.min(PAGE_ENTRIES_EXPECTED));
+        let rows = keys::chunks_from(self.id, self.shown, Seq::new(range.after.get().saturating_add(1)));
+        self.view.visit(&rows, Direction::Forward, |key, value| {
+            let chunk = ChunkReader::new(key, value, self.shown)?;
+            let is_last = chunk.last_seq().next() >= range.before;
+            take(chunk, range, limit, &mut items)?;
+            Ok(until(is_last || items.len() == limit))
+        })?;
+        Ok(items)
     }
-    Ok(items)
-}
 
-fn backwards(
-    view: &View,
-    id: ConversationId,
-    shown: bool,
-    range: SeqRange,
-    limit: usize,
-) -> Result<Vec<LogItem>, StoreError> {
-    let (mut chunks, mut found) = (Vec::new(), 0);
-    let mut take_chunk = |key: &[u8], value: &[u8]| {
-        let mut items = Vec::new();
-        take(ChunkReader::new(key, value, shown)?, range, usize::MAX, &mut items)?;
-        found += items.len();
-        chunks.push(items);
-        Ok(until(found >= limit))
-    };
-    // The range may end in the middle of a chunk.
-    let cut = view.page(&keys::chunks_from(id, shown, range.before), Direction::Forward, 1)?;
-    let cut = cut.first().map_or(Ok(until(false)), |(key, value)| take_chunk(key, value))?;
-    if cut.is_continue() {
-        let rows = keys::chunks_between(id, shown, range.after.next(), range.before);
-        view.visit(&rows, Direction::Backward, take_chunk)?;
+    /// The last entries of a range that ends within the log, likewise.
+    ///
+    /// Going from a row to the one before it is a search, so as many numbers before the end as there are entries to be
+    /// found are read forwards. Only if some of those are not in these chunks, what is missing is read backwards.
+    pub(crate) fn last(&self, range: SeqRange, limit: usize) -> Result<Vec<LogItem>, StoreError> {
+        let end = range.before.get().saturating_sub(1);
+        let middle = Seq::new(end.saturating_sub(limit as u64)).max(range.after);
+        let mut items = self.first(SeqRange { after: middle, ..range }, limit)?;
+        if items.len() < limit && middle > range.after {
+            let earlier = SeqRange { before: middle.next(), ..range };
+            let mut earlier = self.last_backwards(earlier, limit - items.len())?;
+            earlier.append(&mut items);
+            items = earlier;
+        }
+        Ok(items)
     }
-    Ok(chunks.into_iter().rev().flatten().skip(found.saturating_sub(limit)).collect())
+
+    /// The same of any range, a chunk at a time from its end.
+    fn last_backwards(&self, range: SeqRange, limit: usize) -> Result<Vec<LogItem>, StoreError> {
+        let (mut chunks, mut found) = (Vec::new(), 0);
+        let mut take_chunk = |key: &[u8], value: &[u8]| {
+            let mut items = Vec::new();
+            take(ChunkReader::new(key, value, self.shown)?, range, usize::MAX, &mut items)?;
+            found += items.len();
+            chunks.push(items);
+            Ok::<_, StoreError>(until(found >= limit))
+        };
+        // The range may end in the middle of a chunk.
+        let beyond = keys::chunks_from(self.id, self.shown, range.before);
+        let is_done = match self.view.page(&beyond, Direction::Forward, 1)?.first() {
+            Some((key, value)) => take_chunk(key, value)?.is_break(),
+            None => false,
+        };
+        if !is_done {
+            let within = keys::chunks_between(self.id, self.shown, range.after.next(), range.before);
+            self.view.visit(&within, Direction::Backward, take_chunk)?;
+        }
+        Ok(chunks.into_iter().rev().flatten().skip(found.saturating_sub(limit)).collect())
+    }
 }
 
 /// Adds what is in a range, until there are `limit` of them.

@@ -7,7 +7,7 @@ use godwit_domain::model::{ClientId, Entry, LogItem, MessageState};
 use godwit_domain::ports::{HistoryEnd, SeqRange, StoreError};
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
-use crate::chunks;
+use crate::chunks::{self, Chunks};
 use crate::engine::{Direction, View};
 use crate::keys;
 use crate::read::Read;
@@ -23,7 +23,7 @@ pub(crate) fn entries(
     limit: usize,
 ) -> Result<Vec<LogItem>, StoreError> {
     let before = Seq::new(after.get().saturating_add(limit as u64).saturating_add(1));
-    let page = |shown| chunks::first(view, id, shown, SeqRange { after, before }, limit);
+    let page = |shown| Chunks { view, id, shown }.first(SeqRange { after, before }, limit);
     let (mut items, others) = (page(true)?, page(false)?);
     if !others.is_empty() {
         items.extend(others);
@@ -71,12 +71,13 @@ pub(crate) fn history(
     end: HistoryEnd,
     limit: usize,
 ) -> Result<Vec<LogItem>, StoreError> {
+    let chunks = Chunks { view, id, shown: true };
     let items = match end {
-        HistoryEnd::Oldest => chunks::first(view, id, true, range, limit)?,
+        HistoryEnd::Oldest => chunks.first(range, limit)?,
         HistoryEnd::Newest => {
             let head: Option<HeadRecord> = view.record(&keys::head(id))?;
             let end = head.map_or(Seq::ZERO, |head| head.seq).next();
-            chunks::last(view, id, true, SeqRange { before: range.before.min(end), ..range }, limit)?
+            chunks.last(SeqRange { before: range.before.min(end), ..range }, limit)?
         }
     };
     with_states(view, id, items)

@@ -121,15 +121,16 @@ impl Bus {
     ) -> RedisResult<()> {
         let mut batch = Vec::new();
         loop {
-            tokio::select! {
-                received = items.recv_many(&mut batch, BATCH_MAX) => if received == 0 {
-                    return Ok(());
-                },
-                // What has been offered until now comes all the same.
+            let received = tokio::select! {
+                received = items.recv_many(&mut batch, BATCH_MAX) => received,
                 () = self.leaving.notified() => {
+                    // What has been offered until now comes all the same.
                     items.close();
                     continue;
                 }
+            };
+            if received == 0 {
+                return Ok(());
             }
             let bytes = batch.iter().map(Item::size_bytes).sum();
             self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);

@@ -203,14 +203,14 @@ pub struct DueExpiry {
 }
 
 /// Sequence numbers between two others, neither of them included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SeqRange {
     pub after: Seq,
     pub before: Seq,
 }
 
 /// Where a part of the history is taken from a longer one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HistoryEnd {
     Oldest,
     Newest,

@@ -43,7 +43,9 @@ use futures_util::future::{try_join, try_join_all};
 use godwit_domain::model::{
     AccountChange, AccountEntry, AccountNote, ConversationState, FanOut, Head, LogItem, Member,
 };
-use godwit_domain::ports::{Append, AppendOutcome, CursorMove, ReceiptTimes, StoreError};
+use godwit_domain::ports::{
+    Append, AppendOutcome, CursorMove, HistoryEnd, ReceiptTimes, SeqRange, StoreError,
+};
 use godwit_protocol::{ConversationId, Seq, UserId};
 use scylla::errors::PrepareError;
 use tokio::time::{MissedTickBehavior, interval, sleep};
@@ -90,7 +92,7 @@ pub(crate) struct Conversations {
     /// Of those who make a conversation that is unique.
     makings: Turns<Unique>,
     loads: Merged<ConversationId, Option<ConversationState>>,
-    pages: Merged<(ConversationId, Seq, Seq, bool, usize), Vec<LogItem>>,
+    pages: Merged<(ConversationId, SeqRange, HistoryEnd, usize), Vec<LogItem>>,
     logs: Merged<(ConversationId, Seq, usize), Vec<LogItem>>,
 }
 

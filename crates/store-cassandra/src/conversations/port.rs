@@ -79,7 +79,7 @@ impl ConversationStore for CassandraStore {
         end: HistoryEnd,
         limit: usize,
     ) -> Result<Vec<LogItem>, StoreError> {
-        let key = (id, range.after, range.before, end == HistoryEnd::Newest, limit);
+        let key = (id, range, end, limit);
         let conversations = &self.conversations;
         conversations.pages.read(key, || conversations.history().history(id, range, end, limit)).await
     }
