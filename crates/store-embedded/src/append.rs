@@ -2,8 +2,7 @@
 
 use godwit_domain::model::{AccountEntry, Change, Conversation, Entry, FanOut, Head};
 use godwit_domain::ports::{Append, AppendOutcome, CursorMove, DueExpiry, Made, NewConversation, StoreError};
-use godwit_domain::projection::{Effects, Expiry, InviteWrite, MemberWrite, ReactionWrite};
-use godwit_protocol::sync::GoneReason;
+use godwit_domain::projection::{Effects, Expiry, InviteWrite, MemberWrite, ReactionWrite, Unlisting};
 use godwit_protocol::{ConversationId, MessageId, Seq, UserId};
 
 use crate::engine::Bytes;
@@ -38,7 +37,7 @@ pub(crate) struct PreparedAppend {
     cursors: Vec<CursorMove>,
     follow: Vec<UserId>,
     list: Vec<UserId>,
-    unlist: Vec<(UserId, GoneReason)>,
+    unlist: Vec<Unlisting>,
     cross: Vec<UserId>,
 }
 
@@ -89,8 +88,8 @@ impl PreparedAppend {
         let at = MessageId::new(self.head.id).timestamp();
         let mut listing = Listing { conversation: id, fan_out, standing: &mut standing, at };
         // Before anything else, while the rows of those who go are found where those of the members are.
-        for (user, reason) in self.unlist {
-            notes.push((user, listing.unlist(txn, user, reason)?));
+        for Unlisting { user_id, reason, .. } in self.unlist {
+            notes.push((user_id, listing.unlist(txn, user_id, reason)?));
         }
         for (key, row) in self.rows {
             match row {

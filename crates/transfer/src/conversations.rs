@@ -136,7 +136,8 @@ async fn append(
     entries.iter().for_each(|entry| fold.apply(entry));
     let effects = without_moves(fold.finish());
     copied.entries += entries.len() as u64;
-    copied.noted.extend(effects.list.iter().chain(effects.unlist.iter().map(|(user, _)| user)));
+    copied.noted.extend(&effects.list);
+    copied.noted.extend(effects.unlist.iter().map(|unlisting| unlisting.user_id));
     bring_users(source, target, &effects).await?;
     let append = Append { conversation: id, expected_head: state.head.seq, entries, effects };
     match target.append(&append).await? {

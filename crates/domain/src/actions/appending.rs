@@ -489,7 +489,7 @@ impl Appending {
     }
 
     async fn unfollow(&self, append: &Append) {
-        let users: Vec<UserId> = append.effects.unlist.iter().map(|(user, _)| *user).collect();
+        let users: Vec<UserId> = append.effects.unlist.iter().map(|unlisting| unlisting.user_id).collect();
         if !users.is_empty() {
             self.delivery.unfollow(&users, append.conversation).await;
         }

@@ -40,9 +40,18 @@ pub struct Effects {
     pub list: Vec<UserId>,
     /// Those from whose inbox it goes, with the settings that they had. Each gets a note
     /// [`AccountChange::ConversationGone`](crate::model::AccountChange::ConversationGone) at the time of the head.
-    pub unlist: Vec<(UserId, GoneReason)>,
+    pub unlist: Vec<Unlisting>,
     /// Members whose rows do not follow any more, because from now on the conversation is fanned out on read.
     pub cross: Vec<UserId>,
+}
+
+/// Somebody who has lost the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unlisting {
+    pub user_id: UserId,
+    /// The entry that it follows from.
+    pub seq: Seq,
+    pub reason: GoneReason,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use godwit_protocol::limits::MENTIONS_COUNTED_MAX;
 use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{Seq, Timestamp, UserId};
 
-use super::effects::{Effects, Expiry, InviteWrite, MemberWrite, ReactionWrite, ThreadReply};
+use super::effects::{Effects, Expiry, InviteWrite, MemberWrite, ReactionWrite, ThreadReply, Unlisting};
 use crate::model::{
     Change, Conversation, ConversationState, Created, Cursor, Details, Edited, Entry, FanOut, Gone, Head,
     Invite, JoiningTerms, LogItem, Member, MentionOfAll, Mentions, Message, Pin, Target,
@@ -41,7 +41,7 @@ pub struct Fold<'a> {
     expiries: Vec<Expiry>,
     invites: Vec<InviteWrite>,
     list: BTreeSet<UserId>,
-    unlist: BTreeMap<UserId, GoneReason>,
+    unlist: BTreeMap<UserId, Unlisting>,
 }
 
 #[derive(Debug, Default)]
@@ -266,7 +266,7 @@ impl<'a> Fold<'a> {
             cursors: self.cursors,
             follow,
             list: self.list.into_iter().collect(),
-            unlist: self.unlist.into_iter().collect(),
+            unlist: self.unlist.into_values().collect(),
             cross,
         }
     }
@@ -369,7 +369,7 @@ impl<'a> Fold<'a> {
         self.changed.members.insert(user);
         self.cursors.retain(|moved| moved.user_id != user);
         self.list.remove(&user);
-        self.unlist.insert(user, GoneReason::Removed);
+        self.unlist.insert(user, Unlisting { user_id: user, seq: entry.seq, reason: GoneReason::Removed });
         self.details_before(entry, |details| {
             details.member_count = details.member_count.saturating_sub(1);
             details.set_role(user, None);
@@ -399,7 +399,9 @@ impl<'a> Fold<'a> {
         if self.details.fan_out == FanOut::OnWrite {
             let joined = self.members.values().flatten();
             for member in self.before.iter().chain(joined) {
-                self.unlist.entry(member.user_id).or_insert(GoneReason::Deleted);
+                let (user_id, seq) = (member.user_id, entry.seq);
+                let unlisting = Unlisting { user_id, seq, reason: GoneReason::Deleted };
+                self.unlist.entry(user_id).or_insert(unlisting);
             }
             self.list.clear();
         }

@@ -15,5 +15,5 @@ mod tests;
 
 pub use beginning::{beginning, beginning_again};
 pub(crate) use effects::apply;
-pub use effects::{Effects, Expiry, InviteWrite, MemberWrite, ReactionWrite, ThreadReply};
+pub use effects::{Effects, Expiry, InviteWrite, MemberWrite, ReactionWrite, ThreadReply, Unlisting};
 pub use fold::{Fold, Needs};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use futures_util::future::try_join_all;
 use godwit_domain::model::{AccountChange, AccountEntry, AccountNote, Settings, SettingsChange};
 use godwit_domain::ports::StoreError;
-use godwit_protocol::sync::GoneReason;
+use godwit_domain::projection::Unlisting;
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use super::queue::Before;
@@ -147,18 +147,15 @@ impl Accounts {
     /// Takes a conversation out of the inbox, with its settings, and writes the note, unless that was done.
     pub(crate) async fn unlist(
         &self,
-        user: UserId,
         id: ConversationId,
-        through: Seq,
         at: Timestamp,
-        reason: GoneReason,
+        unlisting: Unlisting,
     ) -> Result<Option<(AccountEntry, Displaced)>, StoreError> {
+        let Unlisting { user_id: user, seq: through, reason } = unlisting;
         let note = AccountNote { user_id: user, at, change: AccountChange::ConversationGone(id, reason) };
         let run = move |txn: &mut Txn<'_>| {
             let membership = membership(txn, id)?;
-            let was_unlisted = !membership.listed && membership.through > Seq::ZERO;
-            let was_cleared = membership.settings.cleared > Seq::ZERO;
-            if membership.through >= through || (was_unlisted && !was_cleared) {
+            if membership.through >= through {
                 return Ok(None);
             }
             let revision = txn.revision();

@@ -206,9 +206,9 @@ impl Conversations {
         for user in effects.cross.iter().filter(|user| !listed.contains(user)).copied() {
             changes.push(self.inbox.cross(user, change).map(|crossed| crossed.map(|()| None)).boxed());
         }
-        for (user, reason) in effects.unlist.iter().copied() {
-            let gone = self.inbox.unlist(user, change, reason);
-            changes.push(gone.map(move |gone| Ok(gone?.map(|entry| (user, entry)))).boxed());
+        for unlisting in effects.unlist.iter().copied() {
+            let gone = self.inbox.unlist(*conversation, change.at, unlisting);
+            changes.push(gone.map(move |gone| Ok(gone?.map(|entry| (unlisting.user_id, entry)))).boxed());
         }
         stream::iter(changes)
             .buffered(ACCOUNTS_AT_ONCE_MAX)

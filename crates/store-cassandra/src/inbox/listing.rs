@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::{BoxFuture, FutureExt};
 use godwit_domain::model::{AccountEntry, AccountNote, Head};
 use godwit_domain::ports::StoreError;
-use godwit_protocol::sync::GoneReason;
+use godwit_domain::projection::Unlisting;
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use scylla::value::CqlValue;
 
@@ -37,7 +37,7 @@ impl Activity {
     }
 }
 
-/// A conversation that comes into inboxes, or goes, with an entry.
+/// A conversation that comes into inboxes with an entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ListingChange {
     pub(crate) conversation: ConversationId,
@@ -93,14 +93,13 @@ impl Inbox {
     /// Takes a conversation out of an inbox, with its settings.
     pub(crate) async fn unlist(
         &self,
-        user: UserId,
-        change: ListingChange,
-        reason: GoneReason,
+        conversation: ConversationId,
+        at: Timestamp,
+        unlisting: Unlisting,
     ) -> Result<Option<AccountEntry>, StoreError> {
-        let ListingChange { conversation, at, through, .. } = change;
-        let gone = self.accounts.unlist(user, conversation, through, at, reason).await?;
+        let gone = self.accounts.unlist(conversation, at, unlisting).await?;
         let Some((entry, displaced)) = gone else { return Ok(None) };
-        self.displace(user, conversation, displaced).await?;
+        self.displace(unlisting.user_id, conversation, displaced).await?;
         Ok(Some(entry))
     }
 

@@ -201,6 +201,7 @@ macro_rules! conformance_cases {
                 a_deleted_group_goes_from_all_inboxes
                 who_comes_back_has_it_as_if_for_the_first_time
                 somebody_who_comes_and_goes_many_times_has_it_once
+                who_comes_back_and_goes_at_once_is_told
             }
             clearing {
                 it_goes_until_something_is_shown

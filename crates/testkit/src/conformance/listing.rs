@@ -142,6 +142,23 @@ pub(super) async fn somebody_who_comes_and_goes_many_times_has_it_once(s: &Scene
     Ok(())
 }
 
+/// Who was answered that they are in has to hear that they are not any more, also if that was written at once.
+pub(super) async fn who_comes_back_and_goes_at_once_is_told(s: &Scene) -> Outcome {
+    let group = s.group(3).await?;
+    let [owner, bob, eve] = [0, 1, 2].map(|i| group.members[i]);
+    s.append(s.batch(group.id).await?.leave(bob).leave(eve).build()).await?;
+    s.advance_ms(10);
+    let removed = AccountChange::ConversationGone(group.id, GoneReason::Removed);
+    let notes = s.append(s.batch(group.id).await?.join(bob, None).remove(owner, bob).build()).await?;
+    assert_eq!(notes.iter().map(|(user, entry)| (*user, entry.at, entry.change)).collect::<Vec<_>>(), [(bob, s.now(), removed)]);
+    is_gone(s, bob, group.id, removed).await?;
+    s.advance_ms(10);
+    let deleted = AccountChange::ConversationGone(group.id, GoneReason::Deleted);
+    let notes = s.append(s.batch(group.id).await?.join(eve, None).delete_conversation(owner).build()).await?;
+    assert!(notes.iter().any(|(user, entry)| *user == eve && entry.change == deleted), "{notes:?}");
+    is_gone(s, eve, group.id, deleted).await
+}
+
 fn row(conversation: ConversationId, activity_at: Timestamp) -> InboxRow {
     InboxRow { conversation, settings: Settings::default(), activity_at }
 }

@@ -2,7 +2,7 @@
 
 use godwit_domain::model::{AccountChange, AccountEntry, AccountNote, Cursor, FanOut, Member};
 use godwit_domain::ports::{CursorMove, StoredReaction};
-use godwit_domain::projection::{Effects, MemberWrite, ReactionWrite};
+use godwit_domain::projection::{Effects, MemberWrite, ReactionWrite, Unlisting};
 use godwit_protocol::{ConversationId, MessageId, Timestamp, UserId};
 
 use super::{Log, State};
@@ -45,7 +45,7 @@ impl State {
             self.listed.remove(&(user, id));
             self.large.insert((user, id));
         }
-        for &(user, reason) in &effects.unlist {
+        for &Unlisting { user_id: user, reason, .. } in &effects.unlist {
             self.listed.remove(&(user, id));
             self.large.remove(&(user, id));
             self.settings.remove(&(user, id));

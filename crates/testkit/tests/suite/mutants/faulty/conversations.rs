@@ -138,13 +138,13 @@ impl Faulty {
             Fault::ReactionsAreNotTakenBack => effects.reactions.retain(|write| write.reaction.is_some()),
             Fault::RevokedInvitesLeadSomewhere => effects.invites.retain(|invite| invite.usable),
             Fault::GoneForTheWrongReason => {
-                effects.unlist.iter_mut().for_each(|(_, reason)| *reason = GoneReason::Deleted);
+                effects.unlist.iter_mut().for_each(|unlisting| unlisting.reason = GoneReason::Deleted);
             }
             Fault::ComesBackInItsOldPlace => {
-                for (user, _) in &effects.unlist {
-                    let rows = self.right.inbox(*user, false, None, 500).await?;
+                for user in effects.unlist.iter().map(|unlisting| unlisting.user_id) {
+                    let rows = self.right.inbox(user, false, None, 500).await?;
                     let row = rows.into_iter().find(|row| row.conversation == id);
-                    lock(&self.old_places).extend(row.map(|row| ((*user, id), row.activity_at)));
+                    lock(&self.old_places).extend(row.map(|row| ((user, id), row.activity_at)));
                 }
             }
             Fault::ClearedStaysAway => {
