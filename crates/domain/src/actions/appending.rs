@@ -15,14 +15,15 @@ use super::action::{Action, Done, Refusal};
 use super::answer::Answer;
 use super::decide::{Case, Reactions};
 use super::forwarding::Lanes;
+use super::known::Known;
 use super::measure;
 use super::outbox::{Job, Next};
 use super::rules::MessagePolicy;
 use crate::account_log::AccountLog;
 use crate::conversations::{Conversations, Live};
-use crate::model::{Change, ConversationState, Entry, FanOut, LogItem, Member};
+use crate::model::{Change, ConversationState, Entry, FanOut, LogItem};
 use crate::ports::{Append, AppendOutcome, Audience, Clock, Delivery, Peers, Store, StoreError};
-use crate::projection::{Effects, Fold, Needs};
+use crate::projection::{Effects, Fold};
 use crate::show::View;
 
 /// How often an append that was beaten by another node is tried again before its senders are told to.
@@ -40,15 +41,6 @@ pub struct Appending {
     pub(crate) peers: Arc<dyn Peers>,
     pub(crate) policy: MessagePolicy,
     pub(crate) lanes: Lanes,
-}
-
-/// What a batch is decided on, besides the state.
-#[derive(Debug, Default)]
-struct Known {
-    blocked: bool,
-    members: HashMap<UserId, Option<Member>>,
-    messages: HashMap<Seq, LogItem>,
-    reactions: HashMap<(Seq, UserId), Box<str>>,
 }
 
 /// What was decided for a batch.
@@ -235,100 +227,6 @@ impl Appending {
             }
         }
         Ok((left, known))
-    }
-
-    /// For each job the message that was sent before with its client id.
-    async fn originals(&self, live: &Live, batch: &[Job]) -> Result<Vec<Option<LogItem>>, StoreError> {
-        let mut originals = vec![None; batch.len()];
-        let sends = batch.iter().enumerate().filter_map(|(place, job)| match &job.action {
-            Action::Send(message) => Some((place, (job.actor, &message.client_id))),
-            _ => None,
-        });
-        let (places, sent): (Vec<usize>, Vec<_>) = sends.unzip();
-        if sent.is_empty() {
-            return Ok(originals);
-        }
-        let seqs = self.store.sent_as_each(live.id(), &sent).await?;
-        let found: Vec<(usize, Seq)> =
-            places.into_iter().zip(seqs).filter_map(|(place, seq)| Some((place, seq?))).collect();
-        if !found.is_empty() {
-            let seqs: Vec<Seq> = found.iter().map(|(_, seq)| *seq).collect();
-            let items = self.store.items(live.id(), &seqs).await?;
-            for ((place, _), item) in found.into_iter().zip(items) {
-                originals[place] = item;
-            }
-        }
-        Ok(originals)
-    }
-
-    async fn known(&self, live: &Live, batch: &[Job]) -> Result<Known, StoreError> {
-        let (kind, is_whole) = live.read(|state| (state.conversation.kind, state.is_whole()));
-        let (mut users, mut seqs, mut reactions) = (Vec::new(), Vec::new(), Vec::new());
-        for job in batch {
-            users.push(job.actor);
-            match &job.action {
-                Action::Send(message) => {
-                    users.extend(&message.mentions.users);
-                    seqs.extend(message.reply.iter().flat_map(|reply| [reply.to.seq, reply.root.seq]));
-                }
-                Action::Edit { target, mentions, .. } => {
-                    users.extend(&mentions.users);
-                    seqs.push(target.seq);
-                }
-                Action::React { target, .. } => {
-                    seqs.push(target.seq);
-                    reactions.push((target.seq, job.actor));
-                }
-                Action::Delete { target } | Action::Pin(target) | Action::Unpin(target) => {
-                    seqs.push(target.seq);
-                }
-                Action::Expire { targets } => seqs.extend(targets.iter().map(|target| target.seq)),
-                Action::AddMembers { user_ids } => users.extend(user_ids),
-                Action::RemoveMember(user) | Action::SetRole(user, _) | Action::TransferOwnership(user) => {
-                    users.push(*user);
-                }
-                Action::Join { .. }
-                | Action::Leave
-                | Action::Update(_)
-                | Action::CreateInvite { .. }
-                | Action::RevokeInvite(_)
-                | Action::DeleteConversation => {}
-            }
-        }
-        seqs.sort_unstable();
-        seqs.dedup();
-        reactions.sort_unstable();
-        reactions.dedup();
-        let blocked = async {
-            match kind.pair() {
-                Some(pair) => self.store.is_blocked(pair.low(), pair.high()).await,
-                None => Ok(false),
-            }
-        };
-        let messages =
-            async { if seqs.is_empty() { Ok(Vec::new()) } else { self.store.items(live.id(), &seqs).await } };
-        let reacted = async {
-            if reactions.is_empty() {
-                Ok(Vec::new())
-            } else {
-                self.store.reactions_by(live.id(), &reactions).await
-            }
-        };
-        let (blocked, messages, reacted) = tokio::try_join!(blocked, messages, reacted)?;
-        let messages: HashMap<Seq, LogItem> =
-            messages.into_iter().flatten().map(|item| (item.entry.seq, item)).collect();
-        let mut members = HashMap::new();
-        if !is_whole {
-            users.extend(messages.values().flat_map(Needs::of_mentioned));
-            users.sort_unstable();
-            users.dedup();
-            for user in users {
-                members.insert(user, self.conversations.stored_member(live.id(), user).await?);
-            }
-        }
-        let reactions =
-            reactions.into_iter().zip(reacted).filter_map(|(key, reaction)| Some((key, reaction?)));
-        Ok(Known { blocked, members, messages, reactions: reactions.collect() })
     }
 
     /// Decides one job after the other, each on what those before it made of the conversation. Nothing is left to append

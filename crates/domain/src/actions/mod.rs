@@ -6,6 +6,7 @@
 //! - [`answer`]: who waits for it
 //! - [`forwarding`]: those that other nodes do
 //! - [`outbox`]: the actions of one conversation that wait
+//! - [`known`]: what a batch of them is decided on
 //! - [`appending`]: takes them in batches, and gets what was decided into the log
 //! - [`measure`]: what the metrics say of it
 //!
@@ -17,6 +18,7 @@ mod answer;
 mod appending;
 mod decide;
 mod forwarding;
+mod known;
 mod measure;
 mod outbox;
 pub mod rules;

@@ -1,17 +1,18 @@
 //! Entries, one after the other, and what they make of a conversation.
 
+mod mentions;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use godwit_protocol::conversations::Role;
-use godwit_protocol::limits::MENTIONS_COUNTED_MAX;
 use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{Seq, Timestamp, UserId};
 
 use super::effects::{Effects, Expiry, InviteWrite, MemberWrite, ReactionWrite, ThreadReply, Unlisting};
 use crate::model::{
     Change, Conversation, ConversationState, Created, Cursor, Details, Edited, Entry, FanOut, Gone, Head,
-    Invite, JoiningTerms, LogItem, Member, MentionOfAll, Mentions, Message, Pin, Target,
+    Invite, JoiningTerms, LogItem, Member, Mentions, Message, Pin, Target,
 };
 use crate::ports::CursorMove;
 
@@ -414,51 +415,6 @@ impl<'a> Fold<'a> {
         });
     }
 
-    /// Notes for everybody who is mentioned that they are.
-    fn mention(&mut self, entry: &Entry, seq: Seq, sender: UserId, mentions: &Mentions) {
-        for user in &mentions.users {
-            let Some(mut member) = self.member(*user).filter(|_| *user != sender).cloned() else { continue };
-            if let Err(place) = member.mentions.binary_search(&seq) {
-                member.mentions.insert(place, seq);
-                member.mentions.retain(|seq| *seq > member.cursor.read);
-                let dropped = member.mentions.len().saturating_sub(MENTIONS_COUNTED_MAX);
-                member.mentions.drain(..dropped);
-                self.put_member(member);
-            }
-        }
-        if mentions.all {
-            self.details_before(entry, |details| {
-                let of_all = &mut details.mentions_of_all;
-                if let Err(place) = of_all.binary_search_by_key(&seq, |mention| mention.seq) {
-                    of_all.insert(place, MentionOfAll { seq, by: sender });
-                    let dropped = of_all.len().saturating_sub(MENTIONS_COUNTED_MAX);
-                    of_all.drain(..dropped);
-                }
-            });
-        }
-    }
-
-    /// Takes the mention from everybody who has it, whatever the message says now.
-    fn unmention(&mut self, entry: &Entry, seq: Seq) {
-        let is_mentioned = |member: &Member| member.mentions.binary_search(&seq).is_ok();
-        let before = self.before.iter().filter(|member| !self.members.contains_key(&member.user_id));
-        let known = before.chain(self.members.values().flatten());
-        let mentioned: Vec<Member> = known.filter(|member| is_mentioned(member)).cloned().collect();
-        for mut member in mentioned {
-            member.mentions.retain(|mention| *mention != seq);
-            self.put_member(member);
-        }
-        if self.details.mentions_of_all.iter().any(|mention| mention.seq == seq) {
-            self.details_before(entry, |details| details.mentions_of_all.retain(|m| m.seq != seq));
-        }
-    }
-
-    /// Whom a message mentions now, and who sent it.
-    fn mentions_of(&self, seq: Seq) -> Option<(Mentions, UserId)> {
-        let (message, state) = self.messages.get(&seq)?.message()?;
-        Some((message.current_mentions(state).clone(), message.sender_id))
-    }
-
     fn put_member(&mut self, member: Member) {
         self.changed.members.insert(member.user_id);
         self.members.insert(member.user_id, Some(member));
@@ -480,7 +436,6 @@ impl<'a> Fold<'a> {
         Some(item)
     }
 
-    /// Changes the details, unless that was done before.
     fn invited(&mut self, entry: &Entry, invite: &Invite) {
         if self.details_have(entry) {
             // They are later than the entry. What is over by now may not have been then, also this very invite; and one that
@@ -507,6 +462,7 @@ impl<'a> Fold<'a> {
         self.details.through > entry.seq || (self.details.through == entry.seq && !self.changed.details)
     }
 
+    /// Changes the details, unless that was done before.
     fn details_before(&mut self, entry: &Entry, change: impl FnOnce(&mut Details)) {
         if self.details_have(entry) {
             return;
