@@ -1,6 +1,14 @@
 /** Who is signed in on this browser, and which of them is shown. */
 
-import { Http, IndexedDbStorage, type SignedIn, type UserId, WebTokenStore } from "@godwit/sdk";
+import {
+  Http,
+  IndexedDbStorage,
+  MemoryTokenStore,
+  type SignedIn,
+  type Tokens,
+  type UserId,
+  WebTokenStore,
+} from "@godwit/sdk";
 import { computed, signal } from "@preact/signals";
 
 import { Drafts, draftsKey } from "./drafts.js";
@@ -40,9 +48,16 @@ class Accounts {
     }
   }
 
-  /** Another tab has signed somebody in or out. */
+  /** Another tab has signed somebody in or out. Who was shown here and is gone makes room for another. */
   async takeOver(): Promise<void> {
     this.list.value = read();
+    const account = activeAccount.value;
+    if (!account || account.ended) {
+      await this.leave();
+    }
+    if (!account) {
+      this.activate(this.list.value[0]?.id);
+    }
     if (!this.session.value) {
       await this.start();
     }
@@ -66,19 +81,19 @@ class Accounts {
 
   /** Forgets all that is stored here of the account that is shown. */
   async signOut(): Promise<void> {
-    const session = this.session.value;
     const id = this.activeId.value;
-    await this.leave();
-    // Without a connection the session goes on to exist on the server, where another device can revoke it.
-    await session?.http.auth.signOut().catch(() => undefined);
-    if (id !== undefined) {
-      await this.remove(id);
+    if (id === undefined) {
+      return;
     }
+    const tokens = tokensOf(id).get();
+    await this.leave();
+    // Here first: another tab that hears of it from the server would keep the account as one that was signed out elsewhere.
+    await Promise.all([this.remove(id), endSession(tokens)]);
   }
 
   /** Takes an account off this browser, and goes on with another where there is one. */
   async remove(id: UserId): Promise<void> {
-    this.keep(this.list.value.filter((one) => one.id !== id));
+    this.change((list) => list.filter((one) => one.id !== id));
     this.activate(this.list.value[0]?.id);
     await forgetDataOf(id);
     await this.start();
@@ -87,19 +102,19 @@ class Accounts {
   /** The server has ended the session of the account that is shown. */
   private async ended(id: UserId): Promise<void> {
     await this.leave();
-    this.keep(this.list.value.map((one) => (one.id === id ? { ...one, ended: true } : one)));
+    this.change((list) => list.map((one) => (one.id === id ? { ...one, ended: true } : one)));
     await forgetDataOf(id);
   }
 
   private renamed(id: UserId, handle: string, name: string): void {
-    this.keep(this.list.value.map((one) => (one.id === id ? { ...one, handle, name } : one)));
+    this.change((list) => list.map((one) => (one.id === id ? { ...one, handle, name } : one)));
   }
 
   private async entered({ user, tokens }: SignedIn): Promise<void> {
     await this.leave();
     tokensOf(user.id).set(tokens);
-    const others = this.list.value.filter((one) => one.id !== user.id);
-    this.keep([...others, { id: user.id, handle: user.handle, name: user.display_name }]);
+    const account = { id: user.id, handle: user.handle, name: user.display_name };
+    this.change((list) => [...list.filter((one) => one.id !== user.id), account]);
     this.activate(user.id);
     this.adding.value = false;
     await this.start();
@@ -139,9 +154,10 @@ class Accounts {
     }
   }
 
-  private keep(list: readonly KnownAccount[]): void {
-    this.list.value = list;
-    localStorage.setItem(ACCOUNTS_KEY, JSON.stringify(list));
+  /** What is changed is what is stored: another tab may have changed it too. */
+  private change(by: (list: readonly KnownAccount[]) => readonly KnownAccount[]): void {
+    this.list.value = by(read());
+    localStorage.setItem(ACCOUNTS_KEY, JSON.stringify(this.list.value));
   }
 }
 
@@ -159,6 +175,12 @@ export const activeAccount = computed(() =>
 
 function anonymous(): Http {
   return new Http({ baseUrl: location.origin });
+}
+
+/** Without a connection the session goes on to exist on the server, where another device can revoke it. */
+async function endSession(tokens: Tokens | undefined): Promise<void> {
+  const http = new Http({ baseUrl: location.origin, tokens: new MemoryTokenStore(tokens) });
+  await http.auth.signOut().catch(() => undefined);
 }
 
 async function forgetDataOf(id: UserId): Promise<void> {

@@ -121,11 +121,15 @@ it("keeps several accounts, switches between them, and signs out", async () => {
   await ada.chooseForAccount("Sign out");
   await ada.dialog.getByRole("button", { name: "Sign out" }).click();
   await page.getByText("You were signed out of @ada4 here.").waitFor();
-  await tab.getByRole("heading", { name: "Sign in to Godwit" }).waitFor();
+  await tab.getByText("You were signed out of @ada4 here.").waitFor();
   await page.getByRole("button", { name: "Remove @ada4" }).click();
   await expect.poll(() => stored(ada)).toEqual([]);
   const accounts = await page.evaluate(() => localStorage.getItem("godwit.accounts"));
   expect(accounts).toBe("[]");
+  // What is done in one tab is done in all.
+  await tab.getByText("You were signed out").waitFor({ state: "detached" });
+  await ada.signIn();
+  await tab.getByRole("button", { name: "Account of Ada Four" }).waitFor();
 });
 
 it("shows others what one allows", async () => {
