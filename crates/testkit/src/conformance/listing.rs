@@ -1,6 +1,6 @@
 //! In whose inbox a group is, and where in it.
 
-use godwit_domain::model::{AccountChange, Settings, SettingsChange};
+use godwit_domain::model::{AccountChange, AccountEntry, Settings, SettingsChange};
 use godwit_domain::ports::{InboxRow, StoreError};
 use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{ConversationId, Timestamp, UserId};
@@ -80,8 +80,7 @@ pub(super) async fn who_goes_loses_it_with_its_settings(s: &Scene) -> Outcome {
     let mut notes = s.append(batch.build()).await?;
     notes.sort_by_key(|(user, _)| *user);
     let gone = AccountChange::ConversationGone(group.id, GoneReason::Removed);
-    let told: Vec<_> = notes.into_iter().map(|(user, entry)| (user, entry.at, entry.change)).collect();
-    assert_eq!(told, [bob, eve, dan].map(|user| (user, s.now(), gone)));
+    assert_eq!(told(notes), [bob, eve, dan].map(|user| (user, s.now(), gone)));
     for user in [bob, eve, dan] {
         is_gone(s, user, group.id, gone).await?;
     }
@@ -150,13 +149,18 @@ pub(super) async fn who_comes_back_and_goes_at_once_is_told(s: &Scene) -> Outcom
     s.advance_ms(10);
     let removed = AccountChange::ConversationGone(group.id, GoneReason::Removed);
     let notes = s.append(s.batch(group.id).await?.join(bob, None).remove(owner, bob).build()).await?;
-    assert_eq!(notes.iter().map(|(user, entry)| (*user, entry.at, entry.change)).collect::<Vec<_>>(), [(bob, s.now(), removed)]);
+    assert_eq!(told(notes), [(bob, s.now(), removed)]);
     is_gone(s, bob, group.id, removed).await?;
     s.advance_ms(10);
     let deleted = AccountChange::ConversationGone(group.id, GoneReason::Deleted);
     let notes = s.append(s.batch(group.id).await?.join(eve, None).delete_conversation(owner).build()).await?;
     assert!(notes.iter().any(|(user, entry)| *user == eve && entry.change == deleted), "{notes:?}");
     is_gone(s, eve, group.id, deleted).await
+}
+
+/// Who was told what, and when.
+fn told(notes: Vec<(UserId, AccountEntry)>) -> Vec<(UserId, Timestamp, AccountChange)> {
+    notes.into_iter().map(|(user, entry)| (user, entry.at, entry.change)).collect()
 }
 
 fn row(conversation: ConversationId, activity_at: Timestamp) -> InboxRow {
