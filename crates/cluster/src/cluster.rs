@@ -1,5 +1,6 @@
 //! The ports of the domain for a server that is one of several.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,12 +8,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use godwit_delivery::{EntryFrames, Hub, frame};
+use godwit_delivery::{EntryFrames, Hub, Share, frame};
 use godwit_domain::actions::Action;
 use godwit_domain::conversations::StateChange;
+use godwit_domain::model::Concealed;
 use godwit_domain::peers::FromPeers;
-use godwit_domain::ports::{Append, Audience, Clock, CursorMove, Delivery, ForwardedAction, Peers};
-use godwit_protocol::messages::LogEntry;
+use godwit_domain::ports::{
+    Append, Audience, Clock, CursorMove, Delivery, ForwardedAction, OutgoingEntry, Peers,
+};
 use godwit_protocol::socket::{CloseCode, Event, PresenceEvent};
 use godwit_protocol::{ConversationId, DeviceId, Seq, Timestamp, UserId};
 use metrics::counter;
@@ -226,6 +229,10 @@ impl Peers for Cluster {
         }
     }
 
+    async fn concealed(&self, conversation: ConversationId, user: UserId, concealed: Concealed) {
+        self.tell_all(Notice::Concealed { conversation, user, concealed }).await;
+    }
+
     async fn settle(&self, conversation: ConversationId) {
         self.tell_all(Notice::Settle(conversation)).await;
     }
@@ -245,24 +252,30 @@ impl Delivery for Cluster {
         }
     }
 
-    fn deliver_entries(&self, conversation: ConversationId, entries: &[Arc<LogEntry>], to: &Audience) {
+    fn deliver_entries(&self, conversation: ConversationId, entries: &[OutgoingEntry], to: &Audience) {
         let entries = EntryFrames::new(conversation, entries);
         self.hub.send_entries(&entries, to);
         if !self.has_others() {
             return;
         }
-        let frames = entries.get().to_vec();
         self.bus.offer(match to {
             Audience::Members(members) => {
-                let to =
-                    members.iter().map(|(user, from): &(UserId, Seq)| (*user, entries.first_from(*from)));
-                Item::Entries { conversation, frames, to: to.collect() }
+                // Nearly always all of them see all of it.
+                let mut shares = BTreeMap::<Share, Vec<UserId>>::new();
+                for (user, from) in members {
+                    shares.entry(entries.share_of(*user, *from)).or_default().push(*user);
+                }
+                let shares = shares.into_iter().map(|(share, to)| (entries.of(&share).into_owned(), to));
+                Item::Entries { conversation, shares: shares.collect() }
             }
-            Audience::Followers => Item::All(Told::Followed { conversation, frames }),
+            Audience::Followers => {
+                let (frames, less) = (entries.get().to_vec(), entries.less().to_vec());
+                Item::All(Told::Followed { conversation, frames, less })
+            }
         });
     }
 
-    fn follow(&self, users: &[UserId], conversation: ConversationId) {
+    fn follow(&self, users: &[(UserId, Seq)], conversation: ConversationId) {
         self.hub.follow(users, conversation);
         if self.has_others() {
             self.bus.offer(Item::Follow { users: users.to_vec(), conversation });

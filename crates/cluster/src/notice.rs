@@ -1,6 +1,7 @@
 //! What every node must know before somebody is told that it is so.
 
 use godwit_delivery::Hub;
+use godwit_domain::model::Concealed;
 use godwit_domain::peers::FromPeers;
 use godwit_protocol::socket::CloseCode;
 use godwit_protocol::{ConversationId, DeviceId, Seq, UserId};
@@ -27,6 +28,12 @@ pub(crate) enum Notice {
     },
     /// Somebody may see or do less since this entry.
     Withdrawn(ConversationId, Seq),
+    /// Somebody has deleted something for themselves.
+    Concealed {
+        conversation: ConversationId,
+        user: UserId,
+        concealed: Concealed,
+    },
     /// What is being appended must be finished first.
     Settle(ConversationId),
 }
@@ -42,6 +49,9 @@ impl Notice {
             Self::StopWatching { watcher, watched } => hub.stop_watching(*watcher, *watched),
             Self::Unfollow { users, conversation } => hub.unfollow(users, *conversation),
             Self::Withdrawn(conversation, seq) => app.head(*conversation, *seq),
+            Self::Concealed { conversation, user, concealed } => {
+                app.concealed(*conversation, *user, *concealed);
+            }
             Self::Settle(conversation) => app.settle(*conversation).await,
         }
     }

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use godwit_protocol::ConversationId;
+use godwit_protocol::{ConversationId, Seq};
 
 use crate::socket::Socket;
 
-type Sockets = HashMap<u64, Arc<Socket>>;
+/// Each with the first entry that its owner sees.
+type Sockets = HashMap<u64, (Arc<Socket>, Seq)>;
 
 #[derive(Debug, Default)]
 pub(crate) struct Followers {
@@ -15,12 +16,12 @@ pub(crate) struct Followers {
 }
 
 impl Followers {
-    pub(crate) fn add(&self, conversation: ConversationId, socket: &Arc<Socket>) {
+    /// Also when it is here already: its owner may see less by now.
+    pub(crate) fn add(&self, conversation: ConversationId, socket: &Arc<Socket>, from: Seq) {
         // Locked first: the socket knows what it follows exactly when it is here.
         let mut sockets = self.write();
-        if socket.follow(conversation) {
-            sockets.entry(conversation).or_default().insert(socket.id, socket.clone());
-        }
+        socket.follow(conversation);
+        sockets.entry(conversation).or_default().insert(socket.id, (socket.clone(), from));
     }
 
     pub(crate) fn remove(&self, conversation: ConversationId, socket: &Socket) {
@@ -34,8 +35,10 @@ impl Followers {
         }
     }
 
-    pub(crate) fn with(&self, conversation: ConversationId, act: impl FnMut(&Arc<Socket>)) {
-        self.read().get(&conversation).into_iter().flat_map(HashMap::values).for_each(act);
+    pub(crate) fn with(&self, conversation: ConversationId, mut act: impl FnMut(&Socket, Seq)) {
+        let sockets = self.read();
+        let followers = sockets.get(&conversation).into_iter().flat_map(HashMap::values);
+        followers.for_each(|(socket, from)| act(socket, *from));
     }
 
     #[cfg(test)]

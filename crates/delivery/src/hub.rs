@@ -229,7 +229,8 @@ fn spread_out(socket: &Socket, spread: Duration) -> u32 {
 mod tests {
     use std::sync::atomic::AtomicI64;
 
-    use godwit_domain::ports::{Audience, Delivery};
+    use bytes::Bytes;
+    use godwit_domain::ports::{Audience, Delivery, HiddenFrom, Less, OutgoingEntry, Seeing};
     use godwit_protocol::Seq;
     use godwit_protocol::messages::{Change, LogEntry};
     use godwit_protocol::people::Presence;
@@ -272,9 +273,35 @@ mod tests {
         Event::Reconnect(Reconnect { after_ms: 7 })
     }
 
-    fn entry(seq: u64) -> Arc<LogEntry> {
+    fn log_entry(seq: u64) -> Arc<LogEntry> {
         let change = Change::MemberLeft { user_id: user(9) };
         Arc::new(LogEntry { seq: Seq::new(seq), at: Timestamp::from_millis(0), change })
+    }
+
+    fn entry(seq: u64) -> OutgoingEntry {
+        OutgoingEntry { entry: log_entry(seq), less: None }
+    }
+
+    /// Who cannot see the message at `about` gets an entry of another number.
+    fn entry_about(seq: u64, about: u64, hidden_from: &[u64]) -> OutgoingEntry {
+        let hidden_from = HiddenFrom::These(hidden_from.iter().map(|id| user(*id)).collect());
+        let unless = Seeing { seq: Seq::new(about), hidden_from };
+        let less = Some(Box::new(Less { entry: log_entry(900 + seq), unless }));
+        OutgoingEntry { entry: log_entry(seq), less }
+    }
+
+    /// What a socket got: the numbers of entries.
+    async fn seqs(socket: &Socket) -> Vec<u64> {
+        // The ping makes sure that there is a step to take.
+        socket.outgoing.ping();
+        let Step::Write { frames, .. } = socket.outgoing.next().await else { panic!("closed") };
+        socket.outgoing.written(frames.iter().map(Bytes::len).sum());
+        let seq = |frame: &Bytes| {
+            let start = frame.iter().position(|byte| *byte == b'{').unwrap();
+            let event: serde_json::Value = serde_json::from_slice(&frame[start..]).unwrap();
+            event["entry"]["seq"].as_u64().unwrap()
+        };
+        frames.iter().map(seq).collect()
     }
 
     fn presence(of: u64) -> PresenceEvent {
@@ -314,9 +341,32 @@ mod tests {
         assert_eq!((frames(&ada).await, frames(&bob).await, frames(&eve).await), (3, 2, 0));
     }
 
+    #[tokio::test]
+    async fn who_cannot_see_what_an_entry_is_about_gets_less_of_it() {
+        let (_, hub) = hub();
+        let sockets: Vec<_> = (1..=3).map(|id| signed_in(&hub, id, id * 10)).collect();
+        let birds = ConversationId::new(7);
+        let entries = [entry(5), entry_about(6, 3, &[3]), entry(7)];
+        // The first sees all of it, the second only what is after 3, and the third has hidden 3.
+        let from = [(user(1), Seq::ZERO), (user(2), Seq::new(4)), (user(3), Seq::ZERO)];
+        hub.follow(&from, birds);
+        for audience in [Audience::Members(from.to_vec()), Audience::Followers] {
+            hub.deliver_entries(birds, &entries, &audience);
+            let mut got = Vec::new();
+            for socket in &sockets {
+                got.push(seqs(socket).await);
+            }
+            assert_eq!(got, [vec![5, 6, 7], vec![5, 906, 7], vec![5, 906, 7]], "{audience:?}");
+        }
+        // Who follows again sees less from then on.
+        hub.follow(&[(user(1), Seq::new(5))], birds);
+        hub.deliver_entries(birds, &entries, &Audience::Followers);
+        assert_eq!(seqs(&sockets[0]).await, [5, 906, 7]);
+    }
+
     #[test]
     fn an_entry_is_written_as_the_event_that_clients_read() {
-        let (conversation_id, entry) = (ConversationId::new(7), entry(4));
+        let (conversation_id, entry) = (ConversationId::new(7), log_entry(4));
         let event = Event::Entry(EntryEvent { conversation_id, entry: LogEntry::clone(&entry) });
         assert_eq!(frame::text(&EntryFrame::new(conversation_id, &entry)), frame::text(&event));
     }
@@ -364,7 +414,7 @@ mod tests {
         let (phone, laptop, other) = (signed_in(&hub, 1, 10), signed_in(&hub, 1, 11), signed_in(&hub, 2, 20));
         let (birds, fish) = (ConversationId::new(5), ConversationId::new(6));
         for (follower, conversation) in [(1, birds), (1, birds), (2, birds), (2, fish), (3, fish)] {
-            hub.follow(&[user(follower)], conversation);
+            hub.follow(&[(user(follower), Seq::ZERO)], conversation);
         }
         hub.deliver_entries(birds, &[entry(1)], &Audience::Followers);
         assert_eq!((frames(&phone).await, frames(&laptop).await, frames(&other).await), (1, 1, 1));
@@ -372,7 +422,7 @@ mod tests {
         hub.deliver_entries(birds, &[entry(1)], &Audience::Followers);
         assert_eq!((frames(&phone).await, frames(&laptop).await, frames(&other).await), (0, 0, 1));
         hub.forget(&other);
-        hub.follow(&[user(2)], fish);
+        hub.follow(&[(user(2), Seq::ZERO)], fish);
         assert!(hub.followers.is_empty());
     }
 

@@ -19,5 +19,5 @@ pub mod socket;
 
 pub use hub::{Hub, HubConfig};
 pub use outgoing::{Outgoing, Step};
-pub use sending::EntryFrames;
+pub use sending::{EntryFrames, LessFrame, Share};
 pub use socket::Socket;

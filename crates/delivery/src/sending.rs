@@ -3,44 +3,94 @@
 //! Frames are made once and shared by all who get them. They come from use cases of this node, or ready-made from another
 //! one.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use godwit_domain::ports::{Audience, Delivery};
+use godwit_domain::ports::{Audience, Delivery, Less, OutgoingEntry, Seeing};
 use godwit_protocol::messages::LogEntry;
 use godwit_protocol::socket::{CloseCode, EntryFrame, Event, PresenceEvent};
 use godwit_protocol::{ConversationId, DeviceId, Seq, UserId};
 use metrics::{Counter, counter};
+use serde::{Deserialize, Serialize};
 
 use crate::frame;
 use crate::hub::Hub;
+use crate::socket::Socket;
 
 /// Entries on their way to many sockets. They are written only if somebody is there to read them.
 #[derive(Debug)]
 pub struct EntryFrames<'a> {
     conversation: ConversationId,
-    entries: &'a [Arc<LogEntry>],
+    entries: &'a [OutgoingEntry],
     frames: OnceCell<Vec<Bytes>>,
+    less: OnceCell<Vec<Option<LessFrame>>>,
+}
+
+/// The frame of an entry for those who cannot see what it is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LessFrame {
+    pub unless: Seeing,
+    pub frame: Bytes,
+}
+
+/// What a user gets of several entries.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Share {
+    /// The first of them.
+    first: usize,
+    /// Those of them of which they get less.
+    less: Vec<usize>,
 }
 
 impl<'a> EntryFrames<'a> {
-    pub const fn new(conversation: ConversationId, entries: &'a [Arc<LogEntry>]) -> Self {
-        Self { conversation, entries, frames: OnceCell::new() }
+    pub const fn new(conversation: ConversationId, entries: &'a [OutgoingEntry]) -> Self {
+        Self { conversation, entries, frames: OnceCell::new(), less: OnceCell::new() }
     }
 
     /// One for each entry.
     pub fn get(&self) -> &[Bytes] {
-        self.frames.get_or_init(|| {
-            let encode = |entry: &Arc<LogEntry>| frame::text(&EntryFrame::new(self.conversation, entry));
-            self.entries.iter().map(|entry| encode(entry).unwrap_or_default()).collect()
+        self.frames.get_or_init(|| self.entries.iter().map(|outgoing| self.encode(&outgoing.entry)).collect())
+    }
+
+    /// For each entry the one for those who cannot see what it is about.
+    pub fn less(&self) -> &[Option<LessFrame>] {
+        let encode = |less: &Less| LessFrame { unless: less.unless.clone(), frame: self.encode(&less.entry) };
+        self.less.get_or_init(|| {
+            self.entries.iter().map(|outgoing| outgoing.less.as_deref().map(encode)).collect()
         })
     }
 
-    /// Which of them is the first that somebody gets who sees entries from `seq` on.
-    pub fn first_from(&self, seq: Seq) -> usize {
-        self.entries.partition_point(|entry| entry.seq < seq)
+    /// What somebody gets who sees entries from `from` on.
+    pub fn share_of(&self, user: UserId, from: Seq) -> Share {
+        let first = self.entries.partition_point(|outgoing| outgoing.entry.seq < from);
+        let is_less = |outgoing: &OutgoingEntry| {
+            outgoing.less.as_ref().is_some_and(|less| !less.unless.sees(user, from))
+        };
+        let shown = self.entries.iter().enumerate().skip(first);
+        let less = shown.filter(|(_, outgoing)| is_less(outgoing)).map(|(place, _)| place).collect();
+        Share { first, less }
+    }
+
+    /// The frames of a share. Nearly always they are the common ones.
+    pub fn of(&self, share: &Share) -> Cow<'_, [Bytes]> {
+        let all = self.get().get(share.first..).unwrap_or_default();
+        if share.less.is_empty() {
+            return Cow::Borrowed(all);
+        }
+        let mut frames = all.to_vec();
+        for place in &share.less {
+            if let Some(Some(less)) = self.less().get(*place) {
+                frames[place - share.first] = less.frame.clone();
+            }
+        }
+        Cow::Owned(frames)
+    }
+
+    fn encode(&self, entry: &LogEntry) -> Bytes {
+        frame::text(&EntryFrame::new(self.conversation, entry)).unwrap_or_default()
     }
 }
 
@@ -63,20 +113,18 @@ impl Hub {
             Audience::Members(members) => {
                 for (user, from) in members {
                     self.by_user.with(*user, |socket| {
-                        let frames = entries.get().get(entries.first_from(*from)..).unwrap_or_default();
-                        if socket.outgoing.push_all(frames) {
+                        let frames = entries.of(&entries.share_of(*user, *from));
+                        if socket.outgoing.push_all(&frames) {
                             delivered += frames.len() as u64;
                         }
                     });
                 }
+                DELIVERIES.increment(delivered);
             }
-            Audience::Followers => self.followers.with(entries.conversation, |socket| {
-                if socket.outgoing.push_all(entries.get()) {
-                    delivered += entries.get().len() as u64;
-                }
-            }),
+            Audience::Followers => {
+                self.send_to_followers(entries.conversation, entries.get(), entries.less());
+            }
         }
-        DELIVERIES.increment(delivered);
     }
 
     /// Sends several frames to every socket of these users, all of them or none.
@@ -92,12 +140,19 @@ impl Hub {
         DELIVERIES.increment(delivered);
     }
 
-    /// The same to those who follow a conversation.
-    pub fn send_to_followers(&self, conversation: ConversationId, frames: &[Bytes]) {
+    /// The same to those who follow a conversation: for each frame the one for those who cannot see what it is about.
+    pub fn send_to_followers(
+        &self,
+        conversation: ConversationId,
+        frames: &[Bytes],
+        less: &[Option<LessFrame>],
+    ) {
         let mut delivered = 0;
-        self.followers.with(conversation, |socket| {
-            if socket.outgoing.push_all(frames) {
-                delivered += frames.len() as u64;
+        let has_less = less.iter().any(Option::is_some);
+        self.followers.with(conversation, |socket, from| {
+            let shown = if has_less { shown_to(socket, from, frames, less) } else { Cow::Borrowed(frames) };
+            if socket.outgoing.push_all(&shown) {
+                delivered += shown.len() as u64;
             }
         });
         DELIVERIES.increment(delivered);
@@ -110,9 +165,10 @@ impl Hub {
         });
     }
 
-    pub fn follow(&self, users: &[UserId], conversation: ConversationId) {
-        for user in users {
-            self.by_user.with(*user, |socket| self.followers.add(conversation, socket));
+    /// Each with the first entry that they see.
+    pub fn follow(&self, users: &[(UserId, Seq)], conversation: ConversationId) {
+        for (user, from) in users {
+            self.by_user.with(*user, |socket| self.followers.add(conversation, socket, *from));
         }
     }
 
@@ -142,6 +198,25 @@ impl Hub {
     }
 }
 
+/// What the owner of a socket gets of what is delivered to followers.
+fn shown_to<'a>(
+    socket: &Socket,
+    from: Seq,
+    frames: &'a [Bytes],
+    less: &[Option<LessFrame>],
+) -> Cow<'a, [Bytes]> {
+    let Some((user, _)) = socket.owner() else { return Cow::Borrowed(&[]) };
+    let mut shown = Cow::Borrowed(frames);
+    for (place, less) in less.iter().enumerate() {
+        if let Some(less) = less.as_ref().filter(|less| !less.unless.sees(user, from))
+            && let Some(frame) = shown.to_mut().get_mut(place)
+        {
+            *frame = less.frame.clone();
+        }
+    }
+    shown
+}
+
 /// One node: all sockets are here.
 #[async_trait]
 impl Delivery for Hub {
@@ -153,11 +228,11 @@ impl Delivery for Hub {
         }
     }
 
-    fn deliver_entries(&self, conversation: ConversationId, entries: &[Arc<LogEntry>], to: &Audience) {
+    fn deliver_entries(&self, conversation: ConversationId, entries: &[OutgoingEntry], to: &Audience) {
         self.send_entries(&EntryFrames::new(conversation, entries), to);
     }
 
-    fn follow(&self, users: &[UserId], conversation: ConversationId) {
+    fn follow(&self, users: &[(UserId, Seq)], conversation: ConversationId) {
         self.follow(users, conversation);
     }
 

@@ -85,14 +85,11 @@ impl Socket {
         self.watching.lock().unwrap_or_else(PoisonError::into_inner).retain(|watched| *watched != user);
     }
 
-    /// False when it did already.
-    pub(crate) fn follow(&self, conversation: ConversationId) -> bool {
+    pub(crate) fn follow(&self, conversation: ConversationId) {
         let mut following = self.following.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = !following.contains(&conversation);
-        if is_new {
+        if !following.contains(&conversation) {
             following.push(conversation);
         }
-        is_new
     }
 
     pub(crate) fn unfollow(&self, conversation: ConversationId) {

@@ -9,6 +9,7 @@ use godwit_protocol::sync as wire;
 use crate::conversations::Conversations;
 use crate::model::{AccountChange, AccountEntry};
 use crate::ports::{Delivery, Store, StoreError};
+use crate::sight::Sight;
 
 #[derive(Debug)]
 pub struct AccountLog {
@@ -52,7 +53,9 @@ impl AccountLog {
             AccountChange::ReadMoved(conversation_id) => {
                 let Some(live) = self.conversations.get(conversation_id).await? else { return Ok(None) };
                 let Some(member) = self.conversations.member(&live, user).await? else { return Ok(None) };
-                let unread = live.read(|state| state.unread(&member));
+                let span = Sight::unread_span(&member);
+                let sight = Sight::of(&*self.store, conversation_id, &member, span).await?;
+                let unread = live.read(|state| sight.unread(state, &member));
                 Wire::ReadMoved { conversation_id, read: member.cursor.read, unread }
             }
             AccountChange::MessageHidden(message_id) => Wire::MessageHidden { message_id },

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use crate::account_log::AccountLog;
 use crate::accounts::{AccountPolicy, Accounts};
 use crate::actions::{Appending, Lanes, MessagePolicy};
+use crate::concealing::Concealing;
 use crate::conversations::Conversations;
 use crate::cursors::{Cursors, Saved};
 use crate::groups::Groups;
@@ -93,10 +94,16 @@ impl App {
             peers: peers.clone(),
             clock: clock.clone(),
         });
+        let concealing = Arc::new(Concealing {
+            conversations: conversations.clone(),
+            delivery: delivery.clone(),
+            peers: peers.clone(),
+        });
         let inbox = Arc::new(Inbox {
             store: store.clone(),
             conversations: conversations.clone(),
             account_log: account_log.clone(),
+            concealing: concealing.clone(),
             clock: clock.clone(),
         });
         let appending = Arc::new(Appending {
@@ -140,6 +147,7 @@ impl App {
             appending: appending.clone(),
             reading: reading.clone(),
             account_log: account_log.clone(),
+            concealing,
             clock: clock.clone(),
         });
         let from_peers = Arc::new(FromPeers {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use godwit_protocol::conversations::MemberCursor;
+use godwit_protocol::limits::BLOCKS_PER_USER_MAX;
 use godwit_protocol::socket::{CursorEvent, Event};
 use godwit_protocol::{ConversationId, Seq, UserId};
 use thiserror::Error;
@@ -17,9 +18,10 @@ use tokio::time::timeout;
 
 use crate::account_log::AccountLog;
 use crate::conversations::{AccessError, Conversations, Live};
-use crate::inbox::{Inbox, unread_cursor};
+use crate::inbox::Inbox;
 use crate::model::{Cursor, Member};
 use crate::ports::{Clock, CursorMove, Delivery, Peers, Store, StoreError};
+use crate::sight::{Discretion, unread_cursor};
 
 /// How long moves are gathered before the others are told.
 pub const CURSOR_BROADCAST_MS: u64 = 100;
@@ -237,23 +239,22 @@ impl Cursors {
     ) -> Result<(), StoreError> {
         let Some(live) = self.conversations.get(conversation_id).await? else { return Ok(()) };
         let event = |cursor| Event::Cursor(CursorEvent { conversation_id, cursor });
-        let (kind, mut members) = live.read(|state| (state.conversation.kind, state.member_ids()));
+        let (kind, members) = live.read(|state| (state.conversation.kind, state.member_ids()));
         let Some(pair) = kind.pair() else {
-            if members.is_empty() {
-                members.push(user);
-            }
-            self.delivery.deliver(&members, &event(cursor));
+            let mut told = if members.is_empty() { vec![user] } else { members };
+            let blocked = self.store.blocked_by(user, None, BLOCKS_PER_USER_MAX).await?;
+            told.retain(|member| blocked.binary_search(member).is_err());
+            self.delivery.deliver(&told, &event(cursor));
             return Ok(());
         };
         self.delivery.deliver(&[user], &event(cursor));
-        let asked = [pair.low(), pair.high()];
-        let (blocked, users) =
-            tokio::try_join!(self.store.is_blocked(pair.low(), pair.high()), self.store.users(&asked))?;
-        if !blocked {
-            let hides_reading = users.iter().any(|user| !user.read_receipts);
-            let shown = if hides_reading { unread_cursor(cursor) } else { cursor };
-            self.delivery.deliver(&[pair.other(user)], &event(shown));
+        let other = pair.other(user);
+        if self.store.is_blocked(user, other).await? {
+            return Ok(());
         }
+        let discretion = Discretion::of(&*self.store, other, kind, []).await?;
+        let shown = if discretion.hides_reading_of(user) { unread_cursor(cursor) } else { cursor };
+        self.delivery.deliver(&[other], &event(shown));
         Ok(())
     }
 

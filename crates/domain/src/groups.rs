@@ -11,7 +11,7 @@ use godwit_protocol::groups::{
     AddedMember, CreateInvite, Invite as WireInvite, InvitePreview, Member as WireMember,
 };
 use godwit_protocol::limits::{LARGE_CONVERSATIONS_PER_USER_MAX, MEMBERS_ADDED_AT_ONCE_MAX};
-use godwit_protocol::{ConversationId, ErrorCode, InviteId, UserId};
+use godwit_protocol::{ConversationId, ErrorCode, InviteId, Seq, UserId};
 
 use crate::account_log::AccountLog;
 use crate::actions::rules::{self, Actor};
@@ -27,6 +27,7 @@ use crate::model::{
 };
 use crate::ports::{Clock, Delivery, Store, StoreError};
 use crate::projection::beginning;
+use crate::sight::Discretion;
 
 /// Members that are looked through for one page when only some of them are asked for.
 const MEMBERS_LOOKED_THROUGH_MAX: usize = 2_000;
@@ -102,10 +103,11 @@ impl Groups {
             member_ids,
         };
         let new = beginning(self.store.ids(), kind, created)?;
-        let (followers, large) = (new.effects.list.clone(), is_large);
+        // Everybody sees a conversation from its first entry on.
+        let followers: Vec<(UserId, Seq)> = new.effects.list.iter().map(|user| (*user, Seq::ZERO)).collect();
         let made = self.store.create(new, key.as_ref()).await?;
         if let Some(notes) = &made.made {
-            if large {
+            if is_large {
                 self.delivery.follow(&followers, made.id);
             }
             self.account_log.announce(notes).await;
@@ -213,7 +215,7 @@ impl Groups {
         limit: usize,
     ) -> Result<(Vec<WireMember>, Option<UserId>), Refusal> {
         let (live, _) = self.conversations.of_member(by, id).await?;
-        let is_whole = live.read(ConversationState::is_whole);
+        let (is_whole, kind) = live.read(|state| (state.is_whole(), state.conversation.kind));
         let (mut found, mut after, mut looked_through) = (Vec::new(), after, 0);
         loop {
             let members = self.some_members(&live, filter.role, after, limit).await?;
@@ -222,6 +224,8 @@ impl Groups {
             let ids: Vec<UserId> = members.iter().map(|member| member.user_id).collect();
             let users: HashMap<UserId, User> =
                 self.store.users(&ids).await?.into_iter().map(|user| (user.id, user)).collect();
+            let shown = ids.into_iter().filter(|_| is_whole);
+            let discretion = Discretion::of(&*self.store, by, kind, shown).await?;
             for member in members {
                 if found.len() == limit {
                     return Ok((found, after));
@@ -232,7 +236,7 @@ impl Groups {
                     user: user.to_public(),
                     role: member.role,
                     joined_at: member.joined_at,
-                    cursor: is_whole.then(|| member.wire_cursor()),
+                    cursor: is_whole.then(|| discretion.cursor(by, &member)),
                 }));
             }
             if is_last {

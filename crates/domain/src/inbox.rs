@@ -9,19 +9,21 @@ use godwit_protocol::conversations::{
     UpdateMembership,
 };
 use godwit_protocol::limits::{ACCOUNT_LOG_ENTRIES_MAX, DRAFT_BYTES_MAX, PINNED_CONVERSATIONS_MAX};
+use godwit_protocol::messages::MessageStatus;
 use godwit_protocol::sync::{Gone, GoneList, GoneReason};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use thiserror::Error;
 
 use crate::account_log::AccountLog;
+use crate::concealing::Concealing;
 use crate::conversations::{AccessError, Conversations, Live};
 use crate::model::{
-    AccountChange, AccountNote, ConversationState, Created, InvalidField, Kind, Member, SavedDraft, Settings,
-    SettingsChange, User, UserPair, field,
+    AccountChange, AccountNote, Concealed, ConversationState, Created, InvalidField, Kind, LastMessage,
+    Member, SavedDraft, Settings, SettingsChange, User, UserPair, field,
 };
 use crate::ports::{ActivityPosition, Clock, InboxRow, Store, StoreError, UnorderedRow};
 use crate::projection::beginning;
-use crate::show::shown_status;
+use crate::sight::{Discretion, Sight, newest_seen};
 
 /// Entries of the account log that are looked through at once for conversations that went away.
 const GONE_PAGE: usize = 500;
@@ -31,6 +33,7 @@ pub struct Inbox {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) conversations: Arc<Conversations>,
     pub(crate) account_log: Arc<AccountLog>,
+    pub(crate) concealing: Arc<Concealing>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -83,7 +86,7 @@ impl Inbox {
     pub async fn conversation(&self, by: UserId, id: ConversationId) -> Result<WireConversation, InboxError> {
         let (live, member) = self.conversations.of_member(by, id).await?;
         let settings = self.store.settings(by, id).await?;
-        let shown = self.complete(by, vec![Listed { live, member, settings }]).await?;
+        let shown = self.complete(by, vec![Listed { live, member, settings, opened: true }]).await?;
         shown.into_iter().next().ok_or(InboxError::NotFound)
     }
 
@@ -219,10 +222,13 @@ impl Inbox {
     pub async fn delete_for_me(&self, by: UserId, id: ConversationId) -> Result<(), InboxError> {
         let (live, _) = self.conversations.of_member(by, id).await?;
         self.conversations.reload(&live).await?;
-        let head = live.read(|state| state.head.seq);
+        let (head, ordinal) = live.read(|state| (state.head.seq, state.head.ordinal));
+        self.forget_settings(by, id).await?;
         let change = AccountChange::ConversationGone(id, GoneReason::Deleted);
         let note = AccountNote { user_id: by, at: self.clock.now(), change };
-        let entry = self.store.clear(by, id, head, note).await?;
+        let entry = self.store.clear(by, id, head, ordinal, note).await?;
+        let concealed = Concealed { cleared: head, cleared_ordinal: ordinal, ..Concealed::default() };
+        self.concealing.conceal(&live, by, concealed).await?;
         live.write(|state| {
             let is_new = state.head.last_message.as_ref().is_some_and(|last| last.seq > head);
             if let Some(member) = state.member_mut(by) {
@@ -230,6 +236,23 @@ impl Inbox {
             }
         });
         self.account_log.announce(&[(by, entry)]).await;
+        Ok(())
+    }
+
+    /// One that was deleted for oneself comes back as a new one would: not pinned, archived or marked, and without a draft. It
+    /// stays muted.
+    async fn forget_settings(&self, by: UserId, id: ConversationId) -> Result<(), StoreError> {
+        let settings = self.store.settings(by, id).await?;
+        let change = SettingsChange {
+            pin: settings.pin.is_some().then_some(None),
+            archived: settings.archived.then_some(false),
+            marked_unread: settings.marked_unread.then_some(false),
+            draft: settings.draft.is_some().then_some(None),
+            muted_until: None,
+        };
+        if change != SettingsChange::default() {
+            self.change_settings(by, id, change).await?;
+        }
         Ok(())
     }
 
@@ -295,7 +318,8 @@ impl Inbox {
             };
             // Who was removed a moment ago has no row a moment later.
             if let Some(member) = self.conversations.member(&live, by).await? {
-                listed.push(Listed { live, member, settings: row.settings.clone() });
+                let settings = row.settings.clone();
+                listed.push(Listed { live, member, settings, opened: false });
             }
         }
         self.complete(by, listed).await
@@ -354,6 +378,7 @@ impl Inbox {
         Ok((opened.id, opened.made.is_some()))
     }
 
+    /// With what else has to be known to show them.
     async fn complete(&self, by: UserId, listed: Vec<Listed>) -> Result<Vec<WireConversation>, StoreError> {
         let peers: Vec<Option<UserId>> = listed
             .iter()
@@ -365,14 +390,45 @@ impl Inbox {
             self.store.users(&asked).await?.into_iter().map(|user| (user.id, user)).collect();
         let tells = |user: UserId| users.get(&user).is_none_or(|user| user.read_receipts);
         let now = self.clock.now();
-        Ok(listed
-            .iter()
-            .zip(peers)
-            .map(|(row, peer)| {
-                let hides_reading = peer.is_some_and(|peer| !tells(peer) || !tells(by));
-                describe(row, peer.and_then(|peer| users.get(&peer)), hides_reading, now)
-            })
-            .collect())
+        let mut shown = Vec::with_capacity(listed.len());
+        for (row, peer) in listed.iter().zip(peers) {
+            let seen = self.seen(row).await?;
+            let discretion = match peer {
+                Some(peer) => {
+                    let hidden = !tells(peer)
+                        || !tells(by)
+                        || (seen.shows_reading && self.store.is_blocked(by, peer).await?);
+                    Discretion::direct(hidden)
+                }
+                None => self.discretion(by, row).await?,
+            };
+            shown.push(describe(row, peer.and_then(|peer| users.get(&peer)), &seen, &discretion, now));
+        }
+        Ok(shown)
+    }
+
+    /// What a member sees of a conversation in a list.
+    async fn seen(&self, row: &Listed) -> Result<Seen, StoreError> {
+        let Listed { live, member, .. } = row;
+        let (mut last, pins, status) = live.read(|state| {
+            let last = state.head.last_message.clone();
+            let status = last.as_ref().map(|last| state.status(last.seq, last.sender_id));
+            (last, state.details.pins.iter().map(|pin| pin.seq).collect::<Vec<_>>(), status)
+        });
+        let asked = last.iter().map(|last| last.seq).chain(pins).chain(Sight::unread_span(member));
+        let sight = Sight::of(&*self.store, live.id(), member, asked).await?;
+        if let Some(hidden) = last.as_ref().filter(|last| !sight.sees(last.seq)) {
+            let seen = newest_seen(&*self.store, live.id(), member, hidden.seq).await?;
+            last = seen.as_ref().and_then(LastMessage::of_item);
+        }
+        Ok(Seen { sight, last, shows_reading: row.opened || status == Some(MessageStatus::Read) })
+    }
+
+    /// Where members' marks are shown one by one.
+    async fn discretion(&self, by: UserId, row: &Listed) -> Result<Discretion, StoreError> {
+        let (kind, members) = row.live.read(|state| (state.conversation.kind, state.member_ids()));
+        let members = members.into_iter().filter(|_| row.opened);
+        Discretion::of(&*self.store, by, kind, members).await
     }
 }
 
@@ -381,6 +437,17 @@ struct Listed {
     live: Arc<Live>,
     member: Member,
     settings: Settings,
+    /// It is shown by itself, with the marks of its members.
+    opened: bool,
+}
+
+/// What its member sees of it.
+struct Seen {
+    sight: Sight,
+    /// The newest that they see.
+    last: Option<LastMessage>,
+    /// Whether it can be told from it what somebody has read.
+    shows_reading: bool,
 }
 
 /// The latest activity first, each conversation once, at most `limit`. One that is just becoming a large one can be found
@@ -399,12 +466,17 @@ fn parse_draft(draft: &NewDraft, now: Timestamp) -> Result<Box<SavedDraft>, Inva
 }
 
 /// A conversation as one of its members sees it.
-fn describe(row: &Listed, peer: Option<&User>, hides_reading: bool, now: Timestamp) -> WireConversation {
-    let Listed { live, member, settings } = row;
+fn describe(
+    row: &Listed,
+    peer: Option<&User>,
+    seen: &Seen,
+    discretion: &Discretion,
+    now: Timestamp,
+) -> WireConversation {
+    let Listed { live, member, settings, .. } = row;
+    let Seen { sight, last, .. } = seen;
     live.read(|state| {
-        let from = member.history_from(settings);
-        let last = state.head.last_message.as_ref().filter(|last| last.seq >= from);
-        let last_message = last.map(|last| {
+        let last_message = last.as_ref().map(|last| {
             let is_gone = last.gone || last.expires_at.is_some_and(|at| at <= now);
             WireLastMessage {
                 id: last.id,
@@ -415,7 +487,7 @@ fn describe(row: &Listed, peer: Option<&User>, hides_reading: bool, now: Timesta
                 preview: if is_gone { String::new() } else { last.preview.to_string() },
                 created_at: last.id.timestamp(),
                 deleted: is_gone,
-                status: shown_status(state.status(last.seq, last.sender_id), hides_reading),
+                status: discretion.status(state.status(last.seq, last.sender_id)),
             }
         });
         let details = &state.details;
@@ -441,7 +513,7 @@ fn describe(row: &Listed, peer: Option<&User>, hides_reading: bool, now: Timesta
             pinned_message_ids: details
                 .pins
                 .iter()
-                .filter(|pin| pin.seq >= from)
+                .filter(|pin| sight.sees(pin.seq))
                 .map(|pin| pin.message_id)
                 .collect(),
             created_by: state.conversation.created_by,
@@ -450,27 +522,18 @@ fn describe(row: &Listed, peer: Option<&User>, hides_reading: bool, now: Timesta
             last_activity_at: state.last_activity_at(),
             head: state.head.seq,
             last_message,
-            unread: state.unread(member),
-            unread_mentions: state.unread_mentions(member),
+            unread: sight.unread(state, member),
+            unread_mentions: sight.unread_mentions(state, member),
             me: member.to_wire(settings),
-            cursors: shown_cursors(state, member, hides_reading),
+            cursors: shown_cursors(state, member, discretion),
         }
     })
 }
 
 /// The cursors that a member may know of.
-fn shown_cursors(state: &ConversationState, member: &Member, hides_reading: bool) -> Vec<MemberCursor> {
+fn shown_cursors(state: &ConversationState, member: &Member, discretion: &Discretion) -> Vec<MemberCursor> {
     if !state.is_whole() {
         return vec![member.wire_cursor()];
     }
-    let shown = state.members.iter().map(|other| {
-        let cursor = other.wire_cursor();
-        if hides_reading && other.user_id != member.user_id { unread_cursor(cursor) } else { cursor }
-    });
-    shown.collect()
-}
-
-/// A cursor of somebody who does not tell what they have read.
-pub(crate) const fn unread_cursor(cursor: MemberCursor) -> MemberCursor {
-    MemberCursor { read: Seq::ZERO, ..cursor }
+    state.members.iter().map(|other| discretion.cursor(member.user_id, other)).collect()
 }

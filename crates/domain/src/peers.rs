@@ -7,6 +7,7 @@ use godwit_protocol::{ConversationId, DeviceId, Seq, UserId};
 
 use crate::actions::{Action, Answer, Appending};
 use crate::conversations::{Conversations, StateChange};
+use crate::model::Concealed;
 use crate::ports::{CursorMove, StoreError};
 use crate::presence::Presence;
 use crate::sessions::Sessions;
@@ -39,6 +40,11 @@ impl FromPeers {
         self.conversations.cursor_moved(moved);
     }
 
+    /// A member has deleted something for themselves.
+    pub fn concealed(&self, conversation: ConversationId, user: UserId, concealed: Concealed) {
+        self.conversations.conceal(conversation, user, concealed);
+    }
+
     /// Returns when what is being appended to the conversation now is finished.
     pub async fn settle(&self, conversation: ConversationId) {
         if let Some(live) = self.conversations.known(conversation) {
@@ -60,8 +66,8 @@ impl FromPeers {
         self.sessions.ended(user, devices).await
     }
 
-    /// The large conversations that a user is in.
-    pub async fn followed(&self, user: UserId) -> Result<Vec<ConversationId>, StoreError> {
+    /// The large conversations that a user is in, with the first entry that they see.
+    pub async fn followed(&self, user: UserId) -> Result<Vec<(ConversationId, Seq)>, StoreError> {
         self.presence.followed(user).await
     }
 

@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use godwit_protocol::limits::TYPING_TTL_MS;
 use godwit_protocol::people::Presence as WirePresence;
 use godwit_protocol::socket::{Event, PresenceEvent, TypingEvent};
-use godwit_protocol::{ConversationId, UserId};
+use godwit_protocol::{ConversationId, Seq, UserId};
 
 use crate::actions::rules::{self, Actor};
 use crate::actions::{Deed, Refusal};
 use crate::conversations::Conversations;
 use crate::model::User;
 use crate::ports::{Clock, Delivery, Store, StoreError, UpdateUser, UserChange};
+
+/// Large conversations that are looked up at once when somebody connects.
+const FOLLOWED_AT_ONCE_MAX: usize = 16;
 
 #[derive(Debug)]
 pub struct Presence {
@@ -25,8 +29,8 @@ impl Presence {
     /// A socket of the user has opened.
     pub async fn came_online(&self, user: UserId) -> Result<(), StoreError> {
         self.delivery.arrived(user).await;
-        for conversation in self.followed(user).await? {
-            self.delivery.follow(&[user], conversation);
+        for (conversation, from) in self.followed(user).await? {
+            self.delivery.follow(&[(user, from)], conversation);
         }
         if let Some(user) = self.store.user(user).await? {
             self.tell(&user).await;
@@ -34,10 +38,16 @@ impl Presence {
         Ok(())
     }
 
-    /// The large conversations whose entries reach the user as long as they are connected.
-    pub(crate) async fn followed(&self, user: UserId) -> Result<Vec<ConversationId>, StoreError> {
+    /// The large conversations whose entries reach the user as long as they are connected, with the first entry that they
+    /// see.
+    pub(crate) async fn followed(&self, user: UserId) -> Result<Vec<(ConversationId, Seq)>, StoreError> {
         let rows = self.store.fanned_out_on_read(user).await?;
-        Ok(rows.into_iter().map(|row| row.conversation).collect())
+        let followed = rows.into_iter().map(|row| async move {
+            let member = self.store.member(row.conversation, user).await?;
+            Ok(member.map(|member| (row.conversation, member.history_from())))
+        });
+        let followed = stream::iter(followed).buffer_unordered(FOLLOWED_AT_ONCE_MAX);
+        followed.try_filter_map(|followed| std::future::ready(Ok(followed))).try_collect().await
     }
 
     /// A socket of the user has closed. If it was the last one they are offline now.

@@ -7,27 +7,50 @@ use godwit_protocol::messages::{MessageKind, MessageStatus};
 use godwit_protocol::{MessageId, Seq, Timestamp, UserId};
 
 use crate::model::{
-    Change, ConversationState, Edited, FanOut, ItemState, LogItem, Mentions, Message, MessageBody, Target,
+    Change, ConversationState, Edited, Entry, FanOut, ItemState, LogItem, Mentions, Message, MessageBody,
+    Target,
 };
+use crate::sight::{Discretion, Sight};
 
 /// What has to be known to show entries to somebody.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) state: &'a ConversationState,
     pub(crate) now: Timestamp,
-    /// Messages that are replied to.
-    pub(crate) quoted: &'a HashMap<Seq, LogItem>,
+    /// Messages that are replied to or edited.
+    pub(crate) referred: &'a HashMap<Seq, LogItem>,
     /// How the one who looks reacted. Empty where many look.
     pub(crate) own_reactions: &'a HashMap<Seq, Box<str>>,
-    /// What is before it is not shown, quotes included.
-    pub(crate) from: Seq,
-    /// One of two people does not tell, or want to know, what was read.
-    pub(crate) hides_reading: bool,
+    pub(crate) sight: &'a Sight,
+    pub(crate) discretion: &'a Discretion,
+}
+
+/// The message of which an entry shows something, besides its own. Who cannot see that one gets less of the entry.
+pub(crate) fn about(entry: &Entry) -> Option<Seq> {
+    match &entry.change {
+        Change::Message(message) => message.reply.map(|reply| reply.to.seq),
+        Change::Edited { target, .. } | Change::Reacted { target, .. } => Some(target.seq),
+        _ => None,
+    }
 }
 
 impl View<'_> {
+    /// Every entry has its place, so that there is no gap; what the one who looks cannot see has nothing else.
     pub(crate) fn entry(&self, item: &LogItem) -> wire::LogEntry {
-        wire::LogEntry { seq: item.entry.seq, at: item.entry.at(), change: self.change(item) }
+        let seen = match &item.entry.change {
+            Change::Message(_) => self.sight.sees(item.entry.seq),
+            Change::Edited { target, .. } | Change::Reacted { target, .. } => self.sight.sees(target.seq),
+            _ => true,
+        };
+        let change = if seen { self.change(item) } else { wire::Change::Withheld };
+        wire::LogEntry { seq: item.entry.seq, at: item.entry.at(), change }
+    }
+
+    /// The answer to who sent a message, once or again. They get it without content when they cannot see it any more.
+    pub(crate) fn sent_again(&self, item: LogItem) -> Option<wire::LogEntry> {
+        let (seq, at) = (item.entry.seq, item.entry.at());
+        let message = Box::new(self.sent(seq, item.entry.into_message()?, item.state));
+        Some(wire::LogEntry { seq, at, change: wire::Change::Message { message } })
     }
 
     /// The entry as a message of the history; none where it is not shown there.
@@ -40,8 +63,10 @@ impl View<'_> {
 
     /// What was said moves into the answer: a page has much of it.
     fn sent(&self, seq: Seq, message: Message, state: ItemState) -> wire::Message {
-        let is_gone = message.is_gone(&state, self.now);
-        let gone_at = state.gone.map(|gone| gone.at).or(message.expires_at);
+        let is_seen = self.sight.sees(seq);
+        let state = if is_seen { state } else { ItemState::default() };
+        let is_gone = message.is_gone(&state, self.now) || !is_seen;
+        let gone_at = state.gone.map(|gone| gone.at).or(message.expires_at).filter(|_| is_seen);
         let quote = message.reply.filter(|_| !is_gone).and_then(|reply| self.quote(reply.to));
         let reactions = state.wire_reactions();
         let edited_at = state.edited.as_ref().map(|edited| edited.at);
@@ -121,7 +146,7 @@ impl View<'_> {
     }
 
     fn quote(&self, target: Target) -> Option<Box<wire::Quote>> {
-        let item = self.quoted.get(&target.seq).filter(|_| target.seq >= self.from)?;
+        let item = self.referred.get(&target.seq).filter(|_| self.sight.sees(target.seq))?;
         let (message, state) = item.message()?;
         let is_gone = message.is_gone(state, self.now);
         let preview = match &state.edited {
@@ -139,8 +164,16 @@ impl View<'_> {
         }))
     }
 
+    /// Whether the message still says what this edit made of it. Earlier versions are for those who may read `/edits`, and
+    /// whoever replays the log does not need them.
+    fn is_current_edit(&self, edit: Seq, target: Target) -> bool {
+        self.referred.get(&target.seq).is_none_or(|item| {
+            !item.is_gone(self.now) && item.state.edits.last().is_none_or(|latest| *latest <= edit)
+        })
+    }
+
     fn status(&self, seq: Seq, sender: UserId) -> MessageStatus {
-        shown_status(self.state.status(seq, sender), self.hides_reading)
+        self.discretion.status(self.state.status(seq, sender))
     }
 
     fn change(&self, item: &LogItem) -> wire::Change {
@@ -156,17 +189,16 @@ impl View<'_> {
                 let message = self.sent(item.entry.seq, message.clone(), item.state.clone());
                 Wire::Message { message: Box::new(message) }
             }
-            Change::Edited { by, target, text, mentions } => Wire::Edited {
-                by: *by,
-                message_id: target.id,
-                message_seq: target.seq,
-                text: text.as_deref().map(str::to_owned),
-                mentions: if text.is_some() {
-                    mentions.clone().into_wire()
-                } else {
-                    wire::Mentions::default()
-                },
-            },
+            Change::Edited { by, target, text, mentions } => {
+                let text = text.as_deref().filter(|_| self.is_current_edit(item.entry.seq, *target));
+                Wire::Edited {
+                    by: *by,
+                    message_id: target.id,
+                    message_seq: target.seq,
+                    mentions: text.map(|_| mentions.clone().into_wire()).unwrap_or_default(),
+                    text: text.map(str::to_owned),
+                }
+            }
             Change::Deleted { by, target } => {
                 Wire::Deleted { by: *by, message_id: target.id, message_seq: target.seq }
             }
@@ -216,9 +248,4 @@ impl View<'_> {
             Change::ConversationDeleted { by } => Wire::ConversationDeleted { by: *by },
         }
     }
-}
-
-/// What is told of how far a message has come.
-pub(crate) fn shown_status(status: MessageStatus, hides_reading: bool) -> MessageStatus {
-    if hides_reading { status.min(MessageStatus::Delivered) } else { status }
 }

@@ -245,7 +245,9 @@ pub struct Version {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ThreadPage {
-    pub root: Message,
+    /// Absent where the user cannot see it: it is from before they came, or they deleted it for themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<Message>,
     pub replies: Vec<Message>,
     /// Goes into `after` for the next page; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -391,7 +393,7 @@ pub enum Change {
         #[cfg_attr(feature = "openapi", schema(no_recursion))]
         message: Box<Message>,
     },
-    /// A message has a new text; none when it was deleted meanwhile.
+    /// A message has a new text; none when it was deleted or edited again meanwhile.
     Edited {
         by: UserId,
         message_id: MessageId,
@@ -476,6 +478,9 @@ pub enum Change {
     ConversationDeleted {
         by: UserId,
     },
+    /// Something about a message that this user cannot see: it is from before they came, or they deleted it for themselves.
+    /// The entry has its place and nothing else.
+    Withheld,
     /// A kind of change that this version of the library does not know.
     #[serde(other)]
     Unknown,

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use godwit_domain::model::{AccountEntry, AccountNote, Scheduled, ScheduledStage, Star};
+use godwit_domain::model::{AccountEntry, AccountNote, Concealed, Scheduled, ScheduledStage, Star};
 use godwit_domain::ports::{
     Listed, Part, PersonalStore, ReplaceScheduled, ScheduleOutcome, SeqRange, StoreError,
 };
@@ -15,7 +15,7 @@ use scylla::errors::PrepareError;
 
 use crate::CassandraStore;
 use crate::cql::{Cql, Read, Write};
-use crate::values::int;
+use crate::values::{int, row_limit};
 
 #[derive(Debug)]
 pub(crate) struct Hidden {
@@ -23,6 +23,8 @@ pub(crate) struct Hidden {
     within: Read,
     first: Read,
     hide: Write,
+    hide_from: Write,
+    from: Read,
 }
 
 impl Hidden {
@@ -33,6 +35,12 @@ impl Hidden {
             first: cql.prepare_read(&format!("{hidden} LIMIT ?")).await?,
             hide: cql
                 .prepare_write("INSERT INTO hidden (user_id, conversation_id, seq) VALUES (?, ?, ?)")
+                .await?,
+            hide_from: cql
+                .prepare_write("INSERT INTO hidden_from (conversation_id, seq, user_id) VALUES (?, ?, ?)")
+                .await?,
+            from: cql
+                .prepare_read("SELECT user_id FROM hidden_from WHERE conversation_id = ? AND seq = ? LIMIT ?")
                 .await?,
             cql,
         })
@@ -54,8 +62,22 @@ impl Hidden {
         if hidden.len() >= max && !hidden.contains(&(seq,)) {
             return Ok(false);
         }
+        // The one by which it is found for others comes first: the limit counts the other.
+        self.cql.write("hide a message", &self.hide_from, (id, seq, user)).await?;
         self.cql.write("hide a message", &self.hide, (user, id, seq)).await?;
         Ok(true)
+    }
+
+    async fn from(
+        &self,
+        conversation: ConversationId,
+        seq: Seq,
+        limit: usize,
+    ) -> Result<Vec<UserId>, StoreError> {
+        let Some(limit) = row_limit(limit) else { return Ok(Vec::new()) };
+        let values = (int(conversation.get()), int(seq.get()), limit);
+        let rows: Vec<(i64,)> = self.cql.rows("read who has hidden", &self.from, values).await?;
+        Ok(rows.into_iter().map(|(user,)| UserId::new(user.cast_unsigned())).collect())
     }
 
     async fn within(
@@ -86,6 +108,8 @@ impl PersonalStore for CassandraStore {
             if !self.hidden.hide(user, conversation, seq, max).await? {
                 return Ok(Listed::Full);
             }
+            let concealed = Concealed { hidden_to: seq, ..Concealed::default() };
+            self.conversations.conceal(conversation, user, concealed).await?;
             let mut written = self.accounts.note(user, vec![note]).await?;
             Ok(written.pop().map_or(Listed::Unchanged, Listed::Added))
         };
@@ -99,6 +123,15 @@ impl PersonalStore for CassandraStore {
         range: SeqRange,
     ) -> Result<Vec<Seq>, StoreError> {
         self.hidden.within(user, conversation, range).await
+    }
+
+    async fn hidden_from(
+        &self,
+        conversation: ConversationId,
+        seq: Seq,
+        limit: usize,
+    ) -> Result<Vec<UserId>, StoreError> {
+        self.hidden.from(conversation, seq, limit).await
     }
 
     async fn star(

@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use godwit_domain::model::{
-    AccountEntry, ClientId, ConversationState, InviteToken, LogItem, Member, UserPair,
+    AccountEntry, ClientId, Concealed, ConversationState, InviteToken, LogItem, Member, UserPair,
 };
 use godwit_domain::ports::{
     Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryEnd, Made, NewConversation,
@@ -38,6 +38,11 @@ impl ConversationStore for EmbeddedStore {
 
     async fn member(&self, id: ConversationId, user: UserId) -> Result<Option<Member>, StoreError> {
         loading::member(&self.engine.view(), id, user)
+    }
+
+    async fn concealed(&self, id: ConversationId, users: &[UserId]) -> Result<Vec<Concealed>, StoreError> {
+        let view = self.engine.view();
+        users.iter().map(|user| loading::concealed(&view, id, *user)).collect()
     }
 
     async fn members(

@@ -82,10 +82,11 @@ impl InboxStore for EmbeddedStore {
         user: UserId,
         conversation: ConversationId,
         cleared: Seq,
+        ordinal: u64,
         note: AccountNote,
     ) -> Result<AccountEntry, StoreError> {
         let write = move |txn: &mut Txn<'_>| {
-            listing::clear(txn, user, conversation, cleared)?;
+            listing::clear(txn, user, conversation, cleared, ordinal)?;
             account_log::note(txn, note)
         };
         self.write("clear a conversation", write).await

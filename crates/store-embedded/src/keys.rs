@@ -41,7 +41,8 @@
 //! │     ├─ 01                                 head
 //! │     ├─ 02                                 details
 //! │     ├─ 03 user                            a member (from here on the scan of a large one is cut off)
-//! │     └─ 04 user                            the cursor of a member, once it has moved
+//! │     ├─ 04 user                            the cursor of a member, once it has moved
+//! │     └─ 05 user                            how far somebody has deleted for themselves, member or not
 //! ├─ 51 low high                              the direct conversation of a pair
 //! ├─ 52 conversation user mark seq            when a cursor came to seq
 //! ├─ 53 maker client-id                       the group or channel made with this key
@@ -61,7 +62,8 @@
 //! ├─ 72 user conversation seq                 a message that is hidden
 //! ├─ 73 user conversation                     how many they are
 //! ├─ 74 user scheduled                        a message to be sent later
-//! └─ 75 time user scheduled                   when, unless that failed
+//! ├─ 75 time user scheduled                   when, unless that failed
+//! └─ 76 conversation seq user                 from whom a message is hidden
 //! ```
 
 mod accounts;

@@ -1,6 +1,8 @@
 //! Whose inbox has a conversation, where in it, and with which settings. What order the inbox is in is said in `order.rs`.
 
-use godwit_domain::model::{AccountChange, AccountEntry, AccountNote, FanOut, Settings, SettingsChange};
+use godwit_domain::model::{
+    AccountChange, AccountEntry, AccountNote, Concealed, FanOut, Settings, SettingsChange,
+};
 use godwit_domain::ports::StoreError;
 use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
@@ -9,7 +11,7 @@ use crate::keys;
 use crate::read::Read;
 use crate::records::{HeadRecord, ListingRecord, MemberRecord, Place, Standing, present};
 use crate::txn::Txn;
-use crate::{account_log, order};
+use crate::{account_log, loading, order};
 
 /// A conversation while it is put into inboxes and taken out of them.
 pub(crate) struct Listing<'a> {
@@ -125,7 +127,10 @@ pub(crate) fn clear(
     user: UserId,
     conversation: ConversationId,
     cleared: Seq,
+    ordinal: u64,
 ) -> Result<(), StoreError> {
+    let concealed = Concealed { cleared, cleared_ordinal: ordinal, ..Concealed::default() };
+    loading::conceal(txn, conversation, user, concealed)?;
     let mut listing = of(txn, user, conversation)?;
     listing.clear(cleared);
     let head_key = keys::head(conversation);

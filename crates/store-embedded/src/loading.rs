@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use godwit_domain::model::{ConversationState, Cursor, Details, FanOut, Member};
+use godwit_domain::model::{Concealed, ConversationState, Cursor, Details, FanOut, Member};
 use godwit_domain::ports::StoreError;
 use godwit_protocol::{ConversationId, UserId};
 
@@ -11,8 +11,10 @@ use crate::engine::{Direction, View};
 use crate::keys::{self, ConversationPart};
 use crate::read::Read;
 use crate::records::{
-    ConversationRecord, CursorRecord, DetailsRecord, HeadRecord, MemberRecord, Record, corrupt,
+    ConcealedRecord, ConversationRecord, CursorRecord, DetailsRecord, HeadRecord, MemberRecord, Record,
+    corrupt,
 };
+use crate::txn::Txn;
 
 /// All rows of a conversation but its log are one range, so this is one scan. It ends before the members where they are too
 /// many.
@@ -36,6 +38,7 @@ pub(crate) fn load(view: &View, id: ConversationId) -> Result<Option<Conversatio
                 members.push(MemberRecord::decode(key, value)?.into_member(user, Cursor::default()));
             }
             ConversationPart::Cursor(user) => set_cursor(&mut members, user, key, value)?,
+            ConversationPart::Concealed(user) => set_concealed(&mut members, user, key, value)?,
         }
         Ok(ControlFlow::Continue(()))
     })?;
@@ -55,7 +58,32 @@ pub(crate) fn member(
     let member: Option<MemberRecord> = store.record(&keys::member(id, user))?;
     let Some(member) = member else { return Ok(None) };
     let cursor: Option<CursorRecord> = store.record(&keys::cursor(id, user))?;
-    Ok(Some(member.into_member(user, cursor.map(Cursor::from).unwrap_or_default())))
+    let member = member.into_member(user, cursor.map(Cursor::from).unwrap_or_default());
+    Ok(Some(Member { concealed: concealed(store, id, user)?, ..member }))
+}
+
+/// What somebody has deleted for themselves.
+pub(crate) fn concealed(
+    store: &impl Read,
+    id: ConversationId,
+    user: UserId,
+) -> Result<Concealed, StoreError> {
+    let record: Option<ConcealedRecord> = store.record(&keys::concealed(id, user))?;
+    Ok(record.map(Concealed::from).unwrap_or_default())
+}
+
+/// More of it.
+pub(crate) fn conceal(
+    txn: &mut Txn<'_>,
+    id: ConversationId,
+    user: UserId,
+    more: Concealed,
+) -> Result<(), StoreError> {
+    let before = concealed(txn, id, user)?;
+    if before.and(more) != before {
+        txn.put_record(keys::concealed(id, user), &ConcealedRecord::from(before.and(more)));
+    }
+    Ok(())
 }
 
 pub(crate) fn members(
@@ -69,10 +97,15 @@ pub(crate) fn members(
         let user = UserId::new(keys::last_id(MemberRecord::TABLE, &key)?);
         members.push(MemberRecord::decode(&key, &value)?.into_member(user, Cursor::default()));
     }
-    if let (Some(first), Some(last)) = (members.first(), members.last()) {
-        for (key, value) in store.all(&keys::cursors(id, first.user_id, last.user_id))? {
+    let ends = members.first().zip(members.last()).map(|(first, last)| (first.user_id, last.user_id));
+    if let Some((first_id, last_id)) = ends {
+        for (key, value) in store.all(&keys::cursors(id, first_id, last_id))? {
             let user = UserId::new(keys::last_id(CursorRecord::TABLE, &key)?);
             set_cursor(&mut members, user, &key, &value)?;
+        }
+        for (key, value) in store.all(&keys::all_concealed(id, first_id, last_id))? {
+            let user = UserId::new(keys::last_id(ConcealedRecord::TABLE, &key)?);
+            set_concealed(&mut members, user, &key, &value)?;
         }
     }
     Ok(members)
@@ -82,6 +115,14 @@ pub(crate) fn members(
 fn set_cursor(members: &mut [Member], user: UserId, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
     if let Ok(place) = members.binary_search_by_key(&user, |member| member.user_id) {
         members[place].cursor = CursorRecord::decode(key, value)?.into();
+    }
+    Ok(())
+}
+
+/// The members are in the order of their ids. Who has left is none of them.
+fn set_concealed(members: &mut [Member], user: UserId, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+    if let Ok(place) = members.binary_search_by_key(&user, |member| member.user_id) {
+        members[place].concealed = ConcealedRecord::decode(key, value)?.into();
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Starred, hidden and scheduled messages.
 
 use async_trait::async_trait;
-use godwit_domain::model::{AccountEntry, AccountNote, Scheduled, ScheduledStage, Star};
+use godwit_domain::model::{AccountEntry, AccountNote, Concealed, Scheduled, ScheduledStage, Star};
 use godwit_domain::ports::{Listed, PersonalStore, ReplaceScheduled, ScheduleOutcome, SeqRange, StoreError};
 use godwit_protocol::{ConversationId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
@@ -10,7 +10,7 @@ use crate::keys::{self, Key};
 use crate::read::Read;
 use crate::records::{CountRecord, Record, ScheduledRecord, StarRecord, present};
 use crate::txn::Txn;
-use crate::{EmbeddedStore, account_log};
+use crate::{EmbeddedStore, account_log, loading};
 
 #[async_trait]
 impl PersonalStore for EmbeddedStore {
@@ -28,9 +28,23 @@ impl PersonalStore for EmbeddedStore {
                 return Ok(Listed::Full);
             }
             txn.put(key, present());
+            txn.put(keys::hidden_from(conversation, seq, user), present());
+            let concealed = Concealed { hidden_to: seq, ..Concealed::default() };
+            loading::conceal(txn, conversation, user, concealed)?;
             account_log::note(txn, note).map(Listed::Added)
         };
         self.write("hide a message", write).await
+    }
+
+    async fn hidden_from(
+        &self,
+        conversation: ConversationId,
+        seq: Seq,
+        limit: usize,
+    ) -> Result<Vec<UserId>, StoreError> {
+        let range = keys::all_hidden_from(conversation, seq);
+        let rows = self.engine.view().page(&range, Direction::Forward, limit)?;
+        rows.iter().map(|(key, _)| keys::last_id("hidden messages", key).map(UserId::new)).collect()
     }
 
     async fn hidden(

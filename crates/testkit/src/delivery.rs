@@ -1,13 +1,13 @@
 //! Sockets that exist only in the test's mind.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use godwit_domain::ports::{Audience, Delivery};
+use godwit_domain::ports::{Audience, Delivery, OutgoingEntry};
 use godwit_protocol::messages::LogEntry;
 use godwit_protocol::socket::{CloseCode, EntryEvent, Event, PresenceEvent};
-use godwit_protocol::{ConversationId, DeviceId, UserId};
+use godwit_protocol::{ConversationId, DeviceId, Seq, UserId};
 
 /// Remembers what it was asked to deliver, in order. Nobody is online until the test says so.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub struct RecordingDelivery {
     calls: Mutex<Vec<Delivered>>,
     online: Mutex<BTreeSet<UserId>>,
     /// Who of those that are online follows which conversation.
-    followers: Mutex<BTreeSet<(ConversationId, UserId)>>,
+    followers: Mutex<BTreeMap<(ConversationId, UserId), Seq>>,
 }
 
 /// One call of the port.
@@ -34,14 +34,14 @@ impl RecordingDelivery {
             lock(&self.online).insert(user);
         } else {
             lock(&self.online).remove(&user);
-            lock(&self.followers).retain(|(_, follower)| *follower != user);
+            lock(&self.followers).retain(|(_, follower), _| *follower != user);
         }
     }
 
     /// Who gets what is delivered to the followers of a conversation, in the order of their ids.
     pub fn followers_of(&self, conversation: ConversationId) -> Vec<UserId> {
         let followers = lock(&self.followers);
-        followers.iter().filter(|(id, _)| *id == conversation).map(|(_, user)| *user).collect()
+        followers.keys().filter(|(id, _)| *id == conversation).map(|(_, user)| *user).collect()
     }
 
     /// Everything since the last look.
@@ -70,28 +70,41 @@ impl Delivery for RecordingDelivery {
     }
 
     /// Recorded as an event for each entry, and for those who follow at this moment.
-    fn deliver_entries(&self, conversation_id: ConversationId, entries: &[Arc<LogEntry>], to: &Audience) {
-        for entry in entries {
-            let users = match to {
-                Audience::Members(members) => {
-                    let seen_by = members.iter().filter(|(_, from)| *from <= entry.seq);
-                    seen_by.map(|(user, _)| *user).collect()
+    fn deliver_entries(&self, conversation_id: ConversationId, entries: &[OutgoingEntry], to: &Audience) {
+        let following = lock(&self.followers).clone();
+        let followers = following.iter().filter(|((id, _), _)| *id == conversation_id);
+        let users: Vec<(UserId, Seq)> = match to {
+            Audience::Members(members) => members.clone(),
+            Audience::Followers => followers.map(|((_, user), from)| (*user, *from)).collect(),
+        };
+        let is_followed = matches!(to, Audience::Followers);
+        for OutgoingEntry { entry, less } in entries {
+            let shown_to = users.iter().filter(|(_, from)| is_followed || *from <= entry.seq);
+            let sees =
+                |user: UserId, from: Seq| less.as_ref().is_none_or(|less| less.unless.sees(user, from));
+            let (all, some): (Vec<_>, Vec<_>) = shown_to.partition(|(user, from)| sees(*user, *from));
+            let tell = |to: Vec<&(UserId, Seq)>, entry: &LogEntry| {
+                let to: Vec<UserId> = to.into_iter().map(|(user, _)| *user).collect();
+                let entry = entry.clone();
+                if !to.is_empty() {
+                    self.deliver(&to, &Event::Entry(EntryEvent { conversation_id, entry }));
                 }
-                Audience::Followers => self.followers_of(conversation_id),
             };
-            let entry = LogEntry::clone(entry);
-            self.deliver(&users, &Event::Entry(EntryEvent { conversation_id, entry }));
+            tell(all, entry);
+            if let Some(less) = less {
+                tell(some, &less.entry);
+            }
         }
     }
 
-    fn follow(&self, users: &[UserId], conversation: ConversationId) {
+    fn follow(&self, users: &[(UserId, Seq)], conversation: ConversationId) {
         let online = lock(&self.online);
-        let followers = users.iter().filter(|user| online.contains(user));
-        lock(&self.followers).extend(followers.map(|user| (conversation, *user)));
+        let followers = users.iter().filter(|(user, _)| online.contains(user));
+        lock(&self.followers).extend(followers.map(|(user, from)| ((conversation, *user), *from)));
     }
 
     async fn unfollow(&self, users: &[UserId], conversation: ConversationId) {
-        lock(&self.followers).retain(|(id, user)| *id != conversation || !users.contains(user));
+        lock(&self.followers).retain(|(id, user), _| *id != conversation || !users.contains(user));
     }
 
     fn deliver_presence(&self, event: PresenceEvent) {
@@ -127,7 +140,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use godwit_protocol::messages::Change;
     use godwit_protocol::socket::Reconnect;
-    use godwit_protocol::{Seq, Timestamp};
+    use std::sync::Arc;
+
+    use godwit_protocol::Timestamp;
 
     use super::*;
 
@@ -148,11 +163,12 @@ mod tests {
         let birds = ConversationId::new(9);
         let change = Change::MemberLeft { user_id: eve };
         let entry = Arc::new(LogEntry { seq: Seq::new(1), at: Timestamp::from_millis(0), change });
+        let entry = OutgoingEntry { entry, less: None };
         let tell = || delivery.deliver_entries(birds, std::slice::from_ref(&entry), &Audience::Followers);
         delivery.set_online(ada, true);
         delivery.set_online(bob, true);
-        delivery.follow(&[ada, bob, eve], birds);
-        delivery.follow(&[ada], ConversationId::new(8));
+        delivery.follow(&[ada, bob, eve].map(|user| (user, Seq::ZERO)), birds);
+        delivery.follow(&[(ada, Seq::ZERO)], ConversationId::new(8));
         tell();
         delivery.unfollow(&[ada], birds).await;
         tell();

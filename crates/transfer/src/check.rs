@@ -2,7 +2,7 @@
 //!
 //! What two stores need not keep alike does not count: mentions that were read, and moves of senders.
 
-use godwit_domain::model::{ConversationState, LogItem, Member};
+use godwit_domain::model::{Concealed, ConversationState, LogItem, Member};
 use godwit_domain::ports::{StoreError, StoredReaction, TransferStore};
 use godwit_protocol::{ConversationId, Seq, UserId};
 use serde::Serialize;
@@ -97,8 +97,9 @@ async fn hash_state(
     };
     for mut member in members {
         member.mentions.retain(|seq| *seq > member.cursor.read);
-        // That is the member's own affair.
+        // These are the member's own affair.
         member.unlisted = false;
+        member.concealed = Concealed::default();
         hashing.add(&member);
         hashing.digest.members += 1;
     }

@@ -1,6 +1,6 @@
 //! Copying what a member has set for a conversation and hidden in it, and whether it is in their inbox.
 
-use godwit_domain::model::{AccountChange, AccountNote, Settings, SettingsChange};
+use godwit_domain::model::{AccountChange, AccountNote, Concealed, Settings, SettingsChange};
 use godwit_domain::ports::{SeqRange, StoreError, TransferStore};
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
@@ -19,7 +19,11 @@ pub(crate) async fn copy(
     let changed = AccountChange::SettingsChanged(conversation);
     let is_further = wanted.settings.cleared > there.settings.cleared;
     if is_further || (wanted.is_unlisted && !there.is_unlisted) {
-        target.clear(user, conversation, wanted.settings.cleared, note(changed)).await?;
+        let (cleared, ordinal) = (wanted.settings.cleared, wanted.concealed.cleared_ordinal);
+        target.clear(user, conversation, cleared, ordinal, note(changed)).await?;
+    }
+    if wanted.concealed != there.concealed {
+        target.put_concealed(conversation, user, wanted.concealed).await?;
     }
     if let Some(change) = difference(&there.settings, &wanted.settings) {
         target.change_settings(user, conversation, change, note(changed)).await?;
@@ -46,6 +50,7 @@ pub(crate) async fn are_same(
 #[derive(Debug, PartialEq, Eq)]
 struct Membership {
     settings: Settings,
+    concealed: Concealed,
     hidden: Vec<Seq>,
     is_unlisted: bool,
 }
@@ -78,12 +83,16 @@ async fn read(
     user: UserId,
     conversation: ConversationId,
 ) -> Result<Membership, StoreError> {
-    let (settings, hidden, member) = tokio::try_join!(
+    let asked = [user];
+    let (settings, concealed, hidden, member) = tokio::try_join!(
         store.settings(user, conversation),
+        store.concealed(conversation, &asked),
         store.hidden(user, conversation, EVERYWHERE),
         store.member(conversation, user),
     )?;
-    Ok(Membership { settings, hidden, is_unlisted: member.is_some_and(|member| member.unlisted) })
+    let concealed = concealed.into_iter().next().unwrap_or_default();
+    let is_unlisted = member.is_some_and(|member| member.unlisted);
+    Ok(Membership { settings, concealed, hidden, is_unlisted })
 }
 
 /// What makes one of the other; `cleared` has a way of its own.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use godwit_delivery::LessFrame;
 use godwit_domain::conversations::StateChange;
 use godwit_domain::ports::CursorMove;
 use godwit_protocol::{ConversationId, Seq, UserId};
@@ -39,6 +40,8 @@ pub(crate) enum Told {
     Followed {
         conversation: ConversationId,
         frames: Vec<Bytes>,
+        /// For each of them what those get who cannot see what it is about.
+        less: Vec<Option<LessFrame>>,
     },
     /// For those who watch the user.
     Presence {
@@ -46,7 +49,8 @@ pub(crate) enum Told {
         frame: Bytes,
     },
     Follow {
-        users: Vec<UserId>,
+        /// Each with the first entry that they see.
+        users: Vec<(UserId, Seq)>,
         conversation: ConversationId,
     },
     /// Something that the node says of itself has changed.
@@ -76,7 +80,10 @@ impl Told {
         let of_frames = |frames: &[Bytes]| frames.iter().map(|frame| frame.len() + EACH).sum::<usize>();
         EACH + match self {
             Self::Frames { to, frames } => to.len() * EACH + of_frames(frames),
-            Self::Followed { frames, .. } => of_frames(frames),
+            Self::Followed { frames, less, .. } => {
+                let of_less = |less: &LessFrame| less.frame.len() + less.unless.size_bytes() + EACH;
+                of_frames(frames) + less.iter().flatten().map(of_less).sum::<usize>()
+            }
             Self::Presence { frame, .. } => frame.len(),
             Self::Follow { users, .. } => users.len() * EACH,
             Self::Appended(change) => 512 + change.members.len() * 64,

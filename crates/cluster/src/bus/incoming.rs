@@ -56,7 +56,9 @@ impl<'a> Incoming<'a> {
         let hub = &self.bus.hub;
         match told {
             Told::Frames { to, frames } => return hub.send_all(&to, &frames),
-            Told::Followed { conversation, frames } => return hub.send_to_followers(conversation, &frames),
+            Told::Followed { conversation, frames, less } => {
+                return hub.send_to_followers(conversation, &frames, &less);
+            }
             Told::Presence { user, frame } => return hub.send_to_watchers(user, &frame),
             Told::Follow { users, conversation } => return hub.follow(&users, conversation),
             Told::Echo(echo) => return self.echoed(echo),

@@ -35,11 +35,10 @@ pub(crate) enum Item {
     Head(ConversationId, Seq),
     /// For the nodes that get the entries.
     Appended(Arc<StateChange>),
-    /// Entries of a conversation; each user gets those from a place on.
+    /// Entries of a conversation: what some users get, and what others do.
     Entries {
         conversation: ConversationId,
-        frames: Vec<Bytes>,
-        to: Vec<(UserId, usize)>,
+        shares: Vec<(Vec<Bytes>, Vec<UserId>)>,
     },
     /// For every socket of these users.
     Event {
@@ -47,7 +46,7 @@ pub(crate) enum Item {
         to: Vec<UserId>,
     },
     Follow {
-        users: Vec<UserId>,
+        users: Vec<(UserId, Seq)>,
         conversation: ConversationId,
     },
     /// Whether a user is here has changed.
@@ -67,9 +66,14 @@ impl Item {
         const EACH: usize = 64;
         EACH + match self {
             Self::All(told) | Self::To(_, told) => told.size_bytes(),
-            Self::Entries { frames, to, .. } => frames.iter().map(Bytes::len).sum::<usize>() + to.len() * 16,
+            Self::Entries { shares, .. } => {
+                let of_share = |(frames, to): &(Vec<Bytes>, Vec<UserId>)| {
+                    frames.iter().map(Bytes::len).sum::<usize>() + to.len() * 8
+                };
+                shares.iter().map(of_share).sum()
+            }
             Self::Event { frame, to } => frame.len() + to.len() * 8,
-            Self::Follow { users, .. } => users.len() * 8,
+            Self::Follow { users, .. } => users.len() * 16,
             Self::Appended(change) => 512 + change.members.len() * 64,
             Self::Head(..) | Self::Route { .. } | Self::Beat { .. } => 0,
         }
@@ -190,8 +194,9 @@ impl Bus {
         if !others.is_empty() {
             for item in items {
                 match item {
-                    Item::Entries { to, .. } => users.extend(to.iter().map(|(user, _)| *user)),
-                    Item::Event { to, .. } | Item::Follow { users: to, .. } => users.extend(to),
+                    Item::Entries { shares, .. } => users.extend(shares.iter().flat_map(|(_, to)| to)),
+                    Item::Event { to, .. } => users.extend(to),
+                    Item::Follow { users: to, .. } => users.extend(to.iter().map(|(user, _)| *user)),
                     _ => {}
                 }
             }
@@ -293,16 +298,14 @@ impl Letters {
             Item::To(node, told) => self.push(node, told),
             Item::Head(..) => {}
             Item::Appended(change) => self.changes.entry(change.conversation).or_default().push(change),
-            Item::Entries { conversation, frames, to } => {
-                self.entries(conversation, &frames, &to, places);
-            }
+            Item::Entries { conversation, shares } => self.entries(conversation, shares, places),
             Item::Event { frame, to } => {
-                for (node, to) in by_node(to, places) {
+                for (node, to) in by_node(to, places, |user| *user) {
                     self.push(node, Told::Frames { to, frames: vec![frame.clone()] });
                 }
             }
             Item::Follow { users, conversation } => {
-                for (node, users) in by_node(users, places) {
+                for (node, users) in by_node(users, places, |(user, _)| *user) {
                     self.push(node, Told::Follow { users, conversation });
                 }
             }
@@ -323,24 +326,17 @@ impl Letters {
     fn entries(
         &mut self,
         conversation: ConversationId,
-        frames: &[Bytes],
-        to: &[(UserId, usize)],
+        shares: Vec<(Vec<Bytes>, Vec<UserId>)>,
         places: &Places,
     ) {
         let changes = self.changes.remove(&conversation).unwrap_or_default();
-        // Nearly always all of them see all of it.
-        let mut by_first = BTreeMap::<usize, Vec<UserId>>::new();
-        for (user, first) in to.iter().filter(|(user, _)| places.contains_key(user)) {
-            by_first.entry(*first).or_default().push(*user);
-        }
         let mut told = HashSet::new();
-        for (first, users) in by_first {
-            let seen = frames.get(first..).unwrap_or_default();
-            for (node, to) in by_node(users, places) {
+        for (frames, users) in shares {
+            for (node, to) in by_node(users, places, |user| *user) {
                 if told.insert(node) {
                     changes.iter().for_each(|change| self.push(node, Told::Appended(change.clone())));
                 }
-                self.push(node, Told::Frames { to, frames: seen.to_vec() });
+                self.push(node, Told::Frames { to, frames: frames.clone() });
             }
         }
     }
@@ -359,10 +355,11 @@ impl Letters {
     }
 }
 
-fn by_node(users: Vec<UserId>, places: &Places) -> BTreeMap<NodeId, Vec<UserId>> {
-    let mut by_node = BTreeMap::<NodeId, Vec<UserId>>::new();
+/// What is about users, for the nodes at which they are.
+fn by_node<T: Copy>(users: Vec<T>, places: &Places, id: impl Fn(&T) -> UserId) -> BTreeMap<NodeId, Vec<T>> {
+    let mut by_node = BTreeMap::<NodeId, Vec<T>>::new();
     for user in users {
-        for node in places.get(&user).into_iter().flatten() {
+        for node in places.get(&id(&user)).into_iter().flatten() {
             by_node.entry(*node).or_default().push(user);
         }
     }

@@ -6,8 +6,8 @@
 use futures_util::stream::{self, StreamExt};
 use godwit_domain::peers::FromPeers;
 use godwit_domain::ports::StoreError;
-use godwit_protocol::UserId;
 use godwit_protocol::socket::CloseCode;
+use godwit_protocol::{ConversationId, UserId};
 
 use super::Bus;
 
@@ -35,8 +35,14 @@ impl Bus {
         // Looked at first: who is added meanwhile follows from then on.
         let before = self.hub.followed_by(user);
         let followed = app.followed(user).await?;
-        for conversation in before.iter().filter(|conversation| !followed.contains(conversation)) {
+        let is_followed = |conversation: &ConversationId| followed.iter().any(|(id, _)| id == conversation);
+        for conversation in before.iter().filter(|conversation| !is_followed(conversation)) {
             self.hub.unfollow(&[user], *conversation);
+        }
+        // They may see less of the others by now.
+        for (conversation, from) in followed.iter().filter(|(conversation, _)| before.contains(conversation))
+        {
+            self.hub.follow(&[(user, *from)], *conversation);
         }
         let watched = self.hub.watched_by(user);
         let visible = app.visible(user, &watched).await?;

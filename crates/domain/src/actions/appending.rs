@@ -21,10 +21,14 @@ use super::outbox::{Job, Next};
 use super::rules::MessagePolicy;
 use crate::account_log::AccountLog;
 use crate::conversations::{Conversations, Live};
-use crate::model::{Change, ConversationState, Entry, FanOut, LogItem};
-use crate::ports::{Append, AppendOutcome, Audience, Clock, Delivery, Peers, Store, StoreError};
-use crate::projection::{Effects, Fold};
-use crate::show::View;
+use crate::model::{Change, ConversationState, Entry, FanOut, LogItem, Member};
+use crate::ports::{
+    Append, AppendOutcome, Audience, Clock, Delivery, HiddenFrom, Less, OutgoingEntry, Peers, Seeing, Store,
+    StoreError,
+};
+use crate::projection::{Effects, Fold, MemberWrite};
+use crate::show::{View, about};
+use crate::sight::{Discretion, Sight};
 
 /// How often an append that was beaten by another node is tried again before its senders are told to.
 const APPEND_ATTEMPTS_MAX: usize = 64;
@@ -46,10 +50,16 @@ pub struct Appending {
 /// What was decided for a batch.
 struct Decided {
     append: Append,
-    /// The messages that are replied to.
-    quoted: HashMap<Seq, LogItem>,
+    context: Context,
     /// The jobs, with the entries that each of them made.
     jobs: Vec<(Job, Range<usize>)>,
+}
+
+/// What entries refer to.
+struct Context {
+    /// The messages that are replied to.
+    quoted: HashMap<Seq, LogItem>,
+    hidden_from: HashMap<Seq, HiddenFrom>,
 }
 
 impl Appending {
@@ -185,7 +195,7 @@ impl Appending {
             Ok(prepared) => prepared,
             Err(failed) => return Err(failed),
         };
-        let Decided { append, quoted, jobs } = match self.decide(live, head, batch, known) {
+        let Decided { append, context, jobs } = match self.decide(live, head, batch, known) {
             Ok(Some(decided)) => decided,
             Ok(None) => return Ok(Vec::new()),
             Err((jobs, None)) => return Ok(jobs),
@@ -202,7 +212,7 @@ impl Appending {
         }
         self.peers.appended(&append);
         self.unfollow(&append).await;
-        self.finish(live, append, &quoted, jobs);
+        self.finish(live, append, &context, jobs);
         self.account_log.announce(&notes).await;
         Ok(Vec::new())
     }
@@ -222,7 +232,7 @@ impl Appending {
         let mut left = Vec::with_capacity(batch.len());
         for (job, original) in batch.into_iter().zip(originals) {
             match original {
-                Some(item) => job.acknowledge(self.shown_again(live, item, &known)),
+                Some(item) => self.answer_again(live, job, item, &known).await,
                 None => left.push(job),
             }
         }
@@ -255,6 +265,9 @@ impl Appending {
             }
             for item in known.messages.into_values() {
                 fold.know_message(item);
+            }
+            for (user, concealed) in known.concealed {
+                fold.know_concealed(user, concealed);
             }
             let mut reactions = known.reactions;
             let (mut entries, mut decided) = (Vec::<Entry>::new(), Vec::with_capacity(batch.len()));
@@ -326,61 +339,103 @@ impl Appending {
             }
             let append =
                 Append { conversation: live.id(), expected_head: head, entries, effects: fold.finish() };
-            Ok(Some(Decided { append, quoted, jobs: decided }))
+            let context = Context { quoted, hidden_from: known.hidden_from };
+            Ok(Some(Decided { append, context, jobs: decided }))
         })
     }
 
     /// The state after an append; its entries are acknowledged and delivered.
-    fn finish(
-        &self,
-        live: &Live,
-        append: Append,
-        quoted: &HashMap<Seq, LogItem>,
-        jobs: Vec<(Job, Range<usize>)>,
-    ) {
+    fn finish(&self, live: &Live, append: Append, context: &Context, jobs: Vec<(Job, Range<usize>)>) {
         let Append { entries, effects, .. } = append;
         let items: Vec<LogItem> = entries.into_iter().map(LogItem::unchanged).collect();
-        let (shown, audience) = live.write(|state| {
+        let (outgoing, audience, crossed) = live.write(|state| {
+            let crossed = if effects.cross.is_empty() { Vec::new() } else { state.members.clone() };
             // Somebody may have taken a newer state from the store meanwhile.
             if state.head.seq < effects.head.seq {
                 effects.apply_to(state);
             }
             let audience = audience_of(state);
-            let view = self.common_view(state, quoted);
-            (items.iter().map(|item| Arc::new(view.entry(item))).collect::<Vec<_>>(), audience)
+            let outgoing: Vec<OutgoingEntry> =
+                items.iter().map(|item| self.outgoing(state, item, context)).collect();
+            (outgoing, audience, crossed)
         });
+        let shown: Vec<Arc<wire::LogEntry>> = outgoing.iter().map(|entry| entry.entry.clone()).collect();
         let entries: Vec<Arc<Entry>> = items.into_iter().map(|item| Arc::new(item.entry)).collect();
         for (job, made) in jobs {
             let (entries, shown) = (entries[made.clone()].to_vec(), shown[made].to_vec());
             job.acknowledge(Done { entries, shown, repeated: false });
         }
-        self.follow(live.id(), &effects);
-        self.deliver(live.id(), &shown, &audience);
+        self.follow(live.id(), &effects, &crossed);
+        self.deliver(live.id(), &outgoing, &audience);
     }
 
-    /// What everybody sees.
-    fn common_view<'a>(&self, state: &'a ConversationState, quoted: &'a HashMap<Seq, LogItem>) -> View<'a> {
-        View {
-            state,
-            now: self.clock.now(),
-            quoted,
-            own_reactions: &NO_REACTIONS,
-            from: Seq::ZERO,
-            hides_reading: false,
+    /// An entry as it is delivered: to those who see all of what it is about, and to those who do not.
+    fn outgoing(&self, state: &ConversationState, item: &LogItem, context: &Context) -> OutgoingEntry {
+        let entry = |sight: &Sight| Arc::new(self.view(state, &context.quoted, sight).entry(item));
+        let less = about(&item.entry).map(|seq| {
+            let hidden_from = context.hidden_from.get(&seq).cloned();
+            let hidden_from = hidden_from.unwrap_or(HiddenFrom::These(Vec::new()));
+            let unless = Seeing { seq, hidden_from };
+            Box::new(Less { entry: entry(&Sight::without(seq)), unless })
+        });
+        OutgoingEntry { entry: entry(&Sight::whole()), less }
+    }
+
+    /// What many see. How far messages have come is not known of any of them yet.
+    fn view<'a>(
+        &self,
+        state: &'a ConversationState,
+        referred: &'a HashMap<Seq, LogItem>,
+        sight: &'a Sight,
+    ) -> View<'a> {
+        let (own_reactions, discretion) = (&NO_REACTIONS, &OF_NOBODY);
+        View { state, now: self.clock.now(), referred, own_reactions, sight, discretion }
+    }
+
+    /// Answers who sends a message that was sent before, with what they see of it now.
+    async fn answer_again(&self, live: &Live, job: Job, item: LogItem, known: &Known) {
+        match self.shown_again(live, job.actor, item, known).await {
+            Ok(done) => job.acknowledge(done),
+            Err(refusal) => job.refuse(&refusal),
         }
     }
 
-    /// The answer for a message that was sent before.
-    fn shown_again(&self, live: &Live, item: LogItem, known: &Known) -> Done {
-        let shown = live.read(|state| self.common_view(state, &known.messages).entry(&item));
-        Done { entries: vec![Arc::new(item.entry)], shown: vec![Arc::new(shown)], repeated: true }
+    async fn shown_again(
+        &self,
+        live: &Live,
+        actor: UserId,
+        item: LogItem,
+        known: &Known,
+    ) -> Result<Done, Refusal> {
+        let member = self.conversations.member(live, actor).await?.ok_or(Refusal::NotFound)?;
+        let asked = about(&item.entry).into_iter().chain([item.entry.seq]);
+        let kind = live.read(|state| state.conversation.kind);
+        let (sight, discretion) = tokio::try_join!(
+            Sight::of(&*self.store, live.id(), &member, asked),
+            Discretion::of(&*self.store, actor, kind, [])
+        )?;
+        let entry = Arc::new(item.entry.clone());
+        let shown = live.read(|state| {
+            let view = View { discretion: &discretion, ..self.view(state, &known.messages, &sight) };
+            view.sent_again(item)
+        });
+        let shown = shown.map(Arc::new).into_iter().collect();
+        Ok(Done { entries: vec![entry], shown, repeated: true })
     }
 
     /// Members of a large conversation who are connected get what is delivered there.
-    fn follow(&self, conversation: ConversationId, effects: &Effects) {
+    fn follow(&self, conversation: ConversationId, effects: &Effects, crossed: &[Member]) {
         let is_large = effects.details.as_ref().is_some_and(|details| details.fan_out == FanOut::OnRead);
         let listed = effects.list.iter().filter(|_| is_large);
-        let users: Vec<UserId> = effects.cross.iter().chain(listed).copied().collect();
+        let users = effects.cross.iter().chain(listed);
+        let written = effects.members.iter().filter_map(|write| match write {
+            MemberWrite::Put(member) => Some(member),
+            MemberWrite::Remove(_) => None,
+        });
+        let from: HashMap<UserId, Seq> =
+            crossed.iter().chain(written).map(|member| (member.user_id, member.history_from())).collect();
+        let users: Vec<(UserId, Seq)> =
+            users.map(|user| (*user, from.get(user).copied().unwrap_or_default())).collect();
         if !users.is_empty() {
             self.delivery.follow(&users, conversation);
         }
@@ -393,19 +448,20 @@ impl Appending {
         }
     }
 
-    fn deliver(&self, conversation: ConversationId, entries: &[Arc<wire::LogEntry>], to: &Audience) {
+    fn deliver(&self, conversation: ConversationId, entries: &[OutgoingEntry], to: &Audience) {
         let now = self.clock.now();
-        entries.iter().for_each(|entry| measure::delivery(now.millis_since(entry.at)));
+        entries.iter().for_each(|outgoing| measure::delivery(now.millis_since(outgoing.entry.at)));
         self.delivery.deliver_entries(conversation, entries, to);
     }
 }
 
 static NO_REACTIONS: LazyLock<HashMap<Seq, Box<str>>> = LazyLock::new(HashMap::new);
+static OF_NOBODY: LazyLock<Discretion> = LazyLock::new(|| Discretion::direct(true));
 
 /// Who is told of the entries of a conversation.
 fn audience_of(state: &ConversationState) -> Audience {
     if state.is_whole() {
-        Audience::Members(state.members.iter().map(|m| (m.user_id, m.visible_from)).collect())
+        Audience::Members(state.members.iter().map(|m| (m.user_id, m.history_from())).collect())
     } else {
         Audience::Followers
     }

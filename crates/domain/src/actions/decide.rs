@@ -130,7 +130,7 @@ impl Case<'_, '_> {
     /// A message that a member can see, and that is still there.
     fn visible(&self, user: UserId, target: Target) -> Result<&LogItem, Refusal> {
         let member = self.check(user, Deed::Read)?;
-        let item = self.fold.message(target.seq).filter(|_| target.seq >= member.visible_from);
+        let item = self.fold.message(target.seq).filter(|_| target.seq >= member.history_from());
         let item = item.filter(|item| item.entry.message().is_some()).ok_or(Refusal::NotFound)?;
         if item.is_gone(self.now) { Err(Refusal::MessageGone) } else { Ok(item) }
     }
@@ -146,7 +146,7 @@ impl Case<'_, '_> {
         if let Some(reply) = new.reply {
             let is_seen = |target: Target| {
                 self.fold.message(target.seq).is_some_and(|item| !item.is_gone(self.now))
-                    && target.seq >= member.visible_from
+                    && target.seq >= member.history_from()
             };
             if !is_seen(reply.to) {
                 return Err(Refusal::ReplyNotFound);

@@ -8,9 +8,12 @@ use super::action::Action;
 use super::appending::Appending;
 use super::outbox::Job;
 use crate::conversations::Live;
-use crate::model::{LogItem, Member};
-use crate::ports::StoreError;
+use crate::model::{Concealed, LogItem, Member};
+use crate::ports::{HiddenFrom, StoreError};
 use crate::projection::Needs;
+
+/// Users who have hidden one message, up to whom they are named to those who deliver entries about it.
+const HIDDEN_FROM_NAMED_MAX: usize = 1_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -19,6 +22,10 @@ pub(super) struct Known {
     pub(super) members: HashMap<UserId, Option<Member>>,
     pub(super) messages: HashMap<Seq, LogItem>,
     pub(super) reactions: HashMap<(Seq, UserId), Box<str>>,
+    /// Who has hidden the messages that the jobs refer to.
+    pub(super) hidden_from: HashMap<Seq, HiddenFrom>,
+    /// What those who join have deleted for themselves.
+    pub(super) concealed: Vec<(UserId, Concealed)>,
 }
 
 /// What is asked for.
@@ -27,6 +34,9 @@ struct Wanted {
     users: Vec<UserId>,
     messages: Vec<Seq>,
     reactions: Vec<(Seq, UserId)>,
+    /// Messages of which something is shown to everybody.
+    shown: Vec<Seq>,
+    joining: Vec<UserId>,
 }
 
 impl Wanted {
@@ -38,35 +48,43 @@ impl Wanted {
         wanted.messages.dedup();
         wanted.reactions.sort_unstable();
         wanted.reactions.dedup();
+        wanted.shown.sort_unstable();
+        wanted.shown.dedup();
         wanted
     }
 
     fn add(&mut self, job: &Job) {
-        let Self { users, messages, reactions } = self;
+        let Self { users, messages, reactions, shown, joining } = self;
         users.push(job.actor);
         match &job.action {
             Action::Send(message) => {
                 users.extend(&message.mentions.users);
                 messages.extend(message.reply.iter().flat_map(|reply| [reply.to.seq, reply.root.seq]));
+                shown.extend(message.reply.map(|reply| reply.to.seq));
             }
             Action::Edit { target, mentions, .. } => {
                 users.extend(&mentions.users);
                 messages.push(target.seq);
+                shown.push(target.seq);
             }
             Action::React { target, .. } => {
                 messages.push(target.seq);
+                shown.push(target.seq);
                 reactions.push((target.seq, job.actor));
             }
             Action::Delete { target } | Action::Pin(target) | Action::Unpin(target) => {
                 messages.push(target.seq);
             }
             Action::Expire { targets } => messages.extend(targets.iter().map(|target| target.seq)),
-            Action::AddMembers { user_ids } => users.extend(user_ids),
+            Action::AddMembers { user_ids } => {
+                users.extend(user_ids);
+                joining.extend(user_ids);
+            }
+            Action::Join { .. } => joining.push(job.actor),
             Action::RemoveMember(user) | Action::SetRole(user, _) | Action::TransferOwnership(user) => {
                 users.push(*user);
             }
-            Action::Join { .. }
-            | Action::Leave
+            Action::Leave
             | Action::Update(_)
             | Action::CreateInvite { .. }
             | Action::RevokeInvite(_)
@@ -106,7 +124,7 @@ impl Appending {
 
     pub(super) async fn known(&self, live: &Live, batch: &[Job]) -> Result<Known, StoreError> {
         let (kind, is_whole) = live.read(|state| (state.conversation.kind, state.is_whole()));
-        let Wanted { mut users, messages, reactions } = Wanted::of(batch);
+        let Wanted { mut users, messages, reactions, shown, joining } = Wanted::of(batch);
         let blocked = async {
             match kind.pair() {
                 Some(pair) => self.store.is_blocked(pair.low(), pair.high()).await,
@@ -123,7 +141,13 @@ impl Appending {
                 self.store.reactions_by(live.id(), &reactions).await
             }
         };
-        let (blocked, found, reacted) = tokio::try_join!(blocked, found, reacted)?;
+        let (blocked, found, reacted, hidden_from, concealed) = tokio::try_join!(
+            blocked,
+            found,
+            reacted,
+            self.hidden_from(live, shown),
+            self.concealed(live, joining)
+        )?;
         let messages: HashMap<Seq, LogItem> =
             found.into_iter().flatten().map(|item| (item.entry.seq, item)).collect();
         let mut members = HashMap::new();
@@ -137,6 +161,41 @@ impl Appending {
         }
         let reactions =
             reactions.into_iter().zip(reacted).filter_map(|(key, reaction)| Some((key, reaction?)));
-        Ok(Known { blocked, members, messages, reactions: reactions.collect() })
+        Ok(Known { blocked, members, messages, reactions: reactions.collect(), hidden_from, concealed })
+    }
+
+    /// Who has hidden each of these messages. Where the members are in memory they say whether anybody may have.
+    async fn hidden_from(
+        &self,
+        live: &Live,
+        mut shown: Vec<Seq>,
+    ) -> Result<HashMap<Seq, HiddenFrom>, StoreError> {
+        let hidden_to = live.read(|state| {
+            let hidden = state.members.iter().map(|member| member.concealed.hidden_to);
+            state.is_whole().then(|| hidden.max().unwrap_or_default())
+        });
+        shown.retain(|seq| hidden_to.is_none_or(|hidden_to| *seq <= hidden_to));
+        let mut found = HashMap::with_capacity(shown.len());
+        for seq in shown {
+            let users = self.store.hidden_from(live.id(), seq, HIDDEN_FROM_NAMED_MAX + 1).await?;
+            if users.len() > HIDDEN_FROM_NAMED_MAX {
+                found.insert(seq, HiddenFrom::TooMany);
+            } else if !users.is_empty() {
+                found.insert(seq, HiddenFrom::These(users));
+            }
+        }
+        Ok(found)
+    }
+
+    async fn concealed(
+        &self,
+        live: &Live,
+        joining: Vec<UserId>,
+    ) -> Result<Vec<(UserId, Concealed)>, StoreError> {
+        if joining.is_empty() {
+            return Ok(Vec::new());
+        }
+        let concealed = self.store.concealed(live.id(), &joining).await?;
+        Ok(joining.into_iter().zip(concealed).collect())
     }
 }

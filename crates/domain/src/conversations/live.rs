@@ -47,6 +47,7 @@ impl Live {
                 for member in &mut loaded.members {
                     if let Some(known) = current.member(member.user_id) {
                         member.cursor = member.cursor.advanced_by(known.cursor);
+                        member.concealed = member.concealed.and(known.concealed);
                     }
                 }
                 *current = loaded;

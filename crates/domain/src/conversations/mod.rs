@@ -25,7 +25,7 @@ pub use live::Live;
 use trust::Trust;
 pub(crate) use unsaved::UnsavedCursors;
 
-use crate::model::Member;
+use crate::model::{Concealed, Member};
 use crate::ports::{CursorMove, Store, StoreError, UnorderedRow};
 
 /// Conversations kept in memory.
@@ -200,6 +200,21 @@ impl Conversations {
             live.write(|state| {
                 if let Some(member) = state.member_mut(moved.user_id) {
                     member.cursor = member.cursor.advanced_by(moved.cursor);
+                }
+            });
+        }
+    }
+
+    /// A member has deleted something for themselves, here or on another node.
+    pub(crate) fn conceal(&self, id: ConversationId, user: UserId, concealed: Concealed) {
+        if self.loading().contains_key(&id) {
+            // What is being loaded may be from before.
+            self.doubt();
+        }
+        if let Some(live) = self.cache.peek(&id) {
+            live.write(|state| {
+                if let Some(member) = state.member_mut(user) {
+                    member.concealed = member.concealed.and(concealed);
                 }
             });
         }

@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::viewing::Viewer;
 use crate::conversations::{AccessError, Conversations};
-use crate::model::{Change, Gone, LogItem, count_within};
+use crate::model::{Change, LogItem, count_within};
 use crate::ports::{Clock, HistoryEnd, SeqRange, Store, StoreError};
 
 #[derive(Debug)]
@@ -92,11 +92,7 @@ impl Reading {
             }
             HistoryPage::Around(anchor) => {
                 let anchor = self.resolve(&viewer, anchor).await?;
-                let (mut items, more_before, _) = self.before(&viewer, anchor, limit / 2).await?;
-                let just_before = Seq::new(anchor.get().saturating_sub(1));
-                let (after, _, more_after) = self.after(&viewer, just_before, limit - items.len()).await?;
-                items.extend(after);
-                (items, more_before, more_after)
+                self.around(&viewer, anchor, limit).await?
             }
             HistoryPage::BeforeTime(time) => {
                 let seq = self.store.seq_at(conversation, time).await?;
@@ -139,13 +135,6 @@ impl Reading {
         let mut items = self.store.entries(conversation, after, limit).await?;
         let full = items.len() == limit;
         items.truncate(count_within(LOG_PAGE_BYTES_MAX, &items, |item| item.entry.size_bytes()));
-        if let (Some(first), Some(last)) = (items.first(), items.last()) {
-            let hidden = self.hidden(&viewer, first.entry.seq, last.entry.seq).await?;
-            for item in items.iter_mut().filter(|item| hidden.contains(&item.entry.seq)) {
-                // The place stays, so that there is no gap.
-                item.state.gone = Some(Gone { at: item.entry.at(), by: Some(by) });
-            }
-        }
         let last = items.last().map_or(after, |item| item.entry.seq);
         // Reading may have found entries that came after the look at the head, and there may be more of them.
         let head = head.max(last);
@@ -214,20 +203,13 @@ impl Reading {
         let (conversation, root) = (viewer.live.id(), message.reply.map_or(item.entry.seq, |r| r.root.seq));
         let mut seqs = self.store.replies(conversation, root, after, limit).await?;
         let next = if seqs.len() == limit { Some(after + limit as u32) } else { None };
-        seqs.retain(|seq| *seq >= viewer.from);
-        if let (Some(first), Some(last)) = (seqs.first(), seqs.last()) {
-            let hidden = self.hidden(&viewer, *first, *last).await?;
-            seqs.retain(|seq| !hidden.contains(seq));
-        }
         seqs.insert(0, root);
-        let items = self.store.items(conversation, &seqs).await?.into_iter().flatten();
-        let items: Vec<LogItem> = items.filter(|item| item.entry.seq >= viewer.from).collect();
+        let sight = self.sight(&viewer, seqs.iter().copied()).await?;
+        seqs.retain(|seq| sight.sees(*seq));
+        let items = self.store.items(conversation, &seqs).await?.into_iter().flatten().collect();
         let mut shown = self.show(&viewer, items).await?;
-        if shown.first().is_none_or(|first| first.seq != root) {
-            // The root is from before the member came.
-            return Err(ReadError::NotFound);
-        }
-        let root = shown.remove(0);
+        let is_root = |first: &WireMessage| first.seq == root;
+        let root = if shown.first().is_some_and(is_root) { Some(shown.remove(0)) } else { None };
         Ok((ThreadPage { root, replies: shown, next: None }, next))
     }
 
@@ -235,10 +217,12 @@ impl Reading {
     pub async fn pins(&self, by: UserId, conversation: ConversationId) -> Result<PinList, ReadError> {
         let viewer = self.viewer(by, conversation).await?;
         let pins = viewer.live.read(|state| state.details.pins.clone());
-        let pins: Vec<_> = pins.into_iter().filter(|pin| pin.seq >= viewer.from).collect();
+        let sight = self.sight(&viewer, pins.iter().map(|pin| pin.seq)).await?;
+        let pins: Vec<_> = pins.into_iter().filter(|pin| sight.sees(pin.seq)).collect();
         let seqs: Vec<Seq> = pins.iter().map(|pin| pin.seq).collect();
-        let items: Vec<LogItem> =
+        let mut items: Vec<LogItem> =
             self.store.items(conversation, &seqs).await?.into_iter().flatten().collect();
+        items.sort_unstable_by_key(|item| item.entry.seq);
         let messages = self.show(&viewer, items).await?;
         let pins = pins.iter().filter_map(|pin| {
             let message = messages.iter().find(|message| message.seq == pin.seq)?.clone();
@@ -249,9 +233,20 @@ impl Reading {
 
     /// A message that the user can see.
     pub(super) async fn locate(&self, by: UserId, id: MessageId) -> Result<(Viewer, LogItem), ReadError> {
+        let (viewer, item) = self.locate_also_hidden(by, id).await?;
+        let sight = self.sight(&viewer, [item.entry.seq]).await?;
+        if sight.sees(item.entry.seq) { Ok((viewer, item)) } else { Err(ReadError::NotFound) }
+    }
+
+    /// The same, also when the user has hidden it: who deletes it once more, or for all, means this one.
+    pub(super) async fn locate_also_hidden(
+        &self,
+        by: UserId,
+        id: MessageId,
+    ) -> Result<(Viewer, LogItem), ReadError> {
         let (conversation, seq) = self.store.locate(id).await?.ok_or(ReadError::NotFound)?;
         let viewer = self.viewer(by, conversation).await?;
-        if seq < viewer.from || !self.hidden(&viewer, seq, seq).await?.is_empty() {
+        if seq < viewer.from {
             return Err(ReadError::NotFound);
         }
         let items = self.store.items(conversation, &[seq]).await?;
@@ -263,10 +258,30 @@ impl Reading {
         match anchor {
             Position::Seq(seq) => Ok(seq),
             Position::Message(id) => match self.store.locate(id).await? {
-                Some((conversation, seq)) if conversation == viewer.live.id() => Ok(seq),
+                Some((conversation, seq)) if conversation == viewer.live.id() && seq >= viewer.from => {
+                    Ok(seq)
+                }
                 _ => Err(ReadError::NotFound),
             },
         }
+    }
+
+    /// Half of a page before the anchor, the anchor itself and the rest after it. Where one side has less, the other has
+    /// more.
+    async fn around(
+        &self,
+        viewer: &Viewer,
+        anchor: Seq,
+        limit: usize,
+    ) -> Result<(Vec<LogItem>, bool, bool), StoreError> {
+        let just_before = Seq::new(anchor.get().saturating_sub(1));
+        let (mut before, mut more_before, _) = self.before(viewer, anchor, limit / 2).await?;
+        let (after, _, more_after) = self.after(viewer, just_before, limit - before.len()).await?;
+        if more_before && before.len() + after.len() < limit {
+            (before, more_before, _) = self.before(viewer, anchor, limit - after.len()).await?;
+        }
+        before.extend(after);
+        Ok((before, more_before, more_after))
     }
 
     async fn before(

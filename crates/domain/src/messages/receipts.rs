@@ -1,13 +1,13 @@
 //! Who has received and read a message, and when.
 
 use godwit_protocol::messages::{MessageStatus, Receipt, ReceiptList};
-use godwit_protocol::{MessageId, Timestamp, UserId};
+use godwit_protocol::{ConversationId, MessageId, Timestamp, UserId};
 
 use super::reading::{ReadError, Reading};
 use super::viewing::Viewer;
 use crate::model::{Entry, Member};
 use crate::ports::{ReceiptTimes, StoreError};
-use crate::show::shown_status;
+use crate::sight::Discretion;
 
 impl Reading {
     /// One for each member but the sender: all at once, or a page of those after `after` where members are very many.
@@ -28,11 +28,14 @@ impl Reading {
             .collect();
         let ids: Vec<UserId> = others.iter().map(|member| member.user_id).collect();
         let times = self.store.receipts(viewer.live.id(), item.entry.seq, &ids).await?;
-        let receipts: Vec<Receipt> =
-            others.iter().map(|member| self.receipt(&viewer, &item.entry, member, &times)).collect();
+        let kind = viewer.live.read(|state| state.conversation.kind);
+        let discretion = Discretion::of(&*self.store, by, kind, ids).await?;
+        let receipt =
+            |member: &Member| self.receipt(viewer.live.id(), &item.entry, &discretion, member, &times);
+        let receipts: Vec<Receipt> = others.iter().map(receipt).collect();
         let list = ReceiptList {
             delivered_to_all: receipts.iter().all(|receipt| receipt.status >= MessageStatus::Delivered),
-            read_by_all: !viewer.hides_reading && others.iter().all(|m| m.cursor.read >= item.entry.seq),
+            read_by_all: receipts.iter().all(|receipt| receipt.status >= MessageStatus::Read),
             receipts,
             next: None,
         };
@@ -54,21 +57,29 @@ impl Reading {
         Ok((members, next))
     }
 
-    fn receipt(&self, viewer: &Viewer, entry: &Entry, member: &Member, times: &[ReceiptTimes]) -> Receipt {
+    fn receipt(
+        &self,
+        conversation: ConversationId,
+        entry: &Entry,
+        discretion: &Discretion,
+        member: &Member,
+        times: &[ReceiptTimes],
+    ) -> Receipt {
         let times = times.iter().find(|times| times.user_id == member.user_id);
         // A move of the last second is not in the store yet.
-        let unsaved = self.conversations.unsaved.of(viewer.live.id(), member.user_id);
+        let unsaved = self.conversations.unsaved.of(conversation, member.user_id);
         let cursor = unsaved.map_or(member.cursor, |moved| member.cursor.advanced_by(moved.cursor));
         let moved_at = unsaved.map(|moved| moved.at);
         let reached = |stored: Option<Timestamp>, is_reached: bool| {
             if is_reached { stored.or(moved_at) } else { None }
         };
-        let is_read = cursor.read >= entry.seq && !viewer.hides_reading;
+        let is_told = !discretion.hides_reading_of(member.user_id);
+        let status = cursor.status(entry.seq);
         Receipt {
             user_id: member.user_id,
-            status: shown_status(cursor.status(entry.seq), viewer.hides_reading),
+            status: if is_told { status } else { status.min(MessageStatus::Delivered) },
             delivered_at: reached(times.and_then(|t| t.delivered_at), cursor.delivered >= entry.seq),
-            read_at: reached(times.and_then(|t| t.read_at), is_read),
+            read_at: reached(times.and_then(|t| t.read_at), cursor.read >= entry.seq && is_told),
         }
     }
 }

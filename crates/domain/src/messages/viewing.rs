@@ -1,6 +1,6 @@
 //! A conversation as one of its members sees it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use godwit_protocol::messages as wire;
@@ -8,35 +8,36 @@ use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use super::reading::{ReadError, Reading};
 use crate::conversations::Live;
-use crate::model::{LogItem, Member, Settings};
+use crate::model::{ConversationState, LogItem, Member};
 use crate::ports::{HistoryEnd, SeqRange, StoreError};
-use crate::show::View;
+use crate::show::{View, about};
+use crate::sight::{Discretion, Sight};
 
-/// A member, and what bounds their sight.
+/// A member who looks at a conversation.
 pub(super) struct Viewer {
     pub(super) live: Arc<Live>,
     pub(super) member: Member,
     /// The first entry that they see.
     pub(super) from: Seq,
-    pub(super) hides_reading: bool,
+    pub(super) discretion: Discretion,
 }
 
 impl Reading {
     pub(super) async fn viewer(&self, by: UserId, conversation: ConversationId) -> Result<Viewer, ReadError> {
         let (live, member) = self.conversations.of_member(by, conversation).await?;
-        let pair = live.read(|state| state.conversation.kind.pair());
-        let hiding = async {
-            match pair {
-                Some(pair) => {
-                    let users = self.store.users(&[pair.low(), pair.high()]).await?;
-                    Ok::<_, StoreError>(users.iter().any(|user| !user.read_receipts))
-                }
-                None => Ok(false),
-            }
-        };
-        let (settings, hides_reading): (Settings, bool) =
-            tokio::try_join!(self.store.settings(by, conversation), hiding)?;
-        Ok(Viewer { from: member.history_from(&settings), live, member, hides_reading })
+        let kind = live.read(|state| state.conversation.kind);
+        // Nobody's marks are shown one by one here.
+        let discretion = Discretion::of(&*self.store, by, kind, []).await?;
+        Ok(Viewer { from: member.history_from(), live, member, discretion })
+    }
+
+    /// What a viewer sees of these entries.
+    pub(super) async fn sight(
+        &self,
+        viewer: &Viewer,
+        asked: impl IntoIterator<Item = Seq>,
+    ) -> Result<Sight, StoreError> {
+        Sight::of(&*self.store, viewer.live.id(), &viewer.member, asked).await
     }
 
     /// Messages for one who looks, with what else has to be known about them.
@@ -86,10 +87,8 @@ impl Reading {
             let is_last = found.len() < missing;
             let (Some(first), Some(last)) = (found.first(), found.last()) else { break };
             let (first, last) = (first.entry.seq, last.entry.seq);
-            let hidden = self.hidden(viewer, first, last).await?;
-            if !hidden.is_empty() {
-                found.retain(|item| !hidden.contains(&item.entry.seq));
-            }
+            let sight = self.sight(viewer, [first, last]).await?;
+            found.retain(|item| sight.sees(item.entry.seq));
             match end {
                 HistoryEnd::Oldest => {
                     range.after = last;
@@ -113,66 +112,55 @@ impl Reading {
         Ok((items, more))
     }
 
-    /// What the user has deleted for themselves, from one place to another, both included.
-    pub(super) async fn hidden(
-        &self,
-        viewer: &Viewer,
-        first: Seq,
-        last: Seq,
-    ) -> Result<HashSet<Seq>, StoreError> {
-        let range = SeqRange { after: Seq::new(first.get().saturating_sub(1)), before: last.next() };
-        let hidden = self.store.hidden(viewer.member.user_id, viewer.live.id(), range).await?;
-        Ok(hidden.into_iter().collect())
-    }
-
     async fn look_up(&self, viewer: &Viewer, items: &[LogItem]) -> Result<LookedUp, StoreError> {
         let id = viewer.live.id();
-        let mut quoted: HashMap<Seq, LogItem> = HashMap::new();
+        let mut referred: HashMap<Seq, LogItem> = HashMap::new();
         let mut missing: Vec<Seq> = Vec::new();
         let mut reacted: Vec<(Seq, UserId)> = Vec::new();
         for item in items {
-            let Some((message, state)) = item.message() else { continue };
-            if !state.reactions.is_empty() {
+            if item.message().is_some_and(|(_, state)| !state.reactions.is_empty()) {
                 reacted.push((item.entry.seq, viewer.member.user_id));
             }
-            let Some(reply) = message.reply.filter(|reply| reply.to.seq >= viewer.from) else { continue };
-            match items.iter().find(|item| item.entry.seq == reply.to.seq) {
-                Some(item) => drop(quoted.insert(reply.to.seq, item.clone())),
-                None if !missing.contains(&reply.to.seq) => missing.push(reply.to.seq),
-                None => {}
+            let Some(seq) = about(&item.entry).filter(|seq| *seq >= viewer.from) else { continue };
+            match items.binary_search_by_key(&seq, |item| item.entry.seq) {
+                Ok(place) => drop(referred.insert(seq, items[place].clone())),
+                Err(_) if !missing.contains(&seq) => missing.push(seq),
+                Err(_) => {}
             }
         }
+        let entries = items.iter().flat_map(|item| about(&item.entry).into_iter().chain([item.entry.seq]));
         let found =
             async { if missing.is_empty() { Ok(Vec::new()) } else { self.store.items(id, &missing).await } };
         let own = async {
             if reacted.is_empty() { Ok(Vec::new()) } else { self.store.reactions_by(id, &reacted).await }
         };
-        let (found, own) = tokio::try_join!(found, own)?;
-        quoted.extend(found.into_iter().flatten().map(|item| (item.entry.seq, item)));
+        let (found, own, sight) = tokio::try_join!(found, own, self.sight(viewer, entries))?;
+        referred.extend(found.into_iter().flatten().map(|item| (item.entry.seq, item)));
         let own_reactions = reacted.iter().zip(own).filter_map(|((seq, _), own)| Some((*seq, own?)));
-        Ok(LookedUp { quoted, own_reactions: own_reactions.collect() })
+        Ok(LookedUp { referred, own_reactions: own_reactions.collect(), sight })
     }
 }
 
 struct LookedUp {
-    quoted: HashMap<Seq, LogItem>,
+    referred: HashMap<Seq, LogItem>,
     own_reactions: HashMap<Seq, Box<str>>,
+    sight: Sight,
 }
 
 impl LookedUp {
     const fn view<'a>(
         &'a self,
-        viewer: &Viewer,
-        state: &'a crate::model::ConversationState,
+        viewer: &'a Viewer,
+        state: &'a ConversationState,
         now: Timestamp,
     ) -> View<'a> {
         View {
             state,
             now,
-            quoted: &self.quoted,
+            referred: &self.referred,
             own_reactions: &self.own_reactions,
-            from: viewer.from,
-            hides_reading: viewer.hides_reading,
+            sight: &self.sight,
+            discretion: &viewer.discretion,
         }
     }
 }

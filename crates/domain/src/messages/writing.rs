@@ -7,10 +7,14 @@ use godwit_protocol::messages as wire;
 use godwit_protocol::{ConversationId, MessageId, UserId};
 
 use super::reading::{ReadError, Reading};
+use super::viewing::Viewer;
 use crate::account_log::AccountLog;
 use crate::actions::{Action, Answer, Appending, Done, NewMessage, Refusal};
+use crate::concealing::Concealing;
 use crate::model::message::{called_names, parse_text};
-use crate::model::{AccountChange, AccountNote, Draft, Forwarded, Handle, Mentions, Reply, Target};
+use crate::model::{
+    AccountChange, AccountNote, Concealed, Draft, Forwarded, Handle, Mentions, Reply, Target,
+};
 use crate::ports::{Clock, Listed, Store, StoreError};
 
 /// The name that calls everybody.
@@ -22,6 +26,7 @@ pub struct Writing {
     pub(crate) appending: Arc<Appending>,
     pub(crate) reading: Arc<Reading>,
     pub(crate) account_log: Arc<AccountLog>,
+    pub(crate) concealing: Arc<Concealing>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -85,7 +90,7 @@ impl Writing {
         draft: Draft,
     ) -> Result<NewMessage, Refusal> {
         let reply = match draft.reply_to {
-            Some(message) => Some(self.resolve_reply(conversation, message).await?),
+            Some(message) => Some(self.resolve_reply(sender, conversation, message).await?),
             None => None,
         };
         let forwarded_from = match draft.forwarded_from {
@@ -107,18 +112,23 @@ impl Writing {
 
     /// No content leaves the server any more.
     pub async fn delete_for_all(&self, by: UserId, message: MessageId) -> Result<(), Refusal> {
-        let (conversation, target) = self.target(by, message).await?;
-        self.appending.act(by, conversation, Action::Delete { target }).await?;
+        let (viewer, target) = self.deletable(by, message).await?;
+        self.appending.act(by, viewer.live.id(), Action::Delete { target }).await?;
         Ok(())
     }
 
     /// Only the one who asks does not see it any more.
     pub async fn delete_for_me(&self, by: UserId, message: MessageId) -> Result<(), Refusal> {
-        let (conversation, target) = self.target(by, message).await?;
+        let (viewer, target) = self.deletable(by, message).await?;
         let change = AccountChange::MessageHidden(message);
         let note = AccountNote { user_id: by, at: self.clock.now(), change };
-        match self.store.hide(by, conversation, target.seq, HIDDEN_PER_CONVERSATION_MAX, note).await? {
-            Listed::Added(entry) => self.account_log.announce(&[(by, entry)]).await,
+        let hidden = self.store.hide(by, viewer.live.id(), target.seq, HIDDEN_PER_CONVERSATION_MAX, note);
+        match hidden.await? {
+            Listed::Added(entry) => {
+                let concealed = Concealed { hidden_to: target.seq, ..Concealed::default() };
+                self.concealing.conceal(&viewer.live, by, concealed).await?;
+                self.account_log.announce(&[(by, entry)]).await;
+            }
             Listed::Unchanged => {}
             Listed::Full => return Err(Refusal::ListFull),
         }
@@ -149,6 +159,13 @@ impl Writing {
         Ok(())
     }
 
+    /// A message that the user can see, or has hidden.
+    async fn deletable(&self, by: UserId, message: MessageId) -> Result<(Viewer, Target), Refusal> {
+        let (viewer, item) = self.reading.locate_also_hidden(by, message).await?;
+        let target = Target { id: message, seq: item.entry.seq };
+        if item.entry.message().is_some() { Ok((viewer, target)) } else { Err(Refusal::NotFound) }
+    }
+
     /// A message that the user can see. Whether they may do something with it is decided later.
     async fn target(&self, by: UserId, message: MessageId) -> Result<(ConversationId, Target), Refusal> {
         let (viewer, item) = self.reading.locate(by, message).await?;
@@ -161,17 +178,24 @@ impl Writing {
         Ok(self.reading.message(by, message).await?)
     }
 
+    /// A message of the conversation that the sender can see. Who is not a member is told that and nothing else.
     async fn resolve_reply(
         &self,
+        sender: UserId,
         conversation: ConversationId,
         message: MessageId,
     ) -> Result<Reply, Refusal> {
-        let found = self.store.locate(message).await?.filter(|(home, _)| *home == conversation);
-        let (_, seq) = found.ok_or(Refusal::ReplyNotFound)?;
-        let items = self.store.items(conversation, &[seq]).await?;
-        let item = items.into_iter().next().flatten().ok_or(Refusal::ReplyNotFound)?;
-        let original = item.entry.message().ok_or(Refusal::ReplyNotFound)?;
-        let to = Target { id: message, seq };
+        self.reading.viewer(sender, conversation).await?;
+        let (viewer, item) = match self.reading.locate(sender, message).await {
+            Ok(found) => found,
+            Err(ReadError::Store(error)) => return Err(error.into()),
+            Err(ReadError::NotFound | ReadError::Forbidden | ReadError::Gone) => {
+                return Err(Refusal::ReplyNotFound);
+            }
+        };
+        let original = item.entry.message().filter(|_| viewer.live.id() == conversation);
+        let original = original.ok_or(Refusal::ReplyNotFound)?;
+        let to = Target { id: message, seq: item.entry.seq };
         Ok(Reply { to, root: original.reply.map_or(to, |reply| reply.root) })
     }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use godwit_protocol::conversations::{self as wire, ConversationKind, Role};
-use godwit_protocol::limits::MENTIONS_COUNTED_MAX;
 use godwit_protocol::messages::{MessageKind, MessageStatus};
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
@@ -11,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::details::{Details, FanOut};
 use super::entry::{Change, Entry};
 use super::message::preview_of;
+use super::message_state::LogItem;
 use super::settings::Settings;
 
 /// What never changes about a conversation.
@@ -84,8 +84,21 @@ pub struct Member {
     /// The conversation is not in their inbox until something is said in it.
     pub unlisted: bool,
     pub cursor: Cursor,
+    pub concealed: Concealed,
     /// The latest messages that mention them, the oldest first. Those that they have read may be missing.
     pub mentions: Vec<Seq>,
+}
+
+/// What somebody has deleted for themselves. It only grows, and it outlives the membership: whoever leaves and comes back
+/// does not find it again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Concealed {
+    /// Everything up to here.
+    pub cleared: Seq,
+    /// How many messages the log has up to `cleared`.
+    pub cleared_ordinal: u64,
+    /// The last message that was hidden by itself. Which ones were is for the store to say.
+    pub hidden_to: Seq,
 }
 
 /// How far a member has come. Cursors only move forward.
@@ -173,23 +186,24 @@ impl ConversationState {
         self.members.iter().map(|m| m.user_id).collect()
     }
 
-    /// Unread messages of a member, computed rather than counted, so that it cannot drift.
+    /// Messages after what a member has read or cleared, computed rather than counted, so that it cannot drift. Those that
+    /// they have hidden one by one are among them: see [`Sight::unread`](crate::sight::Sight::unread).
     pub fn unread(&self, member: &Member) -> u64 {
-        self.head.ordinal.saturating_sub(member.cursor.read_ordinal)
+        let seen = member.cursor.read_ordinal.max(member.concealed.cleared_ordinal);
+        self.head.ordinal.saturating_sub(seen)
     }
 
-    /// Those of them that mention the member, up to [`MENTIONS_COUNTED_MAX`].
-    pub fn unread_mentions(&self, member: &Member) -> u32 {
+    /// Messages that mention a member and that they have not read, the oldest first.
+    pub fn unread_mentions(&self, member: &Member) -> Vec<Seq> {
         let own = member.mentions.iter().copied();
         let of_all = self.details.mentions_of_all.iter();
         let of_all = of_all.filter(|mention| mention.by != member.user_id).map(|mention| mention.seq);
-        let mut unread: Vec<Seq> = own
-            .chain(of_all)
-            .filter(|seq| *seq > member.cursor.read && *seq >= member.visible_from)
-            .collect();
+        let from = member.history_from();
+        let mut unread: Vec<Seq> =
+            own.chain(of_all).filter(|seq| *seq > member.cursor.read && *seq >= from).collect();
         unread.sort_unstable();
         unread.dedup();
-        unread.len().min(MENTIONS_COUNTED_MAX) as u32
+        unread
     }
 
     /// How far a message has come: the least of what the other members have reached. Where they are too many it is not
@@ -214,18 +228,6 @@ impl Head {
     pub fn advance(&mut self, entry: &Entry) {
         let last = &mut self.last_message;
         match &entry.change {
-            Change::Message(message) => {
-                *last = Some(LastMessage {
-                    id: message.id,
-                    seq: entry.seq,
-                    sender_id: message.sender_id,
-                    kind: message.body.kind(),
-                    event: message.body.event().map(Into::into),
-                    preview: message.body.preview(),
-                    gone: false,
-                    expires_at: message.expires_at,
-                });
-            }
             Change::Edited { target, text: Some(text), .. } => {
                 if let Some(last) = last.as_mut().filter(|last| last.seq == target.seq) {
                     last.preview = preview_of(text);
@@ -240,18 +242,9 @@ impl Head {
                     last.preview = Box::default();
                 }
             }
-            change => {
-                if entry.shown {
-                    *last = Some(LastMessage {
-                        id: MessageId::new(entry.id),
-                        seq: entry.seq,
-                        sender_id: change.by().unwrap_or(UserId::new(0)),
-                        kind: MessageKind::System,
-                        event: change.event().map(Into::into),
-                        preview: Box::default(),
-                        gone: false,
-                        expires_at: None,
-                    });
+            _ => {
+                if let Some(shown) = LastMessage::of(entry) {
+                    *last = Some(shown);
                 }
             }
         }
@@ -269,14 +262,53 @@ impl Head {
     }
 }
 
+impl LastMessage {
+    /// What a list shows of an entry; none where it is not shown.
+    fn of(entry: &Entry) -> Option<Self> {
+        let blank = Self {
+            id: MessageId::new(entry.id),
+            seq: entry.seq,
+            sender_id: entry.change.by().unwrap_or(UserId::new(0)),
+            kind: MessageKind::System,
+            event: entry.change.event().map(Into::into),
+            preview: Box::default(),
+            gone: false,
+            expires_at: None,
+        };
+        match &entry.change {
+            Change::Message(message) => Some(Self {
+                kind: message.body.kind(),
+                event: message.body.event().map(Into::into),
+                preview: message.body.preview(),
+                expires_at: message.expires_at,
+                ..blank
+            }),
+            _ => entry.shown.then_some(blank),
+        }
+    }
+
+    /// The same, with what became of it.
+    pub fn of_item(item: &LogItem) -> Option<Self> {
+        let mut last = Self::of(&item.entry)?;
+        if let Some(edited) = &item.state.edited {
+            last.preview = preview_of(&edited.text);
+        }
+        if item.state.gone.is_some() {
+            (last.gone, last.preview) = (true, Box::default());
+        }
+        Some(last)
+    }
+}
+
 impl Member {
     pub const fn wire_cursor(&self) -> wire::MemberCursor {
         wire::MemberCursor { user_id: self.user_id, delivered: self.cursor.delivered, read: self.cursor.read }
     }
 
     /// The first entry that they see: not what was before they came, nor what they have deleted for themselves.
-    pub fn history_from(&self, settings: &Settings) -> Seq {
-        self.visible_from.max(if settings.cleared == Seq::ZERO { Seq::ZERO } else { settings.cleared.next() })
+    pub fn history_from(&self) -> Seq {
+        let Concealed { cleared, .. } = self.concealed;
+        self.visible_from.max(if cleared == Seq::ZERO { Seq::ZERO } else { cleared.next() })
     }
 
     pub fn to_wire(&self, settings: &Settings) -> wire::Membership {
@@ -288,9 +320,19 @@ impl Member {
             archived: settings.archived,
             muted_until: settings.muted_until,
             marked_unread: settings.marked_unread,
-            history_from: self.history_from(settings),
+            history_from: self.history_from(),
             draft: settings.draft.as_deref().map(super::SavedDraft::to_wire),
         }
+    }
+}
+
+impl Concealed {
+    /// The further of the two in each part.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let (cleared, cleared_ordinal) =
+            (self.cleared, self.cleared_ordinal).max((other.cleared, other.cleared_ordinal));
+        Self { cleared, cleared_ordinal, hidden_to: self.hidden_to.max(other.hidden_to) }
     }
 }
 
@@ -331,6 +373,7 @@ mod tests {
             visible_from: Seq::ZERO,
             unlisted: false,
             cursor: Cursor { delivered: Seq::new(delivered), read: Seq::new(read), read_ordinal: read },
+            concealed: Concealed::default(),
             mentions: Vec::new(),
         }
     }
@@ -382,11 +425,11 @@ mod tests {
         let mut ada = member(1, 3, 3);
         ada.mentions = seqs(&[2, 4, 5]);
         let mut state = state(vec![ada.clone()]);
-        assert_eq!(state.unread_mentions(&ada), 2);
+        assert_eq!(state.unread_mentions(&ada).len(), 2);
         let by = |seq, by| MentionOfAll { seq: Seq::new(seq), by: UserId::new(by) };
         Arc::make_mut(&mut state.details).mentions_of_all = vec![by(3, 2), by(5, 2), by(6, 2), by(7, 1)];
-        assert_eq!(state.unread_mentions(&ada), 3, "5 counts once, and 7 is her own");
+        assert_eq!(state.unread_mentions(&ada).len(), 3, "5 counts once, and 7 is her own");
         ada.visible_from = Seq::new(6);
-        assert_eq!(state.unread_mentions(&ada), 1);
+        assert_eq!(state.unread_mentions(&ada).len(), 1);
     }
 }

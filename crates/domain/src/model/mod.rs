@@ -13,7 +13,9 @@ pub mod settings;
 pub mod user;
 
 pub use account_log::{AccountChange, AccountEntry, AccountNote, AccountSubject};
-pub use conversation::{Conversation, ConversationState, Cursor, Head, Kind, LastMessage, Member, UserPair};
+pub use conversation::{
+    Concealed, Conversation, ConversationState, Cursor, Head, Kind, LastMessage, Member, UserPair,
+};
 pub use details::{Details, DetailsChange, FanOut, Invite, InviteToken, MentionOfAll, Pin};
 pub use device::{Device, Session};
 pub use entry::{Change, Created, Entry, JoiningTerms, ReactionChange, Target};

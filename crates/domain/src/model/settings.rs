@@ -10,7 +10,8 @@ pub struct Settings {
     pub archived: bool,
     pub muted_until: Option<Timestamp>,
     pub marked_unread: bool,
-    /// The member has deleted everything up to here for themselves.
+    /// The conversation is not in the inbox until something is shown after this entry. What was before is out of sight, see
+    /// [`Concealed`](super::Concealed).
     pub cleared: Seq,
     pub draft: Option<Box<SavedDraft>>,
 }

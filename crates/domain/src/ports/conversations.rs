@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 use crate::model::{
-    AccountEntry, ClientId, Conversation, ConversationState, Cursor, Entry, InviteToken, LogItem, Member,
-    UserPair,
+    AccountEntry, ClientId, Concealed, Conversation, ConversationState, Cursor, Entry, InviteToken, LogItem,
+    Member, UserPair,
 };
 use crate::projection::Effects;
 
@@ -37,6 +37,9 @@ pub trait ConversationStore: Send + Sync {
         after: Option<UserId>,
         limit: usize,
     ) -> Result<Vec<Member>, StoreError>;
+
+    /// What each of these users has deleted for themselves, in the order asked, members or not.
+    async fn concealed(&self, id: ConversationId, users: &[UserId]) -> Result<Vec<Concealed>, StoreError>;
 
     /// The one write that needs agreement: adds entries to the end of the log if the log ends where the caller thinks.
     ///

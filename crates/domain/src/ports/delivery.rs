@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use godwit_protocol::messages::LogEntry;
 use godwit_protocol::socket::{CloseCode, Event, PresenceEvent};
 use godwit_protocol::{ConversationId, DeviceId, Seq, UserId};
+use serde::{Deserialize, Serialize};
 
 /// Who is told of the entries of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +13,56 @@ pub enum Audience {
     Members(Vec<(UserId, Seq)>),
     /// Those who follow the conversation.
     Followers,
+}
+
+/// An entry on its way to sockets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutgoingEntry {
+    pub entry: Arc<LogEntry>,
+    /// Where it shows something of another message: what those get who cannot see that one.
+    pub less: Option<Box<Less>>,
+}
+
+/// An entry without what it shows of another message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Less {
+    pub entry: Arc<LogEntry>,
+    pub unless: Seeing,
+}
+
+/// Who sees a message, as far as that was looked up before an entry about it was delivered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seeing {
+    /// Where it is. Who sees the conversation from a later entry on does not see it.
+    pub seq: Seq,
+    pub hidden_from: HiddenFrom,
+}
+
+/// Those who have hidden a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HiddenFrom {
+    These(Vec<UserId>),
+    /// They are too many to be named, so nobody is taken to see it.
+    TooMany,
+}
+
+impl Seeing {
+    /// About how long it is when it is written.
+    pub fn size_bytes(&self) -> usize {
+        match &self.hidden_from {
+            HiddenFrom::These(users) => 16 + users.len() * 10,
+            HiddenFrom::TooMany => 16,
+        }
+    }
+
+    /// Whether a user sees it who sees the conversation from this entry on.
+    pub fn sees(&self, user: UserId, from: Seq) -> bool {
+        from <= self.seq
+            && match &self.hidden_from {
+                HiddenFrom::These(users) => !users.contains(&user),
+                HiddenFrom::TooMany => false,
+            }
+    }
 }
 
 /// Open sockets, wherever they are.
@@ -25,11 +76,11 @@ pub trait Delivery: Send + Sync + std::fmt::Debug {
     fn deliver(&self, to: &[UserId], event: &Event);
 
     /// Sends each of these entries of a conversation, in their order, as an event.
-    fn deliver_entries(&self, conversation: ConversationId, entries: &[Arc<LogEntry>], to: &Audience);
+    fn deliver_entries(&self, conversation: ConversationId, entries: &[OutgoingEntry], to: &Audience);
 
     /// From now on those of the users who are connected are among the [`Audience::Followers`] of this conversation, until
-    /// their last socket is closed.
-    fn follow(&self, users: &[UserId], conversation: ConversationId);
+    /// their last socket is closed. Each comes with the first entry that they see, which takes the place of an earlier one.
+    fn follow(&self, users: &[(UserId, Seq)], conversation: ConversationId);
 
     async fn unfollow(&self, users: &[UserId], conversation: ConversationId);
 

@@ -59,15 +59,18 @@ pub trait InboxStore: Send + Sync {
     ) -> Result<(Settings, AccountEntry), StoreError>;
 
     /// Takes a conversation out of the inbox until something new is shown in it, and puts what was before out of the
-    /// member's sight: [`Settings::cleared`] moves forward to `cleared`, and [`Member::unlisted`] is set. A member whose
-    /// conversation has had activity after `cleared` keeps it in the inbox. Writes the note. Idempotent.
+    /// member's sight: [`Settings::cleared`] and [`Member::concealed`] move forward to `cleared`, and [`Member::unlisted`] is
+    /// set. `ordinal` is how many messages the log has up to there. A member whose conversation has had activity after
+    /// `cleared` keeps it in the inbox. Writes the note. Idempotent.
     ///
+    /// [`Member::concealed`]: crate::model::Member::concealed
     /// [`Member::unlisted`]: crate::model::Member::unlisted
     async fn clear(
         &self,
         user: UserId,
         conversation: ConversationId,
         cleared: Seq,
+        ordinal: u64,
         note: AccountNote,
     ) -> Result<AccountEntry, StoreError>;
 

@@ -30,7 +30,7 @@ pub use conversations::{
     Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryEnd, Made, NewConversation,
     ReceiptTimes, SeqRange, StoredReaction,
 };
-pub use delivery::{Audience, Delivery};
+pub use delivery::{Audience, Delivery, HiddenFrom, Less, OutgoingEntry, Seeing};
 pub use inbox::{ActivityPosition, InboxRow, InboxStore, UnorderedRow};
 pub use peers::{ForwardedAction, NoPeers, Peers, Unanswered};
 pub use personal::{Listed, PersonalStore, ReplaceScheduled, ScheduleOutcome};

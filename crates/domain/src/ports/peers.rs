@@ -3,6 +3,7 @@ use godwit_protocol::{ConversationId, UserId};
 
 use super::{Append, CursorMove};
 use crate::actions::{Action, Done, Refusal};
+use crate::model::Concealed;
 
 /// The other servers on the same store.
 ///
@@ -28,6 +29,9 @@ pub trait Peers: Send + Sync + std::fmt::Debug {
 
     /// Tells them of cursors that have moved. Does not wait.
     fn cursors_moved(&self, moves: &[CursorMove]);
+
+    /// Tells them what a member has deleted for themselves: returns when every server that can be reached knows.
+    async fn concealed(&self, conversation: ConversationId, user: UserId, concealed: Concealed);
 
     /// Returns when what was being appended to a conversation at the time of the call is finished on every server that can
     /// be reached.
@@ -62,6 +66,8 @@ impl Peers for NoPeers {
     async fn withdrawn(&self, _: &Append) {}
 
     fn cursors_moved(&self, _: &[CursorMove]) {}
+
+    async fn concealed(&self, _: ConversationId, _: UserId, _: Concealed) {}
 
     async fn settle(&self, _: ConversationId) {}
 }

@@ -8,8 +8,10 @@ use crate::model::{AccountEntry, AccountNote, Scheduled, ScheduledStage, Star};
 
 #[async_trait]
 pub trait PersonalStore: Send + Sync {
-    /// Hides a message from the user. Idempotent (the note is written each time). Refused when `max` messages of the
-    /// conversation are hidden already.
+    /// Hides a message from the user: [`Concealed::hidden_to`] is not before it from then on. Idempotent (the note is written
+    /// each time). Refused when `max` messages of the conversation are hidden already. It stays when the user leaves.
+    ///
+    /// [`Concealed::hidden_to`]: crate::model::Concealed::hidden_to
     async fn hide(
         &self,
         user: UserId,
@@ -26,6 +28,14 @@ pub trait PersonalStore: Send + Sync {
         conversation: ConversationId,
         range: SeqRange,
     ) -> Result<Vec<Seq>, StoreError>;
+
+    /// Users who have hidden a message, members or not, at most `limit` of them.
+    async fn hidden_from(
+        &self,
+        conversation: ConversationId,
+        seq: Seq,
+        limit: usize,
+    ) -> Result<Vec<UserId>, StoreError>;
 
     /// Stars a message. `Unchanged` when it is starred already. Refused when the user has `max` stars.
     async fn star(

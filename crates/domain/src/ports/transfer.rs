@@ -10,7 +10,7 @@ use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
 use super::{Store, StoreError};
-use crate::model::{AccountEntry, ClientId, Cursor};
+use crate::model::{AccountEntry, ClientId, Concealed, Cursor};
 
 /// Something that is copied as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -114,6 +114,15 @@ pub trait TransferStore: Store {
 
     /// Adds to the trails that are there. Cursors only move forward. Notes nothing. Idempotent.
     async fn put_trails(&self, id: ConversationId, trails: &[Trail]) -> Result<(), StoreError>;
+
+    /// Adds to what somebody has deleted for themselves, member or not, all but which messages are hidden. Idempotent, forward
+    /// only.
+    async fn put_concealed(
+        &self,
+        id: ConversationId,
+        user: UserId,
+        concealed: Concealed,
+    ) -> Result<(), StoreError>;
 
     /// The account log of a user; an empty one when nothing was ever noted.
     async fn account_log_of(&self, user: UserId) -> Result<AccountLog, StoreError>;

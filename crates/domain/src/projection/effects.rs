@@ -16,7 +16,8 @@ pub struct Effects {
     pub head: Head,
     /// The details, if they changed.
     pub details: Option<Arc<Details>>,
-    /// Members who came, changed or went, each once. Their cursors are not meant: those only move by `cursors`.
+    /// Members who came, changed or went, each once. Their cursors and what they have concealed are not meant: the ones only
+    /// move by `cursors`, and the other is theirs to change.
     pub members: Vec<MemberWrite>,
     /// What became of messages, each once.
     pub messages: Vec<(Seq, MessageState)>,
@@ -116,8 +117,11 @@ pub(crate) fn apply(
     for write in members {
         match write {
             MemberWrite::Put(member) => {
-                let known = state.member(member.user_id).map_or(Cursor::default(), |known| known.cursor);
-                state.put_member(Member { cursor: known, ..member.clone() });
+                let known = state.member(member.user_id);
+                let cursor = known.map_or(Cursor::default(), |known| known.cursor);
+                // Somebody may have deleted more for themselves since the effects were thought out.
+                let concealed = known.map_or(member.concealed, |known| known.concealed.and(member.concealed));
+                state.put_member(Member { cursor, concealed, ..member.clone() });
             }
             MemberWrite::Remove(user) => state.remove_member(*user),
         }

@@ -11,8 +11,8 @@ use godwit_protocol::{Seq, Timestamp, UserId};
 
 use super::effects::{Effects, Expiry, InviteWrite, MemberWrite, ReactionWrite, ThreadReply, Unlisting};
 use crate::model::{
-    Change, Conversation, ConversationState, Created, Cursor, Details, Edited, Entry, FanOut, Gone, Head,
-    Invite, JoiningTerms, LogItem, Member, Mentions, Message, Pin, Target,
+    Change, Concealed, Conversation, ConversationState, Created, Cursor, Details, Edited, Entry, FanOut,
+    Gone, Head, Invite, JoiningTerms, LogItem, Member, Mentions, Message, Pin, Target,
 };
 use crate::ports::CursorMove;
 
@@ -35,6 +35,8 @@ pub struct Fold<'a> {
     /// Members that were asked for, or changed; none for who is not a member.
     members: HashMap<UserId, Option<Member>>,
     messages: HashMap<Seq, LogItem>,
+    /// What those who join had deleted for themselves when they were here before.
+    concealed: HashMap<UserId, Concealed>,
     changed: Changed,
     reactions: BTreeMap<(Seq, UserId), ReactionWrite>,
     cursors: Vec<CursorMove>,
@@ -90,6 +92,7 @@ impl<'a> Fold<'a> {
             head: state.head.clone(),
             members: HashMap::new(),
             messages: HashMap::new(),
+            concealed: HashMap::new(),
             changed: Changed::default(),
             reactions: BTreeMap::new(),
             cursors: Vec::new(),
@@ -104,6 +107,11 @@ impl<'a> Fold<'a> {
     /// For conversations whose members are not all in the state.
     pub fn know_member(&mut self, user: UserId, member: Option<Member>) {
         self.members.entry(user).or_insert(member);
+    }
+
+    /// For those who join: what they had deleted for themselves when they were here before.
+    pub fn know_concealed(&mut self, user: UserId, concealed: Concealed) {
+        self.concealed.insert(user, concealed);
     }
 
     pub fn know_message(&mut self, item: LogItem) {
@@ -284,6 +292,7 @@ impl<'a> Fold<'a> {
                 visible_from: Seq::ZERO,
                 unlisted: is_direct && !is_maker,
                 cursor: Cursor::default(),
+                concealed: Concealed::default(),
                 mentions: Vec::new(),
             });
             if is_maker || !is_direct {
@@ -358,6 +367,7 @@ impl<'a> Fold<'a> {
             visible_from: terms.visible_from,
             unlisted: false,
             cursor,
+            concealed: self.concealed.get(&user).copied().unwrap_or_default(),
             mentions: Vec::new(),
         });
         self.move_cursor(user, cursor, entry.at());

@@ -14,6 +14,7 @@ mod peers;
 mod personal;
 mod races;
 mod sending;
+mod sight;
 mod stage;
 mod sync;
 mod timers;

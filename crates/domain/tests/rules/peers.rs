@@ -8,6 +8,7 @@ use futures_util::future::join_all;
 use godwit_domain::App;
 use godwit_domain::actions::{Action, Answer, Refusal};
 use godwit_domain::conversations::StateChange;
+use godwit_domain::model::Concealed;
 use godwit_domain::ports::{Append, CursorMove, ForwardedAction, Peers, Unanswered};
 use godwit_protocol::{ConversationId, Seq, UserId};
 
@@ -78,6 +79,10 @@ impl Peers for Scripted {
 
     fn cursors_moved(&self, moves: &[CursorMove]) {
         moves.iter().for_each(|moved| self.tell(format!("read {}", moved.cursor.read)));
+    }
+
+    async fn concealed(&self, _: ConversationId, _: UserId, concealed: Concealed) {
+        self.tell(format!("concealed {} {}", concealed.cleared, concealed.hidden_to));
     }
 
     async fn settle(&self, _: ConversationId) {

@@ -4,7 +4,7 @@
 //! ([`unlisted`](super::members)), then it is taken out, and then the end of the log is looked at again. Whoever appends
 //! something that is shown looks who is unlisted after that. So one of the two sees the other, and puts it back.
 
-use godwit_domain::model::{AccountEntry, AccountNote, Head};
+use godwit_domain::model::{AccountEntry, AccountNote, Concealed, Head};
 use godwit_domain::ports::StoreError;
 use godwit_protocol::{ConversationId, Seq, UserId};
 
@@ -19,8 +19,12 @@ impl Conversations {
         user: UserId,
         id: ConversationId,
         cleared: Seq,
+        ordinal: u64,
         note: AccountNote,
     ) -> Result<AccountEntry, StoreError> {
+        // First, so that who sees that it is cleared sees what is.
+        let concealed = Concealed { cleared, cleared_ordinal: ordinal, ..Concealed::default() };
+        self.conceal(id, user, concealed).await?;
         let end = self.end(id).await?;
         if shown_after(&end, cleared).is_some() || end.seq == Seq::ZERO {
             return self.inbox.clear(user, id, cleared, false, note).await;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::future::{try_join, try_join3};
+use futures_util::future::{try_join, try_join4};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use godwit_domain::model::details::default_permissions;
 use godwit_domain::model::{ConversationState, Details, FanOut, Head, LogItem, Member};
@@ -12,6 +12,7 @@ use godwit_protocol::{ConversationId, MessageId, Seq, UserId};
 
 use super::Conversations;
 use super::buckets::BucketStart;
+use super::concealed::{self, ByUser};
 use super::details::Stored;
 use super::making::FIRST;
 use super::members::Unlisted;
@@ -24,8 +25,8 @@ const PROJECTED_AT_ONCE_MAX: usize = 256;
 /// Members that are read at once for that, where they are not all loaded.
 const MEMBERS_AT_ONCE_MAX: usize = 64;
 
-/// Members of a conversation, and those of them in whose inbox it is not.
-type Everybody = (Vec<Member>, Unlisted);
+/// Members of a conversation, those of them in whose inbox it is not, and what they have deleted for themselves.
+type Everybody = (Vec<Member>, Unlisted, ByUser);
 
 impl Conversations {
     /// The conversation as it is now.
@@ -45,12 +46,14 @@ impl Conversations {
             // The first entry says all of it.
             Arc::new(Details::new(stored.conversation.created_at, default_permissions(false)))
         });
-        let (members, mut unlisted) = everybody;
+        let (members, mut unlisted, concealed) = everybody;
         let mut state = ConversationState { conversation: stored.conversation, details, head, members };
         if projected < state.head.seq {
             let pass = self.gate.enter_to_finish().await?;
             pass.leave(Box::pin(self.project_again(&mut state, &mut unlisted, projected)).await).await?;
         }
+        // Also of those who have come since the watermark.
+        concealed::complete(&mut state.members, &concealed);
         self.finish_listing(&mut state, &unlisted).await?;
         Ok(Some(state))
     }
@@ -80,7 +83,7 @@ impl Conversations {
             let everybody = if is_whole(&stored) { self.everybody(id).await? } else { Everybody::default() };
             return Ok(Some((stored, everybody)));
         }
-        let (stored, everybody) = try_join(self.about().read(id), self.everybody(id)).await?;
+        let (stored, everybody) = Box::pin(try_join(self.about().read(id), self.everybody(id))).await?;
         let Some(stored) = stored else { return Ok(None) };
         if is_whole(&stored) {
             return Ok(Some((stored, everybody)));
@@ -90,12 +93,17 @@ impl Conversations {
     }
 
     async fn everybody(&self, id: ConversationId) -> Result<Everybody, StoreError> {
-        let (mut members, cursors, unlisted) =
-            try_join3(self.members().all(id), self.cursors().all(id), self.members().unlisted(id)).await?;
+        let (mut members, cursors, unlisted, concealed) = try_join4(
+            self.members().all(id),
+            self.cursors().all(id),
+            self.members().unlisted(id),
+            self.concealing().all(id),
+        )
+        .await?;
         for member in &mut members {
             member.cursor = cursors.get(&member.user_id).copied().unwrap_or_default();
         }
-        Ok((members, unlisted))
+        Ok((members, unlisted, concealed))
     }
 
     async fn find_begun_buckets(

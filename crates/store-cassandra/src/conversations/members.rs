@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use futures_util::future::try_join_all;
-use godwit_domain::model::{Cursor, Member};
+use godwit_domain::model::{Concealed, Cursor, Member};
 use godwit_domain::ports::StoreError;
 use godwit_domain::projection::MemberWrite;
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
@@ -189,6 +189,7 @@ fn members(id: ConversationId, rows: Vec<MemberRow>) -> Result<Vec<Member>, Stor
             visible_from: Seq::new(row.visible_from.cast_unsigned()),
             unlisted: false,
             cursor: Cursor::default(),
+            concealed: Concealed::default(),
             mentions: mentions.into_iter().map(|seq| Seq::new(seq.cast_unsigned())).collect(),
         })
     };

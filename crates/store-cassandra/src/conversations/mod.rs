@@ -9,11 +9,12 @@
 //! - [`scan`]: all of them, for whoever moves them to another store
 //!
 //! What follows from the log, each where it is kept: [`details`], [`members`], [`cursors`], [`states`], [`reactions`],
-//! [`threads`], [`invites`], [`expiries`]; and [`erase`], which takes content out of it.
+//! [`threads`], [`invites`], [`expiries`]; and [`erase`], which takes content out of it. What does not: [`concealed`].
 
 mod append;
 mod buckets;
 mod clearing;
+mod concealed;
 mod cursors;
 mod details;
 mod erase;
@@ -39,9 +40,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{try_join, try_join_all};
+use futures_util::future::{try_join, try_join_all, try_join3};
 use godwit_domain::model::{
-    AccountChange, AccountEntry, AccountNote, ConversationState, FanOut, Head, LogItem, Member,
+    AccountChange, AccountEntry, AccountNote, Concealed, ConversationState, FanOut, Head, LogItem, Member,
 };
 use godwit_domain::ports::{
     Append, AppendOutcome, CursorMove, HistoryEnd, ReceiptTimes, SeqRange, StoreError,
@@ -59,6 +60,7 @@ use crate::records::corrupt;
 use crate::transfer::Gate;
 use crate::turns::Turns;
 use append::{Appended, Log, NewEntries};
+use concealed::Concealing;
 use cursors::Cursors;
 use details::AboutConversations;
 use erase::Erasing;
@@ -105,6 +107,7 @@ struct Statements {
     details: details::Statements,
     members: members::Statements,
     cursors: cursors::Statements,
+    concealed: concealed::Statements,
     reactions: reactions::Statements,
     threads: threads::Statements,
     invites: invites::Statements,
@@ -123,6 +126,7 @@ impl Statements {
             details: details::Statements::prepare(cql).await?,
             members: members::Statements::prepare(cql).await?,
             cursors: cursors::Statements::prepare(cql).await?,
+            concealed: concealed::Statements::prepare(cql).await?,
             reactions: reactions::Statements::prepare(cql).await?,
             threads: threads::Statements::prepare(cql).await?,
             invites: invites::Statements::prepare(cql).await?,
@@ -217,9 +221,17 @@ impl Conversations {
 
     /// A member, whoever's inbox the conversation is in.
     async fn member_alone(&self, id: ConversationId, user: UserId) -> Result<Option<Member>, StoreError> {
-        let (member, mut cursors) =
-            try_join(self.members().one(id, user), self.cursors().of(id, &[user])).await?;
-        Ok(member.map(|member| Member { cursor: cursors.remove(&user).unwrap_or_default(), ..member }))
+        let (member, mut cursors, mut concealed) = try_join3(
+            self.members().one(id, user),
+            self.cursors().of(id, &[user]),
+            self.concealing().of(id, &[user]),
+        )
+        .await?;
+        Ok(member.map(|member| Member {
+            cursor: cursors.remove(&user).unwrap_or_default(),
+            concealed: concealed.remove(&user).unwrap_or_default(),
+            ..member
+        }))
     }
 
     async fn members_after(
@@ -230,8 +242,13 @@ impl Conversations {
     ) -> Result<Vec<Member>, StoreError> {
         let mut members = self.members().after(id, after, limit).await?;
         let users: Vec<UserId> = members.iter().map(|member| member.user_id).collect();
-        let (cursors, unlisted) =
-            try_join(self.cursors().of(id, &users), self.members().unlisted_of(id, &users)).await?;
+        let (cursors, unlisted, concealed) = try_join3(
+            self.cursors().of(id, &users),
+            self.members().unlisted_of(id, &users),
+            self.concealing().of(id, &users),
+        )
+        .await?;
+        concealed::complete(&mut members, &concealed);
         for member in &mut members {
             member.cursor = cursors.get(&member.user_id).copied().unwrap_or_default();
         }
@@ -313,6 +330,25 @@ impl Conversations {
 
     fn members(&self) -> Members<'_> {
         Members { cql: &self.cql, statements: &self.statements.members }
+    }
+
+    /// What somebody has deleted for themselves.
+    pub(crate) async fn conceal(
+        &self,
+        id: ConversationId,
+        user: UserId,
+        more: Concealed,
+    ) -> Result<(), StoreError> {
+        self.concealing().add(id, user, more).await
+    }
+
+    async fn concealed(&self, id: ConversationId, users: &[UserId]) -> Result<Vec<Concealed>, StoreError> {
+        let found = self.concealing().of(id, users).await?;
+        Ok(users.iter().map(|user| found.get(user).copied().unwrap_or_default()).collect())
+    }
+
+    fn concealing(&self) -> Concealing<'_> {
+        Concealing { cql: &self.cql, statements: &self.statements.concealed }
     }
 
     fn cursors(&self) -> Cursors<'_> {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use futures_util::future::try_join_all;
 use godwit_domain::model::{
-    AccountEntry, ClientId, ConversationState, InviteToken, LogItem, Member, UserPair,
+    AccountEntry, ClientId, Concealed, ConversationState, InviteToken, LogItem, Member, UserPair,
 };
 use godwit_domain::ports::{
     Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryEnd, Made, NewConversation, Part,
@@ -39,6 +39,10 @@ impl ConversationStore for CassandraStore {
 
     async fn member(&self, id: ConversationId, user: UserId) -> Result<Option<Member>, StoreError> {
         self.conversations.member(id, user).await
+    }
+
+    async fn concealed(&self, id: ConversationId, users: &[UserId]) -> Result<Vec<Concealed>, StoreError> {
+        self.conversations.concealed(id, users).await
     }
 
     async fn members(

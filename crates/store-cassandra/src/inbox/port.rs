@@ -68,10 +68,11 @@ impl InboxStore for CassandraStore {
         user: UserId,
         conversation: ConversationId,
         cleared: Seq,
+        ordinal: u64,
         note: AccountNote,
     ) -> Result<AccountEntry, StoreError> {
         let pass = self.gate.enter([Part::Membership(user, conversation)]).await?;
-        pass.leave(self.conversations.clear(user, conversation, cleared, note).await).await
+        pass.leave(self.conversations.clear(user, conversation, cleared, ordinal, note).await).await
     }
 
     async fn account_log(

@@ -7,6 +7,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { name: "groups", cql: include_str!("../../migrations/0003_groups.cql") },
     Migration { name: "servers", cql: include_str!("../../migrations/0004_servers.cql") },
     Migration { name: "moving", cql: include_str!("../../migrations/0005_moving.cql") },
+    Migration { name: "concealed", cql: include_str!("../../migrations/0006_concealed.cql") },
 ];
 
 pub(super) const BOOKKEEPING: &str = "\

@@ -1,7 +1,7 @@
 //! The port.
 
 use async_trait::async_trait;
-use godwit_domain::model::ClientId;
+use godwit_domain::model::{ClientId, Concealed};
 use godwit_domain::ports::{AccountLog, Changed, Creation, Moving, Part, StoreError, Trail, TransferStore};
 use godwit_protocol::{ConversationId, UserId};
 
@@ -46,6 +46,16 @@ impl TransferStore for CassandraStore {
     async fn put_trails(&self, id: ConversationId, trails: &[Trail]) -> Result<(), StoreError> {
         let pass = self.gate.enter([Part::Conversation(id)]).await?;
         pass.leave(self.conversations.put_trails(id, trails).await).await
+    }
+
+    async fn put_concealed(
+        &self,
+        id: ConversationId,
+        user: UserId,
+        concealed: Concealed,
+    ) -> Result<(), StoreError> {
+        let pass = self.gate.enter([Part::Membership(user, id)]).await?;
+        pass.leave(self.conversations.conceal(id, user, concealed).await).await
     }
 
     async fn account_log_of(&self, user: UserId) -> Result<AccountLog, StoreError> {

@@ -22,6 +22,7 @@ pub(crate) enum ConversationPart {
     Details,
     Member(UserId),
     Cursor(UserId),
+    Concealed(UserId),
 }
 
 /// Everything that [`ConversationPart`] names.
@@ -77,6 +78,15 @@ pub(crate) fn cursors_after(id: ConversationId, after: Option<UserId>) -> KeyRan
     of_cursors(id).after(after.map(UserId::get))
 }
 
+pub(crate) fn concealed(id: ConversationId, user: UserId) -> Key {
+    of_concealed(id).id(user.get()).key()
+}
+
+/// Of users from `first` to `last`.
+pub(crate) fn all_concealed(id: ConversationId, first: UserId, last: UserId) -> KeyRange {
+    of_concealed(id).span(first.get(), last.get())
+}
+
 /// What a key of [`conversation_parts`] says.
 pub(crate) fn decode_part(key: &[u8]) -> Result<ConversationPart, StoreError> {
     let user = |id: &[u8]| id.try_into().map(|id| UserId::new(u64::from_be_bytes(id)));
@@ -86,6 +96,9 @@ pub(crate) fn decode_part(key: &[u8]) -> Result<ConversationPart, StoreError> {
         Some((0x02, [])) => Ok(ConversationPart::Details),
         Some((0x03, id)) => user(id).map(ConversationPart::Member).map_err(|_| malformed("members", key)),
         Some((0x04, id)) => user(id).map(ConversationPart::Cursor).map_err(|_| malformed("cursors", key)),
+        Some((0x05, id)) => {
+            user(id).map(ConversationPart::Concealed).map_err(|_| malformed("concealed", key))
+        }
         _ => Err(malformed("conversations", key)),
     }
 }
@@ -198,6 +211,10 @@ fn of_members(id: ConversationId) -> KeyBuilder {
 
 fn of_cursors(id: ConversationId) -> KeyBuilder {
     state(0x50).id(id.get()).bytes(&[0x04])
+}
+
+fn of_concealed(id: ConversationId) -> KeyBuilder {
+    state(0x50).id(id.get()).bytes(&[0x05])
 }
 
 fn of_moves(id: ConversationId, user: UserId, mark: Mark) -> KeyBuilder {

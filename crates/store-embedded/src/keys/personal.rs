@@ -33,6 +33,15 @@ pub(crate) fn hidden_count(user: UserId, conversation: ConversationId) -> Key {
     state(0x73).id(user.get()).id(conversation.get()).key()
 }
 
+pub(crate) fn hidden_from(conversation: ConversationId, seq: Seq, user: UserId) -> Key {
+    state(0x76).id(conversation.get()).id(seq.get()).id(user.get()).key()
+}
+
+/// Everybody from whom a message is hidden.
+pub(crate) fn all_hidden_from(conversation: ConversationId, seq: Seq) -> KeyRange {
+    state(0x76).id(conversation.get()).id(seq.get()).range()
+}
+
 pub(crate) fn scheduled(user: UserId, id: ScheduledId) -> Key {
     state(0x74).id(user.get()).id(id.get()).key()
 }

@@ -3,7 +3,10 @@
 use godwit_domain::ports::{Part, StoreError};
 use godwit_protocol::{ConversationId, UserId};
 
-use super::{Key, KeyRange, Table, conversation_of, decode_made, first_ids, malformed, state};
+use super::{
+    ConversationPart, Key, KeyRange, Table, conversation_of, decode_made, decode_part, first_ids, malformed,
+    state,
+};
 
 /// What a row is a part of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +56,12 @@ pub(crate) fn decode_changed(key: &[u8]) -> Result<Part, StoreError> {
 pub(crate) fn part_of(key: &Key) -> Result<RowOf, StoreError> {
     let bytes = &*key.bytes;
     let part = match (key.table, bytes.first()) {
-        (Table::Log, Some(0x01 | 0x02)) | (Table::State, Some(0x50 | 0x52 | 0x54 | 0x55 | 0x56)) => {
+        (Table::State, Some(0x50)) => conversation_of(bytes).map(|id| match decode_part(bytes) {
+            // What somebody has deleted for themselves stands with the conversation, and goes with the membership.
+            Ok(ConversationPart::Concealed(user)) => Part::Membership(user, id),
+            _ => Part::Conversation(id),
+        }),
+        (Table::Log, Some(0x01 | 0x02)) | (Table::State, Some(0x52 | 0x54 | 0x55 | 0x56)) => {
             conversation_of(bytes).map(Part::Conversation)
         }
         (Table::State, Some(0x10 | 0x21 | 0x30 | 0x31 | 0x40 | 0x41 | 0x42 | 0x70 | 0x71 | 0x74)) => {
@@ -68,8 +76,8 @@ pub(crate) fn part_of(key: &Key) -> Result<RowOf, StoreError> {
         | (Table::State, Some(0x11..=0x13))
         // The conversation of a pair, and what is to disappear.
         | (Table::State, Some(0x51 | 0x57))
-        // The order of inboxes, and when scheduled messages are due.
-        | (Table::State, Some(0x60 | 0x61 | 0x63 | 0x64 | 0x75))
+        // The order of inboxes, when scheduled messages are due, and from whom messages are hidden.
+        | (Table::State, Some(0x60 | 0x61 | 0x63 | 0x64 | 0x75 | 0x76))
         | (Table::Index, _) => return Ok(RowOf::Nothing),
         _ => Err(malformed("parts", bytes)),
     };

@@ -1,6 +1,6 @@
 //! Conversations, members and cursors.
 
-use godwit_domain::model::{Conversation, Cursor, Head, Kind, LastMessage, Member, UserPair};
+use godwit_domain::model::{Concealed, Conversation, Cursor, Head, Kind, LastMessage, Member, UserPair};
 use godwit_domain::ports::StoreError;
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
@@ -181,6 +181,7 @@ impl MemberRecord {
             visible_from: self.visible_from,
             unlisted: self.unlisted,
             cursor,
+            concealed: Concealed::default(),
             mentions: self.mentions,
         }
     }
@@ -206,6 +207,31 @@ impl From<Cursor> for CursorRecord {
 impl From<CursorRecord> for Cursor {
     fn from(record: CursorRecord) -> Self {
         Self { delivered: record.delivered, read: record.read, read_ordinal: record.read_ordinal }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct ConcealedRecord {
+    cleared: Seq,
+    cleared_ordinal: u64,
+    hidden_to: Seq,
+}
+
+impl Record for ConcealedRecord {
+    const TABLE: &'static str = "concealed";
+}
+
+impl From<Concealed> for ConcealedRecord {
+    fn from(concealed: Concealed) -> Self {
+        let Concealed { cleared, cleared_ordinal, hidden_to } = concealed;
+        Self { cleared, cleared_ordinal, hidden_to }
+    }
+}
+
+impl From<ConcealedRecord> for Concealed {
+    fn from(record: ConcealedRecord) -> Self {
+        let ConcealedRecord { cleared, cleared_ordinal, hidden_to } = record;
+        Self { cleared, cleared_ordinal, hidden_to }
     }
 }
 

@@ -25,7 +25,8 @@ pub(crate) use accounts::{
     UserRecord,
 };
 pub(crate) use conversations::{
-    ConversationIdRecord, ConversationRecord, CursorRecord, HeadRecord, MemberRecord, MoveRecord, Standing,
+    ConcealedRecord, ConversationIdRecord, ConversationRecord, CursorRecord, HeadRecord, MemberRecord,
+    MoveRecord, Standing,
 };
 pub(crate) use details::DetailsRecord;
 pub(crate) use entries::{ChunkReader, ChunkRecord};

@@ -16,7 +16,7 @@ use crate::read::Read;
 async fn clear(s: &Scene, store: &EmbeddedStore, user: UserId, id: ConversationId) {
     let head = s.load(id).await.unwrap().head.seq;
     let note = s.note(user, AccountChange::ConversationGone(id, GoneReason::Deleted));
-    store.clear(user, id, head, note).await.unwrap();
+    store.clear(user, id, head, 0, note).await.unwrap();
 }
 
 async fn large(store: &EmbeddedStore, user: UserId) -> Vec<ConversationId> {

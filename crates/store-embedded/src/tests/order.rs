@@ -166,7 +166,7 @@ impl World {
         if self.expected.members_of.contains(&id) {
             let head = self.s.load(id).await.unwrap().head.seq;
             let note = self.s.note(self.me, AccountChange::ConversationGone(id, GoneReason::Deleted));
-            self.store.clear(self.me, id, head, note).await.unwrap();
+            self.store.clear(self.me, id, head, 0, note).await.unwrap();
             self.expected.settings.entry(id).or_default().cleared = head;
             self.expected.listed.remove(&id);
         }

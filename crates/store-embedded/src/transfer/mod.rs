@@ -8,7 +8,7 @@ mod tracker;
 mod trails;
 
 use async_trait::async_trait;
-use godwit_domain::model::ClientId;
+use godwit_domain::model::{ClientId, Concealed};
 use godwit_domain::ports::{AccountLog, Changed, Creation, Moving, StoreError, Trail, TransferStore};
 use godwit_protocol::{ConversationId, UserId};
 
@@ -18,6 +18,7 @@ pub(crate) use self::tracker::{Refused, Tracker};
 
 use crate::engine::{Direction, Row};
 use crate::keys::{self, ConversationPart};
+use crate::loading;
 use crate::read::Read;
 use crate::records::{ConversationIdRecord, Record};
 use crate::txn::Txn;
@@ -74,6 +75,15 @@ impl TransferStore for EmbeddedStore {
     async fn put_trails(&self, id: ConversationId, trails: &[Trail]) -> Result<(), StoreError> {
         let trails = trails.to_vec();
         self.write("put trails", move |txn| trails::put(txn, id, &trails)).await
+    }
+
+    async fn put_concealed(
+        &self,
+        id: ConversationId,
+        user: UserId,
+        concealed: Concealed,
+    ) -> Result<(), StoreError> {
+        self.write("conceal", move |txn| loading::conceal(txn, id, user, concealed)).await
     }
 
     async fn account_log_of(&self, user: UserId) -> Result<AccountLog, StoreError> {

@@ -232,6 +232,8 @@ macro_rules! conformance_cases {
                 what_is_hidden_is_hidden_from_one_user_in_one_conversation
                 hiding_is_noted_each_time
                 hidden_messages_are_bounded_in_each_conversation
+                those_who_have_hidden_a_message_are_found
+                what_is_concealed_comes_with_the_member_and_outlives_the_membership
                 concurrent_callers_hide_all_of_it
             }
             stars {

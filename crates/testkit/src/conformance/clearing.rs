@@ -64,7 +64,7 @@ pub(super) async fn what_was_said_meanwhile_keeps_it_in_the_inbox(s: &Scene) -> 
     let first = s.send(chat.id, chat.ada, "m").await?;
     s.send(chat.id, chat.ada, "n").await?;
     let note = s.note(chat.bob, AccountChange::ConversationGone(chat.id, GoneReason::Deleted));
-    s.store().clear(chat.bob, chat.id, first.seq, note).await?;
+    s.store().clear(chat.bob, chat.id, first.seq, 1, note).await?;
     assert_eq!(listed(s, chat.bob).await?, [chat.id]);
     assert!(!s.member(chat.id, chat.bob).await?.unlisted);
     assert_eq!(s.store().settings(chat.bob, chat.id).await?.cleared, first.seq);
@@ -78,7 +78,7 @@ pub(super) async fn clearing_again_moves_forward_only(s: &Scene) -> Outcome {
     let log = account_log_after(s.store(), chat.bob, 0, 50).await?.unwrap_or_default();
     let note = s.note(chat.bob, AccountChange::ConversationGone(chat.id, GoneReason::Deleted));
     for cleared in [last.seq, last.seq, first.seq] {
-        let entry = s.store().clear(chat.bob, chat.id, cleared, note).await?;
+        let entry = s.store().clear(chat.bob, chat.id, cleared, cleared.get(), note).await?;
         assert_eq!(s.store().settings(chat.bob, chat.id).await?.cleared, last.seq);
         is_out(s, chat.bob, chat.id).await?;
         let now = account_log_after(s.store(), chat.bob, 0, 50).await?.unwrap_or_default();
@@ -91,7 +91,7 @@ pub(super) async fn one_in_which_nothing_is_shown_goes_however_little_is_cleared
     for cleared in [Seq::ZERO, Seq::new(1)] {
         let chat = s.chat().await?;
         let note = s.note(chat.ada, AccountChange::ConversationGone(chat.id, GoneReason::Deleted));
-        s.store().clear(chat.ada, chat.id, cleared, note).await?;
+        s.store().clear(chat.ada, chat.id, cleared, 0, note).await?;
         is_out(s, chat.ada, chat.id).await?;
         s.send(chat.id, chat.bob, "m").await?;
         is_back(s, chat.ada, chat.id, cleared).await?;
@@ -141,7 +141,7 @@ pub(super) async fn clearing_against_an_append_loses_no_message(s: &Scene) -> Ou
             let append = append.clone();
             async move {
                 if (i == 0) == (round % 2 == 0) {
-                    store.clear(bob, id, cleared, note).await.map(drop)
+                    store.clear(bob, id, cleared, 1, note).await.map(drop)
                 } else {
                     let outcome = store.append(&append).await?;
                     assert!(matches!(outcome, AppendOutcome::Appended(_)), "{outcome:?}");

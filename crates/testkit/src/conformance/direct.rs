@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use godwit_domain::model::{AccountChange, Cursor, Member, UserPair};
+use godwit_domain::model::{Concealed, AccountChange, Cursor, Member, UserPair};
 use godwit_domain::ports::{InboxRow, NewConversation};
 use godwit_protocol::conversations::Role;
 use godwit_protocol::{ConversationId, Seq};
@@ -30,6 +30,7 @@ pub(super) async fn an_opened_conversation_reads_back(s: &Scene) -> Outcome {
         visible_from: Seq::ZERO,
         unlisted: user_id == ada,
         cursor: Cursor::default(),
+        concealed: Concealed::default(),
         mentions: Vec::new(),
     };
     assert_eq!(state.members, [member(ada), member(bob)]);

@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use godwit_domain::model::{AccountChange, ClientId, Cursor, Entry, Kind, Member, Settings};
+use godwit_domain::model::{Concealed, AccountChange, ClientId, Cursor, Entry, Kind, Member, Settings};
 use godwit_domain::ports::{InboxRow, NewConversation};
 use godwit_protocol::conversations::{HistoryVisibility, Permissions, Role};
 use godwit_protocol::{MessageId, Seq};
@@ -29,6 +29,7 @@ pub(super) async fn a_created_group_reads_back(s: &Scene) -> Outcome {
             visible_from: Seq::ZERO,
             unlisted: false,
             cursor: Cursor::default(),
+            concealed: Concealed::default(),
             mentions: Vec::new(),
         };
         assert_eq!(state.members, people.iter().copied().map(member).collect::<Vec<_>>());

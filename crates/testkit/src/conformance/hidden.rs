@@ -1,7 +1,8 @@
 //! Messages that a user has deleted for themselves.
 
-use godwit_domain::model::{AccountChange, AccountEntry};
+use godwit_domain::model::{AccountChange, AccountEntry, Concealed};
 use godwit_domain::ports::{Listed, SeqRange, StoreError};
+use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{ConversationId, MessageId, Seq, UserId};
 
 use super::{CALLERS, Outcome};
@@ -66,6 +67,50 @@ pub(super) async fn hidden_messages_are_bounded_in_each_conversation(s: &Scene) 
     assert_eq!(hidden(s, user, full, 0, 9).await?, [2, 3]);
     assert_eq!(s.store().account_head(user).await?, head, "what is refused writes no note");
     added(hide(s, user, other, 4, 2).await?);
+    Ok(())
+}
+
+pub(super) async fn those_who_have_hidden_a_message_are_found(s: &Scene) -> Outcome {
+    let users = s.people(3);
+    let (id, other) = (ConversationId::new(s.id()), ConversationId::new(s.id()));
+    for (user, id, seq) in [(users[0], id, 2), (users[1], id, 2), (users[0], id, 3), (users[2], other, 2)] {
+        added(hide(s, user, id, seq, MAX).await?);
+    }
+    let found = async |seq, limit| s.store().hidden_from(id, Seq::new(seq), limit).await;
+    assert_eq!(found(2, 9).await?, users[..2]);
+    assert_eq!(found(2, 1).await?.len(), 1);
+    assert_eq!(found(3, 9).await?, users[..1]);
+    assert!(found(4, 9).await?.is_empty());
+    Ok(())
+}
+
+pub(super) async fn what_is_concealed_comes_with_the_member_and_outlives_the_membership(
+    s: &Scene,
+) -> Outcome {
+    let group = s.group(2).await?;
+    let (id, owner, bob) = (group.id, group.owner(), group.members[1]);
+    for text in ["a", "b", "c"] {
+        s.send(id, owner, text).await?;
+    }
+    assert_eq!(s.store().concealed(id, &[owner, bob]).await?, [Concealed::default(); 2]);
+    let note = s.note(bob, AccountChange::ConversationGone(id, GoneReason::Deleted));
+    for (cleared, ordinal) in [(3, 2), (2, 1)] {
+        s.store().clear(bob, id, Seq::new(cleared), ordinal, note).await?;
+    }
+    for seq in [4, 2] {
+        added(hide(s, bob, id, seq, MAX).await?);
+    }
+    let expected = Concealed { cleared: Seq::new(3), cleared_ordinal: 2, hidden_to: Seq::new(4) };
+    assert_eq!(s.store().concealed(id, &[bob, owner]).await?, [expected, Concealed::default()]);
+    assert_eq!(s.member(id, bob).await?.concealed, expected);
+    assert_eq!(s.store().members(id, None, 9).await?[1].concealed, expected);
+    assert_eq!(s.load(id).await?.member(bob).map(|member| member.concealed), Some(expected));
+
+    s.append(s.batch(id).await?.leave(bob).build()).await?;
+    assert_eq!(s.store().concealed(id, &[bob]).await?, [expected]);
+    s.append(s.batch(id).await?.join(bob, None).build()).await?;
+    assert_eq!(s.member(id, bob).await?.concealed, expected, "they do not find it again");
+    assert_eq!(s.load(id).await?.member(bob).map(|member| member.concealed), Some(expected));
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Who belongs to a conversation.
 
-use godwit_domain::model::{Cursor, DetailsChange, Kind, Member, Mentions};
+use godwit_domain::model::{Concealed, Cursor, DetailsChange, Kind, Member, Mentions};
 use godwit_domain::ports::{CursorMove, StoreError};
 use godwit_protocol::conversations::{HistoryVisibility, Role};
 use godwit_protocol::{ConversationId, Seq, UserId};
@@ -96,6 +96,7 @@ pub(super) async fn who_comes_back_is_new(s: &Scene) -> Outcome {
         visible_from: Seq::ZERO,
         unlisted: false,
         cursor: Cursor::at(seq, ordinal),
+        concealed: Concealed::default(),
         mentions: Vec::new(),
     };
     assert_eq!(s.member(group.id, bob).await?, expected);
@@ -142,7 +143,7 @@ pub(super) async fn mentions_wait_until_they_are_read(s: &Scene) -> Outcome {
     let batch = batch.calling(owner, "b", call(&[], true)).calling(owner, "c", call(&[bob, eve], true));
     s.append(batch.build()).await?;
     let state = s.load(group.id).await?;
-    let unread = |user| state.member(user).map(|member| state.unread_mentions(member));
+    let unread = |user| state.member(user).map(|member| state.unread_mentions(member).len());
     assert_eq!([owner, bob, eve].map(unread), [Some(0), Some(3), Some(2)], "nobody calls themselves");
     assert_eq!(s.member(group.id, bob).await?.mentions, [2, 4].map(Seq::new));
     assert_eq!(state.details.mentions_of_all.len(), 2);

@@ -43,7 +43,7 @@ pub(super) async fn archive(s: &Scene, user: UserId, id: ConversationId, archive
 pub(super) async fn clear(s: &Scene, user: UserId, id: ConversationId) -> Result<Seq, StoreError> {
     let head = s.load(id).await?.head.seq;
     let note = s.note(user, AccountChange::ConversationGone(id, GoneReason::Deleted));
-    let entry = s.store().clear(user, id, head, note).await?;
+    let entry = s.store().clear(user, id, head, 1, note).await?;
     assert_eq!((entry.at, entry.change), (note.at, note.change));
     Ok(head)
 }

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use godwit_domain::model::{
-    AccountChange, AccountEntry, AccountNote, ClientId, ConversationState, Cursor, Entry, FanOut, Head,
-    InviteToken, Kind, LogItem, Member, UserPair,
+    AccountChange, AccountEntry, AccountNote, ClientId, Concealed, ConversationState, Cursor, Entry, FanOut,
+    Head, InviteToken, Kind, LogItem, Member, UserPair,
 };
 use godwit_domain::ports::{
     Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryEnd, Made, NewConversation,
@@ -42,11 +42,19 @@ impl ConversationStore for ModelStore {
     }
 
     async fn load(&self, id: ConversationId) -> Result<Option<ConversationState>, StoreError> {
-        Ok(self.state().logs.get(&id).map(Log::state))
+        let state = self.state();
+        Ok(state.logs.get(&id).map(Log::state).map(|mut loaded| {
+            for member in &mut loaded.members {
+                member.concealed = state.concealed_of(member.user_id, id);
+            }
+            loaded
+        }))
     }
 
     async fn member(&self, id: ConversationId, user: UserId) -> Result<Option<Member>, StoreError> {
-        Ok(self.state().logs.get(&id).and_then(|log| log.members.get(&user).cloned()))
+        let state = self.state();
+        let member = state.logs.get(&id).and_then(|log| log.members.get(&user).cloned());
+        Ok(member.map(|member| Member { concealed: state.concealed_of(user, id), ..member }))
     }
 
     async fn members(
@@ -58,7 +66,14 @@ impl ConversationStore for ModelStore {
         let state = self.state();
         let members = state.logs.get(&id).into_iter().flat_map(|log| log.members.values());
         let members = members.filter(|member| after.is_none_or(|after| member.user_id > after));
-        Ok(members.take(limit).cloned().collect())
+        let complete =
+            |member: &Member| Member { concealed: state.concealed_of(member.user_id, id), ..member.clone() };
+        Ok(members.take(limit).map(complete).collect())
+    }
+
+    async fn concealed(&self, id: ConversationId, users: &[UserId]) -> Result<Vec<Concealed>, StoreError> {
+        let state = self.state();
+        Ok(users.iter().map(|user| state.concealed_of(*user, id)).collect())
     }
 
     async fn append(&self, append: &Append) -> Result<AppendOutcome, StoreError> {

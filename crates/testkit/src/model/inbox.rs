@@ -1,7 +1,7 @@
 use std::cmp::Reverse;
 
 use async_trait::async_trait;
-use godwit_domain::model::{AccountEntry, AccountNote, Settings, SettingsChange};
+use godwit_domain::model::{AccountEntry, AccountNote, Concealed, Settings, SettingsChange};
 use godwit_domain::ports::{ActivityPosition, InboxRow, InboxStore, StoreError, UnorderedRow};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
@@ -71,9 +71,12 @@ impl InboxStore for ModelStore {
         user: UserId,
         conversation: ConversationId,
         cleared: Seq,
+        ordinal: u64,
         note: AccountNote,
     ) -> Result<AccountEntry, StoreError> {
         let mut state = self.state();
+        let concealed = Concealed { cleared, cleared_ordinal: ordinal, ..Concealed::default() };
+        state.conceal(user, conversation, concealed);
         let settings = state.settings.entry((user, conversation)).or_default();
         settings.cleared = settings.cleared.max(cleared);
         if let Some(log) = state.logs.get_mut(&conversation) {

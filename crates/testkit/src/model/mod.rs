@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use godwit_domain::model::{
-    AccountEntry, AccountNote, ClientId, Conversation, Details, Device, Entry, Head, InviteToken, Member,
-    MessageState, Scheduled, Settings, Star, User,
+    AccountEntry, AccountNote, ClientId, Concealed, Conversation, Details, Device, Entry, Head, InviteToken,
+    Member, MessageState, Scheduled, Settings, Star, User,
 };
 use godwit_domain::ports::{Clock, CursorMove, Store, StoreError, StoredReaction};
 use godwit_domain::snowflake::IdGenerator;
@@ -47,6 +47,7 @@ struct State {
     large: BTreeSet<(UserId, ConversationId)>,
     settings: BTreeMap<(UserId, ConversationId), Settings>,
     hidden: BTreeSet<(UserId, ConversationId, Seq)>,
+    concealed: BTreeMap<(UserId, ConversationId), Concealed>,
     stars: BTreeMap<(UserId, MessageId), Star>,
     scheduled: BTreeMap<(UserId, ScheduledId), Scheduled>,
     account_logs: BTreeMap<UserId, AccountLog>,
@@ -102,6 +103,15 @@ impl Store for ModelStore {
 }
 
 impl State {
+    fn conceal(&mut self, user: UserId, conversation: ConversationId, more: Concealed) {
+        let concealed = self.concealed.entry((user, conversation)).or_default();
+        *concealed = concealed.and(more);
+    }
+
+    fn concealed_of(&self, user: UserId, conversation: ConversationId) -> Concealed {
+        self.concealed.get(&(user, conversation)).copied().unwrap_or_default()
+    }
+
     fn write_note(&mut self, note: AccountNote) -> AccountEntry {
         self.account_logs.entry(note.user_id).or_default().write(note)
     }

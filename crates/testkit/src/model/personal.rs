@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use godwit_domain::model::{AccountEntry, AccountNote, Scheduled, ScheduledStage, Star};
+use godwit_domain::model::{AccountEntry, AccountNote, Concealed, Scheduled, ScheduledStage, Star};
 use godwit_domain::ports::{Listed, PersonalStore, ReplaceScheduled, ScheduleOutcome, SeqRange, StoreError};
 use godwit_protocol::{ConversationId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
@@ -21,6 +21,7 @@ impl PersonalStore for ModelStore {
             return Ok(Listed::Full);
         }
         state.hidden.insert((user, conversation, seq));
+        state.conceal(user, conversation, Concealed { hidden_to: seq, ..Concealed::default() });
         Ok(Listed::Added(state.write_note(note)))
     }
 
@@ -32,6 +33,17 @@ impl PersonalStore for ModelStore {
     ) -> Result<Vec<Seq>, StoreError> {
         let within = |seq: &Seq| *seq > range.after && *seq < range.before;
         Ok(self.state().hidden_in(user, conversation).filter(within).collect())
+    }
+
+    async fn hidden_from(
+        &self,
+        conversation: ConversationId,
+        seq: Seq,
+        limit: usize,
+    ) -> Result<Vec<UserId>, StoreError> {
+        let state = self.state();
+        let hidden = state.hidden.iter().filter(|(_, id, place)| (*id, *place) == (conversation, seq));
+        Ok(hidden.map(|(user, ..)| *user).take(limit).collect())
     }
 
     async fn star(

@@ -39,10 +39,12 @@ impl World {
             }
             Op::Clear { conversation, member, behind } => {
                 let Some((id, user)) = self.membership(*conversation, *member).await? else { return Ok(()) };
-                let head = self.scene.load(id).await?.head.seq.get();
-                let cleared = Seq::new(head.saturating_sub(u64::from(*behind)));
+                let head = self.scene.load(id).await?.head;
+                let cleared = Seq::new(head.seq.get().saturating_sub(u64::from(*behind)));
+                // Not what a server would say, but the same for both.
+                let ordinal = head.ordinal.saturating_sub(u64::from(*behind));
                 let note = self.scene.note(user, AccountChange::ConversationGone(id, GoneReason::Deleted));
-                both!(self, op, |store| store.clear(user, id, cleared, note))
+                both!(self, op, |store| store.clear(user, id, cleared, ordinal, note))
             }
             Op::ForgetExpiries => {
                 let (model, now) = (self.scene.store(), self.scene.now());

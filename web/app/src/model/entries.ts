@@ -84,11 +84,15 @@ export function messageAfter(message: Message, entry: LogEntry, me: UserId): Mes
         ? { ...message, replies: (message.replies ?? 0) + 1 }
         : message;
     case "edited":
+      if (entry.text == null) {
+        // It was edited again, or deleted: a later entry says so.
+        return message;
+      }
       if (message.id === entry.message_id && !message.deleted_at) {
-        return { ...message, text: entry.text ?? null, mentions: entry.mentions ?? {}, edited_at: entry.at };
+        return { ...message, text: entry.text, mentions: entry.mentions ?? {}, edited_at: entry.at };
       }
       return message.quote?.message_id === entry.message_id
-        ? { ...message, quote: { ...message.quote, preview: onOneLine(entry.text ?? "") } }
+        ? { ...message, quote: { ...message.quote, preview: onOneLine(entry.text) } }
         : message;
     case "deleted":
       if (message.id === entry.message_id) {

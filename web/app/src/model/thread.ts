@@ -58,6 +58,7 @@ export class Thread {
 
   /** The user has deleted the message for themselves. */
   hide(id: MessageId): void {
+    this.root.value = this.root.value?.id === id ? undefined : this.root.value;
     this.replies.value = this.replies.value.filter((message) => message.id !== id);
   }
 
@@ -80,7 +81,7 @@ export class Thread {
         return;
       }
       batch(() => {
-        this.root.value = page.root;
+        this.root.value = page.root ?? undefined;
         this.replies.value = after === undefined ? page.replies : [...this.replies.value, ...page.replies];
         this.next.value = page.next ?? undefined;
         this.failed.value = false;
@@ -98,8 +99,9 @@ export class Thread {
 
   private change(entry: LogEntry): void {
     this.map((message) => messageAfter(message, entry, this.source.me));
-    const root = this.root.value?.id;
-    const isReply = entry.type === "message" && root !== undefined && entry.message.thread_id === root;
+    // The user may not see what began it.
+    const root = this.root.value?.id ?? this.replies.value[0]?.thread_id;
+    const isReply = entry.type === "message" && root != null && entry.message.thread_id === root;
     if (!isReply || this.next.value !== undefined) {
       return;
     }

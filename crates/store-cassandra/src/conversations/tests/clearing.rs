@@ -24,7 +24,7 @@ async fn whoever_was_first_what_is_new_is_in_the_inbox() {
         let (head, note) = (append.expected_head, scene.note(bob, gone));
         let clear = async {
             tokio::time::sleep(std::time::Duration::from_millis(round as u64 * 2)).await;
-            stage.store.clear(bob, id, head, note).await.unwrap();
+            stage.store.clear(bob, id, head, 0, note).await.unwrap();
         };
         let send = async {
             assert!(matches!(other.append(&append).await.unwrap(), AppendOutcome::Appended(_)));
@@ -38,7 +38,7 @@ async fn whoever_was_first_what_is_new_is_in_the_inbox() {
     }
     // Cleared after the message it stays away, until there is another one.
     let head = scene.load(id).await.unwrap().head.seq;
-    stage.store.clear(bob, id, head, scene.note(bob, gone)).await.unwrap();
+    stage.store.clear(bob, id, head, 0, scene.note(bob, gone)).await.unwrap();
     assert_eq!(stage.store.inbox(bob, false, None, 10).await.unwrap(), []);
     assert!(scene.load(id).await.unwrap().member(bob).unwrap().unlisted);
     scene.send(id, ada, "last").await.unwrap();

@@ -141,7 +141,7 @@ async fn of_conversations() {
         .await
         .unwrap();
     expect(&this, "hide", membership()).await;
-    store.clear(bob, id, Seq::new(3), note).await.unwrap();
+    store.clear(bob, id, Seq::new(3), 0, note).await.unwrap();
     expect(&this, "clear", membership()).await;
     scene.send(id, ada, "m5").await.unwrap();
     expect(&this, "append that brings it back", [conversation(), account(bob)]).await;

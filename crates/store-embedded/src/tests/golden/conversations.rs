@@ -1,5 +1,5 @@
 use godwit_domain::model::{
-    Conversation, Cursor, Details, FanOut, Head, Invite, InviteToken, Kind, LastMessage, Member,
+    Concealed, Conversation, Cursor, Details, FanOut, Head, Invite, InviteToken, Kind, LastMessage, Member,
     MentionOfAll, Pin, SavedDraft, Settings, UserPair,
 };
 use godwit_protocol::conversations::{EditsVisibleTo, HistoryVisibility, Permissions, Role};
@@ -122,6 +122,7 @@ fn member(cursor: Cursor) -> Member {
         visible_from: Seq::new(4),
         unlisted: true,
         cursor,
+        concealed: Concealed::default(),
         mentions: vec![Seq::new(5), Seq::new(300)],
     }
 }

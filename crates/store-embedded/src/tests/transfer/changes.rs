@@ -134,7 +134,7 @@ async fn what_is_personal_is_a_part_of_the_membership_or_of_the_account() {
     let message = MessageId::new(s.id());
     store.hide(ada, id, Seq::new(1), 5, s.note(ada, AccountChange::MessageHidden(message))).await.unwrap();
     assert_eq!(changes(&store).await, of_membership);
-    store.clear(ada, id, Seq::new(9), s.note(ada, AccountChange::ConversationListed(id))).await.unwrap();
+    store.clear(ada, id, Seq::new(9), 0, s.note(ada, AccountChange::ConversationListed(id))).await.unwrap();
     let cleared = [conversation(id), membership(ada, id), account(ada)];
     assert_eq!(changes(&store).await, cleared, "the conversation knows who does not have it in the inbox");
 

@@ -56,6 +56,8 @@ pub(super) enum Fault {
     CrossingDoublesRows,
     CrossingForgetsSomebody,
     LargeOnesAreLoadedWithMembers,
+    WhatIsConcealedComesBack,
+    OneHidesForAll,
     StarsHaveNoBound,
     EveryClaimWins,
     AccountLogLosesAnEntry,

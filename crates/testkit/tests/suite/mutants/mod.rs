@@ -54,6 +54,11 @@ const FOUND_BY: &[(Fault, &str)] = &[
     (Fault::CrossingDoublesRows, "fan_out::crossing_moves_every_row_once_with_its_settings"),
     (Fault::CrossingForgetsSomebody, "fan_out::crossing_moves_every_row_once_with_its_settings"),
     (Fault::LargeOnesAreLoadedWithMembers, "fan_out::members_are_asked_for_one_by_one"),
+    (
+        Fault::WhatIsConcealedComesBack,
+        "hidden::what_is_concealed_comes_with_the_member_and_outlives_the_membership",
+    ),
+    (Fault::OneHidesForAll, "hidden::those_who_have_hidden_a_message_are_found"),
     (Fault::StarsHaveNoBound, "stars::stars_are_bounded"),
     (Fault::EveryClaimWins, "scheduled::one_of_many_concurrent_claims_wins"),
     (Fault::AccountLogLosesAnEntry, "account_log::pages_go_through_the_log"),

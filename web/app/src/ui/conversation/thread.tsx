@@ -48,7 +48,7 @@ function Replies({ conversation, thread }: { conversation: Conversation; thread:
   const scroller = useRef<HTMLDivElement>(null);
   const scrolling = useRef<Scrolling | undefined>(undefined);
   const root = thread.root.value;
-  const all = root ? [root, ...thread.replies.value] : [];
+  const all = root ? [root, ...thread.replies.value] : thread.replies.value;
   const pending = session.outbox.of(conversation.id).filter(isReplyTo(all.map((message) => message.id)));
   const rows = rowsOf(placed(all, pending, me), undefined, me);
   const focus = useMessageFocus(rows.flatMap((row) => (row.type === "message" ? row.key : [])));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use godwit_domain::model::{
-    AccountEntry, ClientId, ConversationState, Entry, InviteToken, LogItem, Member, UserPair,
+    AccountEntry, ClientId, Concealed, ConversationState, Entry, InviteToken, LogItem, Member, UserPair,
 };
 use godwit_domain::ports::{
     Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryEnd, InboxStore, Made,
@@ -41,7 +41,12 @@ port! { impl ConversationStore {
         }
         Ok(state)
     }
-    async fn member(&self, id: ConversationId, user: UserId) -> Option<Member>;
+    async fn member(&self, id: ConversationId, user: UserId) -> Option<Member> {
+        let member = self.right.member(id, user).await?;
+        let forgets = self.has(Fault::WhatIsConcealedComesBack);
+        Ok(member.map(|member| if forgets { Member { concealed: Concealed::default(), ..member } } else { member }))
+    }
+    async fn concealed(&self, id: ConversationId, users: &[UserId]) -> Vec<Concealed>;
     async fn members(&self, id: ConversationId, after: Option<UserId>, limit: usize) -> Vec<Member>;
     async fn append(&self, append: &Append) -> AppendOutcome {
         let head = async || self.right.load(append.conversation).await.map(|s| s.map_or(Seq::ZERO, |s| s.head.seq));

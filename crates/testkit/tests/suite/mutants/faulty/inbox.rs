@@ -44,12 +44,12 @@ port! { impl InboxStore {
         let change = if self.has(Fault::SettingsAreReplaced) { replacement } else { change };
         self.right.change_settings(user, conversation, change, note).await
     }
-    async fn clear(&self, user: UserId, conversation: ConversationId, cleared: Seq, note: AccountNote) -> AccountEntry {
+    async fn clear(&self, user: UserId, conversation: ConversationId, cleared: Seq, ordinal: u64, note: AccountNote) -> AccountEntry {
         let mut cleared = cleared;
         if self.has(Fault::ClearingHidesWhatCameSince) {
             cleared = self.right.load(conversation).await?.map_or(cleared, |state| state.head.seq);
         }
-        self.right.clear(user, conversation, cleared, note).await
+        self.right.clear(user, conversation, cleared, ordinal, note).await
     }
     async fn account_log(&self, user: UserId, after: u64, limit: usize) -> Option<Vec<AccountEntry>> {
         let mut page = self.right.account_log(user, after, limit).await?;

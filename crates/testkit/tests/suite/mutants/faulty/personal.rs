@@ -10,6 +10,10 @@ use super::{Fault, Faulty, port};
 port! { impl PersonalStore {
     async fn hide(&self, user: UserId, conversation: ConversationId, seq: Seq, max: usize, note: AccountNote) -> Listed;
     async fn hidden(&self, user: UserId, conversation: ConversationId, range: SeqRange) -> Vec<Seq>;
+    async fn hidden_from(&self, conversation: ConversationId, seq: Seq, limit: usize) -> Vec<UserId> {
+        let limit = if self.has(Fault::OneHidesForAll) { limit.min(1) } else { limit };
+        self.right.hidden_from(conversation, seq, limit).await
+    }
     async fn star(&self, user: UserId, star: Star, max: usize, note: AccountNote) -> Listed {
         let max = if self.has(Fault::StarsHaveNoBound) { usize::MAX } else { max };
         self.right.star(user, star, max, note).await

@@ -1,0 +1,185 @@
+//! What somebody may see. Everything that shows an entry, a message, a count or a mark asks here: history, log, live
+//! frames, answers to retries, quotes, previews, lists, `sync`, pins, stars, threads and receipts.
+
+use std::collections::HashSet;
+
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use godwit_protocol::conversations::MemberCursor;
+use godwit_protocol::limits::MENTIONS_COUNTED_MAX;
+use godwit_protocol::messages::MessageStatus;
+use godwit_protocol::{ConversationId, Seq, UserId};
+
+use crate::model::{ConversationState, Kind, LogItem, Member};
+use crate::ports::{HistoryEnd, SeqRange, Store, StoreError};
+
+/// Entries that are looked through at once for one that is not hidden.
+const LOOKED_THROUGH_AT_ONCE: usize = 50;
+/// Blocks that are looked up at once.
+const BLOCKS_AT_ONCE_MAX: usize = 32;
+
+/// Which entries of a conversation one member sees, as of now.
+#[derive(Debug, Clone, Default)]
+pub struct Sight {
+    /// Nothing before it.
+    from: Seq,
+    /// Nor what they have hidden, as far as it was asked for.
+    hidden: HashSet<Seq>,
+}
+
+impl Sight {
+    /// Of somebody who sees everything.
+    pub(crate) fn whole() -> Self {
+        Self::default()
+    }
+
+    /// Of somebody who cannot see one entry.
+    pub(crate) fn without(seq: Seq) -> Self {
+        Self { from: Seq::ZERO, hidden: HashSet::from([seq]) }
+    }
+
+    /// Of a member, as far as these entries and those between them are concerned. The store is asked only where the member
+    /// may have hidden one of them.
+    pub(crate) async fn of(
+        store: &dyn Store,
+        conversation: ConversationId,
+        member: &Member,
+        asked: impl IntoIterator<Item = Seq>,
+    ) -> Result<Self, StoreError> {
+        let from = member.history_from();
+        let span = asked.into_iter().fold(None, |span: Option<(Seq, Seq)>, seq| {
+            Some(span.map_or((seq, seq), |(first, last)| (first.min(seq), last.max(seq))))
+        });
+        let span = span.map(|(first, last)| (first.max(from), last.min(member.concealed.hidden_to)));
+        let Some((first, last)) = span.filter(|(first, last)| first <= last) else {
+            return Ok(Self { from, hidden: HashSet::new() });
+        };
+        let range = SeqRange { after: Seq::new(first.get().saturating_sub(1)), before: last.next() };
+        let hidden = store.hidden(member.user_id, conversation, range).await?;
+        Ok(Self { from, hidden: hidden.into_iter().collect() })
+    }
+
+    pub(crate) fn sees(&self, seq: Seq) -> bool {
+        seq >= self.from && !self.hidden.contains(&seq)
+    }
+
+    /// What has to be asked for before unread messages can be counted.
+    pub(crate) fn unread_span(member: &Member) -> impl Iterator<Item = Seq> + use<> {
+        let (first, last) = (member.cursor.read.next(), member.concealed.hidden_to);
+        [first, last].into_iter().filter(move |_| first <= last)
+    }
+
+    /// Messages that the member sees and has not read. What was deleted for all counts: its place is shown.
+    pub(crate) fn unread(&self, state: &ConversationState, member: &Member) -> u64 {
+        let is_unread = |seq: &&Seq| **seq > member.cursor.read && **seq >= self.from;
+        let hidden = self.hidden.iter().filter(is_unread).count() as u64;
+        state.unread(member).saturating_sub(hidden)
+    }
+
+    /// Those of them that mention the member, up to [`MENTIONS_COUNTED_MAX`].
+    pub(crate) fn unread_mentions(&self, state: &ConversationState, member: &Member) -> u32 {
+        let seen = state.unread_mentions(member).into_iter().filter(|seq| self.sees(*seq)).count();
+        seen.min(MENTIONS_COUNTED_MAX) as u32
+    }
+}
+
+/// The newest entry before another one that is shown and that a member sees.
+pub(crate) async fn newest_seen(
+    store: &dyn Store,
+    conversation: ConversationId,
+    member: &Member,
+    before: Seq,
+) -> Result<Option<LogItem>, StoreError> {
+    let from = member.history_from();
+    if before <= from {
+        return Ok(None);
+    }
+    let after = Seq::new(from.get().saturating_sub(1));
+    let mut range = SeqRange { after, before };
+    loop {
+        let found = store.history(conversation, range, HistoryEnd::Newest, LOOKED_THROUGH_AT_ONCE).await?;
+        let is_last = found.len() < LOOKED_THROUGH_AT_ONCE;
+        let sight = Sight::of(store, conversation, member, found.iter().map(|item| item.entry.seq)).await?;
+        range.before = found.first().map_or(range.before, |first| first.entry.seq);
+        let seen = found.into_iter().rfind(|item| sight.sees(item.entry.seq));
+        if seen.is_some() || is_last {
+            return Ok(seen);
+        }
+    }
+}
+
+/// Of whom one is told what they have read.
+#[derive(Debug, Clone, Default)]
+pub struct Discretion {
+    /// Of nobody: one of two people does not tell, or want to know, or has blocked the other.
+    of_nobody: bool,
+    /// Not of those who have blocked the one who looks.
+    blockers: HashSet<UserId>,
+}
+
+impl Discretion {
+    /// In a direct conversation it depends on what both have set; in a group everybody is told, but for those whom the
+    /// reader has blocked. `members` are those whose marks are to be shown; in a direct conversation both are meant anyway.
+    pub(crate) async fn of(
+        store: &dyn Store,
+        viewer: UserId,
+        kind: Kind,
+        members: impl IntoIterator<Item = UserId>,
+    ) -> Result<Self, StoreError> {
+        if let Some(pair) = kind.pair() {
+            let asked = [pair.low(), pair.high()];
+            let (users, blocked) =
+                tokio::try_join!(store.users(&asked), store.is_blocked(pair.low(), pair.high()))?;
+            let of_nobody = blocked || users.iter().any(|user| !user.read_receipts);
+            return Ok(Self { of_nobody, blockers: HashSet::new() });
+        }
+        let others = members.into_iter().filter(|member| *member != viewer);
+        Ok(Self { of_nobody: false, blockers: blockers_among(store, viewer, others).await? })
+    }
+
+    /// In a direct conversation of which it is known already.
+    pub(crate) fn direct(of_nobody: bool) -> Self {
+        Self { of_nobody, blockers: HashSet::new() }
+    }
+
+    pub(crate) fn hides_reading_of(&self, user: UserId) -> bool {
+        self.of_nobody || self.blockers.contains(&user)
+    }
+
+    /// How far a member has come, as `viewer` may know it.
+    pub(crate) fn cursor(&self, viewer: UserId, member: &Member) -> MemberCursor {
+        let cursor = member.wire_cursor();
+        if member.user_id != viewer && self.hides_reading_of(member.user_id) {
+            unread_cursor(cursor)
+        } else {
+            cursor
+        }
+    }
+
+    /// What is told of how far a message has come.
+    pub(crate) fn status(&self, status: MessageStatus) -> MessageStatus {
+        if self.of_nobody { status.min(MessageStatus::Delivered) } else { status }
+    }
+}
+
+/// A cursor of somebody who does not tell what they have read.
+pub(crate) const fn unread_cursor(cursor: MemberCursor) -> MemberCursor {
+    MemberCursor { read: Seq::ZERO, ..cursor }
+}
+
+/// Those of the others who have blocked the user.
+async fn blockers_among(
+    store: &dyn Store,
+    user: UserId,
+    others: impl IntoIterator<Item = UserId>,
+) -> Result<HashSet<UserId>, StoreError> {
+    let others: Vec<UserId> = others.into_iter().collect();
+    let found = others.into_iter().map(|other| async move {
+        let (is_blocked, _) = store.blocks_between(other, user).await?;
+        Ok(is_blocked.then_some(other))
+    });
+    stream::iter(found)
+        .buffer_unordered(BLOCKS_AT_ONCE_MAX)
+        .try_filter_map(|blocked| std::future::ready(Ok(blocked)))
+        .try_collect()
+        .await
+}

@@ -1,0 +1,302 @@
+//! What somebody may not see is shown to them nowhere: not in the history, the log, live, in quotes, previews, counts,
+//! answers to retries, pins, stars or threads.
+
+use godwit_domain::actions::Refusal;
+use godwit_domain::messages::{HistoryPage, ReadError};
+use godwit_domain::model::{ClientId, Draft, MessageBody};
+use godwit_protocol::accounts::UpdateMe;
+use godwit_protocol::conversations::{
+    EditsVisibleTo, HistoryVisibility, NewConversation, UpdateConversation, UpdateMembership,
+};
+use godwit_protocol::messages::{Change, Message, MessageStatus};
+use godwit_protocol::socket::Event;
+use godwit_protocol::{ConversationId, MessageId, Position, Seq, UserId};
+
+use crate::stage::{Stage, saying};
+
+const SECRET: &str = "the password is swordfish";
+
+fn replying(words: &str, to: MessageId) -> Draft {
+    Draft { reply_to: Some(to), ..saying(words) }
+}
+
+/// Everything that somebody can get hold of in a conversation, as it goes over the wire.
+async fn everything(stage: &Stage, by: UserId, id: ConversationId, messages: &[MessageId]) -> String {
+    fn text(value: &impl serde::Serialize) -> String {
+        serde_json::to_string(value).unwrap()
+    }
+    let app = &stage.app;
+    let mut all = Vec::new();
+    for page in [HistoryPage::Newest, HistoryPage::After(Position::Seq(Seq::ZERO))] {
+        all.push(text(&app.reading.history(by, id, page, 200).await.unwrap()));
+    }
+    all.push(text(&app.reading.log(by, id, Seq::ZERO, 200).await.unwrap()));
+    all.push(text(&app.reading.pins(by, id).await.unwrap()));
+    all.push(text(&app.inbox.conversation(by, id).await.unwrap()));
+    all.push(text(&app.inbox.page(by, false, None, 50).await.unwrap().0));
+    all.push(text(&app.sync.since(by, None, 50).await.unwrap().0));
+    all.push(text(&app.personal.stars(by, None, 50).await.unwrap().0));
+    for message in messages {
+        let reading = &app.reading;
+        all.extend(reading.message(by, *message).await.ok().map(|found| text(&found)));
+        all.extend(reading.edits(by, *message).await.ok().map(|found| text(&found)));
+        all.extend(reading.thread(by, *message, 0, 50).await.ok().map(|found| text(&found.0)));
+        all.extend(reading.reactions(by, *message, None, 50).await.ok().map(|found| text(&found.0)));
+        let around = HistoryPage::Around(Position::Message(*message));
+        all.extend(reading.history(by, id, around, 50).await.ok().map(|found| text(&found)));
+    }
+    all.push(text(&stage.delivery.events_for(by)));
+    all.join("\n")
+}
+
+/// Things happen to a message that `eve` cannot see.
+async fn talk_about(stage: &Stage, by: [UserId; 2], id: ConversationId, secret: &Message) -> Vec<MessageId> {
+    let [ada, bob] = by;
+    let reply = stage.app.writing.send(bob, id, replying("well", secret.id)).await.unwrap().message;
+    stage.app.writing.react(bob, secret.id, Some("swordfish".into())).await.unwrap();
+    stage.app.writing.pin(ada, secret.id).await.unwrap();
+    stage.app.writing.edit(ada, secret.id, format!("{SECRET}, or so")).await.unwrap();
+    let second = stage.app.writing.send(ada, id, replying("yes", secret.id)).await.unwrap().message;
+    vec![secret.id, reply.id, second.id]
+}
+
+async fn assert_nowhere(stage: &Stage, by: UserId, id: ConversationId, messages: &[MessageId]) {
+    let all = everything(stage, by, id, messages).await;
+    assert!(!all.contains("swordfish"), "{}", all.lines().find(|line| line.contains("swordfish")).unwrap());
+}
+
+fn from_joining() -> NewConversation {
+    NewConversation { history: Some(HistoryVisibility::FromJoining), ..NewConversation::default() }
+}
+
+#[tokio::test]
+async fn who_sees_history_from_joining_gets_nothing_of_what_was_before() {
+    // In a small group, and in a large one.
+    for others in [0, 6] {
+        let stage = Stage::new();
+        let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+        stage.delivery.set_online(eve, true);
+        let mut members = vec![ada, bob];
+        for number in 0..others {
+            members.push(stage.user(&format!("other{number}")).await);
+        }
+        let id = stage.make(false, &members, from_joining()).await;
+        let secret = stage.say(ada, id, SECRET).await;
+        stage.app.groups.add_members(ada, id, &[eve]).await.unwrap();
+        let messages = talk_about(&stage, [ada, bob], id, &secret).await;
+        assert_nowhere(&stage, eve, id, &messages).await;
+        // They hear that something happened, with nothing in it, so that there is no gap.
+        let heard = stage.heard(eve);
+        assert_eq!(heard.iter().filter(|name| *name == "withheld").count(), 2, "{heard:?}");
+        // Bob gets all of it.
+        assert!(everything(&stage, bob, id, &messages).await.contains("swordfish, or so"));
+    }
+}
+
+#[tokio::test]
+async fn a_retry_after_coming_back_gives_the_message_without_what_it_says() {
+    let stage = Stage::new();
+    let [ada, bob] = stage.users(["ada", "bob"]).await;
+    let id = stage.make(false, &[ada, bob], from_joining()).await;
+    let draft = saying(SECRET);
+    let sent = stage.app.writing.send(bob, id, draft.clone()).await.unwrap();
+    let again = stage.app.writing.send(bob, id, draft.clone()).await.unwrap();
+    assert!(again.repeated && again.message.text.is_some());
+    stage.app.groups.remove_member(ada, id, bob).await.unwrap();
+    assert!(matches!(stage.app.writing.send(bob, id, draft.clone()).await, Err(Refusal::NotFound)));
+    stage.app.groups.add_members(ada, id, &[bob]).await.unwrap();
+    let again = stage.app.writing.send(bob, id, draft).await.unwrap();
+    assert!(again.repeated, "it is not sent a second time");
+    assert_eq!((again.message.id, again.message.text), (sent.message.id, None));
+}
+
+#[tokio::test]
+async fn what_one_deletes_for_oneself_is_gone_for_oneself() {
+    for others in [0, 6] {
+        let stage = Stage::new();
+        let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+        stage.delivery.set_online(eve, true);
+        let mut members = vec![ada, bob, eve];
+        for number in 0..others {
+            members.push(stage.user(&format!("other{number}")).await);
+        }
+        let id = stage.group(&members).await;
+        stage.say(ada, id, "before").await;
+        let secret = stage.say(ada, id, &format!("@eve {SECRET}")).await;
+        stage.app.personal.star(eve, secret.id).await.unwrap();
+        let row = stage.row(eve, id).await;
+        assert_eq!((row.unread, row.unread_mentions), (2, 1));
+        stage.app.writing.delete_for_me(eve, secret.id).await.unwrap();
+        stage.delivery.take();
+        let row = stage.row(eve, id).await;
+        assert_eq!((row.unread, row.unread_mentions), (1, 0));
+        assert_eq!(row.last_message.map(|last| last.preview), Some("before".into()));
+        // Once more is no mistake.
+        stage.app.writing.delete_for_me(eve, secret.id).await.unwrap();
+        let messages = talk_about(&stage, [ada, bob], id, &secret).await;
+        assert_nowhere(&stage, eve, id, &messages).await;
+        assert_eq!(stage.row(eve, id).await.pinned_message_ids, []);
+        let (thread, _) = stage.app.reading.thread(eve, messages[1], 0, 50).await.unwrap();
+        assert_eq!((thread.root, thread.replies.len()), (None, 2));
+        assert!(everything(&stage, bob, id, &messages).await.contains("swordfish, or so"));
+        // Another node knows, too.
+        let node = stage.second_node();
+        assert_eq!(node.inbox.conversation(eve, id).await.unwrap().unread, 3);
+        // Nor does it come back with a new membership.
+        stage.app.groups.leave(eve, id).await.unwrap();
+        stage.app.groups.add_members(ada, id, &[eve]).await.unwrap();
+        assert_nowhere(&stage, eve, id, &messages).await;
+    }
+}
+
+#[tokio::test]
+async fn the_sender_deletes_for_all_what_they_have_deleted_for_themselves() {
+    let stage = Stage::new();
+    let (ada, bob, id) = stage.pair().await;
+    let message = stage.say(ada, id, SECRET).await;
+    stage.app.writing.delete_for_me(ada, message.id).await.unwrap();
+    assert_eq!(stage.history(bob, id).await, [SECRET]);
+    stage.app.writing.delete_for_all(ada, message.id).await.unwrap();
+    assert_eq!(stage.history(bob, id).await, ["(gone)"]);
+}
+
+#[tokio::test]
+async fn a_conversation_deleted_for_oneself_comes_back_with_what_is_new_alone() {
+    let stage = Stage::new();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    let id = stage.group(&[ada, bob, eve]).await;
+    let other = stage.group(&[eve]).await;
+    for words in ["one", "two", SECRET] {
+        stage.say(ada, id, &format!("@eve {words}")).await;
+    }
+    let secret = stage.say(ada, id, SECRET).await;
+    let pinned = UpdateMembership { pinned: Some(true), ..UpdateMembership::default() };
+    stage.app.inbox.update_membership(eve, id, pinned.clone()).await.unwrap();
+    stage.app.inbox.delete_for_me(eve, id).await.unwrap();
+    stage.delivery.take();
+    stage.app.inbox.update_membership(eve, other, pinned).await.unwrap();
+    let messages = talk_about(&stage, [ada, bob], id, &secret).await;
+    assert_nowhere(&stage, eve, id, &messages).await;
+    let row = stage.row(eve, id).await;
+    assert_eq!((row.unread, row.unread_mentions), (2, 0));
+    assert!(!row.me.pinned, "it comes back as a new one would");
+    assert_eq!(stage.row(eve, other).await.me.pin_place, Some(0));
+    // Leaving and coming back does not bring back what was deleted.
+    stage.app.groups.leave(eve, id).await.unwrap();
+    stage.app.groups.add_members(ada, id, &[eve]).await.unwrap();
+    assert_nowhere(&stage, eve, id, &messages).await;
+}
+
+#[tokio::test]
+async fn the_log_has_no_version_but_the_newest() {
+    let stage = Stage::new();
+    let [ada, bob] = stage.users(["ada", "bob"]).await;
+    let id = stage.group(&[ada, bob]).await;
+    let update = UpdateConversation {
+        edits_visible_to: Some(EditsVisibleTo::Admins),
+        ..UpdateConversation::default()
+    };
+    stage.app.groups.update(ada, id, &update).await.unwrap();
+    let message = stage.say(ada, id, "first swordfish").await;
+    for words in ["second swordfish", "third swordfish", "last"] {
+        stage.app.writing.edit(ada, message.id, words.into()).await.unwrap();
+    }
+    assert!(matches!(stage.app.reading.edits(bob, message.id).await, Err(ReadError::Forbidden)));
+    stage.delivery.take();
+    assert_nowhere(&stage, bob, id, &[message.id]).await;
+    let log = stage.app.reading.log(bob, id, Seq::ZERO, 50).await.unwrap();
+    let texts = log.entries.into_iter().filter_map(|entry| match entry.change {
+        Change::Edited { text, .. } => Some(text),
+        _ => None,
+    });
+    assert_eq!(texts.collect::<Vec<_>>(), [None, None, Some("last".into())]);
+}
+
+#[tokio::test]
+async fn what_somebody_has_read_is_told_nobody_who_is_not_to_know() {
+    let stage = Stage::new();
+    let (ada, bob, id) = stage.pair().await;
+    let message = stage.say(ada, id, "read me").await;
+    let group = stage.group(&[ada, bob]).await;
+    let in_group = stage.say(ada, group, "and me").await;
+    stage.app.cursors.advance(bob, id, None, Some(message.seq)).await.unwrap();
+    stage.app.cursors.advance(bob, group, None, Some(in_group.seq)).await.unwrap();
+    stage.app.cursors.flush().await.unwrap();
+    let shown = async |id: ConversationId, message: MessageId| {
+        let row = stage.row(ada, id).await;
+        let read_by = |user| row.cursors.iter().find(|c| c.user_id == user).map(|c| c.read);
+        let (members, _) = stage.app.groups.members(ada, id, &Default::default(), None, 50).await.unwrap();
+        let of_bob = members.iter().find(|member| member.user.id == bob).unwrap();
+        let (receipts, _) = stage.app.reading.receipts(ada, message, None, 50).await.unwrap();
+        let status = stage.app.reading.message(ada, message).await.unwrap().status;
+        (read_by(bob).unwrap(), of_bob.cursor.unwrap().read, receipts.receipts[0].status, status)
+    };
+    let read = |seq: Seq| (seq, seq, MessageStatus::Read, MessageStatus::Read);
+    let hidden = (Seq::ZERO, Seq::ZERO, MessageStatus::Delivered, MessageStatus::Delivered);
+    assert_eq!(shown(id, message.id).await, read(message.seq));
+    assert_eq!(shown(group, in_group.id).await, read(in_group.seq));
+
+    let receipts = |on| UpdateMe { read_receipts: Some(on), ..UpdateMe::default() };
+    stage.app.accounts.update_me(bob, receipts(false)).await.unwrap();
+    assert_eq!(shown(id, message.id).await, hidden);
+    stage.app.accounts.update_me(bob, receipts(true)).await.unwrap();
+    stage.app.people.block(bob, ada).await.unwrap();
+    assert_eq!(shown(id, message.id).await, hidden);
+    // In a group the marks of who has blocked one are hidden, too.
+    let (by_row, by_list, receipt, _) = shown(group, in_group.id).await;
+    assert_eq!((by_row, by_list, receipt), (Seq::ZERO, Seq::ZERO, MessageStatus::Delivered));
+    let next = stage.say(ada, group, "next").await;
+    stage.delivery.take();
+    stage.app.cursors.advance(bob, group, None, Some(next.seq)).await.unwrap();
+    stage.app.cursors.flush().await.unwrap();
+    let is_cursor = |event: &Event| matches!(event, Event::Cursor(_));
+    assert!(!stage.delivery.events_for(ada).iter().any(is_cursor), "nor is it told live");
+    assert!(stage.delivery.events_for(bob).iter().any(is_cursor));
+}
+
+#[tokio::test]
+async fn who_is_not_a_member_does_not_learn_what_is_in_a_conversation() {
+    let stage = Stage::new();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    let id = stage.group(&[ada, bob]).await;
+    let message = stage.say(ada, id, SECRET).await;
+    for to in [message.id, MessageId::new(5)] {
+        let refused = stage.app.writing.send(eve, id, replying("me too", to)).await;
+        assert!(matches!(refused, Err(Refusal::NotFound)), "{refused:?}");
+    }
+    // Who is one may not quote what they cannot see.
+    stage.app.writing.delete_for_me(bob, message.id).await.unwrap();
+    let refused = stage.app.writing.send(bob, id, replying("me too", message.id)).await;
+    assert!(matches!(refused, Err(Refusal::ReplyNotFound)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_page_around_a_message_is_full_where_there_is_enough() {
+    let stage = Stage::new();
+    let (ada, _, id) = stage.pair().await;
+    let mut sent = Vec::new();
+    for number in 0..20 {
+        sent.push(stage.say(ada, id, &format!("m{number}")).await);
+    }
+    for (place, first, last) in [(0, 0, 9), (2, 0, 9), (10, 5, 14), (19, 10, 19), (17, 10, 19)] {
+        let around = HistoryPage::Around(Position::Message(sent[place].id));
+        let page = stage.app.reading.history(ada, id, around, 10).await.unwrap();
+        let ends = (page.messages[0].id, page.messages.last().unwrap().id);
+        assert_eq!((page.messages.len(), ends), (10, (sent[first].id, sent[last].id)), "around {place}");
+        assert_eq!((page.more_before, page.more_after), (first > 0, last < 19), "around {place}");
+    }
+}
+
+#[tokio::test]
+async fn the_same_client_id_of_another_draft_is_the_first_message() {
+    let stage = Stage::new();
+    let (ada, _, id) = stage.pair().await;
+    let draft = |words: &str| Draft {
+        client_id: ClientId::parse("same").unwrap(),
+        body: MessageBody::Text(words.into()),
+        ..saying(words)
+    };
+    let first = stage.app.writing.send(ada, id, draft("one")).await.unwrap();
+    let again = stage.app.writing.send(ada, id, draft("two")).await.unwrap();
+    assert_eq!((again.message.id, again.message.text.as_deref()), (first.message.id, Some("one")));
+}
