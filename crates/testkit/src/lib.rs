@@ -55,5 +55,5 @@ pub mod scene;
 pub use clock::{TestClock, WallClock};
 pub use delivery::RecordingDelivery;
 pub use factory::StoreFactory;
-pub use model::ModelStore;
+pub use model::{Lost, ModelStore};
 pub use scene::Scene;

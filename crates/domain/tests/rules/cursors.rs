@@ -1,5 +1,6 @@
 use godwit_domain::cursors::CursorError;
 use godwit_protocol::messages::MessageStatus;
+use godwit_protocol::socket::Event;
 use godwit_protocol::{ConversationId, Seq, UserId};
 
 use crate::stage::{Stage, text};
@@ -83,13 +84,30 @@ async fn many_moves_are_one_event_and_one_write() {
     send_three(&stage, ada, conversation).await;
     stage.app.cursors.flush().await.unwrap();
     stage.delivery.take();
+    let before = stage.store.writes();
     for seq in 2..=4 {
         stage.app.cursors.advance(bob, conversation, None, Some(Seq::new(seq))).await.unwrap();
     }
+    assert_eq!((stage.store.writes(), told(&stage, ada)), (before, vec![]), "they are gathered");
     stage.app.cursors.flush().await.unwrap();
-    assert_eq!(stage.delivery.events_for(ada).len(), 1);
+    assert_eq!(stage.store.writes(), before + 1);
+    let all_at_once = [(bob, Seq::new(4))];
+    assert_eq!((told(&stage, ada), told(&stage, bob)), (all_at_once.into(), all_at_once.into()));
+    assert_eq!(stage.delivery.events_for(ada).len(), 1, "and she hears of nothing else");
+    stage.app.cursors.flush().await.unwrap();
+    assert_eq!(stage.store.writes(), before + 1, "what is written is not written again");
     let other_node = stage.second_node();
     assert_eq!(other_node.inbox.conversation(bob, conversation).await.unwrap().unread, 0);
+}
+
+/// Whose reading somebody was told of, and up to where.
+fn told(stage: &Stage, user: UserId) -> Vec<(UserId, Seq)> {
+    let events = stage.delivery.events_for(user);
+    let cursors = events.into_iter().filter_map(|event| match event {
+        Event::Cursor(event) => Some((event.cursor.user_id, event.cursor.read)),
+        _ => None,
+    });
+    cursors.collect()
 }
 
 async fn last_id(stage: &Stage, user: UserId, conversation: ConversationId) -> godwit_protocol::MessageId {

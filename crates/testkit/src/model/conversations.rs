@@ -77,13 +77,7 @@ impl ConversationStore for ModelStore {
     }
 
     async fn append(&self, append: &Append) -> Result<AppendOutcome, StoreError> {
-        let mut state = self.state();
-        let Some(log) = state.logs.get_mut(&append.conversation) else { return Ok(AppendOutcome::HeadMoved) };
-        if log.head.seq != append.expected_head {
-            return Ok(AppendOutcome::HeadMoved);
-        }
-        log.entries.extend(append.entries.iter().cloned());
-        Ok(AppendOutcome::Appended(state.apply(append.conversation, &append.effects)))
+        self.losses.strike(|| self.state().append(append))
     }
 
     async fn entries(
@@ -261,6 +255,15 @@ impl State {
         };
         self.logs.insert(id, log);
         Made { id, made: Some(self.apply(id, &new.effects)) }
+    }
+
+    fn append(&mut self, append: &Append) -> AppendOutcome {
+        let Some(log) = self.logs.get_mut(&append.conversation) else { return AppendOutcome::HeadMoved };
+        if log.head.seq != append.expected_head {
+            return AppendOutcome::HeadMoved;
+        }
+        log.entries.extend(append.entries.iter().cloned());
+        AppendOutcome::Appended(self.apply(append.conversation, &append.effects))
     }
 
     fn log_of(&self, id: ConversationId) -> impl Iterator<Item = &Entry> {

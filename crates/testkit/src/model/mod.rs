@@ -4,14 +4,19 @@
 //! nothing over a restart. The conformance suite runs on it too, so that the two cannot disagree.
 //!
 //! It believes what an append says of its effects, as every store does: what follows from entries is not its business.
+//!
+//! It counts its writes, and loses answers when a test asks for it: see [`ModelStore::writes`] and [`ModelStore::lose`].
 
 mod accounts;
 mod conversations;
 mod effects;
 mod inbox;
+mod losses;
 mod personal;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -24,10 +29,23 @@ use godwit_domain::snowflake::IdGenerator;
 use godwit_protocol::limits::ACCOUNT_LOG_ENTRIES_MAX;
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
+use self::losses::Losses;
+pub use self::losses::Lost;
+
 #[derive(Debug)]
 pub struct ModelStore {
     ids: IdGenerator,
     state: Mutex<State>,
+    writes: AtomicU64,
+    losses: Losses,
+}
+
+/// The state, for one call. A call that reaches for it to change it is counted as one write, whether it finds something to
+/// change or not.
+struct Held<'a> {
+    state: MutexGuard<'a, State>,
+    writes: &'a AtomicU64,
+    is_written: bool,
 }
 
 #[derive(Debug, Default)]
@@ -79,11 +97,48 @@ struct AccountLog {
 
 impl ModelStore {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { ids: IdGenerator::new(clock, 0, 0), state: Mutex::default() }
+        Self {
+            ids: IdGenerator::new(clock, 0, 0),
+            state: Mutex::default(),
+            writes: AtomicU64::new(0),
+            losses: Losses::default(),
+        }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Calls so far that wrote something, or looked for something to write.
+    pub fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Relaxed)
+    }
+
+    /// What becomes of the next appends, in this order; then all go well.
+    pub fn lose(&self, losses: impl IntoIterator<Item = Lost>) {
+        self.losses.expect(losses);
+    }
+
+    fn state(&self) -> Held<'_> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        Held { state, writes: &self.writes, is_written: false }
+    }
+}
+
+impl Deref for Held<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Held<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        self.is_written = true;
+        &mut self.state
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.writes.fetch_add(u64::from(self.is_written), Ordering::Relaxed);
     }
 }
 
