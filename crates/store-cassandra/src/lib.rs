@@ -35,6 +35,8 @@ pub mod schema;
 mod servers;
 mod skew;
 #[cfg(test)]
+mod test_faults;
+#[cfg(test)]
 mod test_keyspace;
 mod transfer;
 mod turns;

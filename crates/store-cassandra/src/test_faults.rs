@@ -10,14 +10,14 @@ use crate::cql::{Outcome, unavailable};
 
 /// The next ones that are sent suffer these.
 #[derive(Debug, Default)]
-pub(in crate::accounts) struct Faults {
+pub(crate) struct Faults {
     expected: Mutex<VecDeque<Fault>>,
     /// Those whose requests have been sent, or lost.
     struck: AtomicUsize,
 }
 
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     RequestLost,
     AnswerLost,
     /// The sender notices only when it is told.
@@ -28,18 +28,15 @@ pub(super) enum Fault {
 }
 
 impl Faults {
-    pub(super) fn expect(&self, faults: impl IntoIterator<Item = Fault>) {
+    pub(crate) fn expect(&self, faults: impl IntoIterator<Item = Fault>) {
         self.expected.lock().unwrap().extend(faults);
     }
 
-    pub(super) fn have_struck(&self) -> bool {
+    pub(crate) fn have_struck(&self) -> bool {
         self.struck.load(Ordering::Acquire) > 0
     }
 
-    pub(in crate::accounts) async fn strike<F: Future<Output = Outcome>>(
-        &self,
-        send: impl Fn() -> F,
-    ) -> Outcome {
+    pub(crate) async fn strike<F: Future<Output = Outcome>>(&self, send: impl Fn() -> F) -> Outcome {
         let fault = self.expected.lock().unwrap().pop_front();
         match &fault {
             None => return send().await,

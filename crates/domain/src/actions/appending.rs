@@ -205,6 +205,8 @@ impl Appending {
         let notes = match self.store.append(&append).await {
             Ok(AppendOutcome::Appended(notes)) => notes,
             Ok(AppendOutcome::HeadMoved) => return Ok(unanswered(jobs)),
+            // What was noted for accounts is not known here; devices find it by their next `sync`.
+            Err(error) if self.is_there_after(live, &append, &error).await => Vec::new(),
             Err(error) => return Err((unanswered(jobs), error)),
         };
         if append.entries.iter().any(|entry| entry.change.withdraws()) {
@@ -215,6 +217,23 @@ impl Appending {
         self.finish(live, append, &context, jobs);
         self.account_log.announce(&notes).await;
         Ok(Vec::new())
+    }
+
+    /// Whether an append is in the log although the store could not say so. Then its senders are answered and its entries are
+    /// delivered like any others: nobody else would deliver them, and a sender who tries again only gets the original back.
+    async fn is_there_after(&self, live: &Live, append: &Append, error: &StoreError) -> bool {
+        if !matches!(error, StoreError::Unavailable { .. }) {
+            return false;
+        }
+        tracing::debug!(conversation = %live.id(), %error, "an append was not answered: reading it back");
+        let first = &append.entries[0];
+        // Loading comes first: after that the entries are there with all that follows from them, or they are not there.
+        let found = async {
+            self.conversations.reload(live).await?;
+            self.store.items(live.id(), &[first.seq]).await
+        };
+        let found = found.await.ok().and_then(|mut items| items.pop().flatten());
+        found.is_some_and(|item| item.entry.id == first.id)
     }
 
     /// Answers those whose message was sent before, and finds out what the others are decided on. This is the last look

@@ -9,6 +9,7 @@ mod fan_out;
 mod groups;
 mod inbox;
 mod invites;
+mod lost;
 mod messages;
 mod peers;
 mod personal;

@@ -63,7 +63,7 @@ pub(super) struct Writer {
     gate: Arc<Gate>,
     queues: Arc<Queues>,
     #[cfg(test)]
-    pub(super) faults: super::tests::Faults,
+    pub(super) faults: crate::test_faults::Faults,
 }
 
 impl Writer {
@@ -80,7 +80,7 @@ impl Writer {
             gate,
             queues: Arc::default(),
             #[cfg(test)]
-            faults: super::tests::Faults::default(),
+            faults: crate::test_faults::Faults::default(),
         }
     }
 

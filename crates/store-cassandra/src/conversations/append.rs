@@ -14,7 +14,7 @@ use crate::records::{StoredLastMessage, from_json, to_json};
 use crate::values::{bigint, int, text};
 
 /// How often an append is tried that is not answered: among many who append to one log it happens that none gets through.
-const UNANSWERED_ATTEMPTS_MAX: u32 = 8;
+pub(super) const UNANSWERED_ATTEMPTS_MAX: u32 = 8;
 
 #[derive(Debug)]
 pub(super) struct Statements {
@@ -27,6 +27,9 @@ pub(super) struct Statements {
     insert_other: Write,
     read_head: SerialRead,
     read_id: SerialRead,
+    /// What happens to the next appends.
+    #[cfg(test)]
+    pub(super) faults: crate::test_faults::Faults,
 }
 
 impl Statements {
@@ -58,6 +61,8 @@ impl Statements {
             read_id: cql
                 .prepare_serial_read(&format!("SELECT id FROM log {of_bucket} AND class = ? AND seq = ?"))
                 .await?,
+            #[cfg(test)]
+            faults: crate::test_faults::Faults::default(),
         })
     }
 }
@@ -133,10 +138,14 @@ impl Log<'_> {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let together = self.together(new, condition);
-            match self.cql.conditional_together("append to a log", together).await {
+            match self.compare_and_set(new, condition).await {
                 Outcome::Applied => return Ok(appended),
-                Outcome::NotApplied => return Ok(Appended::No),
+                Outcome::NotApplied if attempt == 1 => return Ok(Appended::No),
+                // It may be an earlier attempt, which came late, that was in the way of this one.
+                Outcome::NotApplied => {
+                    let is_there = self.is_appended(new.conversation, bucket, first).await?;
+                    return Ok(if is_there { appended } else { Appended::No });
+                }
                 Outcome::Unknown(error) => {
                     tracing::debug!(conversation = %new.conversation, %error, "reading back an append");
                     if self.is_appended(new.conversation, bucket, first).await? {
@@ -149,6 +158,13 @@ impl Log<'_> {
                 }
             }
         }
+    }
+
+    async fn compare_and_set(self, new: NewEntries<'_>, condition: Bucket) -> Outcome {
+        let send = || self.cql.conditional_together("append to a log", self.together(new, condition));
+        #[cfg(test)]
+        let send = || self.statements.faults.strike(send);
+        send().await
     }
 
     fn together(self, new: NewEntries<'_>, condition: Bucket) -> Together {

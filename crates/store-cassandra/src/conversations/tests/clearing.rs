@@ -15,7 +15,7 @@ async fn whoever_was_first_what_is_new_is_in_the_inbox() {
     let people = stage.people(2);
     let (ada, bob) = (people[0], people[1]);
     let id = stage.create(stage.scene.new_group(Kind::Group, &people)).await;
-    let (scene, other) = (stage.scene.clone(), Arc::new(open(&stage._cluster).await));
+    let (scene, other) = (stage.scene.clone(), Arc::new(open(&stage.cluster).await));
     let gone = AccountChange::ConversationGone(id, GoneReason::Deleted);
     for round in 0..ROUNDS {
         scene.advance_ms(10);

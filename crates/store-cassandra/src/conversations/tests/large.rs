@@ -9,7 +9,7 @@ async fn their_members_are_not_loaded() {
     let stage = Stage::new().await;
     let group = stage.scene.large_group(MEMBERS).await.unwrap();
     // Another process, which has not heard of the conversation.
-    let other = open(&stage._cluster).await;
+    let other = open(&stage.cluster).await;
     let read = |operation| other.conversations.cql.rows_read.of(operation);
     for _ in 0..2 {
         let state = other.load(group.id).await.unwrap().expect("it is there");

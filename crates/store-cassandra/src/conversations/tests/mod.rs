@@ -5,6 +5,7 @@ mod clearing;
 mod crashes;
 mod erasing;
 mod large;
+mod lost;
 mod making;
 mod records;
 
@@ -33,7 +34,7 @@ struct Stage {
     known: Known,
     /// All that was appended, with what was to follow.
     appended: Vec<Projection>,
-    _cluster: Shared,
+    cluster: Shared,
 }
 
 /// Up to where a projection comes before its node dies.
@@ -56,7 +57,7 @@ impl Stage {
         let store = Arc::new(open(&cluster).await);
         let scene = Scene::new(vec![store.clone()]);
         let model = ModelStore::new(Arc::new(WallClock));
-        Self { store, scene, model, known: Known::default(), appended: Vec::new(), _cluster: cluster }
+        Self { store, scene, model, known: Known::default(), appended: Vec::new(), cluster }
     }
 
     fn conversations(&self) -> &Conversations {

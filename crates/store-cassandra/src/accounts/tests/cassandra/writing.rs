@@ -9,8 +9,8 @@ use super::super::super::queue::{Operation, Waiting};
 use super::super::super::rows::WRITERS_KNOWN;
 use super::super::super::snapshot::Snapshot;
 use super::super::super::txn::{Stop, Txn};
-use super::super::faults::Fault;
 use super::*;
+use crate::test_faults::Fault;
 
 impl Node {
     /// Runs one operation, with what is remembered of the account.
