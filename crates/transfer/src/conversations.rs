@@ -70,6 +70,29 @@ pub(crate) async fn copy(
     Ok(copied)
 }
 
+/// Everybody who ever became a member. Only the log knows them all: who left need not have left anything else behind.
+pub(crate) async fn all_who_came(
+    source: &dyn TransferStore,
+    id: ConversationId,
+) -> Result<BTreeSet<UserId>, StoreError> {
+    let (mut came, mut after) = (BTreeSet::new(), Seq::ZERO);
+    loop {
+        let page = source.entries(id, after, PAGE).await?;
+        for item in &page {
+            match &item.entry.change {
+                Change::Created(created) => came.extend(&created.member_ids),
+                Change::MembersAdded { user_ids, .. } => came.extend(user_ids),
+                Change::MemberJoined { user_id, .. } => came.extend([user_id]),
+                _ => {}
+            }
+        }
+        match page.last() {
+            Some(last) if page.len() == PAGE => after = last.entry.seq,
+            _ => return Ok(came),
+        }
+    }
+}
+
 async fn begin(
     source: &dyn TransferStore,
     target: &dyn TransferStore,

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use godwit_domain::model::{Member, User};
-use godwit_domain::ports::{Creation, Moving, Part, StoreError, Trail, TransferStore};
+use godwit_domain::ports::{Creation, Moving, Part, StoreError, TransferStore};
 use godwit_protocol::{ConversationId, Seq, UserId};
 use tokio::sync::watch;
 
@@ -435,13 +435,16 @@ impl Mover {
         Ok((outcome.entries, suspects))
     }
 
-    /// Members, and those who were: what they have hidden is hidden when they come back.
+    /// Members, and those who were: what they have hidden is hidden when they come back. Where nobody can leave, those are
+    /// the same.
     async fn everybody_in(&self, id: ConversationId) -> Result<BTreeSet<UserId>, StoreError> {
         let members = all(|member: &Member| member.user_id, |after| self.source.members(id, after, PAGE));
-        let trails = all(|trail: &Trail| trail.user_id, |after| self.source.trails(id, after, PAGE));
-        let (members, trails) = tokio::try_join!(members, trails)?;
-        let users = members.iter().map(|member| member.user_id);
-        Ok(users.chain(trails.iter().map(|trail| trail.user_id)).collect())
+        let mut users: BTreeSet<UserId> = members.await?.iter().map(|member| member.user_id).collect();
+        let state = self.source.load(id).await?;
+        if state.is_some_and(|state| state.conversation.kind.pair().is_none()) {
+            users.extend(conversations::all_who_came(&*self.source, id).await?);
+        }
+        Ok(users)
     }
 
     async fn copy_creation(&self, creation: &Creation) -> Result<(), StoreError> {

@@ -21,6 +21,10 @@ impl World {
             Op::Hide { user, conversation, seq } => {
                 let user = self.user(*user);
                 let Some(id) = wrapping(&self.known.conversations, *conversation) else { return Ok(()) };
+                // Nobody hides what they do not see.
+                if self.scene.store().member(id, user).await?.is_none() {
+                    return Ok(());
+                }
                 let seq = Seq::new(u64::from(*seq) + 1);
                 let Some(item) = self.scene.store().items(id, &[seq]).await?.remove(0) else { return Ok(()) };
                 let message = MessageId::new(item.entry.id);

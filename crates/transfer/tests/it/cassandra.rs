@@ -16,6 +16,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use tokio::runtime::Runtime;
 
+use crate::personal::kept_also_by_who_left;
 use crate::places::{Folder, Journey, Place, When, with_everybody};
 
 /// Sequences that are done one after the other in the same world.
@@ -46,7 +47,7 @@ fn there_and_back_nothing_is_different() {
     let cluster = Cluster::shared().unwrap_or_else(|error| panic!("{error}"));
     let options = options(&cluster);
     let mut runner = TestRunner::default();
-    let mut ops = Vec::new();
+    let mut ops = kept_also_by_who_left(2);
     for _ in 0..SEQUENCES {
         let drawn = any_ops().new_tree(&mut runner).unwrap().current();
         ops.extend(drawn.into_iter().filter(|op| !matches!(op, Op::Reopen)));

@@ -5,11 +5,13 @@
 //!
 //! - [`embedded`]: from folder to folder, many times
 //! - `cassandra`: from a folder into a cluster, and back
+//! - [`personal`]: what users keep for themselves, all of it at once
 //! - [`refusals`]: what cannot be moved, and is not
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod cassandra;
 mod embedded;
+mod personal;
 mod places;
 mod refusals;

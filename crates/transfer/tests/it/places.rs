@@ -1,15 +1,19 @@
 //! Places that a store is moved to, one after the other.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use godwit_domain::ports::{Store, TransferStore};
-use godwit_protocol::Timestamp;
+use godwit_domain::ports::{DueExpiry, Store, TransferStore};
+use godwit_protocol::{ConversationId, Seq, Timestamp};
 use godwit_store_embedded::{EmbeddedStore, Options};
 use godwit_testkit::replay::ops::{Op, USERS};
 use godwit_testkit::{StoreFactory, TestClock};
 use godwit_transfer::{Control, MoveError, Mover};
 use tempfile::TempDir;
+
+/// More than all operations of a test let disappear.
+const EXPIRIES_MAX: usize = 100_000;
 
 /// Where a store can be opened again and again.
 #[async_trait]
@@ -102,11 +106,13 @@ impl StoreFactory for Journey {
         let Stay { store, number, here, next } = std::mem::take(&mut *self.at.lock().unwrap());
         let (source, next) = (store.unwrap(), next.unwrap());
         let target = next.open().await;
+        let remembered = expiries(&*source).await;
         mover(&source, &target, number).run().await.unwrap();
         assert!(source.health().is_err(), "it can still be written to");
         // What was moved is there also for those who open it later.
         drop((source, here, target));
         let store = next.open().await;
+        forget_again(&*store, &remembered).await;
         self.stay(next, store, number + 1).await
     }
 }
@@ -129,10 +135,25 @@ pub(crate) fn controlled(
     Mover::new(source.clone(), target.clone(), from, to, control)
 }
 
-/// What servers do. Everybody comes first: nobody talks who has no account. Nobody hides messages of conversations that they
-/// are not in. And what was forgotten about messages that have disappeared comes again, and is found to be done.
+/// What servers do: everybody comes first, since nobody talks who has no account.
 pub(crate) fn with_everybody(ops: Vec<Op>) -> Vec<Op> {
     let everybody = (0..USERS).map(|user| Op::CreateUser { user, handle: user, subject: None, name: user });
-    let ops = ops.into_iter().filter(|op| !matches!(op, Op::Hide { .. } | Op::ForgetExpiries));
     everybody.chain(ops).collect()
+}
+
+/// Every message that is to disappear, whenever that is.
+async fn expiries(store: &dyn TransferStore) -> BTreeSet<(Timestamp, ConversationId, Seq)> {
+    let due = store.due_expiries(Timestamp::from_millis(i64::MAX / 2), EXPIRIES_MAX).await.unwrap();
+    assert!(due.len() < EXPIRIES_MAX, "there are more");
+    due.into_iter().map(|due| (due.at, due.conversation, due.seq)).collect()
+}
+
+/// What was forgotten, because it was done, comes again with a move, and servers find it done and forget it again. That is done
+/// here for them.
+async fn forget_again(moved: &dyn TransferStore, remembered: &BTreeSet<(Timestamp, ConversationId, Seq)>) {
+    let all = expiries(moved).await;
+    assert!(all.is_superset(remembered), "a move forgets nothing: {remembered:?}, and then {all:?}");
+    let again = all.difference(remembered);
+    let again: Vec<_> = again.map(|&(at, conversation, seq)| DueExpiry { at, conversation, seq }).collect();
+    moved.forget_expiries(&again).await.unwrap();
 }
