@@ -28,9 +28,15 @@ pub(crate) async fn copy(
     if let Some(change) = difference(&there.settings, &wanted.settings) {
         target.change_settings(user, conversation, change, note(changed)).await?;
     }
-    for seq in wanted.hidden.into_iter().filter(|seq| there.hidden.binary_search(seq).is_err()) {
-        let change = AccountChange::MessageHidden(MessageId::new(0));
-        target.hide(user, conversation, seq, usize::MAX, note(change)).await?;
+    let missing = wanted.hidden.into_iter().filter(|seq| there.hidden.binary_search(seq).is_err());
+    let missing: Vec<Seq> = missing.collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    for item in source.items(conversation, &missing).await?.into_iter().flatten() {
+        // The note is read again before it is replaced, so it has to name the message.
+        let change = AccountChange::MessageHidden(MessageId::new(item.entry.id));
+        target.hide(user, conversation, item.entry.seq, usize::MAX, note(change)).await?;
     }
     Ok(())
 }

@@ -114,7 +114,13 @@ impl World {
     pub(super) async fn compare_everything(&self) -> Result<(), Difference> {
         let of_store = read_everything(&*self.store, &self.known).await?;
         let of_model = read_everything(self.scene.store(), &self.known).await?;
+        let counts = (of_store.len(), of_model.len());
         match of_store.into_iter().zip(of_model).find(|(store, model)| store != model) {
+            // How many there are depends on what is found, so this cannot be; but if it were, some would not be compared.
+            None if counts.0 != counts.1 => {
+                let question = "how many questions there are".to_owned();
+                Err(Difference { question, store: counts.0.to_string(), model: counts.1.to_string() })
+            }
             None => Ok(()),
             Some((store, model)) => {
                 Err(Difference { question: model.question, store: store.answer, model: model.answer })
