@@ -69,7 +69,9 @@ async fn what_is_lost_on_the_way_is_appended_once() {
 
 #[tokio::test]
 async fn also_where_a_bucket_begins() {
-    for faults in mishaps() {
+    // The first and the last of them: it takes long to fill a bucket.
+    let mut mishaps = mishaps();
+    for faults in [mishaps.remove(0), mishaps.pop().unwrap()] {
         let mut stage = Stage::new().await;
         let (id, sender) = stage.talk().await;
         let mut state = stage.load(id).await;
