@@ -73,6 +73,11 @@ impl Follower {
         assert!(outcome.is_ok(), "{} ended before {seq}", self.name);
     }
 
+    /// Whether this entry has come already.
+    pub(crate) fn has_reached(&self, conversation: ConversationId, seq: Seq) -> bool {
+        self.progress.borrow().seen.get(&conversation).is_some_and(|seen| *seen >= seq)
+    }
+
     /// Waits until all that happened before is known.
     pub(crate) async fn catches_up(&self) {
         let mut progress = self.progress.clone();
