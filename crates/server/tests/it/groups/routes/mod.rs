@@ -87,21 +87,34 @@ async fn each_route_does_what_it_says() {
 }
 
 async fn described(raw: &RawHttp) -> Vec<(String, String)> {
-    let document = raw.ask("GET", "/openapi.json").send().await.ok();
-    let mut described = Vec::new();
-    for (path, methods) in document["paths"].as_object().unwrap() {
-        for (method, operation) in methods.as_object().unwrap() {
-            if TAGS.contains(&operation["tags"][0].as_str().unwrap()) {
-                described.push((method.to_ascii_uppercase(), path.clone()));
-            }
-        }
-    }
+    let all = operations(raw).await.into_iter().filter(|operation| TAGS.contains(&&*operation.tag));
+    let described: Vec<_> = all.map(|operation| (operation.method, operation.path)).collect();
     assert!(described.len() > 40, "{described:?}");
     described
 }
 
+/// What the API describes.
+pub(super) struct Operation {
+    pub(super) method: String,
+    /// With the names of what stands in it: `/v1/messages/{id}`.
+    pub(super) path: String,
+    pub(super) tag: String,
+}
+
+pub(super) async fn operations(raw: &RawHttp) -> Vec<Operation> {
+    let document = raw.ask("GET", "/openapi.json").send().await.ok();
+    let mut operations = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let tag = text(&operation["tags"][0]);
+            operations.push(Operation { method: method.to_ascii_uppercase(), path: path.clone(), tag });
+        }
+    }
+    operations
+}
+
 /// Whether a path is one of those that a template stands for.
-fn fits(path: &str, template: &str) -> bool {
+pub(super) fn fits(path: &str, template: &str) -> bool {
     let (path, template): (Vec<&str>, Vec<&str>) = (path.split('/').collect(), template.split('/').collect());
     path.len() == template.len()
         && path.iter().zip(template).all(|(part, of)| *part == of || (of.starts_with('{') && !is_word(part)))

@@ -15,9 +15,8 @@ pub(super) struct Request {
 }
 
 /// Actions that no command of the socket is for.
-const ONLY_HTTP: &[&str] = &[
+pub(super) const ONLY_HTTP: &[&str] = &[
     "look at the conversation",
-    "read the history",
     "list the members",
     "list the pins",
     "list the invites",
@@ -30,18 +29,23 @@ const ONLY_HTTP: &[&str] = &[
 ];
 
 /// Actions that are not in the log, besides those that only read.
-const HARMLESS: &[&str] = &[
+pub(super) const HARMLESS: &[&str] = &[
+    "read the history",
     "read the log",
     "move the cursor",
     "show that one types",
     "change the own settings",
+    "put it first among the pinned ones",
     "star a message",
     "unstar a message",
     "schedule a message",
+    "change a scheduled message",
 ];
 
 /// Actions after which nothing is as it was for the others.
-const FINAL: &[&str] = &[
+pub(super) const FINAL: &[&str] = &[
+    "cancel a scheduled message",
+    "send a scheduled message now",
     "delete the own message",
     "delete another's message",
     "delete a message for oneself",
@@ -86,7 +90,7 @@ pub(super) fn trace(action: &str) -> Trace {
 }
 
 pub(super) fn request(action: &str, scene: &Scene, cast: &Cast) -> Request {
-    let Scene { conversation, own, others, invite, actor, .. } = scene;
+    let Scene { conversation, own, others, invite, scheduled, actor, .. } = scene;
     let in_it = |rest: &str| format!("/v1/conversations/{conversation}{rest}");
     let of_message = |message: &str, rest: &str| format!("/v1/messages/{message}{rest}");
     let about_it = |body: Value| with("conversation_id", conversation, body);
@@ -98,7 +102,7 @@ pub(super) fn request(action: &str, scene: &Scene, cast: &Cast) -> Request {
     };
     match action {
         "look at the conversation" => get(in_it("")),
-        "read the history" => get(in_it("/messages")),
+        "read the history" => both("GET", in_it("/messages"), Value::Null, "history", about_it(json!({}))),
         "read the log" => {
             both("GET", in_it("/log?after=0"), Value::Null, "log", about_it(json!({ "after": 0 })))
         }
@@ -119,8 +123,12 @@ pub(super) fn request(action: &str, scene: &Scene, cast: &Cast) -> Request {
             Request { http: None, command: Some(("typing", about_it(json!({ "typing": true })))) }
         }
         "change the own settings" => {
-            let draft = json!({ "draft": { "text": "well" }, "marked_unread": true });
+            let draft = json!({ "draft": { "text": "well" }, "marked_unread": true, "pinned": true });
             both("PATCH", in_it("/me"), draft.clone(), "update_membership", about_it(draft))
+        }
+        "put it first among the pinned ones" => {
+            let order = json!({ "conversation_ids": [conversation] });
+            both("PUT", "/v1/conversations/pinned".to_owned(), order.clone(), "order_pinned", order)
         }
         "star a message" => {
             both("PUT", of_message(others, "/star"), Value::Null, "star", about(others, json!({})))
@@ -131,6 +139,19 @@ pub(super) fn request(action: &str, scene: &Scene, cast: &Cast) -> Request {
         "schedule a message" => {
             let later = about_it(json!({ "send_at": later(), "message": message() }));
             both("POST", "/v1/scheduled".to_owned(), later.clone(), "schedule", later)
+        }
+        "change a scheduled message" => {
+            let change = json!({ "text": "later" });
+            let command = with("scheduled_id", scheduled, change.clone());
+            both("PATCH", format!("/v1/scheduled/{scheduled}"), change, "update_scheduled", command)
+        }
+        "cancel a scheduled message" => {
+            let command = json!({ "scheduled_id": scheduled });
+            both("DELETE", format!("/v1/scheduled/{scheduled}"), Value::Null, "cancel_scheduled", command)
+        }
+        "send a scheduled message now" => {
+            let command = json!({ "scheduled_id": scheduled });
+            both("POST", format!("/v1/scheduled/{scheduled}/send"), Value::Null, "send_scheduled", command)
         }
         "send" => {
             let message = message();

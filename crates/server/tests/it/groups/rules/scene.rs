@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::groups::{Asker, text};
+use crate::people::{later, unique};
 use crate::process::ServerProcess;
 use crate::unlimited::unlimited;
 
@@ -63,6 +64,8 @@ pub(super) struct Scene {
     pub(super) others: String,
     /// An invite of somebody else: its id and its token.
     pub(super) invite: (String, String),
+    /// A message that the one who acts has scheduled, if they were ever there.
+    pub(super) scheduled: String,
     /// Somebody in the conversation who is not the one who acts.
     witness: Asker,
     pub(super) actor: Asker,
@@ -127,11 +130,15 @@ impl Scene {
         let conversation = open(first, json!({ "kind": "direct", "user_id": peer.id() })).await;
         let own = send(first, &conversation).await;
         let others = send(&peer, &conversation).await;
+        let scheduled = match setting.state {
+            State::Never => super::super::NOBODY.to_owned(),
+            _ => schedule(actor, &conversation).await,
+        };
         if setting.state == State::Blocked {
             peer.ok("PUT", &format!("/v1/blocks/{}", first.id()), Value::Null).await;
         }
         let invite = (super::super::NOBODY.to_owned(), "A".repeat(22));
-        Self { conversation, own, others, invite, witness: peer, actor: actor.clone() }
+        Self { conversation, own, others, invite, scheduled, witness: peer, actor: actor.clone() }
     }
 
     async fn group(cast: &Cast, setting: Setting, actor: &Asker) -> Self {
@@ -157,11 +164,12 @@ impl Scene {
         };
         set_role(anna, "admin").await;
         let others = send(anna, &conversation).await;
-        let mut own = others.clone();
+        let (mut own, mut scheduled) = (others.clone(), super::super::NOBODY.to_owned());
         if setting.state != State::Never {
             // Whoever is only a member of a channel wrote when they were more.
             set_role(actor, "admin").await;
             own = send(actor, &conversation).await;
+            scheduled = schedule(actor, &conversation).await;
             match setting.role {
                 Role::Owner => set_role(actor, "owner").await,
                 Role::Admin => {}
@@ -179,7 +187,7 @@ impl Scene {
             }
             State::Member | State::Blocked | State::Never => {}
         }
-        Self { conversation, own, others, invite, witness: olga.clone(), actor: actor.clone() }
+        Self { conversation, own, others, invite, scheduled, witness: olga.clone(), actor: actor.clone() }
     }
 
     /// Where the log ends; nothing where it is deleted.
@@ -197,4 +205,10 @@ async fn open(by: &Asker, new: Value) -> String {
 async fn send(by: &Asker, conversation: &str) -> String {
     let body = json!({ "client_id": "first", "kind": "text", "text": "hello" });
     text(&by.ok("POST", &format!("/v1/conversations/{conversation}/messages"), body).await["id"])
+}
+
+async fn schedule(by: &Asker, conversation: &str) -> String {
+    let message = json!({ "client_id": unique("later"), "kind": "text", "text": "hello" });
+    let new = json!({ "conversation_id": conversation, "send_at": later(), "message": message });
+    text(&by.ok("POST", "/v1/scheduled", new).await["id"])
 }
