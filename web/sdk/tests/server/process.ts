@@ -5,9 +5,6 @@ import { once } from "node:events";
 
 const { GODWIT_BIN: binary = "", ...environment } = process.env;
 
-/** Empty where there is none to test with. */
-export const GODWIT_BIN = binary;
-
 const LISTENING = /listening on http:\/\/[^:]+:(\d+)/;
 
 export class ServerProcess {
@@ -18,7 +15,10 @@ export class ServerProcess {
 
   /** Port 0 picks a free one. Answered when the server listens. */
   static async start(dataFolder: string, port = 0): Promise<ServerProcess> {
-    const child = spawn(GODWIT_BIN, ["serve", "--listen", `127.0.0.1:${port}`, "--data", dataFolder], {
+    if (binary === "") {
+      throw new Error("GODWIT_BIN must name the server to test with");
+    }
+    const child = spawn(binary, ["serve", "--listen", `127.0.0.1:${port}`, "--data", dataFolder], {
       stdio: ["ignore", "pipe", "inherit"],
       // The server takes every variable that begins with GODWIT_ for a setting, and refuses what is none.
       env: { ...environment, GODWIT_LOG__LEVEL: "error" },
@@ -34,7 +34,7 @@ export class ServerProcess {
         }
       });
       child.once("error", reject);
-      child.once("exit", () => reject(new Error(`${GODWIT_BIN} ended before it listened`)));
+      child.once("exit", () => reject(new Error(`${binary} ended before it listened`)));
     });
     return new ServerProcess(child, Number(found));
   }

@@ -8,30 +8,22 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import WebSocket from "ws";
 
 import { type ConversationId, Http, Live, type LogEntry, textMessage, type UserId } from "../../src/index.js";
-import { GODWIT_BIN, ServerProcess } from "./process.js";
+import { ServerProcess } from "./process.js";
 
 const MESSAGES_EACH = 60;
 const KILL_AFTER = [20, 45];
-
-if (GODWIT_BIN === "") {
-  console.warn("SKIPPED: set GODWIT_BIN to the server binary to run the tests against a real server");
-}
 
 let folder: string;
 let server: ServerProcess;
 
 beforeEach(async () => {
-  if (GODWIT_BIN !== "") {
-    folder = await mkdtemp(join(tmpdir(), "godwit-sdk-"));
-    server = await ServerProcess.start(folder);
-  }
+  folder = await mkdtemp(join(tmpdir(), "godwit-sdk-"));
+  server = await ServerProcess.start(folder);
 });
 
 afterEach(async () => {
-  if (GODWIT_BIN !== "") {
-    await server.kill();
-    await rm(folder, { recursive: true, force: true });
-  }
+  await server.kill();
+  await rm(folder, { recursive: true, force: true });
 });
 
 /** One of the two, and what they were told of the conversation. */
@@ -93,49 +85,46 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-test.skipIf(GODWIT_BIN === "")(
-  "both see everything once and in order, although the server was killed",
-  async () => {
-    const ada = await Person.register("ada", server.url);
-    const bob = await Person.register("bob", server.url);
-    const conversation = await ada.http.conversations.direct(bob.id);
-    await Promise.all([ada.live.online(), bob.live.online()]);
+test("both see everything once and in order, although the server was killed", async () => {
+  const ada = await Person.register("ada", server.url);
+  const bob = await Person.register("bob", server.url);
+  const conversation = await ada.http.conversations.direct(bob.id);
+  await Promise.all([ada.live.online(), bob.live.online()]);
 
-    let restarts = Promise.resolve();
-    const kill = async () => {
-      await server.kill();
-      server = await ServerProcess.start(folder, server.port);
-    };
-    const killSometimes = (number: number) => {
-      if (KILL_AFTER.includes(number)) {
-        restarts = restarts.then(kill);
-      }
-    };
-    await Promise.all([
-      ada.sendAll(conversation.id, killSometimes),
-      bob.sendAll(conversation.id, () => undefined),
-    ]);
-    await restarts;
-
-    const all = 2 * MESSAGES_EACH;
-    await until(() => ada.messages().length >= all && bob.messages().length >= all);
-    const numbered = (name: string) =>
-      Array.from({ length: MESSAGES_EACH }, (_, index) => `${name} ${index + 1}`);
-    for (const person of [ada, bob]) {
-      expect(person.losses).toBeGreaterThan(0);
-      expect(person.errors).toEqual([]);
-      const seqs = person.entries.map((entry) => entry.seq);
-      expect(seqs).toEqual(Array.from(seqs, (_, index) => index + 1));
-      expect(person.messages()).toHaveLength(all);
-      expect(person.messages().filter((text) => text.startsWith("ada"))).toEqual(numbered("ada"));
-      expect(person.messages().filter((text) => text.startsWith("bob"))).toEqual(numbered("bob"));
+  let restarts = Promise.resolve();
+  const kill = async () => {
+    await server.kill();
+    server = await ServerProcess.start(folder, server.port);
+  };
+  const killSometimes = (number: number) => {
+    if (KILL_AFTER.includes(number)) {
+      restarts = restarts.then(kill);
     }
-    expect(ada.messages()).toEqual(bob.messages());
+  };
+  await Promise.all([
+    ada.sendAll(conversation.id, killSometimes),
+    bob.sendAll(conversation.id, () => undefined),
+  ]);
+  await restarts;
 
-    // The server knows that both have received everything.
-    await until(() => ada.live.unsent().length + bob.live.unsent().length === 0);
-    await Promise.all([ada.live.close(), bob.live.close()]);
-    const { cursors, head } = await ada.http.conversations.get(conversation.id);
-    expect(cursors.map((cursor) => cursor.delivered)).toEqual([head, head]);
-  },
-);
+  const all = 2 * MESSAGES_EACH;
+  await until(() => ada.messages().length >= all && bob.messages().length >= all);
+  const numbered = (name: string) =>
+    Array.from({ length: MESSAGES_EACH }, (_, index) => `${name} ${index + 1}`);
+  for (const person of [ada, bob]) {
+    expect(person.losses).toBeGreaterThan(0);
+    expect(person.errors).toEqual([]);
+    const seqs = person.entries.map((entry) => entry.seq);
+    expect(seqs).toEqual(Array.from(seqs, (_, index) => index + 1));
+    expect(person.messages()).toHaveLength(all);
+    expect(person.messages().filter((text) => text.startsWith("ada"))).toEqual(numbered("ada"));
+    expect(person.messages().filter((text) => text.startsWith("bob"))).toEqual(numbered("bob"));
+  }
+  expect(ada.messages()).toEqual(bob.messages());
+
+  // The server knows that both have received everything.
+  await until(() => ada.live.unsent().length + bob.live.unsent().length === 0);
+  await Promise.all([ada.live.close(), bob.live.close()]);
+  const { cursors, head } = await ada.http.conversations.get(conversation.id);
+  expect(cursors.map((cursor) => cursor.delivered)).toEqual([head, head]);
+});

@@ -1,7 +1,8 @@
 use godwit_client::protocol::ErrorCode;
 use godwit_client::protocol::accounts::ChangePassword;
 use godwit_client::protocol::socket::CloseCode;
-use godwit_client::{Draft, Http};
+use godwit_client::{Draft, Error, Http};
+use tokio::task::JoinHandle;
 
 use super::{assert_refused, credentials};
 use crate::people::{PASSWORD, Person};
@@ -56,21 +57,12 @@ async fn a_sign_in_with_the_old_password_does_not_outlive_it() {
     let mut current = PASSWORD.to_owned();
     for round in 0..ROUNDS.here() {
         let new = format!("password number {round}");
-        let attempts: Vec<_> = (0..6)
-            .map(|_| {
-                let (url, handle, password) = (server.url(), ada.handle.clone(), current.clone());
-                tokio::spawn(async move {
-                    let http = Http::new(&url).unwrap();
-                    http.sign_in(&credentials(&handle, &password)).await.ok().map(|_| http)
-                })
-            })
-            .collect();
+        // At least one gets in before.
+        let early = signed_in(&server.url(), &ada.handle, &current).await.unwrap();
+        let attempts = sign_ins(&server, &ada.handle, &current);
         ada.http.change_password(&change(&current, &new)).await.unwrap();
-        for attempt in attempts {
-            if let Some(http) = attempt.await.unwrap() {
-                assert_refused(http.me().await, ErrorCode::Unauthenticated);
-            }
-        }
+        assert_refused(early.me().await, ErrorCode::Unauthenticated);
+        none_is_left(attempts, ErrorCode::WrongCredentials).await;
         current = new;
     }
 }
@@ -115,20 +107,34 @@ async fn a_sign_in_does_not_outlive_the_account() {
     let server = unlimited().await;
     for round in 0..ROUNDS.here() {
         let handle = Person::register(&server.url(), &format!("user{round}")).await.handle;
-        let attempts: Vec<_> = (0..6)
-            .map(|_| {
-                let (url, handle) = (server.url(), handle.clone());
-                tokio::spawn(async move {
-                    let http = Http::new(&url).unwrap();
-                    http.sign_in(&credentials(&handle, PASSWORD)).await.ok().map(|_| http)
-                })
-            })
-            .collect();
+        let early = signed_in(&server.url(), &handle, PASSWORD).await.unwrap();
+        let attempts = sign_ins(&server, &handle, PASSWORD);
         disable(&server, &handle).await;
-        for attempt in attempts {
-            if let Some(http) = attempt.await.unwrap() {
-                assert_refused(http.me().await, ErrorCode::Unauthenticated);
-            }
+        assert_refused(early.me().await, ErrorCode::Unauthenticated);
+        none_is_left(attempts, ErrorCode::AccountDisabled).await;
+    }
+}
+
+async fn signed_in(url: &str, handle: &str, password: &str) -> Result<Http, Error> {
+    let http = Http::new(url).unwrap();
+    http.sign_in(&credentials(handle, password)).await.map(|_| http)
+}
+
+/// Several at once.
+fn sign_ins(server: &ServerProcess, handle: &str, password: &str) -> Vec<JoinHandle<Result<Http, Error>>> {
+    let sign_in = |_| {
+        let (url, handle, password) = (server.url(), handle.to_owned(), password.to_owned());
+        tokio::spawn(async move { signed_in(&url, &handle, &password).await })
+    };
+    (0..6).map(sign_in).collect()
+}
+
+/// Who got in is out again, and who did not was refused for the right reason.
+async fn none_is_left(attempts: Vec<JoinHandle<Result<Http, Error>>>, refusal: ErrorCode) {
+    for attempt in attempts {
+        match attempt.await.unwrap() {
+            Ok(http) => assert_refused(http.me().await, ErrorCode::Unauthenticated),
+            refused => assert_refused(refused.map(drop), refusal),
         }
     }
 }
