@@ -191,6 +191,7 @@ impl Mover {
         if place.progress.phase == Phase::Counting {
             self.count(&mut place.progress).await?;
             place.progress.phase = Phase::Conversations;
+            self.control.progress.send_replace(place.progress);
         }
         Ok(place)
     }

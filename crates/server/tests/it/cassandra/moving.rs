@@ -28,7 +28,7 @@ const MOVE_MAX: Duration = Duration::from_secs(300);
 const STEP: Duration = Duration::from_millis(50);
 /// Groups besides those of the people who talk, so that it takes a while to copy them: a move keeps its place after every 64
 /// conversations, and is interrupted between two such places.
-const GROUPS: usize = 600;
+const GROUPS: usize = 256;
 /// Groups that are made at once.
 const AT_ONCE: usize = 32;
 /// The nodes share a machine, and one that is slow has not gone.
@@ -108,7 +108,7 @@ impl Move {
             assert!(self.child.try_wait().unwrap().is_none(), "the move has ended: {}", self.said());
             sleep(STEP).await;
         }
-        sleep(Duration::from_millis(rand::rng().random_range(0..500))).await;
+        sleep(Duration::from_millis(rand::rng().random_range(0..200))).await;
     }
 
     fn signal(&self, signal: Signal) {
