@@ -108,10 +108,17 @@ async fn what_is_deleted_for_oneself_comes_back_with_the_next_message_and_withou
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let group = stage.group(&[ada, bob]).await;
+    let unread = async |conversation| {
+        let row = stage.row(bob, conversation).await;
+        (row.unread, row.unread_mentions)
+    };
     for conversation in [direct, group] {
         stage.say(ada, conversation, "before").await;
+        stage.say(ada, conversation, "before, @bob").await;
+        assert_eq!(unread(conversation).await, (2, 1));
         let since = stage.now();
         stage.app.inbox.delete_for_me(bob, conversation).await.unwrap();
+        assert_eq!(unread(conversation).await, (0, 0), "nothing that he can see is unread");
         assert!(!stage.inbox(bob).await.contains(&conversation));
         assert!(stage.inbox(ada).await.contains(&conversation));
         let gone = stage.app.inbox.gone_since(bob, since).await.unwrap().gone;
@@ -122,8 +129,41 @@ async fn what_is_deleted_for_oneself_comes_back_with_the_next_message_and_withou
         stage.say(ada, conversation, "after").await;
         assert_eq!(stage.inbox(bob).await[0], conversation);
         assert_eq!(stage.history(bob, conversation).await, ["after"]);
+        assert_eq!(unread(conversation).await, (1, 0), "as many as he can see");
         assert!(stage.history(ada, conversation).await.contains(&"before".to_owned()));
         let gone = stage.app.inbox.gone_since(bob, Timestamp::from_millis(0)).await.unwrap().gone;
         assert!(gone.iter().all(|gone| gone.conversation_id != conversation), "it is back");
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_is_deleted_for_oneself_is_not_unread() {
+    let stage = Stage::new();
+    let (ada, bob, direct) = stage.pair().await;
+    let group = stage.group(&[ada, bob]).await;
+    let unread = async |of, conversation| {
+        // A node that knows nothing of it says the same.
+        let row = stage.row(of, conversation).await;
+        let again = stage.second_node().inbox.conversation(of, conversation).await.unwrap();
+        assert_eq!((row.unread, row.unread_mentions), (again.unread, again.unread_mentions));
+        (row.unread, row.unread_mentions)
+    };
+    for conversation in [direct, group] {
+        let calling = stage.say(ada, conversation, "one, @bob").await;
+        let second = stage.say(ada, conversation, "two").await;
+        let third = stage.say(ada, conversation, "three").await;
+        assert_eq!(unread(bob, conversation).await, (3, 1));
+        stage.app.writing.delete_for_me(bob, calling.id).await.unwrap();
+        assert_eq!(unread(bob, conversation).await, (2, 0));
+        stage.app.writing.delete_for_me(bob, third.id).await.unwrap();
+        assert_eq!(unread(bob, conversation).await, (1, 0));
+        // What is read is not counted a second time, and what one hid is nobody else's business.
+        stage.app.cursors.advance(bob, conversation, None, Some(second.seq)).await.unwrap();
+        stage.app.cursors.flush().await.unwrap();
+        assert_eq!(unread(bob, conversation).await, (0, 0));
+        stage.say(bob, conversation, "four").await;
+        assert_eq!(unread(ada, conversation).await, (1, 0));
+        stage.say(ada, conversation, "five").await;
+        assert_eq!(unread(bob, conversation).await, (1, 0));
     }
 }
