@@ -97,10 +97,11 @@ impl World {
         let draft = Draft::parse(SendMessage {
             conversation_id: None,
             client_id: format!("m{number}"),
-            kind: MessageKind::Text,
+            kind: Some(MessageKind::Text),
             text: Some(format!("message number {number}, which is about as long as most of them are")),
             media: None,
             event: None,
+            data: None,
             reply_to: None,
             forwarded_from: None,
         })?;

@@ -9,23 +9,37 @@ pub struct Draft(SendMessage);
 
 impl Draft {
     pub fn text(text: impl Into<String>) -> Self {
-        let mut draft = Self::empty(MessageKind::Text);
+        let mut draft = Self::empty(Some(MessageKind::Text));
         draft.0.text = Some(text.into());
         draft
     }
 
     /// An image, a file or a recording, as `kind` says.
     pub fn media(kind: MessageKind, media: Media) -> Self {
-        let mut draft = Self::empty(kind);
+        let mut draft = Self::empty(Some(kind));
         draft.0.media = Some(Box::new(media));
         draft
     }
 
     /// Something that happened, such as `app.call.ended`.
     pub fn event(event: impl Into<String>) -> Self {
-        let mut draft = Self::empty(MessageKind::System);
+        let mut draft = Self::empty(Some(MessageKind::System));
         draft.0.event = Some(event.into());
         draft
+    }
+
+    /// What another message says: the server copies it when it is sent.
+    pub fn forward(message: MessageId) -> Self {
+        let mut draft = Self::empty(None);
+        draft.0.forwarded_from = Some(message);
+        draft
+    }
+
+    /// What an event is about.
+    #[must_use]
+    pub fn data(mut self, data: serde_json::Value) -> Self {
+        self.0.data = Some(data);
+        self
     }
 
     #[must_use]
@@ -47,13 +61,7 @@ impl Draft {
         self
     }
 
-    #[must_use]
-    pub fn forwarded_from(mut self, message: MessageId) -> Self {
-        self.0.forwarded_from = Some(message);
-        self
-    }
-
-    fn empty(kind: MessageKind) -> Self {
+    fn empty(kind: Option<MessageKind>) -> Self {
         Self(SendMessage {
             conversation_id: None,
             client_id: random_client_id(),
@@ -61,6 +69,7 @@ impl Draft {
             text: None,
             media: None,
             event: None,
+            data: None,
             reply_to: None,
             forwarded_from: None,
         })

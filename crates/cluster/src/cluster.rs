@@ -236,6 +236,10 @@ impl Peers for Cluster {
     async fn settle(&self, conversation: ConversationId) {
         self.tell_all(Notice::Settle(conversation)).await;
     }
+
+    async fn settle_all(&self) {
+        self.tell_all(Notice::SettleAll).await;
+    }
 }
 
 #[async_trait]

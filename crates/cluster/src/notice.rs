@@ -36,6 +36,7 @@ pub(crate) enum Notice {
     },
     /// What is being appended must be finished first.
     Settle(ConversationId),
+    SettleAll,
 }
 
 impl Notice {
@@ -53,6 +54,7 @@ impl Notice {
                 app.concealed(*conversation, *user, *concealed);
             }
             Self::Settle(conversation) => app.settle(*conversation).await,
+            Self::SettleAll => app.settle_all().await,
         }
     }
 }

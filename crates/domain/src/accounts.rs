@@ -8,11 +8,12 @@ use godwit_protocol::socket::CloseCode;
 use thiserror::Error;
 
 use crate::account_log::AccountLog;
+use crate::conversations::Conversations;
 use crate::model::{
     AccountChange, AccountNote, Avatar, DeviceName, DisplayName, Handle, InvalidField, Password, Phone, User,
 };
 use crate::ports::{
-    Clock, CreateUser, Delivery, HashError, PasswordHasher, Store, StoreError, UpdateUser, UserChange,
+    Clock, CreateUser, Delivery, HashError, PasswordHasher, Peers, Store, StoreError, UpdateUser, UserChange,
 };
 use crate::presence::Presence;
 use crate::sessions::{AuthError, Principal, Sessions};
@@ -23,6 +24,8 @@ pub struct Accounts {
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) account_log: Arc<AccountLog>,
     pub(crate) presence: Arc<Presence>,
+    pub(crate) conversations: Arc<Conversations>,
+    pub(crate) peers: Arc<dyn Peers>,
     pub(crate) delivery: Arc<dyn Delivery>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) hasher: Arc<dyn PasswordHasher>,
@@ -160,7 +163,8 @@ impl Accounts {
         Ok(self.sessions.end_all(user.id, None).await?)
     }
 
-    /// For the operator: keeps a user out, or lets them in again.
+    /// For the operator: keeps a user out, or lets them in again. When it returns nothing more comes from somebody who was
+    /// disabled, on any node that can be reached.
     pub async fn set_disabled(&self, handle: &str, disabled: bool) -> Result<User, AccountError> {
         let user = self.by_handle(handle).await?;
         let disabled_at = disabled.then(|| self.clock.now());
@@ -169,6 +173,9 @@ impl Accounts {
         if disabled {
             self.sessions.end_all(user.id, None).await?;
             self.delivery.close_user(user.id, CloseCode::SignedOut).await;
+            // What they had begun before is finished or refused, on every node, when this returns.
+            self.conversations.settle_all().await;
+            self.peers.settle_all().await;
         }
         Ok(user)
     }

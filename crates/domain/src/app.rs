@@ -80,6 +80,8 @@ impl App {
             sessions: sessions.clone(),
             account_log: account_log.clone(),
             presence: presence.clone(),
+            conversations: conversations.clone(),
+            peers: peers.clone(),
             delivery: delivery.clone(),
             clock: clock.clone(),
             hasher,

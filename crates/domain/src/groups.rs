@@ -1,6 +1,6 @@
-//! Groups and channels: making them, their members, roles, details and invite links.
+//! Groups and channels: making them, their members, roles, details, bans and invite links.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use godwit_protocol::conversations::{
@@ -8,7 +8,7 @@ use godwit_protocol::conversations::{
     UpdateConversation,
 };
 use godwit_protocol::groups::{
-    AddedMember, CreateInvite, Invite as WireInvite, InvitePreview, Member as WireMember,
+    AddedMember, Ban as WireBan, CreateInvite, Invite as WireInvite, InvitePreview, Member as WireMember,
 };
 use godwit_protocol::limits::{LARGE_CONVERSATIONS_PER_USER_MAX, MEMBERS_ADDED_AT_ONCE_MAX};
 use godwit_protocol::{ConversationId, ErrorCode, InviteId, Seq, UserId};
@@ -22,7 +22,7 @@ use crate::model::details::{
     default_permissions, parse_description, parse_image, parse_name, updated_permissions,
 };
 use crate::model::{
-    Change, ClientId, ConversationState, Created, DetailsChange, FanOut, InvalidField, Invite, InviteToken,
+    Ban, Change, ClientId, ConversationState, Created, DetailsChange, FanOut, InvalidField, Invite, InviteToken,
     Kind, Member, SearchPrefix, User,
 };
 use crate::ports::{Clock, Delivery, Store, StoreError};
@@ -162,8 +162,13 @@ impl Groups {
         }
         let mut unadded = HashMap::new();
         for user in addable.iter().filter(|user| !added.contains(user)) {
-            let is_member = self.conversations.member(&live, *user).await?.is_some();
-            let reason = if is_member { ErrorCode::AlreadyMember } else { ErrorCode::TooManyMembers };
+            let reason = if live.read(|state| state.details.is_banned(*user)) {
+                ErrorCode::Banned
+            } else if self.conversations.member(&live, *user).await?.is_some() {
+                ErrorCode::AlreadyMember
+            } else {
+                ErrorCode::TooManyMembers
+            };
             unadded.insert(*user, reason);
         }
         Ok(results(users, &refused, |user| unadded.get(&user).copied()))
@@ -172,6 +177,47 @@ impl Groups {
     pub async fn remove_member(&self, by: UserId, id: ConversationId, user: UserId) -> Result<(), Refusal> {
         self.appending.act(by, id, Action::RemoveMember(user)).await?;
         Ok(())
+    }
+
+    /// Keeps a user out until the ban is lifted: they are removed, and cannot join or be added.
+    pub async fn ban(&self, by: UserId, id: ConversationId, user: UserId) -> Result<(), Refusal> {
+        // Who may not see the conversation is not told who exists either.
+        self.conversations.of_member(by, id).await?;
+        if self.store.user(user).await?.is_none() {
+            return Err(Refusal::NotFound);
+        }
+        self.appending.act(by, id, Action::Ban(user)).await?;
+        Ok(())
+    }
+
+    pub async fn unban(&self, by: UserId, id: ConversationId, user: UserId) -> Result<(), Refusal> {
+        self.appending.act(by, id, Action::Unban(user)).await?;
+        Ok(())
+    }
+
+    /// Who is banned, those after `after`, and where to go on.
+    pub async fn bans(
+        &self,
+        by: UserId,
+        id: ConversationId,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<(Vec<WireBan>, Option<UserId>), Refusal> {
+        let (live, member) = self.conversations.of_member(by, id).await?;
+        self.check(&live, &member, Deed::ManageBans)?;
+        let bans: Vec<Ban> = live.read(|state| {
+            let later = state.details.bans.iter().filter(|ban| after.is_none_or(|after| ban.user_id > after));
+            later.take(limit).copied().collect()
+        });
+        let next = if bans.len() == limit { bans.last().map(|last| last.user_id) } else { None };
+        let ids: Vec<UserId> = bans.iter().map(|ban| ban.user_id).collect();
+        let users: HashMap<UserId, User> =
+            self.store.users(&ids).await?.into_iter().map(|user| (user.id, user)).collect();
+        let shown = bans.iter().filter_map(|ban| {
+            let user = users.get(&ban.user_id)?.to_public();
+            Some(WireBan { user, banned_by: ban.by, banned_at: ban.at })
+        });
+        Ok((shown.collect(), next))
     }
 
     pub async fn set_role(
@@ -248,35 +294,44 @@ impl Groups {
         }
     }
 
-    /// Makes an invite link.
+    /// Makes an invite link, or gives back the one that was made with the same client id; and whether it did that.
     pub async fn create_invite(
         &self,
         by: UserId,
         id: ConversationId,
         request: CreateInvite,
         token: InviteToken,
-    ) -> Result<WireInvite, Refusal> {
+    ) -> Result<(WireInvite, bool), Refusal> {
         let CreateInvite { expires_at, uses_max, .. } = request;
+        let client_id = request.client_id.as_deref().map(ClientId::parse).transpose()?;
         Invite::check_terms(expires_at, uses_max, self.clock.now())?;
-        let done = self.appending.act(by, id, Action::CreateInvite { token, expires_at, uses_max }).await?;
-        let made = done.entries.first().and_then(|entry| match &entry.change {
-            Change::InviteCreated { invite } => Some(invite.to_wire(id)),
-            _ => None,
-        });
-        made.ok_or(Refusal::NotFound)
+        let action = Action::CreateInvite { token, client_id: client_id.clone(), expires_at, uses_max };
+        let done = self.appending.act(by, id, action).await?;
+        if let Some(Change::InviteCreated { invite }) = done.entries.first().map(|entry| &entry.change) {
+            return Ok((invite.to_wire(id, true), false));
+        }
+        let (live, _) = self.conversations.of_member(by, id).await?;
+        let is_same = |invite: &&Invite| invite.created_by == by && invite.client_id == client_id;
+        let made = live.read(|state| state.details.invites.iter().find(is_same).map(|i| i.to_wire(id, true)));
+        // It was revoked a moment ago.
+        made.map(|made| (made, true)).ok_or(Refusal::NotFound)
     }
 
-    /// The invite links that can still be used: all of them for who manages them, the own ones for others.
+    /// The invite links that are not over: all of them for who manages them, the own ones for others.
     pub async fn invites(&self, by: UserId, id: ConversationId) -> Result<Vec<WireInvite>, Refusal> {
         let (live, member) = self.conversations.of_member(by, id).await?;
         self.check(&live, &member, Deed::CreateInvite)?;
         let sees_all = self.check(&live, &member, Deed::ManageInvites).is_ok();
         let now = self.clock.now();
-        Ok(live.read(|state| {
+        let invites: Vec<Invite> = live.read(|state| {
             let invites = state.details.invites.iter().filter(|invite| invite.is_usable(now));
-            let seen = invites.filter(|invite| sees_all || invite.created_by == by);
-            seen.map(|invite| invite.to_wire(id)).collect()
-        }))
+            invites.filter(|invite| sees_all || invite.created_by == by).cloned().collect()
+        });
+        let inviting = self.inviting(&live, invites.iter().map(|invite| invite.created_by)).await?;
+        Ok(invites
+            .iter()
+            .map(|invite| invite.to_wire(id, inviting.contains(&invite.created_by)))
+            .collect())
     }
 
     pub async fn revoke_invite(
@@ -295,13 +350,18 @@ impl Groups {
         let live = self.conversations.get(id).await?.ok_or(Refusal::InviteInvalid)?;
         let member = self.conversations.member(&live, by).await?.is_some();
         let now = self.clock.now();
+        let (invite, is_banned) = live.read(|state| {
+            let mut invites = state.details.invites.iter();
+            let invite = invites.find(|invite| invite.token == *token && invite.is_usable(now));
+            (invite.cloned(), state.details.is_banned(by))
+        });
+        let inviting = self.inviting(&live, invite.iter().map(|invite| invite.created_by)).await?;
+        let invite = invite.filter(|invite| !is_banned && inviting.contains(&invite.created_by));
+        if invite.is_none() && !member {
+            return Err(Refusal::InviteInvalid);
+        }
         live.read(|state| {
             let details = &state.details;
-            let invite =
-                details.invites.iter().find(|invite| invite.token == *token && invite.is_usable(now));
-            if invite.is_none() && !member {
-                return Err(Refusal::InviteInvalid);
-            }
             Ok(InvitePreview {
                 conversation_id: id,
                 kind: state.conversation.wire_kind(),
@@ -310,7 +370,7 @@ impl Groups {
                 image: details.image.as_deref().map(str::to_owned),
                 member_count: details.member_count,
                 member,
-                expires_at: invite.and_then(|invite| invite.expires_at),
+                expires_at: invite.as_ref().and_then(|invite| invite.expires_at),
             })
         })
     }
@@ -335,6 +395,28 @@ impl Groups {
         }
         self.appending.act(by, id, Action::Join { invite }).await?;
         Ok(self.inbox.conversation(by, id).await?)
+    }
+
+    /// Those of these users whose invite links work: members who may still invite, and are not disabled.
+    async fn inviting(
+        &self,
+        live: &Live,
+        makers: impl Iterator<Item = UserId>,
+    ) -> Result<HashSet<UserId>, StoreError> {
+        let makers: HashSet<UserId> = makers.collect();
+        let makers: Vec<UserId> = makers.into_iter().collect();
+        if makers.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let (kind, permissions) = live.read(|state| (state.conversation.kind, state.details.permissions));
+        let mut inviting = HashSet::new();
+        for user in self.store.users(&makers).await? {
+            let role = self.conversations.member(live, user.id).await?.map(|member| member.role);
+            if user.disabled_at.is_none() && rules::may_invite(kind, permissions, role) {
+                inviting.insert(user.id);
+            }
+        }
+        Ok(inviting)
     }
 
     fn check(&self, live: &Live, member: &Member, deed: Deed) -> Result<(), Refusal> {

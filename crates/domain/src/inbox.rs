@@ -384,15 +384,21 @@ impl Inbox {
             .iter()
             .map(|row| row.live.read(|state| Some(state.conversation.kind.pair()?.other(by))))
             .collect();
+        let mut seen = Vec::with_capacity(listed.len());
+        for row in &listed {
+            seen.push(self.seen(row).await?);
+        }
+        let senders = seen.iter().filter_map(|seen| seen.last.as_ref().map(|last| last.sender_id));
         // The own settings decide on receipts too.
-        let asked: Vec<UserId> = peers.iter().flatten().copied().chain([by]).collect();
+        let mut asked: Vec<UserId> = peers.iter().flatten().copied().chain([by]).chain(senders).collect();
+        asked.sort_unstable();
+        asked.dedup();
         let users: HashMap<UserId, User> =
             self.store.users(&asked).await?.into_iter().map(|user| (user.id, user)).collect();
         let tells = |user: UserId| users.get(&user).is_none_or(|user| user.read_receipts);
         let now = self.clock.now();
         let mut shown = Vec::with_capacity(listed.len());
-        for (row, peer) in listed.iter().zip(peers) {
-            let seen = self.seen(row).await?;
+        for ((row, peer), seen) in listed.iter().zip(peers).zip(&seen) {
             let discretion = match peer {
                 Some(peer) => {
                     let hidden = !tells(peer)
@@ -402,7 +408,7 @@ impl Inbox {
                 }
                 None => self.discretion(by, row).await?,
             };
-            shown.push(describe(row, peer.and_then(|peer| users.get(&peer)), &seen, &discretion, now));
+            shown.push(describe(row, peer, &users, seen, &discretion, now));
         }
         Ok(shown)
     }
@@ -468,7 +474,8 @@ fn parse_draft(draft: &NewDraft, now: Timestamp) -> Result<Box<SavedDraft>, Inva
 /// A conversation as one of its members sees it.
 fn describe(
     row: &Listed,
-    peer: Option<&User>,
+    peer: Option<UserId>,
+    users: &HashMap<UserId, User>,
     seen: &Seen,
     discretion: &Discretion,
     now: Timestamp,
@@ -482,6 +489,7 @@ fn describe(
                 id: last.id,
                 seq: last.seq,
                 sender_id: last.sender_id,
+                sender_name: users.get(&last.sender_id).map(|sender| sender.display_name.to_string()),
                 kind: last.kind,
                 event: last.event.as_deref().map(str::to_owned),
                 preview: if is_gone { String::new() } else { last.preview.to_string() },
@@ -492,7 +500,7 @@ fn describe(
         });
         let details = &state.details;
         let is_direct = state.conversation.kind.is_direct();
-        let peer = peer.map(User::to_public);
+        let peer = peer.and_then(|peer| users.get(&peer)).map(User::to_public);
         let (name, image) = match &peer {
             Some(peer) => (peer.display_name.clone(), peer.avatar.clone()),
             None => (details.name.to_string(), details.image.as_deref().map(str::to_owned)),

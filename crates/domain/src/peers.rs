@@ -52,6 +52,11 @@ impl FromPeers {
         }
     }
 
+    /// The same for all conversations.
+    pub async fn settle_all(&self) {
+        self.conversations.settle_all().await;
+    }
+
     /// The node at which the user was has gone without a word.
     pub async fn was_lost(&self, user: UserId) -> Result<(), StoreError> {
         self.presence.went_offline(user).await

@@ -2,22 +2,30 @@
 
 use std::sync::Arc;
 
-use godwit_protocol::limits::{SCHEDULED_DAYS_MAX, SCHEDULED_PER_USER_MAX, STARS_PER_USER_MAX};
+use godwit_protocol::limits::{
+    SCHEDULED_DAYS_MAX, SCHEDULED_PER_USER_MAX, SCHEDULED_SENT_KEPT_HOURS, SCHEDULED_SENT_KEPT_MAX,
+    STARS_PER_USER_MAX,
+};
 use godwit_protocol::messages::{Message as WireMessage, SendMessage};
-use godwit_protocol::personal::{ScheduleMessage, Scheduled as WireScheduled, UpdateScheduled};
-use godwit_protocol::{ErrorCode, MessageId, ScheduledId, Timestamp, UserId};
+use godwit_protocol::personal::{ScheduleMessage, Scheduled as WireScheduled, Scheduling, UpdateScheduled};
+use godwit_protocol::{ConversationId, ErrorCode, MessageId, ScheduledId, Timestamp, UserId};
 use thiserror::Error;
 
 use crate::account_log::AccountLog;
 use crate::actions::Refusal;
 use crate::conversations::{AccessError, Conversations};
 use crate::messages::{ReadError, Reading, Sent, Writing};
+use crate::model::message::BodyParts;
 use crate::model::{
-    AccountChange, AccountNote, ClientId, Draft, InvalidField, Scheduled, ScheduledStage, Star, field,
+    AccountChange, AccountNote, ClientId, Draft, InvalidField, MessageBody, Scheduled, ScheduledStage, Star,
+    field,
 };
 use crate::ports::{Clock, Listed, ReplaceScheduled, ScheduleOutcome, Store, StoreError};
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+const HOUR_MS: i64 = 60 * 60 * 1_000;
+const DAY_MS: i64 = 24 * HOUR_MS;
+/// How often a scheduled message is claimed before whoever wants to send it now is told that others are at it.
+const CLAIMS_MAX: usize = 8;
 
 #[derive(Debug)]
 pub struct Personal {
@@ -27,6 +35,14 @@ pub struct Personal {
     pub(crate) writing: Arc<Writing>,
     pub(crate) account_log: Arc<AccountLog>,
     pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// What came of scheduling a message.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    pub scheduling: Scheduling,
+    /// It was scheduled, or sent, before with the same client id.
+    pub repeated: bool,
 }
 
 #[derive(Debug, Error)]
@@ -63,6 +79,17 @@ impl From<ReadError> for PersonalError {
             ReadError::Gone => Self::Gone,
             ReadError::Store(error) => Self::Store(error),
         }
+    }
+}
+
+impl Kept {
+    fn scheduled(scheduled: &Scheduled, repeated: bool) -> Self {
+        Self { scheduling: Scheduling { scheduled: Some(to_wire(scheduled)), message: None }, repeated }
+    }
+
+    fn sent(message: WireMessage) -> Self {
+        let scheduling = Scheduling { scheduled: None, message: Some(Box::new(message)) };
+        Self { scheduling, repeated: true }
     }
 }
 
@@ -113,39 +140,94 @@ impl Personal {
         Ok((messages, next))
     }
 
-    /// Keeps a message to be sent later. The same client id again gives back what is there.
-    pub async fn schedule(
-        &self,
-        by: UserId,
-        request: ScheduleMessage,
-    ) -> Result<WireScheduled, PersonalError> {
-        let now = self.clock.now();
-        self.conversations.of_member(by, request.conversation_id).await?;
-        if request.message.conversation_id.is_some_and(|id| id != request.conversation_id) {
+    /// Keeps a message to be sent later. The same client id again gives back what is there, or the message that it became.
+    pub async fn schedule(&self, by: UserId, request: ScheduleMessage) -> Result<Kept, PersonalError> {
+        let ScheduleMessage { conversation_id, send_at, message } = request;
+        self.conversations.of_member(by, conversation_id).await?;
+        if message.conversation_id.is_some_and(|id| id != conversation_id) {
             return Err(InvalidField::new("message.conversation_id", "names another conversation").into());
         }
-        let scheduled = Scheduled {
-            id: ScheduledId::new(self.store.ids().next()?),
-            user_id: by,
-            conversation: request.conversation_id,
-            send_at: check_time(request.send_at, now)?,
-            draft: Draft::parse(request.message)?,
-            stage: ScheduledStage::Waiting,
-        };
-        let note = self.note(by, AccountChange::ScheduledUpdated(scheduled.id));
+        let draft = Draft::parse(message)?;
+        let client_id = draft.client_id.clone();
+        if let Some(message) = self.sent_as(by, conversation_id, &client_id).await? {
+            return Ok(Kept::sent(message));
+        }
+        match self.keep(by, conversation_id, send_at, draft).await {
+            // It may have been accepted before its time came, or before what it forwards was gone.
+            Err(refused @ (PersonalError::Invalid(_) | PersonalError::Refused(_))) => {
+                let is_same = |other: &Scheduled| {
+                    (other.conversation, &other.draft.client_id) == (conversation_id, &client_id)
+                };
+                match self.store.scheduled(by).await?.into_iter().find(is_same) {
+                    Some(earlier) => self.kept_before(by, &earlier).await,
+                    None => Err(refused),
+                }
+            }
+            kept => kept,
+        }
+    }
+
+    async fn keep(
+        &self,
+        by: UserId,
+        conversation: ConversationId,
+        send_at: Timestamp,
+        mut draft: Draft,
+    ) -> Result<Kept, PersonalError> {
+        let send_at = check_time(send_at, self.clock.now())?;
+        if draft.forwarded_from.is_some() {
+            self.writing.check_forward(by, &draft).await.map_err(PersonalError::Refused)?;
+            draft.body = None;
+        }
+        let id = ScheduledId::new(self.store.ids().next()?);
+        let stage = ScheduledStage::Waiting;
+        let scheduled = Scheduled { id, user_id: by, conversation, send_at, draft, stage };
+        let note = self.note(by, AccountChange::ScheduledUpdated(id));
         match self.store.schedule(scheduled.clone(), SCHEDULED_PER_USER_MAX, note).await? {
             ScheduleOutcome::Scheduled(entry) => {
                 self.account_log.announce(&[(by, entry)]).await;
-                Ok(to_wire(&scheduled))
+                Ok(Kept::scheduled(&scheduled, false))
             }
-            ScheduleOutcome::Repeated(earlier) => Ok(to_wire(&earlier)),
+            ScheduleOutcome::Repeated(earlier) => self.kept_before(by, &earlier).await,
             ScheduleOutcome::Full => Err(PersonalError::Full),
+        }
+    }
+
+    async fn kept_before(&self, by: UserId, earlier: &Scheduled) -> Result<Kept, PersonalError> {
+        match earlier.stage {
+            ScheduledStage::Sent(message) => Ok(Kept::sent(self.sent_message(by, message).await?)),
+            _ => Ok(Kept::scheduled(earlier, true)),
+        }
+    }
+
+    /// The message that the user has sent with a client id.
+    async fn sent_as(
+        &self,
+        by: UserId,
+        conversation: ConversationId,
+        client_id: &ClientId,
+    ) -> Result<Option<WireMessage>, PersonalError> {
+        let found = self.store.sent_as_each(conversation, &[(by, client_id)]).await?;
+        let Some(seq) = found.into_iter().next().flatten() else { return Ok(None) };
+        let items = self.store.items(conversation, &[seq]).await?;
+        match items.into_iter().next().flatten() {
+            Some(item) => Ok(Some(self.sent_message(by, MessageId::new(item.entry.id)).await?)),
+            None => Err(PersonalError::TooLate),
+        }
+    }
+
+    async fn sent_message(&self, by: UserId, message: MessageId) -> Result<WireMessage, PersonalError> {
+        match self.reading.message(by, message).await {
+            // It was sent, and the user cannot see it any more.
+            Err(ReadError::NotFound | ReadError::Forbidden | ReadError::Gone) => Err(PersonalError::TooLate),
+            read => Ok(read?),
         }
     }
 
     /// What is to be sent, the next one first.
     pub async fn scheduled(&self, by: UserId) -> Result<Vec<WireScheduled>, StoreError> {
         let mut scheduled = self.store.scheduled(by).await?;
+        scheduled.retain(|scheduled| scheduled.stage.is_listed());
         scheduled.sort_unstable_by_key(|scheduled| (scheduled.send_at, scheduled.id));
         Ok(scheduled.iter().map(to_wire).collect())
     }
@@ -164,6 +246,9 @@ impl Personal {
         }
         check_time(changed.send_at, self.clock.now())?;
         if let Some(text) = update.text {
+            if changed.draft.forwarded_from.is_some() {
+                return Err(InvalidField::new("text", "is not for a forward").into());
+            }
             let mut message = request_of(&changed.draft);
             message.text = Some(text);
             changed.draft = Draft::parse(message)?;
@@ -179,26 +264,45 @@ impl Personal {
         self.replace(by, &current, None, note).await
     }
 
-    /// Sends it now, as if its time had come; also one that has failed. If this server dies over it, it is due.
+    /// Sends it now, as if its time had come; also one that has failed. Doing it again gives the same message. If this server
+    /// dies over it, it is due.
     pub async fn send_scheduled_now(
         &self,
         by: UserId,
         id: ScheduledId,
     ) -> Result<WireMessage, PersonalError> {
-        let current = self.store.scheduled_one(by, id).await?.ok_or(PersonalError::NotFound)?;
-        let claimed =
-            Scheduled { stage: ScheduledStage::Sending, send_at: self.clock.now(), ..current.clone() };
-        let note = self.note(by, AccountChange::ScheduledUpdated(id));
-        self.replace(by, &current, Some(claimed.clone()), note).await?;
-        let sent = self.send_claimed(by, claimed).await?;
-        sent.map(|sent| sent.message).map_err(PersonalError::Refused)
+        for _ in 0..CLAIMS_MAX {
+            let current = self.store.scheduled_one(by, id).await?.ok_or(PersonalError::NotFound)?;
+            let claimed = match current.stage {
+                ScheduledStage::Sent(message) => return self.sent_message(by, message).await,
+                // Somebody began and may be gone. The client id makes it the same message.
+                ScheduledStage::Sending => current,
+                ScheduledStage::Waiting | ScheduledStage::Failed(_) => {
+                    let now = self.clock.now();
+                    let claimed =
+                        Scheduled { stage: ScheduledStage::Sending, send_at: now, ..current.clone() };
+                    let note = self.note(by, AccountChange::ScheduledUpdated(id));
+                    match self.replace(by, &current, Some(claimed.clone()), note).await {
+                        // Somebody else claimed or changed it at this moment.
+                        Err(PersonalError::TooLate) => continue,
+                        replaced => replaced?,
+                    }
+                    claimed
+                }
+            };
+            let sent = self.send_claimed(by, claimed).await?;
+            return sent.map(|sent| sent.message).map_err(PersonalError::Refused);
+        }
+        Err(PersonalError::TooLate)
     }
 
-    /// Sends a scheduled message whose time has come: once, whoever else tries, and however often one of them dies.
+    /// Deals with a scheduled message that is due: sends it, once, whoever else tries, and however often one of them dies; or
+    /// forgets that it was sent.
     pub(crate) async fn send_scheduled(&self, by: UserId, id: ScheduledId) -> Result<(), StoreError> {
         let Some(mut scheduled) = self.store.scheduled_one(by, id).await? else { return Ok(()) };
         match scheduled.stage {
             ScheduledStage::Failed(_) => return Ok(()),
+            ScheduledStage::Sent(_) => return self.forget(&scheduled).await,
             // Somebody began and may be gone. The client id makes it the same message.
             ScheduledStage::Sending => {}
             ScheduledStage::Waiting => {
@@ -223,23 +327,42 @@ impl Personal {
         scheduled: Scheduled,
     ) -> Result<Result<Sent, Refusal>, StoreError> {
         let id = scheduled.id;
-        let draft = Draft { client_id: ClientId::of_scheduled(id), ..scheduled.draft.clone() };
-        let outcome = self.writing.send(by, scheduled.conversation, draft).await;
+        let outcome = self.writing.send(by, scheduled.conversation, scheduled.draft.clone()).await;
         let (left, change) = match &outcome {
-            Ok(_) => (None, AccountChange::ScheduledGone(id)),
+            Ok(sent) => {
+                let forgotten_at = self.clock.now().plus_millis(i64::from(SCHEDULED_SENT_KEPT_HOURS) * HOUR_MS);
+                (scheduled.remembered_as(sent.message.id, forgotten_at), AccountChange::ScheduledGone(id))
+            }
             // The server could not: it is tried again.
             Err(refusal) if refusal.is_failure() => return Ok(outcome),
             Err(refusal) => {
                 let stage = ScheduledStage::Failed(refusal.code());
-                (Some(Scheduled { stage, ..scheduled }), AccountChange::ScheduledUpdated(id))
+                (Scheduled { stage, ..scheduled }, AccountChange::ScheduledUpdated(id))
             }
         };
         let note = Some(self.note(by, change));
-        let replaced = self.store.replace_scheduled(by, id, ScheduledStage::Sending, left, note).await?;
+        let replaced = self.store.replace_scheduled(by, id, ScheduledStage::Sending, Some(left), note).await?;
         if let ReplaceScheduled::Replaced(Some(entry)) = replaced {
             self.account_log.announce(&[(by, entry)]).await;
+            self.forget_oldest(by).await?;
         }
         Ok(outcome)
+    }
+
+    /// Only so many of those that were sent are remembered.
+    async fn forget_oldest(&self, by: UserId) -> Result<(), StoreError> {
+        let mut sent = self.store.scheduled(by).await?;
+        sent.retain(|scheduled| !scheduled.stage.is_listed());
+        sent.sort_unstable_by_key(|scheduled| scheduled.send_at);
+        let too_many = sent.len().saturating_sub(SCHEDULED_SENT_KEPT_MAX);
+        for scheduled in &sent[..too_many] {
+            self.forget(scheduled).await?;
+        }
+        Ok(())
+    }
+
+    async fn forget(&self, sent: &Scheduled) -> Result<(), StoreError> {
+        self.store.replace_scheduled(sent.user_id, sent.id, sent.stage, None, None).await.map(drop)
     }
 
     async fn replace(
@@ -249,7 +372,7 @@ impl Personal {
         with: Option<Scheduled>,
         note: AccountNote,
     ) -> Result<(), PersonalError> {
-        if current.stage == ScheduledStage::Sending {
+        if matches!(current.stage, ScheduledStage::Sending | ScheduledStage::Sent(_)) {
             return Err(PersonalError::TooLate);
         }
         let replaced = self.store.replace_scheduled(by, current.id, current.stage, with, Some(note));
@@ -287,20 +410,23 @@ fn to_wire(scheduled: &Scheduled) -> WireScheduled {
         message: request_of(&scheduled.draft),
         failed: match scheduled.stage {
             ScheduledStage::Failed(code) => Some(code),
-            ScheduledStage::Waiting | ScheduledStage::Sending => None::<ErrorCode>,
+            ScheduledStage::Waiting | ScheduledStage::Sending | ScheduledStage::Sent(_) => None::<ErrorCode>,
         },
     }
 }
 
 /// The request that a draft was read from.
 fn request_of(draft: &Draft) -> SendMessage {
+    let BodyParts { text, media, event, data } =
+        draft.body.clone().map(MessageBody::into_parts).unwrap_or_default();
     SendMessage {
         conversation_id: None,
         client_id: draft.client_id.as_str().to_owned(),
-        kind: draft.body.kind(),
-        text: draft.body.text().map(str::to_owned),
-        media: draft.body.media().map(|media| Box::new(media.clone().into_wire())),
-        event: draft.body.event().map(str::to_owned),
+        kind: draft.body.as_ref().map(MessageBody::kind),
+        text: text.map(String::from),
+        media: media.map(|media| Box::new(media.into_wire())),
+        event: event.map(String::from),
+        data,
         reply_to: draft.reply_to,
         forwarded_from: draft.forwarded_from,
     }

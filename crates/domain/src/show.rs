@@ -6,6 +6,7 @@ use godwit_protocol::messages as wire;
 use godwit_protocol::messages::{MessageKind, MessageStatus};
 use godwit_protocol::{MessageId, Seq, Timestamp, UserId};
 
+use crate::model::message::BodyParts;
 use crate::model::{
     Change, ConversationState, Edited, Entry, FanOut, ItemState, LogItem, Mentions, Message, MessageBody,
     Target,
@@ -72,7 +73,7 @@ impl View<'_> {
         let edited_at = state.edited.as_ref().map(|edited| edited.at);
         let kind = message.body.kind();
         let body = if is_gone { MessageBody::Erased(kind) } else { message.body };
-        let (text, media, event) = body.into_parts();
+        let BodyParts { text, media, event, data } = body.into_parts();
         let replies = state.replies;
         let (text, mentions) = match state.into_edited() {
             _ if is_gone => (None, Mentions::default()),
@@ -87,6 +88,7 @@ impl View<'_> {
             text: text.map(String::from),
             media: media.map(|media| Box::new(media.into_wire())),
             event: event.map(String::from),
+            data,
             reply_to: message.reply.map(|reply| reply.to.id),
             quote,
             thread_id: message.reply.map(|reply| reply.root.id),
@@ -128,6 +130,7 @@ impl View<'_> {
             text: None,
             media: None,
             event: None,
+            data: None,
             notice: None,
             reply_to: None,
             quote: None,
@@ -226,6 +229,10 @@ impl View<'_> {
             Change::MemberJoined { user_id, .. } => Wire::MemberJoined { user_id: *user_id },
             Change::MemberLeft { user_id } => Wire::MemberLeft { user_id: *user_id },
             Change::MemberRemoved { by, user_id } => Wire::MemberRemoved { by: *by, user_id: *user_id },
+            Change::MemberBanned { by, user_id, was_member } => {
+                Wire::MemberBanned { by: *by, user_id: *user_id, was_member: *was_member }
+            }
+            Change::MemberUnbanned { by, user_id } => Wire::MemberUnbanned { by: *by, user_id: *user_id },
             Change::RoleChanged { by, user_id, role } => {
                 Wire::RoleChanged { by: *by, user_id: *user_id, role: *role }
             }

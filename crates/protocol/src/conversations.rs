@@ -180,6 +180,9 @@ pub struct LastMessage {
     pub id: MessageId,
     pub seq: Seq,
     pub sender_id: UserId,
+    /// The display name of the sender as it is now; absent where the user does not exist any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender_name: Option<String>,
     pub kind: MessageKind,
     /// What happened, in a message of kind `system`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -77,7 +77,8 @@ error_codes! {
     TooManyBlocks = "too_many_blocks",
     /// The message that is replied to is not in this conversation.
     ReplyNotFound = "reply_not_found",
-    /// The message that is forwarded does not exist, or you may not see it.
+    /// The message that is forwarded does not exist, you may not see it, or it is not for forwarding: it was deleted, it
+    /// disappears, or it is of kind `system`.
     ForwardNotFound = "forward_not_found",
     /// The position is after the end of the conversation's log.
     SeqAheadOfLog = "seq_ahead_of_log",
@@ -105,11 +106,16 @@ error_codes! {
     TooManyStaff = "too_many_staff",
     /// The user is in as many large conversations as anybody can be.
     TooManyConversations = "too_many_conversations",
+    /// The user is banned from the conversation: lift the ban first.
+    Banned = "banned",
+    /// As many users are banned from the conversation as can be: lift a ban.
+    TooManyBans = "too_many_bans",
     /// The conversation has as many pinned messages as it can have.
     TooManyPins = "too_many_pins",
     /// The conversation has as many invite links as it can have: revoke one.
     TooManyInvites = "too_many_invites",
-    /// The invite link does not exist, has expired, was revoked or was used as often as it may be.
+    /// The invite link does not exist, has expired, was revoked, was used as often as it may be, its maker may no longer
+    /// invite, or you are banned.
     InviteInvalid = "invite_invalid",
     /// You have as many pinned conversations, starred, deleted or scheduled messages as anybody can have.
     ListFull = "list_full",

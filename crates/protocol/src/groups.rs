@@ -1,4 +1,5 @@
-//! Members and invite links of groups and channels: `/v1/conversations/{id}/members`, `…/invites`, `/v1/invites`.
+//! Members, bans and invite links of groups and channels: `/v1/conversations/{id}/members`, `…/bans`, `…/invites`,
+//! `/v1/invites`.
 
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +55,7 @@ pub struct AddedMembers {
 pub struct AddedMember {
     pub user_id: UserId,
     pub added: bool,
-    /// Why not: `not_found`, `blocked`, `already_member`, `too_many_members`, `too_many_conversations`.
+    /// Why not: `not_found`, `blocked`, `banned`, `already_member`, `too_many_members`, `too_many_conversations`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorCode>,
 }
@@ -73,8 +74,8 @@ pub struct SetRole {
     pub role: Role,
 }
 
-/// A member of a conversation: `DELETE /v1/conversations/{id}/members/{user_id}` and `PUT …/owner` name one; the commands
-/// `remove_member` and `transfer_ownership` of the socket too.
+/// A user and a conversation: `PUT /v1/conversations/{id}/owner` names one, and so do the commands `remove_member`, `ban`,
+/// `unban` and `transfer_ownership` of the socket.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -85,14 +86,38 @@ pub struct OfMember {
     pub user_id: UserId,
 }
 
+/// Somebody who cannot join or be added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Ban {
+    #[serde(flatten)]
+    pub user: User,
+    pub banned_by: UserId,
+    pub banned_at: Timestamp,
+}
+
+/// `GET /v1/conversations/{id}/bans`, in the order of the users' ids.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BanPage {
+    pub bans: Vec<Ban>,
+    /// Goes into `after` for the next page; absent on the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
 /// `POST /v1/conversations/{id}/invites` and the `create_invite` command of the socket.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CreateInvite {
     /// Needed on the socket; over HTTP the path says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
+    /// Chosen by the client: 1 to 64 printable ASCII characters. The same one again gives back the link that the user made
+    /// with it, as long as that link is there. Without one every request makes another link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
     /// It can be used for ever where this is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
@@ -115,9 +140,12 @@ pub struct Invite {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uses_max: Option<u32>,
     pub uses: u32,
+    /// Whether its maker may still invite: a link is worth what its maker may do now. It does not work while they may not,
+    /// and is gone when they have left.
+    pub works: bool,
 }
 
-/// `GET /v1/conversations/{id}/invites`: those that can still be used; admins see all, members their own.
+/// `GET /v1/conversations/{id}/invites`: those that are not over; admins see all, members their own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct InviteList {

@@ -21,6 +21,10 @@ pub const MEDIA_NAME_BYTES_MAX: usize = 255;
 pub const CONTENT_TYPE_BYTES_MAX: usize = 127;
 /// Name of the event of a system message, in bytes.
 pub const SYSTEM_EVENT_BYTES_MAX: usize = 64;
+/// Data of the event of a system message, in bytes of compact JSON.
+pub const EVENT_DATA_BYTES_MAX: usize = 4 * 1024;
+/// How deep arrays and objects of such data may be nested.
+pub const EVENT_DATA_DEPTH_MAX: usize = 8;
 
 /// Edits of one message.
 pub const EDITS_PER_MESSAGE_MAX: usize = 50;
@@ -48,6 +52,8 @@ pub const MEMBERS_ADDED_AT_ONCE_MAX: usize = 1_000;
 pub const PINS_PER_CONVERSATION_MAX: usize = 50;
 /// Invite links of a conversation that can still be used.
 pub const INVITES_PER_CONVERSATION_MAX: usize = 50;
+/// Users that are banned from a conversation.
+pub const BANS_PER_CONVERSATION_MAX: usize = 500;
 /// How often an invite link can be used at most, where it has a limit.
 pub const INVITE_USES_MAX: u32 = 100_000;
 /// The shortest and the longest time after which messages disappear, in seconds.
@@ -64,6 +70,9 @@ pub const STARS_PER_USER_MAX: usize = 10_000;
 /// Messages of one conversation that a user has deleted for themselves.
 pub const HIDDEN_PER_CONVERSATION_MAX: usize = 10_000;
 pub const SCHEDULED_PER_USER_MAX: usize = 100;
+/// How long a scheduled message that was sent is remembered by its id, in hours; and how many of one user at most.
+pub const SCHEDULED_SENT_KEPT_HOURS: u32 = 24;
+pub const SCHEDULED_SENT_KEPT_MAX: usize = 100;
 /// How far ahead a message can be scheduled, in days.
 pub const SCHEDULED_DAYS_MAX: u32 = 366;
 /// An unsent text, in bytes of UTF-8.

@@ -35,7 +35,9 @@ pub struct SendMessage {
     /// Chosen by the client, unique for the sender in the conversation: 1 to 64 printable ASCII characters. Sending the
     /// same id again gives back the message that was sent first.
     pub client_id: String,
-    pub kind: MessageKind,
+    /// Needed, but for a forward.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<MessageKind>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
@@ -44,10 +46,18 @@ pub struct SendMessage {
     /// `app.call.ended`. Other names are the server's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
+    /// What the event is about, in a message of kind `system`: any JSON of at most 4,096 bytes when it is written without
+    /// spaces, nested at most 8 deep. `null` is the same as nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
+    pub data: Option<serde_json::Value>,
     /// A message of the same conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
-    /// A message that the sender can see.
+    /// A message that the sender can see. The server copies its kind, text and media as they are when it is sent, so that
+    /// nobody can put words into another's mouth: leave them out. Where they are given they must be the same.
+    /// Messages that were deleted, that disappear, and those of kind `system` are not forwarded. A message that the sender
+    /// wrote is copied without naming its origin. A forward cannot be edited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forwarded_from: Option<MessageId>,
 }
@@ -94,6 +104,10 @@ pub struct Message {
     pub media: Option<Box<Media>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
+    /// What the event is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
+    pub data: Option<serde_json::Value>,
     /// In a message of the server, what happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(no_recursion))]
@@ -436,6 +450,17 @@ pub enum Change {
         user_id: UserId,
     },
     MemberRemoved {
+        by: UserId,
+        user_id: UserId,
+    },
+    /// Somebody cannot join or be added from now on. Who was a member is removed with it.
+    MemberBanned {
+        by: UserId,
+        user_id: UserId,
+        was_member: bool,
+    },
+    /// They can join and be added again.
+    MemberUnbanned {
         by: UserId,
         user_id: UserId,
     },

@@ -24,9 +24,22 @@ pub struct StarPage {
 pub struct ScheduleMessage {
     pub conversation_id: ConversationId,
     pub send_at: Timestamp,
-    /// Its client id makes it the same message when this is sent again.
+    /// Its client id is that of the message that it becomes, so that scheduling it again, or sending it, is the same message.
+    /// A forward is copied when it is sent.
     #[serde(deserialize_with = "object")]
     pub message: SendMessage,
+}
+
+/// What came of scheduling a message: one of the two.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Scheduling {
+    /// What is to be sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduled: Option<Scheduled>,
+    /// The message with this client id, which has been sent already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Box<Message>>,
 }
 
 /// `PATCH /v1/scheduled/{id}` and the `update_scheduled` command of the socket. What is absent stays.

@@ -78,7 +78,7 @@ commands! {
     Star(OfMessage) = "star",
     /// Answered by an empty object.
     Unstar(OfMessage) = "unstar",
-    /// Answered by [`Scheduled`](crate::personal::Scheduled).
+    /// Answered by [`Scheduling`](crate::personal::Scheduling).
     Schedule(ScheduleMessage) = "schedule",
     /// Answered by [`Scheduled`](crate::personal::Scheduled).
     UpdateScheduled(UpdateScheduled) = "update_scheduled",
@@ -96,6 +96,10 @@ commands! {
     AddMembers(AddMembers) = "add_members",
     /// Answered by an empty object.
     RemoveMember(OfMember) = "remove_member",
+    /// Answered by an empty object.
+    Ban(OfMember) = "ban",
+    /// Answered by an empty object.
+    Unban(OfMember) = "unban",
     /// Answered by an empty object.
     SetRole(SetRole) = "set_role",
     /// Answered by an empty object.

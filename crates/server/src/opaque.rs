@@ -37,6 +37,7 @@ pub enum List {
     Blocks,
     Sync,
     Members(ConversationId),
+    Bans(ConversationId),
     Receipts(MessageId),
     Reactions(MessageId),
     Thread(MessageId),
@@ -57,6 +58,7 @@ impl List {
             Self::Reactions(message) => (8, message.get()),
             Self::Thread(message) => (9, message.get()),
             Self::Stars => (10, 0),
+            Self::Bans(conversation) => (11, conversation.get()),
         }
     }
 }

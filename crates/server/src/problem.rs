@@ -129,6 +129,8 @@ pub const fn status(code: ErrorCode) -> StatusCode {
         | C::TooManyMembers
         | C::TooManyStaff
         | C::TooManyConversations
+        | C::Banned
+        | C::TooManyBans
         | C::TooManyPins
         | C::TooManyInvites
         | C::ListFull

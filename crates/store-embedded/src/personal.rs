@@ -186,7 +186,7 @@ fn schedule(
     note: AccountNote,
 ) -> Result<ScheduleOutcome, StoreError> {
     let present = all_scheduled(txn, scheduled.user_id)?;
-    let count = present.len();
+    let count = present.iter().filter(|other| other.stage.is_listed()).count();
     let is_same = |other: &Scheduled| {
         (other.conversation, &other.draft.client_id) == (scheduled.conversation, &scheduled.draft.client_id)
     };

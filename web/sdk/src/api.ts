@@ -50,6 +50,8 @@ export type GoneList = Schemas["GoneList"];
 
 export type Role = Schemas["Role"];
 export type MemberPage = Schemas["MemberPage"];
+export type Ban = Schemas["Ban"];
+export type BanPage = Schemas["BanPage"];
 export type AddedMembers = Schemas["AddedMembers"];
 export type CreateInvite = Schemas["CreateInvite"];
 export type Invite = Schemas["Invite"];
@@ -72,6 +74,7 @@ export type LogPage = Schemas["LogPage"];
 
 export type StarPage = Schemas["StarPage"];
 export type ScheduleMessage = Schemas["ScheduleMessage"];
+export type Scheduling = Schemas["Scheduling"];
 export type Scheduled = Schemas["Scheduled"];
 export type ScheduledList = Schemas["ScheduledList"];
 export type UpdateScheduled = Schemas["UpdateScheduled"];

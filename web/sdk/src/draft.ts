@@ -9,8 +9,6 @@ export interface DraftOptions {
   clientId?: string;
   /** A message of the same conversation. */
   replyTo?: MessageId;
-  /** A message that the sender can see. */
-  forwardedFrom?: MessageId;
 }
 
 export function textMessage(text: string, options: DraftOptions = {}): SendMessage {
@@ -28,15 +26,20 @@ export function mediaMessage(
   return caption === undefined ? message : { ...message, text: caption };
 }
 
-/** Something that happened, such as `app.call.ended`. */
-export function eventMessage(event: string, options: DraftOptions = {}): SendMessage {
-  return { ...common(options), kind: "system", event };
+/** What another message says: the server copies it when it is sent. */
+export function forwardMessage(forwardedFrom: MessageId, options: DraftOptions = {}): SendMessage {
+  return { ...common(options), forwarded_from: forwardedFrom };
+}
+
+/** Something that happened, such as `app.call.ended`, and what it is about. */
+export function eventMessage(event: string, data?: unknown, options: DraftOptions = {}): SendMessage {
+  const message: SendMessage = { ...common(options), kind: "system", event };
+  return data === undefined ? message : { ...message, data };
 }
 
 function common(options: DraftOptions) {
   return {
     client_id: options.clientId ?? randomId(),
     ...(options.replyTo === undefined ? {} : { reply_to: options.replyTo }),
-    ...(options.forwardedFrom === undefined ? {} : { forwarded_from: options.forwardedFrom }),
   };
 }

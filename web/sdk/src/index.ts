@@ -13,7 +13,7 @@
  */
 
 export type * from "./api.js";
-export { type DraftOptions, eventMessage, mediaMessage, textMessage } from "./draft.js";
+export { type DraftOptions, eventMessage, forwardMessage, mediaMessage, textMessage } from "./draft.js";
 export {
   ApiError,
   BusyError,
@@ -29,5 +29,6 @@ export * from "./http/index.js";
 export * from "./limits.js";
 export * from "./live/index.js";
 export { type Locks, ProcessLocks, WebLocks } from "./locks.js";
+export { randomId } from "./random.js";
 export * from "./socket/index.js";
 export * from "./storage/index.js";

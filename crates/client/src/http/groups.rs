@@ -1,8 +1,8 @@
-//! `/v1/conversations/{id}/members`, `…/owner`, `…/join`, `…/leave`, `…/invites`, `/v1/invites`
+//! `/v1/conversations/{id}/members`, `…/bans`, `…/owner`, `…/join`, `…/leave`, `…/invites`, `/v1/invites`
 
 use godwit_protocol::conversations::{Conversation, Role};
 use godwit_protocol::groups::{
-    AddMembers, AddedMembers, CreateInvite, Invite, InviteList, InvitePreview, MemberPage, OfMember, SetRole,
+    AddMembers, AddedMembers, BanPage, CreateInvite, Invite, InviteList, InvitePreview, MemberPage, OfMember, SetRole,
 };
 use godwit_protocol::{ConversationId, InviteId, UserId};
 use reqwest::Method;
@@ -65,6 +65,29 @@ impl Http {
     /// `DELETE /v1/conversations/{id}/members/{user_id}`
     pub async fn remove_member(&self, conversation: ConversationId, user: UserId) -> Result<(), Error> {
         let path = format!("/v1/conversations/{conversation}/members/{user}");
+        self.call_empty(Request::new(Method::DELETE, path)).await
+    }
+
+    /// `GET /v1/conversations/{id}/bans`. `after` is the `next` of the page before.
+    pub async fn bans(
+        &self,
+        conversation: ConversationId,
+        after: Option<&str>,
+        limit: Option<u16>,
+    ) -> Result<BanPage, Error> {
+        let request = Request::get(format!("/v1/conversations/{conversation}/bans"));
+        self.call(request.query("after", after).query("limit", limit)).await
+    }
+
+    /// `PUT /v1/conversations/{id}/bans/{user_id}`
+    pub async fn ban(&self, conversation: ConversationId, user: UserId) -> Result<(), Error> {
+        let path = format!("/v1/conversations/{conversation}/bans/{user}");
+        self.call_empty(Request::new(Method::PUT, path)).await
+    }
+
+    /// `DELETE /v1/conversations/{id}/bans/{user_id}`
+    pub async fn unban(&self, conversation: ConversationId, user: UserId) -> Result<(), Error> {
+        let path = format!("/v1/conversations/{conversation}/bans/{user}");
         self.call_empty(Request::new(Method::DELETE, path)).await
     }
 

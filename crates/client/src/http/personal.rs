@@ -1,7 +1,9 @@
 //! `/v1/messages/{id}/star`, `/v1/stars`, `/v1/scheduled`
 
 use godwit_protocol::messages::Message;
-use godwit_protocol::personal::{ScheduleMessage, Scheduled, ScheduledList, StarPage, UpdateScheduled};
+use godwit_protocol::personal::{
+    ScheduleMessage, Scheduled, ScheduledList, Scheduling, StarPage, UpdateScheduled,
+};
 use godwit_protocol::{MessageId, ScheduledId};
 use reqwest::Method;
 
@@ -26,7 +28,7 @@ impl Http {
     }
 
     /// `POST /v1/scheduled`
-    pub async fn schedule(&self, message: &ScheduleMessage) -> Result<Scheduled, Error> {
+    pub async fn schedule(&self, message: &ScheduleMessage) -> Result<Scheduling, Error> {
         self.call(Request::new(Method::POST, "/v1/scheduled").json(message)?).await
     }
 

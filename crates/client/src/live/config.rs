@@ -21,6 +21,9 @@ pub struct LiveConfig {
     /// Messages on their way at once, each in another conversation: a conversation has one at a time, which is what
     /// keeps their order.
     pub sends_in_flight_max: usize,
+    /// How long a message may go without an acknowledgement before it is sent again, after a wait of `backoff`. The client
+    /// id makes it the same message.
+    pub send_timeout: Duration,
     /// Asks for what changed this often, also when nothing seems to be missing: an event that was lost between the
     /// servers leaves no trace until the next one.
     pub sync_every: Option<Duration>,
@@ -38,6 +41,7 @@ impl Default for LiveConfig {
             updates_buffered_max: 1_000,
             sends_queued_max: 256,
             sends_in_flight_max: 16,
+            send_timeout: Duration::from_secs(5),
             sync_every: Some(Duration::from_secs(15 * 60)),
             backoff: Backoff::default(),
             socket: SocketConfig::default(),

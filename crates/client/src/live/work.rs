@@ -9,7 +9,7 @@ use godwit_protocol::messages::{LogPage, Message};
 use godwit_protocol::socket::{EntryEvent, PresenceEvent, SignedInSocket, Typing};
 use godwit_protocol::sync::SyncPage;
 use godwit_protocol::{ConversationId, ErrorCode};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::Update;
 use super::logs::{Begin, Read};
@@ -89,8 +89,12 @@ impl Online<'_> {
 
     fn begin_sends(&mut self, now: Instant) {
         while let Some((id, message)) = self.session.outbox.next(now) {
-            let socket = self.socket.clone();
-            self.work.push(Box::pin(async move { Done::Sent(id, Box::new(socket.send(id, message).await)) }));
+            let (socket, within) = (self.socket.clone(), self.session.config.send_timeout);
+            self.work.push(Box::pin(async move {
+                let sent = timeout(within, socket.send(id, message)).await;
+                let late = |_| Err(Error::Timeout { operation: "send".to_owned() });
+                Done::Sent(id, Box::new(sent.unwrap_or_else(late)))
+            }));
         }
     }
 

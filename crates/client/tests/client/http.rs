@@ -254,6 +254,10 @@ async fn every_route_of_groups(s: &Script, http: &Http) {
     route!(s, "POST /v1/conversations/100/members", 200, added, http.add_members(C, &[PEER]));
     route!(s, "PATCH /v1/conversations/100/members/2", 204, none(), http.set_role(C, PEER, Role::Admin));
     route!(s, "DELETE /v1/conversations/100/members/2", 204, none(), http.remove_member(C, PEER));
+    let bans = json!({ "bans": [] });
+    route!(s, "GET /v1/conversations/100/bans?limit=5", 200, bans, http.bans(C, None, Some(5)));
+    route!(s, "PUT /v1/conversations/100/bans/2", 204, none(), http.ban(C, PEER));
+    route!(s, "DELETE /v1/conversations/100/bans/2", 204, none(), http.unban(C, PEER));
     route!(s, "PUT /v1/conversations/100/owner", 204, none(), http.transfer_ownership(C, PEER));
     route!(s, "POST /v1/conversations/100/join", 200, conversation(), http.join(C));
     route!(s, "POST /v1/conversations/100/leave", 204, none(), http.leave(C));
@@ -295,7 +299,8 @@ async fn every_route_of_messages(s: &Script, http: &Http) {
     let sent = Draft::text("later").client_id("x").into();
     let scheduled = json!({ "id": "9", "conversation_id": "100", "send_at": now(), "message": value(&sent) });
     let schedule = ScheduleMessage { conversation_id: C, send_at: now(), message: sent };
-    route!(s, "POST /v1/scheduled", 201, scheduled.clone(), http.schedule(&schedule));
+    let scheduling = json!({ "scheduled": scheduled });
+    route!(s, "POST /v1/scheduled", 201, scheduling, http.schedule(&schedule));
     route!(s, "GET /v1/scheduled", 200, json!({ "scheduled": [] }), http.scheduled());
     let (scheduled_id, update) = (ScheduledId::new(9), UpdateScheduled::default());
     route!(s, "PATCH /v1/scheduled/9", 200, scheduled, http.update_scheduled(scheduled_id, &update));

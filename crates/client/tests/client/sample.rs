@@ -61,6 +61,7 @@ pub(crate) fn message(
         text: sent.text.clone(),
         media: None,
         event: None,
+        data: None,
         notice: None,
         reply_to: None,
         quote: None,

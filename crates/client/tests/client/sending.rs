@@ -259,3 +259,31 @@ async fn presence_is_watched_again_after_a_reconnect_and_typing_is_not_repeated(
     }
     nothing(&mut updates).await;
 }
+
+#[tokio::test]
+async fn a_message_without_an_answer_goes_again_on_the_same_connection() {
+    let server = FakeServer::start().await;
+    let mut config = eager();
+    config.send_timeout = Duration::from_millis(20);
+    let (live, _updates) = server.live(config);
+    let (mut peer, _) = server.sync(sync_page("t1", &[])).await;
+    let (first, second) = (give(&live, C, "first").await, give(&live, C, "second").await);
+    let (lost, sent) = peer.send_command().await;
+    let (id, again) = peer.send_command().await;
+    assert_ne!(lost, id);
+    assert_eq!((&*again.client_id, &again.text), ("first", &sent.text), "nothing overtakes it");
+    acknowledge(&mut peer, id, 1, &again).await;
+    // An answer that comes after all is one too many, and does no harm.
+    acknowledge(&mut peer, lost, 1, &sent).await;
+    let message = soon("the acknowledgement", first.acknowledged()).await.unwrap();
+    assert_eq!(message.seq, Seq::new(1));
+    loop {
+        let (id, sent) = peer.send_command().await;
+        // The machine may be slower than the timeout.
+        if sent.client_id == "second" {
+            acknowledge(&mut peer, id, 2, &sent).await;
+            break;
+        }
+    }
+    drop(second);
+}

@@ -20,6 +20,11 @@ use crate::ports::StoreError;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Action {
     Send(Box<NewMessage>),
+    /// A message that cannot be sent as it is. It is refused, unless it was sent before: then that is the answer.
+    Unsendable {
+        client_id: ClientId,
+        refusal: Box<Refusal>,
+    },
     Edit {
         target: Target,
         text: Box<str>,
@@ -46,6 +51,9 @@ pub enum Action {
     },
     Leave,
     RemoveMember(UserId),
+    /// Whoever is a member is removed with it.
+    Ban(UserId),
+    Unban(UserId),
     SetRole(UserId, Role),
     TransferOwnership(UserId),
     Update(Box<DetailsChange>),
@@ -53,6 +61,7 @@ pub enum Action {
     Unpin(Target),
     CreateInvite {
         token: InviteToken,
+        client_id: Option<ClientId>,
         expires_at: Option<Timestamp>,
         uses_max: Option<u32>,
     },
@@ -93,9 +102,14 @@ pub enum Refusal {
     WrongKind,
     #[error("one of you has blocked the other")]
     Blocked,
+    /// Whoever does it, or in whose name it happens.
+    #[error("the account has been disabled")]
+    Disabled,
+    #[error("this cannot be done with oneself")]
+    NotWithSelf,
     #[error("the message that is replied to is not in this conversation")]
     ReplyNotFound,
-    #[error("the message that is forwarded cannot be seen by the sender")]
+    #[error("the message that is forwarded cannot be seen by the sender, or is not for forwarding")]
     ForwardNotFound,
     #[error("the message has been deleted or has disappeared")]
     MessageGone,
@@ -117,6 +131,8 @@ pub enum Refusal {
     TooManyStaff,
     #[error("the user is in as many large conversations as anybody can be")]
     TooManyConversations,
+    #[error("as many users are banned from the conversation as can be")]
+    TooManyBans,
     #[error("the conversation has as many pinned messages as it can have")]
     TooManyPins,
     #[error("the conversation has as many invite links as it can have")]
@@ -148,6 +164,8 @@ pub(super) const ACTION_NAMES: &[&str] = &[
     "join",
     "leave",
     "remove_member",
+    "ban",
+    "unban",
     "set_role",
     "transfer_ownership",
     "update",
@@ -162,7 +180,7 @@ impl Action {
     /// For the metrics.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
-            Self::Send(_) => "send",
+            Self::Send(_) | Self::Unsendable { .. } => "send",
             Self::Edit { .. } => "edit",
             Self::Delete { .. } => "delete",
             Self::Expire { .. } => "expire",
@@ -171,6 +189,8 @@ impl Action {
             Self::Join { .. } => "join",
             Self::Leave => "leave",
             Self::RemoveMember(_) => "remove_member",
+            Self::Ban(_) => "ban",
+            Self::Unban(_) => "unban",
             Self::SetRole(..) => "set_role",
             Self::TransferOwnership(_) => "transfer_ownership",
             Self::Update(_) => "update",
@@ -182,10 +202,11 @@ impl Action {
         }
     }
 
-    /// Whether doing it twice is doing it once.
+    /// Whether doing it twice is doing it once, and is answered like that.
     pub(super) const fn can_be_repeated(&self) -> bool {
         match self {
             Self::Send(_)
+            | Self::Unsendable { .. }
             | Self::Edit { .. }
             | Self::Delete { .. }
             | Self::Expire { .. }
@@ -194,14 +215,15 @@ impl Action {
             | Self::SetRole(..)
             | Self::Update(_)
             | Self::Pin(_)
-            | Self::Unpin(_) => true,
-            Self::Join { .. }
-            | Self::Leave
+            | Self::Unpin(_)
+            | Self::Join { .. }
             | Self::RemoveMember(_)
+            | Self::Ban(_)
+            | Self::Unban(_)
             | Self::TransferOwnership(_)
-            | Self::CreateInvite { .. }
-            | Self::RevokeInvite(_)
-            | Self::DeleteConversation => false,
+            | Self::RevokeInvite(_) => true,
+            Self::CreateInvite { client_id, .. } => client_id.is_some(),
+            Self::Leave | Self::DeleteConversation => false,
         }
     }
 
@@ -239,6 +261,8 @@ impl Refusal {
             Self::Forbidden => ErrorCode::Forbidden,
             Self::WrongKind => ErrorCode::WrongKind,
             Self::Blocked => ErrorCode::Blocked,
+            Self::Disabled => ErrorCode::AccountDisabled,
+            Self::NotWithSelf => ErrorCode::NotWithSelf,
             Self::ReplyNotFound => ErrorCode::ReplyNotFound,
             Self::ForwardNotFound => ErrorCode::ForwardNotFound,
             Self::MessageGone => ErrorCode::MessageGone,
@@ -251,6 +275,7 @@ impl Refusal {
             Self::TooManyMembers => ErrorCode::TooManyMembers,
             Self::TooManyStaff => ErrorCode::TooManyStaff,
             Self::TooManyConversations => ErrorCode::TooManyConversations,
+            Self::TooManyBans => ErrorCode::TooManyBans,
             Self::TooManyPins => ErrorCode::TooManyPins,
             Self::TooManyInvites => ErrorCode::TooManyInvites,
             Self::ListFull => ErrorCode::ListFull,

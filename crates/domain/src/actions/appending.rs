@@ -305,6 +305,7 @@ impl Appending {
                     policy: &self.policy,
                     now,
                     blocked: known.blocked,
+                    disabled: &known.disabled,
                     reactions: &reactions,
                     id,
                 };

@@ -1,10 +1,10 @@
 //! What an action makes of a conversation.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use godwit_protocol::conversations::{HistoryVisibility, Role};
 use godwit_protocol::limits::{
-    EDITS_PER_MESSAGE_MAX, INVITES_PER_CONVERSATION_MAX, MEMBERS_MAX, PINS_PER_CONVERSATION_MAX,
+    BANS_PER_CONVERSATION_MAX, EDITS_PER_MESSAGE_MAX, INVITES_PER_CONVERSATION_MAX, MEMBERS_MAX, PINS_PER_CONVERSATION_MAX,
     REACTIONS_DISTINCT_MAX, STAFF_MAX,
 };
 use godwit_protocol::{InviteId, MessageId, Seq, Timestamp, UserId};
@@ -12,8 +12,8 @@ use godwit_protocol::{InviteId, MessageId, Seq, Timestamp, UserId};
 use super::action::{Action, NewMessage, Refusal};
 use super::rules::{self, Actor, Deed, MessagePolicy};
 use crate::model::{
-    Change, DetailsChange, FanOut, Invite, InviteToken, JoiningTerms, LogItem, Member, Mentions, Message,
-    MessageState, ReactionChange, Target,
+    Change, ClientId, DetailsChange, FanOut, Invite, InviteToken, JoiningTerms, LogItem, Member, Mentions,
+    Message, MessageState, ReactionChange, Target,
 };
 use crate::projection::Fold;
 
@@ -27,6 +27,8 @@ pub(super) struct Case<'a, 'b> {
     pub(super) now: Timestamp,
     /// In a direct conversation: one of the two has blocked the other.
     pub(super) blocked: bool,
+    /// Those whose accounts are disabled, of the ones who act or have made the links by which somebody joins.
+    pub(super) disabled: &'a HashSet<UserId>,
     /// The reactions that users have now.
     pub(super) reactions: &'a HashMap<(Seq, UserId), Box<str>>,
     /// The id of the first entry.
@@ -47,6 +49,10 @@ impl Case<'_, '_> {
         }
         match action {
             Action::Send(message) => self.send(actor, message),
+            Action::Unsendable { refusal, .. } => {
+                self.check(actor, Deed::Send)?;
+                Err((**refusal).clone())
+            }
             Action::Edit { target, text, mentions } => self.edit(actor, *target, text, mentions),
             Action::Delete { target } => self.delete(actor, *target),
             Action::Expire { targets } => Ok(self.expire(targets)),
@@ -59,13 +65,15 @@ impl Case<'_, '_> {
             Action::Join { invite } => self.join(actor, invite.as_ref()),
             Action::Leave => self.leave(actor),
             Action::RemoveMember(user) => self.remove(actor, *user),
+            Action::Ban(user) => self.ban(actor, *user),
+            Action::Unban(user) => self.unban(actor, *user),
             Action::SetRole(user, role) => self.set_role(actor, *user, *role),
             Action::TransferOwnership(user) => self.transfer(actor, *user),
             Action::Update(change) => self.update(actor, change),
             Action::Pin(target) => self.pin(actor, *target),
             Action::Unpin(target) => self.unpin(actor, *target),
-            Action::CreateInvite { token, expires_at, uses_max } => {
-                self.create_invite(actor, token, *expires_at, *uses_max)
+            Action::CreateInvite { token, client_id, expires_at, uses_max } => {
+                self.create_invite(actor, token, client_id.as_ref(), *expires_at, *uses_max)
             }
             Action::RevokeInvite(id) => self.revoke_invite(actor, *id),
             Action::DeleteConversation => {
@@ -120,6 +128,9 @@ impl Case<'_, '_> {
     }
 
     fn check(&self, actor: UserId, deed: Deed) -> Result<&Member, Refusal> {
+        if self.disabled.contains(&actor) {
+            return Err(Refusal::Disabled);
+        }
         let member = self.fold.member(actor);
         let actor = Actor { role: member.map(|member| member.role), blocked: self.blocked };
         let kind = self.fold.conversation().kind;
@@ -189,7 +200,8 @@ impl Case<'_, '_> {
         if !is_own && !self.policy.admins_may_edit {
             return Err(Refusal::Forbidden);
         }
-        if !message.body.is_editable() {
+        // The words of a forward are somebody else's.
+        if !message.body.is_editable() || message.forwarded_from.is_some() {
             return Err(Refusal::NotEditable);
         }
         let age_ms = self.now.millis_since(message.id.timestamp());
@@ -234,7 +246,8 @@ impl Case<'_, '_> {
         let room = MEMBERS_MAX.saturating_sub(self.fold.details().member_count as usize);
         let mut new: Vec<UserId> = Vec::new();
         for user in users {
-            if self.fold.member(*user).is_none() && !new.contains(user) {
+            let is_banned = self.fold.details().is_banned(*user);
+            if self.fold.member(*user).is_none() && !is_banned && !new.contains(user) {
                 new.push(*user);
             }
         }
@@ -273,30 +286,40 @@ impl Case<'_, '_> {
 
     fn join(&self, actor: UserId, invite: Option<&InviteToken>) -> Result<Vec<Change>, Refusal> {
         let details = self.fold.details();
-        let invite = match invite {
-            Some(token) => {
-                let invite = details.invites.iter().find(|invite| invite.token == *token);
-                Some(invite.ok_or(Refusal::InviteInvalid)?)
-            }
-            None => None,
-        };
         if self.fold.conversation().kind.is_direct() {
             return Err(Refusal::NotFound);
         }
         if self.fold.member(actor).is_some() {
             return Ok(Vec::new());
         }
-        match invite {
-            Some(invite) if !invite.is_usable(self.now) => return Err(Refusal::InviteInvalid),
-            // Who is not a member and may not join is not told that it exists.
-            None if !details.permissions.anyone_may_join => return Err(Refusal::NotFound),
-            _ => {}
+        if self.disabled.contains(&actor) {
+            return Err(Refusal::Disabled);
         }
+        let is_banned = details.is_banned(actor);
+        let invite = match invite {
+            Some(token) => {
+                let invite = details.invites.iter().find(|invite| invite.token == *token);
+                let invite = invite.filter(|invite| !is_banned && self.works(invite));
+                Some(invite.ok_or(Refusal::InviteInvalid)?)
+            }
+            // Who is not a member and may not join is not told that it exists.
+            None if is_banned || !details.permissions.anyone_may_join => return Err(Refusal::NotFound),
+            None => None,
+        };
         if details.member_count as usize >= MEMBERS_MAX {
             return Err(Refusal::TooManyMembers);
         }
         let terms = self.terms(0, details.member_count + 1, false);
         Ok(vec![Change::MemberJoined { user_id: actor, invite: invite.map(|invite| invite.id), terms }])
+    }
+
+    /// A link is worth what its maker may do now.
+    fn works(&self, invite: &Invite) -> bool {
+        let role = self.fold.member(invite.created_by).map(|maker| maker.role);
+        let (kind, permissions) = (self.fold.conversation().kind, self.fold.details().permissions);
+        invite.is_usable(self.now)
+            && rules::may_invite(kind, permissions, role)
+            && !self.disabled.contains(&invite.created_by)
     }
 
     fn leave(&self, actor: UserId) -> Result<Vec<Change>, Refusal> {
@@ -313,13 +336,39 @@ impl Case<'_, '_> {
         self.check(actor, Deed::Read)?;
         let role = self.fold.member(user).map(|member| member.role);
         self.check(actor, Deed::Remove(role.unwrap_or(Role::Member)))?;
-        if role.is_none() {
-            return Err(Refusal::NotFound);
+        // Who removes somebody twice has what they wanted.
+        Ok(role.map(|_| Change::MemberRemoved { by: actor, user_id: user }).into_iter().collect())
+    }
+
+    fn ban(&self, actor: UserId, user: UserId) -> Result<Vec<Change>, Refusal> {
+        self.check(actor, Deed::Read)?;
+        let role = self.fold.member(user).map(|member| member.role);
+        self.check(actor, Deed::Ban(role.unwrap_or(Role::Member)))?;
+        if user == actor {
+            return Err(Refusal::NotWithSelf);
         }
-        Ok(vec![Change::MemberRemoved { by: actor, user_id: user }])
+        let details = self.fold.details();
+        if details.is_banned(user) {
+            return Ok(Vec::new());
+        }
+        if details.bans.len() >= BANS_PER_CONVERSATION_MAX {
+            return Err(Refusal::TooManyBans);
+        }
+        Ok(vec![Change::MemberBanned { by: actor, user_id: user, was_member: role.is_some() }])
+    }
+
+    fn unban(&self, actor: UserId, user: UserId) -> Result<Vec<Change>, Refusal> {
+        self.check(actor, Deed::ManageBans)?;
+        let is_banned = self.fold.details().is_banned(user);
+        Ok(if is_banned { vec![Change::MemberUnbanned { by: actor, user_id: user }] } else { Vec::new() })
     }
 
     fn set_role(&self, actor: UserId, user: UserId, role: Role) -> Result<Vec<Change>, Refusal> {
+        let is_own = |member: &&Member| member.user_id == user && member.role == role;
+        if self.fold.member(actor).filter(is_own).is_some() {
+            // Who has stepped down, and may not set roles any more, may have to repeat it.
+            return Ok(Vec::new());
+        }
         self.check(actor, Deed::SetRole)?;
         let current = self.fold.member(user).ok_or(Refusal::NotFound)?.role;
         if current == role {
@@ -335,6 +384,11 @@ impl Case<'_, '_> {
     }
 
     fn transfer(&self, actor: UserId, user: UserId) -> Result<Vec<Change>, Refusal> {
+        let role_of = |user: UserId| self.fold.member(user).map(|member| member.role);
+        if (role_of(actor), role_of(user)) == (Some(Role::Admin), Some(Role::Owner)) {
+            // This is how a transfer leaves the two, and it may have to be repeated.
+            return Ok(Vec::new());
+        }
         self.check(actor, Deed::TransferOwnership)?;
         let role = self.fold.member(user).ok_or(Refusal::NotFound)?.role;
         if user == actor {
@@ -393,10 +447,15 @@ impl Case<'_, '_> {
         &self,
         actor: UserId,
         token: &InviteToken,
+        client_id: Option<&ClientId>,
         expires_at: Option<Timestamp>,
         uses_max: Option<u32>,
     ) -> Result<Vec<Change>, Refusal> {
         self.check(actor, Deed::CreateInvite)?;
+        let made = self.fold.details().invites.iter().filter(|invite| invite.created_by == actor);
+        if client_id.is_some() && made.map(|invite| &invite.client_id).any(|made| made.as_ref() == client_id) {
+            return Ok(Vec::new());
+        }
         let usable = self.fold.details().invites.iter().filter(|invite| invite.is_usable(self.now));
         if usable.count() >= INVITES_PER_CONVERSATION_MAX {
             return Err(Refusal::TooManyInvites);
@@ -404,6 +463,7 @@ impl Case<'_, '_> {
         let invite = Invite {
             id: InviteId::new(self.id),
             token: token.clone(),
+            client_id: client_id.cloned(),
             created_by: actor,
             created_at: MessageId::new(self.id).timestamp(),
             expires_at,
@@ -415,15 +475,11 @@ impl Case<'_, '_> {
 
     fn revoke_invite(&self, actor: UserId, id: InviteId) -> Result<Vec<Change>, Refusal> {
         self.check(actor, Deed::CreateInvite)?;
-        let invite = self.fold.details().invite(id);
-        if invite.is_none_or(|invite| invite.created_by != actor) {
+        // Who revokes it twice has what they wanted.
+        let Some(invite) = self.fold.details().invite(id) else { return Ok(Vec::new()) };
+        if invite.created_by != actor {
             self.check(actor, Deed::ManageInvites)?;
         }
-        let exists = invite.is_some();
-        if exists {
-            Ok(vec![Change::InviteRevoked { by: actor, invite_id: id }])
-        } else {
-            Err(Refusal::NotFound)
-        }
+        Ok(vec![Change::InviteRevoked { by: actor, invite_id: id }])
     }
 }

@@ -1,6 +1,6 @@
 //! What a batch of jobs is decided on, besides the state.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use godwit_protocol::{Seq, UserId};
 
@@ -8,7 +8,7 @@ use super::action::Action;
 use super::appending::Appending;
 use super::outbox::Job;
 use crate::conversations::Live;
-use crate::model::{Concealed, LogItem, Member};
+use crate::model::{Concealed, Details, Invite, LogItem, Member};
 use crate::ports::{HiddenFrom, StoreError};
 use crate::projection::Needs;
 
@@ -18,6 +18,8 @@ const HIDDEN_FROM_NAMED_MAX: usize = 1_000;
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) blocked: bool,
+    /// Those who act, or in whose name something happens, and whose accounts are disabled.
+    pub(super) disabled: HashSet<UserId>,
     /// Where the state does not have all; none for who is not a member.
     pub(super) members: HashMap<UserId, Option<Member>>,
     pub(super) messages: HashMap<Seq, LogItem>,
@@ -31,6 +33,9 @@ pub(super) struct Known {
 /// What is asked for.
 #[derive(Debug, Default)]
 struct Wanted {
+    /// Whose accounts may be disabled.
+    people: Vec<UserId>,
+    /// Who may be members.
     users: Vec<UserId>,
     messages: Vec<Seq>,
     reactions: Vec<(Seq, UserId)>,
@@ -40,10 +45,12 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// Messages and reactions in order, each once.
-    fn of(batch: &[Job]) -> Self {
+    /// People, messages and reactions in order, each once.
+    fn of(batch: &[Job], details: &Details) -> Self {
         let mut wanted = Self::default();
-        batch.iter().for_each(|job| wanted.add(job));
+        batch.iter().for_each(|job| wanted.add(job, details));
+        wanted.people.sort_unstable();
+        wanted.people.dedup();
         wanted.messages.sort_unstable();
         wanted.messages.dedup();
         wanted.reactions.sort_unstable();
@@ -53,8 +60,11 @@ impl Wanted {
         wanted
     }
 
-    fn add(&mut self, job: &Job) {
-        let Self { users, messages, reactions, shown, joining } = self;
+    fn add(&mut self, job: &Job, details: &Details) {
+        let Self { people, users, messages, reactions, shown, joining } = self;
+        if !matches!(job.action, Action::Expire { .. }) {
+            people.push(job.actor);
+        }
         users.push(job.actor);
         match &job.action {
             Action::Send(message) => {
@@ -80,11 +90,20 @@ impl Wanted {
                 users.extend(user_ids);
                 joining.extend(user_ids);
             }
-            Action::Join { .. } => joining.push(job.actor),
-            Action::RemoveMember(user) | Action::SetRole(user, _) | Action::TransferOwnership(user) => {
-                users.push(*user);
+            Action::Join { invite } => {
+                joining.push(job.actor);
+                let is_used = |made: &&Invite| invite.as_ref() == Some(&made.token);
+                let maker = details.invites.iter().find(is_used).map(|invite| invite.created_by);
+                people.extend(maker);
+                users.extend(maker);
             }
-            Action::Leave
+            Action::RemoveMember(user)
+            | Action::Ban(user)
+            | Action::SetRole(user, _)
+            | Action::TransferOwnership(user) => users.push(*user),
+            Action::Unsendable { .. }
+            | Action::Leave
+            | Action::Unban(_)
             | Action::Update(_)
             | Action::CreateInvite { .. }
             | Action::RevokeInvite(_)
@@ -103,6 +122,7 @@ impl Appending {
         let mut originals = vec![None; batch.len()];
         let sends = batch.iter().enumerate().filter_map(|(place, job)| match &job.action {
             Action::Send(message) => Some((place, (job.actor, &message.client_id))),
+            Action::Unsendable { client_id, .. } => Some((place, (job.actor, client_id))),
             _ => None,
         });
         let (places, sent): (Vec<usize>, Vec<_>) = sends.unzip();
@@ -123,8 +143,12 @@ impl Appending {
     }
 
     pub(super) async fn known(&self, live: &Live, batch: &[Job]) -> Result<Known, StoreError> {
-        let (kind, is_whole) = live.read(|state| (state.conversation.kind, state.is_whole()));
-        let Wanted { mut users, messages, reactions, shown, joining } = Wanted::of(batch);
+        let (kind, is_whole, details) =
+            live.read(|state| (state.conversation.kind, state.is_whole(), state.details.clone()));
+        let Wanted { people, mut users, messages, reactions, shown, joining } = Wanted::of(batch, &details);
+        let disabled = async {
+            if people.is_empty() { Ok(Vec::new()) } else { self.store.users(&people).await }
+        };
         let blocked = async {
             match kind.pair() {
                 Some(pair) => self.store.is_blocked(pair.low(), pair.high()).await,
@@ -141,13 +165,15 @@ impl Appending {
                 self.store.reactions_by(live.id(), &reactions).await
             }
         };
-        let (blocked, found, reacted, hidden_from, concealed) = tokio::try_join!(
+        let (disabled, blocked, found, reacted, hidden_from, concealed) = tokio::try_join!(
+            disabled,
             blocked,
             found,
             reacted,
             self.hidden_from(live, shown),
             self.concealed(live, joining)
         )?;
+        let disabled = disabled.iter().filter(|user| user.disabled_at.is_some()).map(|user| user.id);
         let messages: HashMap<Seq, LogItem> =
             found.into_iter().flatten().map(|item| (item.entry.seq, item)).collect();
         let mut members = HashMap::new();
@@ -161,7 +187,8 @@ impl Appending {
         }
         let reactions =
             reactions.into_iter().zip(reacted).filter_map(|(key, reaction)| Some((key, reaction?)));
-        Ok(Known { blocked, members, messages, reactions: reactions.collect(), hidden_from, concealed })
+        let (disabled, reactions) = (disabled.collect(), reactions.collect());
+        Ok(Known { blocked, disabled, members, messages, reactions, hidden_from, concealed })
     }
 
     /// Who has hidden each of these messages. Where the members are in memory they say whether anybody may have.

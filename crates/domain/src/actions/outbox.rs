@@ -178,6 +178,7 @@ impl Job {
     fn client_id(&self) -> Option<&ClientId> {
         match &self.action {
             Action::Send(message) => Some(&message.client_id),
+            Action::Unsendable { client_id, .. } => Some(client_id),
             _ => None,
         }
     }

@@ -39,6 +39,10 @@ pub enum Deed {
     AddMembers,
     /// Somebody else, who has this role.
     Remove(Role),
+    /// The same for good, until the ban is lifted; also who is not a member.
+    Ban(Role),
+    /// To see who is banned, and to lift bans.
+    ManageBans,
     SetRole,
     TransferOwnership,
     Leave,
@@ -79,6 +83,11 @@ pub fn check(kind: Kind, permissions: Permissions, actor: Actor, deed: Deed) -> 
     }
 }
 
+/// Whether the links work that somebody with this role has made.
+pub fn may_invite(kind: Kind, permissions: Permissions, role: Option<Role>) -> bool {
+    check(kind, permissions, Actor { role, blocked: false }, Deed::CreateInvite).is_ok()
+}
+
 fn check_direct(blocked: bool, deed: Deed) -> Result<(), Refusal> {
     match deed {
         // What was written can be read and taken back, whatever happened since.
@@ -93,6 +102,8 @@ fn check_direct(blocked: bool, deed: Deed) -> Result<(), Refusal> {
         Deed::EditOther | Deed::DeleteOther => Err(Refusal::Forbidden),
         Deed::AddMembers
         | Deed::Remove(_)
+        | Deed::Ban(_)
+        | Deed::ManageBans
         | Deed::SetRole
         | Deed::TransferOwnership
         | Deed::Leave
@@ -106,7 +117,7 @@ fn check_direct(blocked: bool, deed: Deed) -> Result<(), Refusal> {
 
 const fn admin_may(deed: Deed) -> bool {
     match deed {
-        Deed::Remove(role) => matches!(role, Role::Member),
+        Deed::Remove(role) | Deed::Ban(role) => matches!(role, Role::Member),
         Deed::SetRole | Deed::TransferOwnership | Deed::DeleteConversation => false,
         _ => true,
     }
@@ -121,6 +132,8 @@ const fn member_may(kind: Kind, permissions: Permissions, deed: Deed) -> bool {
         Deed::EditOther
         | Deed::DeleteOther
         | Deed::Remove(_)
+        | Deed::Ban(_)
+        | Deed::ManageBans
         | Deed::SetRole
         | Deed::TransferOwnership
         | Deed::EditRules

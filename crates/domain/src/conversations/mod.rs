@@ -134,6 +134,14 @@ impl Conversations {
         }
     }
 
+    /// Returns when what is being appended now is finished, in every conversation that this node appends to.
+    pub(crate) async fn settle_all(&self) {
+        // What is in use is kept in the cache.
+        for (_, live) in self.cache.iter() {
+            live.outbox.settle().await;
+        }
+    }
+
     /// The same for several, in the order asked.
     pub(crate) async fn get_all(
         &self,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use godwit_protocol::limits::HIDDEN_PER_CONVERSATION_MAX;
-use godwit_protocol::messages as wire;
+use godwit_protocol::messages::{self as wire, MessageKind};
 use godwit_protocol::{ConversationId, MessageId, UserId};
 
 use super::reading::{ReadError, Reading};
@@ -13,7 +13,8 @@ use crate::actions::{Action, Answer, Appending, Done, NewMessage, Refusal};
 use crate::concealing::Concealing;
 use crate::model::message::{called_names, parse_text};
 use crate::model::{
-    AccountChange, AccountNote, Concealed, Draft, Forwarded, Handle, Mentions, Reply, Target,
+    AccountChange, AccountNote, Concealed, Draft, Forwarded, Handle, InvalidField, Mentions, MessageBody,
+    Reply, Target,
 };
 use crate::ports::{Clock, Listed, Store, StoreError};
 
@@ -73,13 +74,13 @@ impl Writing {
     /// When it returns the message has its place in the queue, so that messages submitted one after the other are in the log
     /// in that order; or it was refused. What came of it is answered when the message is durable.
     pub async fn submit(&self, sender: UserId, conversation: ConversationId, draft: Draft, answer: Answer) {
-        match self.resolve(sender, conversation, draft).await {
-            Ok(message) => {
-                let action = Action::Send(Box::new(message));
-                self.appending.submit(sender, conversation, action, answer).await;
-            }
-            Err(refusal) => Appending::refuse_send(answer, refusal),
-        }
+        let client_id = draft.client_id.clone();
+        let action = match self.resolve(sender, conversation, draft).await {
+            Ok(message) => Action::Send(Box::new(message)),
+            Err(refusal) if refusal.is_failure() => return Appending::refuse_send(answer, refusal),
+            Err(refusal) => Action::Unsendable { client_id, refusal: Box::new(refusal) },
+        };
+        self.appending.submit(sender, conversation, action, answer).await;
     }
 
     /// Finds what a message refers to.
@@ -93,12 +94,28 @@ impl Writing {
             Some(message) => Some(self.resolve_reply(sender, conversation, message).await?),
             None => None,
         };
-        let forwarded_from = match draft.forwarded_from {
-            Some(message) => Some(self.resolve_forward(sender, message).await?),
-            None => None,
+        let Draft { client_id, body, forwarded_from, .. } = draft;
+        let (body, forwarded_from, mentions) = match forwarded_from {
+            // Whom the words called, they called where they were said first.
+            Some(message) => {
+                let (copy, origin) = self.copy(sender, message, body.as_ref()).await?;
+                (copy, origin, Mentions::default())
+            }
+            None => {
+                let body = body.ok_or_else(|| InvalidField::new("kind", "is needed"))?;
+                let mentions = self.called_by(body.text()).await?;
+                (body, None, mentions)
+            }
         };
-        let mentions = self.called_by(draft.body.text()).await?;
-        Ok(NewMessage { client_id: draft.client_id, body: draft.body, reply, forwarded_from, mentions })
+        Ok(NewMessage { client_id, body, reply, forwarded_from, mentions })
+    }
+
+    /// Whether the sender could forward it now.
+    pub(crate) async fn check_forward(&self, sender: UserId, draft: &Draft) -> Result<(), Refusal> {
+        match draft.forwarded_from {
+            Some(message) => self.copy(sender, message, draft.body.as_ref()).await.map(drop),
+            None => Ok(()),
+        }
     }
 
     /// A new text, or a new caption. Gives back the message as it is then.
@@ -199,22 +216,37 @@ impl Writing {
         Ok(Reply { to, root: original.reply.map_or(to, |reply| reply.root) })
     }
 
-    /// A message that the sender can see, and that is still there.
-    async fn resolve_forward(&self, sender: UserId, message: MessageId) -> Result<Forwarded, Refusal> {
-        match self.reading.message(sender, message).await {
-            Ok(original) if original.deleted_at.is_none() && original.notice.is_none() => {
-                // A forward of a forward names where it began.
-                let origin = original.forwarded_from;
-                Ok(Forwarded {
-                    message_id: origin.map_or(message, |origin| origin.message_id),
-                    sender_id: origin.map_or(original.sender_id, |origin| origin.sender_id),
-                })
+    /// What is forwarded, as it is now, and where it came from: none where the sender wrote it. What a client says of it must
+    /// be the same.
+    async fn copy(
+        &self,
+        sender: UserId,
+        message: MessageId,
+        claimed: Option<&MessageBody>,
+    ) -> Result<(MessageBody, Option<Forwarded>), Refusal> {
+        let item = match self.reading.locate(sender, message).await {
+            Ok((_, item)) => item,
+            Err(ReadError::Store(error)) => return Err(error.into()),
+            Err(ReadError::NotFound | ReadError::Forbidden | ReadError::Gone) => {
+                return Err(Refusal::ForwardNotFound);
             }
-            Ok(_) | Err(ReadError::NotFound | ReadError::Forbidden | ReadError::Gone) => {
-                Err(Refusal::ForwardNotFound)
-            }
-            Err(ReadError::Store(error)) => Err(error.into()),
+        };
+        let (original, state) = item.message().ok_or(Refusal::ForwardNotFound)?;
+        let stays = !original.is_gone(state, self.clock.now()) && original.expires_at.is_none();
+        let body = match &state.edited {
+            _ if !stays || original.body.kind() == MessageKind::System => None,
+            Some(edited) => original.body.with_text(edited.text.clone()),
+            None => Some(original.body.clone()),
+        };
+        let body = body.ok_or(Refusal::ForwardNotFound)?;
+        if let Some(field) = claimed.and_then(|claimed| claimed.difference(&body)) {
+            let reason = "is not that of the message that is forwarded: leave it out, the server copies it";
+            return Err(InvalidField::new(field, reason).into());
         }
+        // A forward of a forward names where it began.
+        let first = Forwarded { message_id: message, sender_id: original.sender_id };
+        let origin = original.forwarded_from.unwrap_or(first);
+        Ok((body, Some(origin).filter(|origin| origin.sender_id != sender)))
     }
 
     /// Whom a text calls. Whether they are members is decided later.

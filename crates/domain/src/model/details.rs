@@ -13,6 +13,7 @@ use godwit_protocol::{ConversationId, InviteId, MessageId, Seq, Timestamp, UserI
 use serde::{Deserialize, Serialize};
 
 use super::field::{self, InvalidField};
+use super::message::ClientId;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Details {
@@ -34,8 +35,10 @@ pub struct Details {
     pub fan_out: FanOut,
     /// The latest first.
     pub pins: Vec<Pin>,
-    /// Those that are not revoked, the oldest first.
+    /// Those that are not revoked, and whose makers are still members, the oldest first.
     pub invites: Vec<Invite>,
+    /// Who cannot become a member, in the order of their ids.
+    pub bans: Vec<Ban>,
     /// The latest messages that call everybody, the oldest first.
     pub mentions_of_all: Vec<MentionOfAll>,
     /// Since when the conversation is deleted for all.
@@ -65,12 +68,21 @@ pub struct MentionOfAll {
     pub by: UserId,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ban {
+    pub user_id: UserId,
+    pub by: UserId,
+    pub at: Timestamp,
+}
+
 /// A link by which people join.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invite {
     pub id: InviteId,
     /// The secret part of the link.
     pub token: InviteToken,
+    /// Chosen by the maker's client; the same one again means the same link.
+    pub client_id: Option<ClientId>,
     pub created_by: UserId,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
@@ -112,6 +124,7 @@ impl Details {
             fan_out: FanOut::OnWrite,
             pins: Vec::new(),
             invites: Vec::new(),
+            bans: Vec::new(),
             mentions_of_all: Vec::new(),
             deleted_at: None,
         }
@@ -145,6 +158,20 @@ impl Details {
             (Err(i), Some(role)) => self.staff.insert(i, (user, role)),
             (Err(_), None) => {}
         }
+    }
+
+    pub fn is_banned(&self, user: UserId) -> bool {
+        self.bans.binary_search_by_key(&user, |ban| ban.user_id).is_ok()
+    }
+
+    pub fn ban(&mut self, ban: Ban) {
+        if let Err(place) = self.bans.binary_search_by_key(&ban.user_id, |ban| ban.user_id) {
+            self.bans.insert(place, ban);
+        }
+    }
+
+    pub fn unban(&mut self, user: UserId) {
+        self.bans.retain(|ban| ban.user_id != user);
     }
 
     pub fn invite(&self, id: InviteId) -> Option<&Invite> {
@@ -222,7 +249,7 @@ impl DetailsChange {
 }
 
 impl Invite {
-    /// Whether somebody can still join by it.
+    /// Whether it is not over. Whether its maker may still invite is another question.
     pub fn is_usable(&self, now: Timestamp) -> bool {
         self.expires_at.is_none_or(|at| now < at) && self.uses_max.is_none_or(|max| self.uses < max)
     }
@@ -244,7 +271,8 @@ impl Invite {
         }
     }
 
-    pub fn to_wire(&self, conversation_id: ConversationId) -> wire::Invite {
+    /// `works` says whether its maker may still invite.
+    pub fn to_wire(&self, conversation_id: ConversationId, works: bool) -> wire::Invite {
         wire::Invite {
             id: self.id,
             conversation_id,
@@ -254,6 +282,7 @@ impl Invite {
             expires_at: self.expires_at,
             uses_max: self.uses_max,
             uses: self.uses,
+            works,
         }
     }
 }
@@ -381,6 +410,7 @@ mod tests {
         let invite = |expires_at, uses_max, uses| Invite {
             id: InviteId::new(1),
             token: InviteToken::from_bits(1),
+            client_id: None,
             created_by: UserId::new(1),
             created_at: at(0),
             expires_at,

@@ -64,6 +64,16 @@ pub enum Change {
         by: UserId,
         user_id: UserId,
     },
+    /// Who was a member is removed with it.
+    MemberBanned {
+        by: UserId,
+        user_id: UserId,
+        was_member: bool,
+    },
+    MemberUnbanned {
+        by: UserId,
+        user_id: UserId,
+    },
     RoleChanged {
         by: UserId,
         user_id: UserId,
@@ -190,6 +200,8 @@ impl Change {
             | Self::Deleted { by, .. }
             | Self::MembersAdded { by, .. }
             | Self::MemberRemoved { by, .. }
+            | Self::MemberBanned { by, .. }
+            | Self::MemberUnbanned { by, .. }
             | Self::RoleChanged { by, .. }
             | Self::OwnershipTransferred { by, .. }
             | Self::DetailsChanged { by, .. }
@@ -210,6 +222,7 @@ impl Change {
             | Self::Expired { .. }
             | Self::MemberLeft { .. }
             | Self::MemberRemoved { .. }
+            | Self::MemberBanned { .. }
             | Self::RoleChanged { .. }
             | Self::OwnershipTransferred { .. }
             | Self::DetailsChanged { .. }
@@ -221,9 +234,20 @@ impl Change {
             | Self::Reacted { .. }
             | Self::MembersAdded { .. }
             | Self::MemberJoined { .. }
+            | Self::MemberUnbanned { .. }
             | Self::Pinned { .. }
             | Self::Unpinned { .. }
             | Self::InviteCreated { .. } => false,
+        }
+    }
+
+    /// Who is no longer a member after it.
+    pub const fn departed(&self) -> Option<UserId> {
+        match self {
+            Self::MemberLeft { user_id }
+            | Self::MemberRemoved { user_id, .. }
+            | Self::MemberBanned { user_id, was_member: true, .. } => Some(*user_id),
+            _ => None,
         }
     }
 
@@ -235,6 +259,8 @@ impl Change {
             Self::MemberJoined { .. } => "member.joined",
             Self::MemberLeft { .. } => "member.left",
             Self::MemberRemoved { .. } => "member.removed",
+            Self::MemberBanned { .. } => "member.banned",
+            Self::MemberUnbanned { .. } => "member.unbanned",
             Self::RoleChanged { .. } => "role.changed",
             Self::OwnershipTransferred { .. } => "ownership.transferred",
             Self::DetailsChanged { .. } => "details.changed",

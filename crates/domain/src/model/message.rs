@@ -1,13 +1,14 @@
 //! Messages and what they carry.
 
 use godwit_protocol::limits::{
-    CLIENT_ID_BYTES_MAX, CONTENT_TYPE_BYTES_MAX, MEDIA_NAME_BYTES_MAX, MEDIA_URL_BYTES_MAX,
-    MENTIONS_PER_MESSAGE_MAX, PREVIEW_CHARS_MAX, REACTION_BYTES_MAX, SYSTEM_EVENT_BYTES_MAX, TEXT_BYTES_MAX,
-    TEXT_CHARS_MAX,
+    CLIENT_ID_BYTES_MAX, CONTENT_TYPE_BYTES_MAX, EVENT_DATA_BYTES_MAX, EVENT_DATA_DEPTH_MAX,
+    MEDIA_NAME_BYTES_MAX, MEDIA_URL_BYTES_MAX, MENTIONS_PER_MESSAGE_MAX, PREVIEW_CHARS_MAX,
+    REACTION_BYTES_MAX, SYSTEM_EVENT_BYTES_MAX, TEXT_BYTES_MAX, TEXT_CHARS_MAX,
 };
 use godwit_protocol::messages::{self as wire, MessageKind};
-use godwit_protocol::{MessageId, ScheduledId, Timestamp, UserId};
+use godwit_protocol::{MessageId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::entry::Target;
 use super::field::{self, InvalidField};
@@ -43,7 +44,8 @@ pub struct Mentions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
     pub client_id: ClientId,
-    pub body: MessageBody,
+    /// None in a forward, which is copied when it is sent, and in what is remembered of a scheduled message that was sent.
+    pub body: Option<MessageBody>,
     pub reply_to: Option<MessageId>,
     pub forwarded_from: Option<MessageId>,
 }
@@ -69,14 +71,22 @@ pub enum MessageBody {
     },
     System {
         event: Box<str>,
+        /// Compact JSON.
+        data: Option<Box<str>>,
         text: Option<Box<str>>,
     },
     /// What is left after the message was deleted or has disappeared.
     Erased(MessageKind),
 }
 
-/// Text, media and event of a body.
-type BodyParts = (Option<Box<str>>, Option<Box<Media>>, Option<Box<str>>);
+/// The parts of a body as the wire has them.
+#[derive(Debug, Default)]
+pub(crate) struct BodyParts {
+    pub(crate) text: Option<Box<str>>,
+    pub(crate) media: Option<Box<Media>>,
+    pub(crate) event: Option<Box<str>>,
+    pub(crate) data: Option<Value>,
+}
 
 /// A reference to something stored elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,12 +109,17 @@ pub struct Forwarded {
 
 impl Draft {
     pub fn parse(request: wire::SendMessage) -> Result<Self, InvalidField> {
-        Ok(Self {
-            client_id: ClientId::parse(&request.client_id)?,
-            body: MessageBody::parse(request.kind, request.text, request.media, request.event)?,
-            reply_to: request.reply_to,
-            forwarded_from: request.forwarded_from,
-        })
+        let client_id = ClientId::parse(&request.client_id)?;
+        let (reply_to, forwarded_from) = (request.reply_to, request.forwarded_from);
+        let wire::SendMessage { kind, text, media, event, data, .. } = request;
+        let is_empty = kind.is_none() && text.is_none() && media.is_none() && event.is_none() && data.is_none();
+        let body = if forwarded_from.is_some() && is_empty {
+            None
+        } else {
+            let kind = kind.ok_or_else(|| InvalidField::new("kind", "is needed"))?;
+            Some(MessageBody::parse(kind, text, media, event, data)?)
+        };
+        Ok(Self { client_id, body, reply_to, forwarded_from })
     }
 }
 
@@ -120,11 +135,6 @@ impl ClientId {
                 format!("must have 1 to {CLIENT_ID_BYTES_MAX} printable ASCII characters"),
             ))
         }
-    }
-
-    /// Of a message that was scheduled, so that it is sent once. A space is in no client id that a client chose.
-    pub(crate) fn of_scheduled(id: ScheduledId) -> Self {
-        Self(format!("scheduled {id}").into())
     }
 
     /// For stores: the text was checked when it was written.
@@ -149,7 +159,11 @@ impl MessageBody {
         text: Option<String>,
         media: Option<Box<wire::Media>>,
         event: Option<String>,
+        data: Option<Value>,
     ) -> Result<Self, InvalidField> {
+        if data.is_some() && kind != MessageKind::System {
+            return Err(InvalidField::new("data", "is only for messages of kind system"));
+        }
         if event.is_some() && kind != MessageKind::System {
             return Err(InvalidField::new("event", "is only for messages of kind system"));
         }
@@ -179,7 +193,7 @@ impl MessageBody {
             MessageKind::System => {
                 let event = event
                     .ok_or_else(|| InvalidField::new("event", "is needed for messages of kind system"))?;
-                Self::System { event: parse_event(&event)?, text }
+                Self::System { event: parse_event(&event)?, data: data.as_ref().map(parse_data).transpose()?, text }
             }
         })
     }
@@ -218,20 +232,59 @@ impl MessageBody {
         }
     }
 
-    pub(crate) fn into_parts(self) -> BodyParts {
+    /// What the event is about, as compact JSON.
+    pub fn data(&self) -> Option<&str> {
         match self {
-            Self::Text(text) => (Some(text), None, None),
-            Self::Image { media, caption } | Self::File { media, caption } => (caption, Some(media), None),
-            Self::Voice { media } => (None, Some(media), None),
-            Self::System { event, text } => (text, None, Some(event)),
-            Self::Erased(_) => (None, None, None),
+            Self::System { data, .. } => data.as_deref(),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn into_parts(self) -> BodyParts {
+        let none = BodyParts::default();
+        match self {
+            Self::Text(text) => BodyParts { text: Some(text), ..none },
+            Self::Image { media, caption } | Self::File { media, caption } => {
+                BodyParts { text: caption, media: Some(media), ..none }
+            }
+            Self::Voice { media } => BodyParts { media: Some(media), ..none },
+            Self::System { event, data, text } => {
+                // It was written from a value.
+                let data = data.and_then(|data| serde_json::from_str(&data).ok());
+                BodyParts { text, event: Some(event), data, ..none }
+            }
+            Self::Erased(_) => none,
+        }
+    }
+
+    /// The same with another text, or another caption; none where it cannot have another one.
+    pub(crate) fn with_text(&self, text: Box<str>) -> Option<Self> {
+        match self {
+            Self::Text(_) => Some(Self::Text(text)),
+            Self::Image { media, .. } => Some(Self::Image { media: media.clone(), caption: Some(text) }),
+            Self::File { media, .. } => Some(Self::File { media: media.clone(), caption: Some(text) }),
+            Self::Voice { .. } | Self::System { .. } | Self::Erased(_) => None,
+        }
+    }
+
+    /// The part, as the wire names it, in which it differs from another one.
+    pub(crate) fn difference(&self, other: &Self) -> Option<&'static str> {
+        if self.kind() != other.kind() {
+            Some("kind")
+        } else if self.text() != other.text() {
+            Some("text")
+        } else if self.media() != other.media() {
+            Some("media")
+        } else {
+            None
         }
     }
 
     /// Text and references, in bytes.
     pub fn size_bytes(&self) -> usize {
         let media = self.media().map_or(0, Media::size_of_reference);
-        self.text().map_or(0, str::len) + self.event().map_or(0, str::len) + media
+        let event = self.event().map_or(0, str::len) + self.data().map_or(0, str::len);
+        self.text().map_or(0, str::len) + event + media
     }
 
     /// Whether its text, or its caption, can be another one.
@@ -402,6 +455,26 @@ fn parse_event(event: &str) -> Result<Box<str>, InvalidField> {
     }
 }
 
+fn parse_data(data: &Value) -> Result<Box<str>, InvalidField> {
+    if depth(data) > EVENT_DATA_DEPTH_MAX {
+        return Err(InvalidField::new("data", format!("must be nested at most {EVENT_DATA_DEPTH_MAX} deep")));
+    }
+    let text = data.to_string();
+    if text.len() > EVENT_DATA_BYTES_MAX {
+        return Err(InvalidField::new("data", format!("must have at most {EVENT_DATA_BYTES_MAX} bytes of JSON")));
+    }
+    Ok(text.into())
+}
+
+/// How deep arrays and objects are nested. The parser of the request has bounded it before.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -410,10 +483,11 @@ mod tests {
         wire::SendMessage {
             conversation_id: None,
             client_id: "c1".into(),
-            kind,
+            kind: Some(kind),
             text: None,
             media: None,
             event: None,
+            data: None,
             reply_to: None,
             forwarded_from: None,
         }
@@ -457,7 +531,7 @@ mod tests {
             text: Some("hi".into()),
             ..request(MessageKind::Image)
         };
-        assert_eq!(Draft::parse(image).unwrap().body.text(), Some("hi"));
+        assert_eq!(Draft::parse(image).unwrap().body.unwrap().text(), Some("hi"));
     }
 
     #[test]
@@ -482,7 +556,7 @@ mod tests {
         }
         let request =
             wire::SendMessage { event: Some("app.call.ended".into()), ..request(MessageKind::System) };
-        assert_eq!(Draft::parse(request).unwrap().body.event(), Some("app.call.ended"));
+        assert_eq!(Draft::parse(request).unwrap().body.unwrap().event(), Some("app.call.ended"));
     }
 
     #[test]
@@ -537,5 +611,28 @@ mod tests {
         {
             assert!(parse_reaction(wrong).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn the_data_of_an_event_is_bounded() {
+        let parse = |data: Value| {
+            let event = Some("app.x".into());
+            Draft::parse(wire::SendMessage { event, data: Some(data), ..request(MessageKind::System) })
+        };
+        let nested = |depth| (0..depth).fold(Value::from(1), |inner, _| Value::from(vec![inner]));
+        assert!(parse(nested(EVENT_DATA_DEPTH_MAX)).is_ok());
+        assert_eq!(parse(nested(EVENT_DATA_DEPTH_MAX + 1)).unwrap_err().field, "data");
+        // Two quotation marks belong to it.
+        assert!(parse(Value::from("x".repeat(EVENT_DATA_BYTES_MAX - 2))).is_ok());
+        assert_eq!(parse(Value::from("x".repeat(EVENT_DATA_BYTES_MAX - 1))).unwrap_err().field, "data");
+        let text = wire::SendMessage {
+            text: Some("hi".into()),
+            data: Some(Value::from(1)),
+            ..request(MessageKind::Text)
+        };
+        assert_eq!(Draft::parse(text).unwrap_err().field, "data");
+        let body = parse(serde_json::json!({"b": [1, null], "a": "ä"})).unwrap().body.unwrap();
+        assert_eq!(body.data(), Some(r#"{"a":"ä","b":[1,null]}"#));
+        assert_eq!(body.into_parts().data, Some(serde_json::json!({"a": "ä", "b": [1, null]})));
     }
 }

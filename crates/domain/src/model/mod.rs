@@ -16,7 +16,7 @@ pub use account_log::{AccountChange, AccountEntry, AccountNote, AccountSubject};
 pub use conversation::{
     Concealed, Conversation, ConversationState, Cursor, Head, Kind, LastMessage, Member, UserPair,
 };
-pub use details::{Details, DetailsChange, FanOut, Invite, InviteToken, MentionOfAll, Pin};
+pub use details::{Ban, Details, DetailsChange, FanOut, Invite, InviteToken, MentionOfAll, Pin};
 pub use device::{Device, Session};
 pub use entry::{Change, Created, Entry, JoiningTerms, ReactionChange, Target};
 pub(crate) use field::count_within;

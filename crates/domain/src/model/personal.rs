@@ -32,4 +32,28 @@ pub enum ScheduledStage {
     Sending,
     /// It was refused when its time came.
     Failed(ErrorCode),
+    /// It has become this message, and is remembered for a while: it is due when it is to be forgotten. Its draft has no
+    /// content any more.
+    Sent(MessageId),
+}
+
+impl Scheduled {
+    /// What is left of it after it was sent.
+    #[must_use]
+    pub fn remembered_as(self, message: MessageId, until: Timestamp) -> Self {
+        let Draft { client_id, .. } = self.draft;
+        Self {
+            draft: Draft { client_id, body: None, reply_to: None, forwarded_from: None },
+            send_at: until,
+            stage: ScheduledStage::Sent(message),
+            ..self
+        }
+    }
+}
+
+impl ScheduledStage {
+    /// Whether it still is to be sent, or was refused: these are what a user has scheduled.
+    pub const fn is_listed(self) -> bool {
+        !matches!(self, Self::Sent(_))
+    }
 }

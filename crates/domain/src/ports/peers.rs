@@ -36,6 +36,9 @@ pub trait Peers: Send + Sync + std::fmt::Debug {
     /// Returns when what was being appended to a conversation at the time of the call is finished on every server that can
     /// be reached.
     async fn settle(&self, conversation: ConversationId);
+
+    /// The same for all conversations.
+    async fn settle_all(&self);
 }
 
 /// What will come of an action on another server; `Err` when that is not known.
@@ -70,4 +73,6 @@ impl Peers for NoPeers {
     async fn concealed(&self, _: ConversationId, _: UserId, _: Concealed) {}
 
     async fn settle(&self, _: ConversationId) {}
+
+    async fn settle_all(&self) {}
 }

@@ -62,8 +62,9 @@ pub trait PersonalStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Star>, StoreError>;
 
-    /// Keeps a message to be sent later. Refused when the user has `max` of them. The same conversation and client id
-    /// again gives back the one that is there.
+    /// Keeps a message to be sent later. Refused when the user has `max` of them that are
+    /// [listed](ScheduledStage::is_listed). The same conversation and client id again gives back the one that is there,
+    /// also when it was sent.
     async fn schedule(
         &self,
         scheduled: Scheduled,
@@ -71,7 +72,7 @@ pub trait PersonalStore: Send + Sync {
         note: AccountNote,
     ) -> Result<ScheduleOutcome, StoreError>;
 
-    /// All of a user, in any order.
+    /// All of a user, in any order, those that were sent too.
     async fn scheduled(&self, user: UserId) -> Result<Vec<Scheduled>, StoreError>;
 
     async fn scheduled_one(&self, user: UserId, id: ScheduledId) -> Result<Option<Scheduled>, StoreError>;

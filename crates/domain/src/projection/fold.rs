@@ -11,7 +11,7 @@ use godwit_protocol::{Seq, Timestamp, UserId};
 
 use super::effects::{Effects, Expiry, InviteWrite, MemberWrite, ReactionWrite, ThreadReply, Unlisting};
 use crate::model::{
-    Change, Concealed, Conversation, ConversationState, Created, Cursor, Details, Edited, Entry, FanOut,
+    Ban, Change, Concealed, Conversation, ConversationState, Created, Cursor, Details, Edited, Entry, FanOut,
     Gone, Head, Invite, JoiningTerms, LogItem, Member, Mentions, Message, Pin, Target,
 };
 use crate::ports::CursorMove;
@@ -193,6 +193,16 @@ impl<'a> Fold<'a> {
             }
             Change::MemberLeft { user_id } | Change::MemberRemoved { user_id, .. } => {
                 self.left(entry, *user_id);
+            }
+            Change::MemberBanned { by, user_id, was_member } => {
+                if *was_member {
+                    self.left(entry, *user_id);
+                }
+                let ban = Ban { user_id: *user_id, by: *by, at: entry.at() };
+                self.details_before(entry, |details| details.ban(ban));
+            }
+            Change::MemberUnbanned { user_id, .. } => {
+                self.details_before(entry, |details| details.unban(*user_id));
             }
             Change::RoleChanged { user_id, role, .. } => self.role_changed(entry, *user_id, *role),
             Change::OwnershipTransferred { by, user_id } => {
@@ -381,9 +391,15 @@ impl<'a> Fold<'a> {
         self.cursors.retain(|moved| moved.user_id != user);
         self.list.remove(&user);
         self.unlist.insert(user, Unlisting { user_id: user, seq: entry.seq, reason: GoneReason::Removed });
+        // Their links go with them. Where the details are later than the entry, those in them were made after coming back.
+        if !self.details_have(entry) {
+            let made = self.details.invites.iter().filter(|invite| invite.created_by == user);
+            self.invites.extend(made.map(|made| InviteWrite { token: made.token.clone(), usable: false }));
+        }
         self.details_before(entry, |details| {
             details.member_count = details.member_count.saturating_sub(1);
             details.set_role(user, None);
+            details.invites.retain(|invite| invite.created_by != user);
         });
     }
 

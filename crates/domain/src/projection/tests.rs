@@ -145,6 +145,7 @@ fn invite(id: u64, uses_max: u32) -> Box<Invite> {
     Box::new(Invite {
         id: InviteId::new(id),
         token: InviteToken::from_bits(id.into()),
+        client_id: None,
         created_by: ADA,
         created_at: Timestamp::from_millis(0),
         expires_at: None,
@@ -206,6 +207,9 @@ fn life() -> Vec<Change> {
         Change::Expired { targets: vec![target(18)] },
         Change::InviteRevoked { by: BOB, invite_id: InviteId::new(5) },
         Change::MemberLeft { user_id: ADA },
+        Change::MemberBanned { by: BOB, user_id: ADA, was_member: false },
+        Change::MemberUnbanned { by: BOB, user_id: ADA },
+        Change::MemberBanned { by: BOB, user_id: ADA, was_member: false },
     ]
 }
 
@@ -216,6 +220,7 @@ fn a_life_ends_as_it_should() {
     let details = &written.state.details;
     assert_eq!((&*details.name, details.member_count, details.pins.len()), ("Fish", 2, 0));
     assert_eq!(details.staff, [(BOB, Role::Owner)]);
+    assert_eq!(details.bans.iter().map(|ban| ban.user_id).collect::<Vec<_>>(), [ADA]);
     assert!(details.mentions_of_all.is_empty() && details.invites.is_empty());
     assert_eq!(written.member(EVE).role, Role::Member, "who comes back begins anew");
     assert!(written.member(BOB).mentions.is_empty() && written.member(EVE).mentions.is_empty());

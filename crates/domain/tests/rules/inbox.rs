@@ -1,5 +1,6 @@
 //! The list of conversations: pins in their order, archive, marks, drafts, deleting for oneself.
 
+use godwit_protocol::accounts::UpdateMe;
 use godwit_protocol::conversations::{NewDraft, UpdateMembership};
 use godwit_protocol::sync::{AccountChange, GoneReason};
 use godwit_protocol::{ConversationId, Timestamp};
@@ -166,4 +167,22 @@ async fn a_message_that_is_deleted_for_oneself_is_not_unread() {
         stage.say(ada, conversation, "five").await;
         assert_eq!(unread(bob, conversation).await, (1, 0));
     }
+}
+
+#[tokio::test]
+async fn a_row_names_who_said_the_last_thing_as_they_are_called_now() {
+    let stage = Stage::new();
+    let (ada, bob, direct) = stage.pair().await;
+    let group = stage.group(&[ada, bob]).await;
+    let names = async || {
+        let (rows, _) = stage.app.inbox.page(ada, false, None, 50).await.unwrap();
+        rows.into_iter().map(|row| row.last_message.unwrap().sender_name).collect::<Vec<_>>()
+    };
+    stage.clock.advance_ms(1_000);
+    stage.say(bob, direct, "hello").await;
+    assert_eq!(names().await, [Some("bob".to_owned()), Some("ada".into())]);
+    let update = UpdateMe { display_name: Some("Roberto".into()), ..UpdateMe::default() };
+    stage.app.accounts.update_me(bob, update).await.unwrap();
+    stage.say(bob, group, "hello").await;
+    assert_eq!(names().await, [Some("Roberto".to_owned()), Some("Roberto".into())]);
 }

@@ -10,7 +10,7 @@ use crate::stage::Stage;
 
 async fn invite(stage: &Stage, by: UserId, group: ConversationId, terms: CreateInvite) -> Invite {
     let token = InviteToken::from_bits(rand_bits());
-    stage.app.groups.create_invite(by, group, terms, token).await.unwrap()
+    stage.app.groups.create_invite(by, group, terms, token).await.unwrap().0
 }
 
 /// Different each time, which is all that a test needs.
@@ -74,6 +74,87 @@ async fn members_see_and_revoke_their_own_links_and_admins_all() {
     let no = UpdateConversation { permissions: Some(no), ..UpdateConversation::default() };
     stage.app.groups.update(ada, group, &no).await.unwrap();
     assert!(matches!(stage.app.groups.invites(bob, group).await, Err(Refusal::Forbidden)));
+}
+
+/// Whether somebody could join by a link now. Nobody does.
+async fn works(stage: &Stage, by: UserId, invite: &Invite) -> bool {
+    let previewed = stage.app.groups.preview(by, &token(invite)).await.is_ok();
+    let listed = stage.app.groups.invites(invite.created_by, invite.conversation_id).await;
+    if let Ok(listed) = listed {
+        let same = listed.iter().find(|other| other.id == invite.id);
+        assert_eq!(same.is_some_and(|invite| invite.works), previewed, "the list says the same");
+    }
+    previewed
+}
+
+#[tokio::test]
+async fn a_link_is_worth_what_its_maker_may_do_now() {
+    let stage = Stage::new();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    let group = stage.group(&[ada, bob]).await;
+    let by_bob = invite(&stage, bob, group, CreateInvite::default()).await;
+    let members_may = async |may: bool| {
+        let may = UpdatePermissions { members_may_add_members: Some(may), ..UpdatePermissions::default() };
+        let update = UpdateConversation { permissions: Some(may), ..UpdateConversation::default() };
+        stage.app.groups.update(ada, group, &update).await.unwrap();
+    };
+    let refused = async || {
+        let joined = stage.app.groups.join_by_invite(eve, token(&by_bob)).await;
+        assert!(matches!(joined, Err(Refusal::InviteInvalid)), "{joined:?}");
+        assert!(!works(&stage, eve, &by_bob).await);
+    };
+    assert!(works(&stage, eve, &by_bob).await);
+    members_may(false).await;
+    refused().await;
+    let listed = stage.app.groups.invites(ada, group).await.unwrap();
+    assert_eq!(listed.iter().map(|invite| invite.works).collect::<Vec<_>>(), [false]);
+    // An admin may whatever members may not.
+    stage.app.groups.set_role(ada, group, bob, Role::Admin).await.unwrap();
+    assert!(works(&stage, eve, &by_bob).await);
+    stage.app.groups.set_role(ada, group, bob, Role::Member).await.unwrap();
+    refused().await;
+    members_may(true).await;
+    stage.app.accounts.set_disabled("bob", true).await.unwrap();
+    refused().await;
+    stage.app.accounts.set_disabled("bob", false).await.unwrap();
+    assert!(works(&stage, eve, &by_bob).await);
+    // Who is removed does not come back by their own link, and it does not come back with them.
+    stage.app.groups.remove_member(ada, group, bob).await.unwrap();
+    let back = stage.app.groups.join_by_invite(bob, token(&by_bob)).await;
+    assert!(matches!(back, Err(Refusal::InviteInvalid)));
+    stage.app.groups.add_members(ada, group, &[bob]).await.unwrap();
+    refused().await;
+}
+
+#[tokio::test]
+async fn the_makers_of_links_are_asked_for_in_large_conversations_too() {
+    let stage = Stage::new();
+    let [ada, bob, c, d, e, eve] = stage.users(["ada", "bob", "cat", "dan", "eli", "eve"]).await;
+    let group = stage.group(&[ada, bob, c, d, e]).await;
+    assert!(stage.row(ada, group).await.large);
+    let by_bob = invite(&stage, bob, group, CreateInvite::default()).await;
+    assert!(works(&stage, eve, &by_bob).await);
+    stage.app.groups.join_by_invite(eve, token(&by_bob)).await.unwrap();
+    stage.app.groups.leave(bob, group).await.unwrap();
+    stage.app.groups.leave(eve, group).await.unwrap();
+    let back = stage.app.groups.join_by_invite(eve, token(&by_bob)).await;
+    assert!(matches!(back, Err(Refusal::InviteInvalid)));
+}
+
+#[tokio::test]
+async fn the_same_client_id_again_gives_the_same_link() {
+    let stage = Stage::new();
+    let [ada, bob] = stage.users(["ada", "bob"]).await;
+    let group = stage.group(&[ada, bob]).await;
+    let terms = CreateInvite { client_id: Some("link-1".into()), ..CreateInvite::default() };
+    let first = invite(&stage, ada, group, terms.clone()).await;
+    let again = invite(&stage, ada, group, terms.clone()).await;
+    assert_eq!(again, first);
+    assert_ne!(invite(&stage, bob, group, terms.clone()).await.id, first.id, "it is the maker's own");
+    assert_eq!(stage.app.groups.invites(ada, group).await.unwrap().len(), 2);
+    stage.app.groups.revoke_invite(ada, group, first.id).await.unwrap();
+    stage.app.groups.revoke_invite(ada, group, first.id).await.unwrap();
+    assert_ne!(invite(&stage, ada, group, terms).await.id, first.id);
 }
 
 #[tokio::test]

@@ -3,9 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and so has what it is made of")]
 
 mod accounts;
+mod bans;
 mod blocks;
 mod cursors;
 mod fan_out;
+mod forwards;
 mod groups;
 mod inbox;
 mod invites;
@@ -14,6 +16,7 @@ mod messages;
 mod peers;
 mod personal;
 mod races;
+mod repeats;
 mod sending;
 mod sight;
 mod stage;

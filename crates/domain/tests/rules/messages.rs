@@ -214,11 +214,12 @@ async fn pins_are_listed_the_latest_first() {
 async fn forwards_name_where_they_came_from_first() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
-    let group = stage.group(&[bob, ada]).await;
+    let eve = stage.user("eve").await;
+    let group = stage.group(&[bob, ada, eve]).await;
     let original = stage.say(ada, direct, "news").await;
     let forward = |of| Draft { forwarded_from: Some(of), ..saying("news") };
     let first = stage.app.writing.send(bob, group, forward(original.id)).await.unwrap().message;
-    let second = stage.app.writing.send(ada, group, forward(first.id)).await.unwrap().message;
+    let second = stage.app.writing.send(eve, group, forward(first.id)).await.unwrap().message;
     for message in [first, second] {
         let from = message.forwarded_from.unwrap();
         assert_eq!((from.message_id, from.sender_id), (original.id, ada));

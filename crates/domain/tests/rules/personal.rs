@@ -2,9 +2,11 @@
 
 use godwit_domain::actions::Refusal;
 use godwit_domain::personal::PersonalError;
+use godwit_domain::ports::PersonalStore;
+use godwit_protocol::limits::{SCHEDULED_SENT_KEPT_HOURS, SCHEDULED_SENT_KEPT_MAX};
 use godwit_protocol::messages::{MessageKind, SendMessage};
-use godwit_protocol::personal::{ScheduleMessage, UpdateScheduled};
-use godwit_protocol::{ConversationId, ErrorCode, Timestamp};
+use godwit_protocol::personal::{ScheduleMessage, Scheduled, UpdateScheduled};
+use godwit_protocol::{ConversationId, ErrorCode, Timestamp, UserId};
 
 use crate::stage::Stage;
 
@@ -12,14 +14,20 @@ fn later(conversation_id: ConversationId, client_id: &str, send_at: Timestamp) -
     let message = SendMessage {
         conversation_id: None,
         client_id: client_id.into(),
-        kind: MessageKind::Text,
+        kind: Some(MessageKind::Text),
         text: Some(format!("later {client_id}")),
         media: None,
         event: None,
+        data: None,
         reply_to: None,
         forwarded_from: None,
     };
     ScheduleMessage { conversation_id, send_at, message }
+}
+
+/// What is to be sent.
+async fn schedule(stage: &Stage, by: UserId, request: ScheduleMessage) -> Scheduled {
+    stage.app.personal.schedule(by, request).await.unwrap().scheduling.scheduled.unwrap()
 }
 
 #[tokio::test]
@@ -49,8 +57,8 @@ async fn a_scheduled_message_is_sent_once_when_its_time_comes() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let soon = stage.now().plus_millis(5_000);
-    let scheduled = stage.app.personal.schedule(ada, later(direct, "a", soon)).await.unwrap();
-    let again = stage.app.personal.schedule(ada, later(direct, "a", soon)).await.unwrap();
+    let scheduled = schedule(&stage, ada, later(direct, "a", soon)).await;
+    let again = schedule(&stage, ada, later(direct, "a", soon)).await;
     assert_eq!(scheduled.id, again.id);
     stage.app.sweeper.sweep().await.unwrap();
     assert!(stage.history(bob, direct).await.is_empty());
@@ -68,8 +76,8 @@ async fn it_can_be_changed_and_cancelled_before() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let at = |ms| stage.now().plus_millis(ms);
-    let one = stage.app.personal.schedule(ada, later(direct, "a", at(5_000))).await.unwrap();
-    let two = stage.app.personal.schedule(ada, later(direct, "b", at(4_000))).await.unwrap();
+    let one = schedule(&stage, ada, later(direct, "a", at(5_000))).await;
+    let two = schedule(&stage, ada, later(direct, "b", at(4_000))).await;
     let listed: Vec<_> =
         stage.app.personal.scheduled(ada).await.unwrap().iter().map(|scheduled| scheduled.id).collect();
     assert_eq!(listed, [two.id, one.id]);
@@ -80,7 +88,8 @@ async fn it_can_be_changed_and_cancelled_before() {
     stage.clock.advance_ms(5_000);
     stage.app.sweeper.sweep().await.unwrap();
     assert_eq!(stage.history(bob, direct).await, ["another"]);
-    assert!(matches!(stage.app.personal.cancel_scheduled(ada, one.id).await, Err(PersonalError::NotFound)));
+    assert!(matches!(stage.app.personal.cancel_scheduled(ada, one.id).await, Err(PersonalError::TooLate)));
+    assert!(matches!(stage.app.personal.cancel_scheduled(ada, two.id).await, Err(PersonalError::NotFound)));
     let past = stage.app.personal.schedule(ada, later(direct, "c", at(-1))).await;
     assert!(matches!(past, Err(PersonalError::Invalid(_))));
 }
@@ -90,7 +99,7 @@ async fn it_can_be_sent_before_its_time_and_then_only_once() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let at = |ms| stage.now().plus_millis(ms);
-    let scheduled = stage.app.personal.schedule(ada, later(direct, "a", at(5_000))).await.unwrap();
+    let scheduled = schedule(&stage, ada, later(direct, "a", at(5_000))).await;
     let by_another = stage.app.personal.send_scheduled_now(bob, scheduled.id).await;
     assert!(matches!(by_another, Err(PersonalError::NotFound)));
 
@@ -103,8 +112,8 @@ async fn it_can_be_sent_before_its_time_and_then_only_once() {
     let sent = stage.app.personal.send_scheduled_now(ada, scheduled.id).await.unwrap();
     assert_eq!(sent.text.as_deref(), Some("later a"));
     assert!(stage.app.personal.scheduled(ada).await.unwrap().is_empty());
-    let again = stage.app.personal.send_scheduled_now(ada, scheduled.id).await;
-    assert!(matches!(again, Err(PersonalError::NotFound)));
+    let again = stage.app.personal.send_scheduled_now(ada, scheduled.id).await.unwrap();
+    assert_eq!(again.id, sent.id);
     stage.clock.advance_ms(5_000);
     stage.app.sweeper.sweep().await.unwrap();
     assert_eq!(stage.history(bob, direct).await, ["later a"]);
@@ -115,7 +124,7 @@ async fn one_that_may_not_be_sent_says_so_and_can_be_tried_again() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let at = |ms| stage.now().plus_millis(ms);
-    let scheduled = stage.app.personal.schedule(ada, later(direct, "a", at(1_000))).await.unwrap();
+    let scheduled = schedule(&stage, ada, later(direct, "a", at(1_000))).await;
     stage.app.people.block(bob, ada).await.unwrap();
     stage.clock.advance_ms(1_000);
     stage.app.sweeper.sweep().await.unwrap();
@@ -127,4 +136,99 @@ async fn one_that_may_not_be_sent_says_so_and_can_be_tried_again() {
     stage.clock.advance_ms(1_000);
     stage.app.sweeper.sweep().await.unwrap();
     assert_eq!(stage.history(bob, direct).await, ["later a"]);
+}
+
+#[tokio::test]
+async fn scheduling_and_sending_the_same_client_id_is_one_message() {
+    let stage = Stage::new();
+    let (ada, bob, direct) = stage.pair().await;
+    let soon = stage.now().plus_millis(1_000);
+    let scheduling = async |client_id: &str| {
+        stage.app.personal.schedule(ada, later(direct, client_id, soon)).await.unwrap()
+    };
+    // Scheduled, sent, scheduled again, also when its time is over; and sent again.
+    scheduling("a").await;
+    stage.clock.advance_ms(1_000);
+    let late = scheduling("a").await;
+    assert!(late.repeated && late.scheduling.scheduled.is_some(), "it is about to be sent");
+    stage.app.sweeper.sweep().await.unwrap();
+    let sent = scheduling("a").await.scheduling.message.unwrap();
+    assert_eq!((&*sent.client_id, sent.text.as_deref()), ("a", Some("later a")));
+    let resent = stage.app.writing.send(ada, direct, crate::stage::text("a")).await.unwrap();
+    assert_eq!((resent.message.id, resent.repeated), (sent.id, true));
+    // Sent first, scheduled then.
+    let first = stage.app.writing.send(ada, direct, crate::stage::text("b")).await.unwrap().message;
+    let kept = scheduling("b").await;
+    assert_eq!((kept.scheduling.message.unwrap().id, kept.repeated), (first.id, true));
+    // Scheduled, and sent by other means before its time.
+    let soon = stage.now().plus_millis(1_000);
+    let waiting = schedule(&stage, ada, later(direct, "c", soon)).await;
+    let overtaken = stage.app.writing.send(ada, direct, crate::stage::text("c")).await.unwrap().message;
+    stage.clock.advance_ms(1_000);
+    stage.app.sweeper.sweep().await.unwrap();
+    assert_eq!(stage.app.personal.send_scheduled_now(ada, waiting.id).await.unwrap().id, overtaken.id);
+    assert_eq!(stage.history(bob, direct).await, ["later a", "text of b", "text of c"]);
+    assert!(stage.app.personal.scheduled(ada).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn after_cancelling_the_client_id_is_free_again() {
+    let stage = Stage::new();
+    let (ada, bob, direct) = stage.pair().await;
+    let soon = stage.now().plus_millis(1_000);
+    let first = schedule(&stage, ada, later(direct, "a", soon)).await;
+    stage.app.personal.cancel_scheduled(ada, first.id).await.unwrap();
+    let second = schedule(&stage, ada, later(direct, "a", soon)).await;
+    assert_ne!(first.id, second.id);
+    let nodes = [stage.app.clone(), stage.second_node()];
+    let sends = nodes.iter().map(|node| node.personal.send_scheduled_now(ada, second.id));
+    let sent: Vec<_> = futures_util::future::join_all(sends).await;
+    let ids: Vec<_> = sent.into_iter().map(|sent| sent.unwrap().id).collect();
+    assert_eq!(ids[0], ids[1]);
+    assert_eq!(stage.history(bob, direct).await, ["later a"]);
+}
+
+#[tokio::test]
+async fn what_was_sent_is_remembered_for_a_while_and_only_so_much_of_it() {
+    let stage = Stage::new();
+    let (ada, _, direct) = stage.pair().await;
+    let at = |ms| stage.now().plus_millis(ms);
+    let first = schedule(&stage, ada, later(direct, "first", at(1_000))).await;
+    stage.app.personal.send_scheduled_now(ada, first.id).await.unwrap();
+    for number in 0..SCHEDULED_SENT_KEPT_MAX {
+        stage.clock.advance_ms(1);
+        let next = schedule(&stage, ada, later(direct, &format!("m{number}"), at(1_000))).await;
+        stage.app.personal.send_scheduled_now(ada, next.id).await.unwrap();
+    }
+    let again = stage.app.personal.send_scheduled_now(ada, first.id).await;
+    assert!(matches!(again, Err(PersonalError::NotFound)), "others have taken its place");
+    assert_eq!(stage.store.scheduled(ada).await.unwrap().len(), SCHEDULED_SENT_KEPT_MAX);
+    stage.clock.advance_ms(i64::from(SCHEDULED_SENT_KEPT_HOURS) * 3_600_000);
+    stage.app.sweeper.sweep().await.unwrap();
+    assert!(stage.store.scheduled(ada).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_was_scheduled_is_decided_on_what_the_user_may_do_when_its_time_comes() {
+    let stage = Stage::new();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    let group = stage.group(&[ada, bob, eve]).await;
+    let soon = stage.now().plus_millis(1_000);
+    for user in [bob, eve] {
+        schedule(&stage, user, later(group, "a", soon)).await;
+    }
+    stage.app.accounts.set_disabled("bob", true).await.unwrap();
+    stage.app.groups.remove_member(ada, group, eve).await.unwrap();
+    stage.clock.advance_ms(1_000);
+    stage.app.sweeper.sweep().await.unwrap();
+    assert!(!stage.history(ada, group).await.contains(&"later a".to_owned()));
+    // It stays failed when they may again: whoever comes back decides what to do with it.
+    stage.app.accounts.set_disabled("bob", false).await.unwrap();
+    stage.app.sweeper.sweep().await.unwrap();
+    for (user, reason) in [(bob, ErrorCode::AccountDisabled), (eve, ErrorCode::NotFound)] {
+        assert_eq!(stage.app.personal.scheduled(user).await.unwrap()[0].failed, Some(reason));
+    }
+    let failed = stage.app.personal.scheduled(bob).await.unwrap()[0].id;
+    stage.app.personal.send_scheduled_now(bob, failed).await.unwrap();
+    assert_eq!(stage.history(ada, group).await.last().unwrap(), "later a");
 }

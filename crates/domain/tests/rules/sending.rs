@@ -140,7 +140,7 @@ async fn a_reply_stays_in_its_conversation_and_a_forward_names_what_its_sender_c
     let astray = stage.app.writing.send(ada, with_eve, reply("r")).await;
     assert!(matches!(astray, Err(Refusal::ReplyNotFound)));
 
-    let forward = |id: &str| Draft { forwarded_from: Some(message.id), ..text(id) };
+    let forward = |id: &str| Draft { forwarded_from: Some(message.id), body: None, ..text(id) };
     let forwarded = stage.app.writing.send(ada, with_eve, forward("f")).await.unwrap().message;
     assert_eq!(forwarded.forwarded_from.unwrap().sender_id, bob);
     let unseen = stage.app.writing.send(eve, with_eve, forward("f")).await;

@@ -182,17 +182,18 @@ pub(crate) fn saying(words: &str) -> Draft {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let client_id = format!("said-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
     let body = MessageBody::Text(words.into());
-    Draft { client_id: ClientId::parse(&client_id).unwrap(), body, reply_to: None, forwarded_from: None }
+    Draft { client_id: ClientId::parse(&client_id).unwrap(), body: Some(body), reply_to: None, forwarded_from: None }
 }
 
 pub(crate) fn text(client_id: &str) -> Draft {
     Draft::parse(SendMessage {
         conversation_id: None,
         client_id: client_id.into(),
-        kind: MessageKind::Text,
+        kind: Some(MessageKind::Text),
         text: Some(format!("text of {client_id}")),
         media: None,
         event: None,
+        data: None,
         reply_to: None,
         forwarded_from: None,
     })

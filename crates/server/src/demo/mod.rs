@@ -302,10 +302,11 @@ fn text_message(number: usize, text: &str) -> SendMessage {
     SendMessage {
         conversation_id: None,
         client_id: format!("demo-{number}"),
-        kind: MessageKind::Text,
+        kind: Some(MessageKind::Text),
         text: Some(text.to_owned()),
         media: None,
         event: None,
+        data: None,
         reply_to: None,
         forwarded_from: None,
     }

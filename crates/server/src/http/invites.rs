@@ -14,7 +14,8 @@ use crate::state::ServerState;
 
 /// Invite links
 ///
-/// Those that can still be used: owners and admins see all, others their own.
+/// Those that are not over: owners and admins see all, others their own. Whether one works now depends on what its maker
+/// may do: see `works`.
 #[utoipa::path(
     get, path = "/v1/conversations/{id}/invites", tag = "Members", operation_id = "list_invites",
     params(("id" = ConversationId, Path, description = "A conversation of the user")),
@@ -31,12 +32,16 @@ pub async fn list(
 
 /// Make an invite link
 ///
-/// Who has its token can join, until it expires, is revoked or was used as often as it may be.
+/// Who has its token can join, until it expires, is revoked or was used as often as it may be, and as long as its maker
+/// is a member who may invite. It is gone when its maker leaves. The same `client_id` again gives back the same link.
 #[utoipa::path(
     post, path = "/v1/conversations/{id}/invites", tag = "Members", operation_id = "create_invite",
     params(("id" = ConversationId, Path, description = "A conversation of the user")),
     request_body = CreateInvite,
-    responses((status = 201, description = "The link", body = Invite)),
+    responses(
+        (status = 201, description = "The link", body = Invite),
+        (status = 200, description = "The link that was made before with this client_id", body = Invite),
+    ),
     extensions(("x-error-codes" = json!([
         "not_found", "forbidden", "wrong_kind", "too_many_invites", "invalid_field", "path_body_mismatch"
     ])))
@@ -48,13 +53,13 @@ pub async fn create(
     Body(request): Body<CreateInvite>,
 ) -> ApiResult<(StatusCode, Json<Invite>)> {
     agree("conversation_id", id, request.conversation_id)?;
-    let invite = state.app.groups.create_invite(by.user_id, id, request, new_token()).await?;
-    Ok((StatusCode::CREATED, Json(invite)))
+    let (invite, repeated) = state.app.groups.create_invite(by.user_id, id, request, new_token()).await?;
+    Ok((if repeated { StatusCode::OK } else { StatusCode::CREATED }, Json(invite)))
 }
 
 /// Revoke an invite link
 ///
-/// Owners and admins can revoke all of them, others their own.
+/// Owners and admins can revoke all of them, others their own. Revoking it again changes nothing.
 #[utoipa::path(
     delete, path = "/v1/conversations/{id}/invites/{invite_id}", tag = "Members", operation_id = "revoke_invite",
     params(

@@ -108,7 +108,8 @@ pub async fn set_role(
 
 /// Remove a member
 ///
-/// Owners remove anybody, admins ordinary members. Removing oneself is leaving.
+/// Owners remove anybody, admins ordinary members. Removing oneself is leaving. Removing somebody again changes nothing.
+/// They can come back by a link: to keep them out, ban them.
 #[utoipa::path(
     delete, path = "/v1/conversations/{id}/members/{user_id}", tag = "Members", operation_id = "remove_member",
     params(
@@ -129,7 +130,7 @@ pub async fn remove(
 
 /// Hand the conversation over
 ///
-/// The member becomes an owner, and who asks an admin, in one step.
+/// The member becomes an owner, and who asks an admin, in one step. Doing it again changes nothing.
 #[utoipa::path(
     put, path = "/v1/conversations/{id}/owner", tag = "Members", operation_id = "transfer_ownership",
     params(("id" = ConversationId, Path, description = "A conversation that the user owns")),

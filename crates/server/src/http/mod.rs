@@ -3,7 +3,7 @@
 //! - [`extract`]: bodies, parameters, ids, who is asking
 //! - [`layers`]: what holds for every request: log, metrics, time limit, headers
 //! - the API: [`accounts`], [`sessions`], [`devices`]; [`users`], [`blocks`]; [`inbox`], [`conversations`], [`members`],
-//!   [`invites`]; [`messages`], [`reactions`], [`pins`], [`stars`], [`scheduled`]; [`sync`]
+//!   [`bans`], [`invites`]; [`messages`], [`reactions`], [`pins`], [`stars`], [`scheduled`]; [`sync`]
 //! - [`health`]: for operators
 //! - [`docs`]: OpenAPI, made from the annotations of the handlers, and the pages that show it
 //! - [`web`]: the web client, or a page that says that there is none
@@ -11,6 +11,7 @@
 //! Which status an error has is decided in [`crate::problem`]; what is allowed, in the domain.
 
 pub mod accounts;
+pub mod bans;
 pub mod blocks;
 pub mod conversations;
 pub mod devices;
@@ -82,6 +83,8 @@ fn api() -> OpenApiRouter<ServerState> {
         .routes(routes!(members::transfer_ownership))
         .routes(routes!(members::join))
         .routes(routes!(members::leave))
+        .routes(routes!(bans::list))
+        .routes(routes!(bans::ban, bans::unban))
         .routes(routes!(invites::list, invites::create))
         .routes(routes!(invites::revoke))
         .routes(routes!(invites::preview))

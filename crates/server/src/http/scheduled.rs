@@ -2,9 +2,10 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use godwit_domain::personal::Kept;
 use godwit_protocol::ScheduledId;
 use godwit_protocol::messages::Message;
-use godwit_protocol::personal::{ScheduleMessage, Scheduled, ScheduledList, UpdateScheduled};
+use godwit_protocol::personal::{ScheduleMessage, Scheduled, ScheduledList, Scheduling, UpdateScheduled};
 
 use super::extract::{Body, Caller, Id, agree};
 use crate::http::json::Json;
@@ -23,19 +24,27 @@ pub async fn list(State(state): State<ServerState>, Caller(by): Caller) -> ApiRe
 
 /// Schedule a message
 ///
-/// It is sent once when its time comes, as the user may send then. The same `client_id` again gives back what is there.
+/// It is sent once when its time comes, if the user may send it then; a user who is disabled may not, and it stays in the
+/// list with the reason. The message has the `client_id` that was given, so the same one again gives back what is there, or
+/// the message that it became, with status 200.
 #[utoipa::path(
     post, path = "/v1/scheduled", tag = "Messages", operation_id = "schedule_message",
     request_body = ScheduleMessage,
-    responses((status = 201, description = "What is to be sent", body = Scheduled)),
-    extensions(("x-error-codes" = json!(["not_found", "invalid_field", "list_full"])))
+    responses(
+        (status = 201, description = "What is to be sent", body = Scheduling),
+        (status = 200, description = "What was scheduled, or sent, before with this client_id", body = Scheduling),
+    ),
+    extensions(("x-error-codes" = json!([
+        "not_found", "invalid_field", "list_full", "forward_not_found", "too_late"
+    ])))
 )]
 pub async fn create(
     State(state): State<ServerState>,
     Caller(by): Caller,
     Body(request): Body<ScheduleMessage>,
-) -> ApiResult<(StatusCode, Json<Scheduled>)> {
-    Ok((StatusCode::CREATED, Json(state.app.personal.schedule(by.user_id, request).await?)))
+) -> ApiResult<(StatusCode, Json<Scheduling>)> {
+    let Kept { scheduling, repeated } = state.app.personal.schedule(by.user_id, request).await?;
+    Ok((if repeated { StatusCode::OK } else { StatusCode::CREATED }, Json(scheduling)))
 }
 
 /// Change a scheduled message
@@ -60,7 +69,8 @@ pub async fn update(
 
 /// Send a scheduled message now
 ///
-/// Also one that has failed. What is refused stays in the list, with the reason.
+/// Also one that has failed. What is refused stays in the list, with the reason. Doing it again gives the same message, for
+/// a day.
 #[utoipa::path(
     post, path = "/v1/scheduled/{id}/send", tag = "Messages", operation_id = "send_scheduled",
     params(("id" = ScheduledId, Path, description = "A scheduled message of the user")),

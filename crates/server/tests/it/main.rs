@@ -25,6 +25,7 @@ mod process;
 mod raw;
 mod raw_http;
 mod raw_socket;
+mod repeats;
 mod resume;
 mod senders;
 mod slow_reader;

@@ -50,7 +50,7 @@ impl Accounts {
             if let Some(first) = all.iter().find(is_same) {
                 return Ok(ScheduleOutcome::Repeated(first.clone()));
             }
-            if all.len() >= max {
+            if all.iter().filter(|other| other.stage.is_listed()).count() >= max {
                 return Ok(ScheduleOutcome::Full);
             }
             txn.put(Key::scheduled(scheduled.id), &ScheduledBody::from(&scheduled));

@@ -70,10 +70,11 @@ impl Projection {
                 Change::Created(created) => joined.extend(&created.member_ids),
                 Change::MembersAdded { user_ids, .. } => joined.extend(user_ids),
                 Change::MemberJoined { user_id, .. } => drop(joined.insert(*user_id)),
-                Change::MemberLeft { user_id } | Change::MemberRemoved { user_id, .. } => {
-                    joined.remove(user_id);
+                change => {
+                    if let Some(user) = change.departed() {
+                        joined.remove(&user);
+                    }
                 }
-                _ => {}
             }
         }
         joined

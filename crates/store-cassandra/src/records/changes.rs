@@ -51,6 +51,15 @@ pub(crate) enum StoredChange {
         by: UserId,
         user_id: UserId,
     },
+    MemberBanned {
+        by: UserId,
+        user_id: UserId,
+        was_member: bool,
+    },
+    MemberUnbanned {
+        by: UserId,
+        user_id: UserId,
+    },
     RoleChanged {
         by: UserId,
         user_id: UserId,
@@ -144,6 +153,10 @@ impl StoredChange {
             }
             Change::MemberLeft { user_id } => Self::MemberLeft { user_id: *user_id },
             Change::MemberRemoved { by, user_id } => Self::MemberRemoved { by: *by, user_id: *user_id },
+            Change::MemberBanned { by, user_id, was_member } => {
+                Self::MemberBanned { by: *by, user_id: *user_id, was_member: *was_member }
+            }
+            Change::MemberUnbanned { by, user_id } => Self::MemberUnbanned { by: *by, user_id: *user_id },
             Change::RoleChanged { by, user_id, role } => {
                 Self::RoleChanged { by: *by, user_id: *user_id, role: *role }
             }
@@ -188,6 +201,10 @@ impl From<StoredChange> for Change {
             }
             StoredChange::MemberLeft { user_id } => Self::MemberLeft { user_id },
             StoredChange::MemberRemoved { by, user_id } => Self::MemberRemoved { by, user_id },
+            StoredChange::MemberBanned { by, user_id, was_member } => {
+                Self::MemberBanned { by, user_id, was_member }
+            }
+            StoredChange::MemberUnbanned { by, user_id } => Self::MemberUnbanned { by, user_id },
             StoredChange::RoleChanged { by, user_id, role } => Self::RoleChanged { by, user_id, role },
             StoredChange::OwnershipTransferred { by, user_id } => Self::OwnershipTransferred { by, user_id },
             StoredChange::DetailsChanged { by, change } => {

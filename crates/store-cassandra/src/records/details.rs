@@ -1,6 +1,8 @@
 //! Details of conversations, and changes of them.
 
-use godwit_domain::model::{Details, DetailsChange, FanOut, Invite, InviteToken, MentionOfAll, Pin};
+use godwit_domain::model::{
+    Ban, ClientId, Details, DetailsChange, FanOut, Invite, InviteToken, MentionOfAll, Pin,
+};
 use godwit_protocol::conversations::{EditsVisibleTo, HistoryVisibility, Permissions, Role};
 use godwit_protocol::{InviteId, MessageId, Seq, Timestamp, UserId};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -27,6 +29,9 @@ pub(crate) struct StoredDetails {
     pins: Vec<StoredPin>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     invites: Vec<StoredInvite>,
+    /// Who is banned, by whom, and since when.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    bans: Vec<(UserId, UserId, Timestamp)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     mentions_of_all: Vec<(Seq, UserId)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,6 +57,8 @@ struct StoredPin {
 pub(crate) struct StoredInvite {
     id: InviteId,
     token: Box<str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client_id: Option<Box<str>>,
     created_by: UserId,
     created_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,6 +110,7 @@ impl From<&Details> for StoredDetails {
             fan_out,
             pins,
             invites,
+            bans,
             mentions_of_all,
             deleted_at,
         } = details.clone();
@@ -121,6 +129,7 @@ impl From<&Details> for StoredDetails {
             fan_out: fan_out.into(),
             pins: pins.into_iter().map(StoredPin::from).collect(),
             invites: invites.iter().map(StoredInvite::from).collect(),
+            bans: bans.into_iter().map(|ban| (ban.user_id, ban.by, ban.at)).collect(),
             mentions_of_all: mentions_of_all.into_iter().map(|mention| (mention.seq, mention.by)).collect(),
             deleted_at,
         }
@@ -145,6 +154,7 @@ impl From<StoredDetails> for Details {
             fan_out: stored.fan_out.into(),
             pins: stored.pins.into_iter().map(Pin::from).collect(),
             invites: stored.invites.into_iter().map(Invite::from).collect(),
+            bans: stored.bans.into_iter().map(|(user_id, by, at)| Ban { user_id, by, at }).collect(),
             mentions_of_all: stored.mentions_of_all.into_iter().map(mention).collect(),
             deleted_at: stored.deleted_at,
         }
@@ -183,16 +193,20 @@ impl From<StoredPin> for Pin {
 
 impl From<&Invite> for StoredInvite {
     fn from(invite: &Invite) -> Self {
-        let Invite { id, token, created_by, created_at, expires_at, uses_max, uses } = invite.clone();
-        Self { id, token: token.as_str().into(), created_by, created_at, expires_at, uses_max, uses }
+        let Invite { id, token, client_id, created_by, created_at, expires_at, uses_max, uses } =
+            invite.clone();
+        let token = token.as_str().into();
+        let client_id = client_id.map(|client_id| client_id.as_str().into());
+        Self { id, token, client_id, created_by, created_at, expires_at, uses_max, uses }
     }
 }
 
 impl From<StoredInvite> for Invite {
     fn from(stored: StoredInvite) -> Self {
-        let StoredInvite { id, token, created_by, created_at, expires_at, uses_max, uses } = stored;
+        let StoredInvite { id, token, client_id, created_by, created_at, expires_at, uses_max, uses } = stored;
         let token = InviteToken::from_stored(token);
-        Self { id, token, created_by, created_at, expires_at, uses_max, uses }
+        let client_id = client_id.map(ClientId::from_stored);
+        Self { id, token, client_id, created_by, created_at, expires_at, uses_max, uses }
     }
 }
 

@@ -45,6 +45,9 @@ enum StoredBody {
     },
     System {
         event: Box<str>,
+        /// JSON in JSON, so that it comes back as it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        data: Option<Box<str>>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<Box<str>>,
     },
@@ -98,7 +101,8 @@ struct StoredForward {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredDraft {
     client_id: Box<str>,
-    body: StoredBody,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    body: Option<StoredBody>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reply_to: Option<MessageId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,7 +144,7 @@ impl From<&Draft> for StoredDraft {
     fn from(draft: &Draft) -> Self {
         Self {
             client_id: draft.client_id.as_str().into(),
-            body: StoredBody::from(&draft.body),
+            body: draft.body.as_ref().map(StoredBody::from),
             reply_to: draft.reply_to,
             forwarded_from: draft.forwarded_from,
         }
@@ -151,7 +155,7 @@ impl From<StoredDraft> for Draft {
     fn from(stored: StoredDraft) -> Self {
         Self {
             client_id: ClientId::from_stored(stored.client_id),
-            body: stored.body.into(),
+            body: stored.body.map(Into::into),
             reply_to: stored.reply_to,
             forwarded_from: stored.forwarded_from,
         }
@@ -195,7 +199,7 @@ impl From<&MessageBody> for StoredBody {
             MessageBody::Image { media, caption } => Self::Image { media: media.into(), caption },
             MessageBody::File { media, caption } => Self::File { media: media.into(), caption },
             MessageBody::Voice { media } => Self::Voice { media: media.into() },
-            MessageBody::System { event, text } => Self::System { event, text },
+            MessageBody::System { event, data, text } => Self::System { event, data, text },
             MessageBody::Erased(was) => Self::Erased { was },
         }
     }
@@ -208,7 +212,7 @@ impl From<StoredBody> for MessageBody {
             StoredBody::Image { media, caption } => Self::Image { media: media.into(), caption },
             StoredBody::File { media, caption } => Self::File { media: media.into(), caption },
             StoredBody::Voice { media } => Self::Voice { media: media.into() },
-            StoredBody::System { event, text } => Self::System { event, text },
+            StoredBody::System { event, data, text } => Self::System { event, data, text },
             StoredBody::Erased { was } => Self::Erased(was),
         }
     }

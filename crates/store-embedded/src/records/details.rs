@@ -1,6 +1,8 @@
 //! Details of conversations.
 
-use godwit_domain::model::{Details, DetailsChange, FanOut, Invite, InviteToken, MentionOfAll, Pin};
+use godwit_domain::model::{
+    Ban, ClientId, Details, DetailsChange, FanOut, Invite, InviteToken, MentionOfAll, Pin,
+};
 use godwit_protocol::conversations::Permissions;
 use godwit_protocol::{InviteId, MessageId, Seq, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
@@ -24,6 +26,7 @@ pub(crate) struct DetailsRecord {
     fan_out: FanOutRecord,
     pins: Vec<PinRecord>,
     invites: Vec<InviteRecord>,
+    bans: Vec<(UserId, UserId, Timestamp)>,
     mentions_of_all: Vec<(Seq, UserId)>,
     deleted_at: Option<Timestamp>,
 }
@@ -64,6 +67,7 @@ impl From<&Details> for DetailsRecord {
             fan_out: details.fan_out.into(),
             pins: details.pins.iter().map(pin).collect(),
             invites: details.invites.iter().cloned().map(InviteRecord::from).collect(),
+            bans: details.bans.iter().map(|ban| (ban.user_id, ban.by, ban.at)).collect(),
             mentions_of_all: details
                 .mentions_of_all
                 .iter()
@@ -92,6 +96,7 @@ impl From<DetailsRecord> for Details {
             fan_out: record.fan_out.into(),
             pins: record.pins.into_iter().map(pin).collect(),
             invites: record.invites.into_iter().map(Invite::from).collect(),
+            bans: record.bans.into_iter().map(|(user_id, by, at)| Ban { user_id, by, at }).collect(),
             mentions_of_all: record
                 .mentions_of_all
                 .into_iter()
@@ -134,6 +139,7 @@ impl From<PermissionsRecord> for Permissions {
 pub(super) struct InviteRecord {
     id: InviteId,
     token: Box<str>,
+    client_id: Option<Box<str>>,
     created_by: UserId,
     created_at: Timestamp,
     expires_at: Option<Timestamp>,
@@ -146,6 +152,7 @@ impl From<Invite> for InviteRecord {
         Self {
             id: invite.id,
             token: invite.token.as_str().into(),
+            client_id: invite.client_id.map(|client_id| client_id.as_str().into()),
             created_by: invite.created_by,
             created_at: invite.created_at,
             expires_at: invite.expires_at,
@@ -160,6 +167,7 @@ impl From<InviteRecord> for Invite {
         Self {
             id: record.id,
             token: InviteToken::from_stored(record.token),
+            client_id: record.client_id.map(ClientId::from_stored),
             created_by: record.created_by,
             created_at: record.created_at,
             expires_at: record.expires_at,

@@ -83,6 +83,15 @@ enum ChangeRecord<'a> {
         by: UserId,
         user_id: UserId,
     },
+    MemberBanned {
+        by: UserId,
+        user_id: UserId,
+        was_member: bool,
+    },
+    MemberUnbanned {
+        by: UserId,
+        user_id: UserId,
+    },
     RoleChanged {
         by: UserId,
         user_id: UserId,
@@ -242,6 +251,10 @@ impl ChangeRecord<'_> {
             }
             Change::MemberLeft { user_id } => Self::MemberLeft { user_id },
             Change::MemberRemoved { by, user_id } => Self::MemberRemoved { by, user_id },
+            Change::MemberBanned { by, user_id, was_member } => {
+                Self::MemberBanned { by, user_id, was_member }
+            }
+            Change::MemberUnbanned { by, user_id } => Self::MemberUnbanned { by, user_id },
             Change::RoleChanged { by, user_id, role } => Self::RoleChanged { by, user_id, role: role.into() },
             Change::OwnershipTransferred { by, user_id } => Self::OwnershipTransferred { by, user_id },
             Change::DetailsChanged { by, change } => {
@@ -282,6 +295,10 @@ impl ChangeRecord<'_> {
             }
             Self::MemberLeft { user_id } => Change::MemberLeft { user_id },
             Self::MemberRemoved { by, user_id } => Change::MemberRemoved { by, user_id },
+            Self::MemberBanned { by, user_id, was_member } => {
+                Change::MemberBanned { by, user_id, was_member }
+            }
+            Self::MemberUnbanned { by, user_id } => Change::MemberUnbanned { by, user_id },
             Self::RoleChanged { by, user_id, role } => Change::RoleChanged { by, user_id, role: role.into() },
             Self::OwnershipTransferred { by, user_id } => Change::OwnershipTransferred { by, user_id },
             Self::DetailsChanged { by, change } => {

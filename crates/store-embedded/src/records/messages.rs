@@ -28,7 +28,8 @@ pub(super) enum BodyRecord<'a> {
     Image(#[serde(borrow)] Box<MediaRecord<'a>>, Option<&'a str>),
     File(#[serde(borrow)] Box<MediaRecord<'a>>, Option<&'a str>),
     Voice(#[serde(borrow)] Box<MediaRecord<'a>>),
-    System(&'a str, Option<&'a str>),
+    /// With its data, and its text.
+    System(&'a str, Option<&'a str>, Option<&'a str>),
     Erased(MessageKindRecord),
 }
 
@@ -90,7 +91,9 @@ impl<'a> From<&'a MessageBody> for BodyRecord<'a> {
             MessageBody::Image { media, caption } => Self::Image(media.as_ref().into(), caption.as_deref()),
             MessageBody::File { media, caption } => Self::File(media.as_ref().into(), caption.as_deref()),
             MessageBody::Voice { media } => Self::Voice(media.as_ref().into()),
-            MessageBody::System { event, text } => Self::System(event, text.as_deref()),
+            MessageBody::System { event, data, text } => {
+                Self::System(event, data.as_deref(), text.as_deref())
+            }
             MessageBody::Erased(kind) => Self::Erased((*kind).into()),
         }
     }
@@ -107,8 +110,8 @@ impl From<BodyRecord<'_>> for MessageBody {
                 Self::File { media: media.into(), caption: caption.map(Into::into) }
             }
             BodyRecord::Voice(media) => Self::Voice { media: media.into() },
-            BodyRecord::System(event, text) => {
-                Self::System { event: event.into(), text: text.map(Into::into) }
+            BodyRecord::System(event, data, text) => {
+                Self::System { event: event.into(), data: data.map(Into::into), text: text.map(Into::into) }
             }
             BodyRecord::Erased(kind) => Self::Erased(kind.into()),
         }
@@ -174,7 +177,7 @@ impl From<MentionsRecord> for Mentions {
 pub(super) struct DraftRecord<'a> {
     client_id: &'a str,
     #[serde(borrow)]
-    body: BodyRecord<'a>,
+    body: Option<BodyRecord<'a>>,
     reply_to: Option<MessageId>,
     forwarded_from: Option<MessageId>,
 }
@@ -183,7 +186,7 @@ impl<'a> From<&'a Draft> for DraftRecord<'a> {
     fn from(draft: &'a Draft) -> Self {
         Self {
             client_id: draft.client_id.as_str(),
-            body: (&draft.body).into(),
+            body: draft.body.as_ref().map(Into::into),
             reply_to: draft.reply_to,
             forwarded_from: draft.forwarded_from,
         }
@@ -194,7 +197,7 @@ impl From<DraftRecord<'_>> for Draft {
     fn from(record: DraftRecord<'_>) -> Self {
         Self {
             client_id: ClientId::from_stored(record.client_id),
-            body: record.body.into(),
+            body: record.body.map(Into::into),
             reply_to: record.reply_to,
             forwarded_from: record.forwarded_from,
         }

@@ -45,6 +45,7 @@ enum StageRecord {
     Sending,
     /// With the text of the code, which does not change.
     Failed(Box<str>),
+    Sent(MessageId),
 }
 
 impl Record for ScheduledRecord<'_> {
@@ -57,6 +58,7 @@ impl<'a> From<&'a Scheduled> for ScheduledRecord<'a> {
             ScheduledStage::Waiting => StageRecord::Waiting,
             ScheduledStage::Sending => StageRecord::Sending,
             ScheduledStage::Failed(code) => StageRecord::Failed(code.as_str().into()),
+            ScheduledStage::Sent(message) => StageRecord::Sent(message),
         };
         Self {
             conversation: scheduled.conversation,
@@ -73,6 +75,7 @@ impl ScheduledRecord<'_> {
             StageRecord::Waiting => ScheduledStage::Waiting,
             StageRecord::Sending => ScheduledStage::Sending,
             StageRecord::Failed(text) => ScheduledStage::Failed(error_code(&text)),
+            StageRecord::Sent(message) => ScheduledStage::Sent(message),
         };
         Scheduled {
             id,

@@ -46,6 +46,19 @@ impl Batch<'_> {
     }
 
     #[must_use]
+    pub fn ban(self, by: UserId, user_id: UserId) -> Self {
+        self.push(|fold, _| {
+            let was_member = fold.member(user_id).is_some();
+            Change::MemberBanned { by, user_id, was_member }
+        })
+    }
+
+    #[must_use]
+    pub fn unban(self, by: UserId, user_id: UserId) -> Self {
+        self.change(Change::MemberUnbanned { by, user_id })
+    }
+
+    #[must_use]
     pub fn role(self, by: UserId, user_id: UserId, role: Role) -> Self {
         self.change(Change::RoleChanged { by, user_id, role })
     }
@@ -72,6 +85,7 @@ impl Batch<'_> {
             invite: Box::new(Invite {
                 id: InviteId::new(id.get()),
                 token: token.clone(),
+                client_id: None,
                 created_by: by,
                 created_at: id.timestamp(),
                 expires_at: None,

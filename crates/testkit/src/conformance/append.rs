@@ -63,8 +63,12 @@ pub(super) async fn every_kind_of_body_reads_back(s: &Scene) -> Outcome {
         MessageBody::File { media: full.clone().into(), caption: Some("a file".into()) },
         MessageBody::File { media: plain.into(), caption: None },
         MessageBody::Voice { media: full.into() },
-        MessageBody::System { event: "app.call.ended".into(), text: None },
-        MessageBody::System { event: "app.call.ended".into(), text: Some("after an hour".into()) },
+        MessageBody::System { event: "app.call.ended".into(), data: None, text: None },
+        MessageBody::System {
+            event: "app.call.ended".into(),
+            data: Some(r#"{"secs":[3600,{"ä":null}]}"#.into()),
+            text: Some("after an hour".into()),
+        },
         MessageBody::Text("x".repeat(godwit_protocol::limits::TEXT_CHARS_MAX).into()),
     ];
     for (number, body) in bodies.into_iter().enumerate() {

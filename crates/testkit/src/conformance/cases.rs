@@ -95,6 +95,8 @@ macro_rules! conformance_cases {
                 pins_are_the_latest_first_and_go_with_the_message
                 an_invite_leads_to_its_conversation_until_it_is_revoked
                 everything_about_an_invite_reads_back_and_its_uses_are_counted
+                the_links_of_who_goes_go_too
+                bans_read_back_and_are_lifted
                 a_deleted_conversation_says_so_and_invites_nobody
             }
             append {
@@ -248,6 +250,7 @@ macro_rules! conformance_cases {
                 the_same_client_id_again_gives_back_the_first
                 many_concurrent_callers_with_a_client_id_schedule_one
                 scheduled_messages_are_bounded
+                what_was_sent_is_remembered_and_takes_no_room
                 it_is_replaced_only_at_the_stage_that_is_expected
                 without_a_note_nothing_is_noted
                 one_of_many_concurrent_claims_wins

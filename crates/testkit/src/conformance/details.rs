@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use godwit_domain::model::{Change, DetailsChange, Invite};
+use godwit_domain::model::{Ban, Change, ClientId, DetailsChange, Invite};
 use godwit_domain::ports::StoreError;
 use godwit_protocol::conversations::{EditsVisibleTo, HistoryVisibility, Permissions};
 use godwit_protocol::{ConversationId, InviteId, Seq};
@@ -106,6 +106,7 @@ pub(super) async fn everything_about_an_invite_reads_back_and_its_uses_are_count
     let invite = Invite {
         id: InviteId::new(s.id()),
         token: s.token(),
+        client_id: Some(ClientId::from_stored("link-1")),
         created_by: group.owner(),
         created_at: s.now(),
         expires_at: Some(s.now().plus_millis(3_600_000)),
@@ -126,6 +127,57 @@ pub(super) async fn everything_about_an_invite_reads_back_and_its_uses_are_count
         assert_eq!(uses, number as u32 + 1);
         assert_eq!(s.store().invited_to(&invite.token).await?, Some(group.id), "used up, but not revoked");
     }
+    assert_eq!(log_of(s, group.id).await?, log);
+    Ok(())
+}
+
+pub(super) async fn the_links_of_who_goes_go_too(s: &Scene) -> Outcome {
+    let group = s.group(4).await?;
+    let tokens = [s.token(), s.token(), s.token(), s.token()];
+    let mut batch = s.batch(group.id).await?;
+    for (user, token) in group.members.iter().zip(&tokens) {
+        batch = batch.invite(*user, token);
+    }
+    s.append(batch.build()).await?;
+    let [ada, bob, eve, dan] = [0, 1, 2, 3].map(|i| group.members[i]);
+    s.append(s.batch(group.id).await?.leave(bob).build()).await?;
+    s.append(s.batch(group.id).await?.remove(ada, eve).build()).await?;
+    s.append(s.batch(group.id).await?.ban(ada, dan).build()).await?;
+    let mut leads = Vec::new();
+    for token in &tokens {
+        leads.push(s.store().invited_to(token).await?);
+    }
+    assert_eq!(leads, [Some(group.id), None, None, None]);
+    let details = s.load(group.id).await?.details;
+    assert_eq!(details.invites.iter().map(|invite| &invite.token).collect::<Vec<_>>(), [&tokens[0]]);
+    Ok(())
+}
+
+pub(super) async fn bans_read_back_and_are_lifted(s: &Scene) -> Outcome {
+    let group = s.group(3).await?;
+    let [ada, bob, _] = [0, 1, 2].map(|i| group.members[i]);
+    let stranger = s.people(1)[0];
+    let mut log = log_of(s, group.id).await?;
+    let bans = async || Ok::<_, StoreError>(s.load(group.id).await?.details.bans.clone());
+    for user in [stranger, bob] {
+        s.advance_ms(10);
+        let append = s.batch(group.id).await?.ban(ada, user).build();
+        write(&mut log, &append);
+        s.append(append).await?;
+    }
+    let mut expected = vec![
+        Ban { user_id: bob, by: ada, at: s.now() },
+        Ban { user_id: stranger, by: ada, at: s.now().plus_millis(-10) },
+    ];
+    expected.sort_by_key(|ban| ban.user_id);
+    assert_eq!(bans().await?, expected);
+    let state = s.load(group.id).await?;
+    assert_eq!((state.details.member_count, state.member(bob)), (2, None));
+    assert_eq!(s.store().member(group.id, bob).await?, None, "they are removed with it");
+    let append = s.batch(group.id).await?.unban(ada, stranger).build();
+    write(&mut log, &append);
+    s.append(append).await?;
+    assert_eq!(bans().await?.iter().map(|ban| ban.user_id).collect::<Vec<_>>(), [bob]);
     assert_eq!(log_of(s, group.id).await?, log);
     Ok(())
 }

@@ -28,6 +28,8 @@ pub(super) async fn notices_stand_between_the_messages(s: &Scene) -> Outcome {
         Some("ownership.transferred"),
         Some("member.left"),
         Some("member.removed"),
+        Some("member.banned"),
+        Some("member.unbanned"),
         None,
     ];
     assert_eq!(events.collect::<Vec<_>>(), expected);
@@ -135,7 +137,8 @@ async fn eventful(s: &Scene) -> Result<(Group, Vec<LogItem>), StoreError> {
     s.advance_ms(10);
     let batch = s.batch_on(group.id, &[first]).await?.rename(bob, "Waders").react(eve, first, None, Some("👍"));
     let batch = batch.pin(bob, first).transfer(ada, bob).unpin(bob, first).leave(people[0]);
-    let append = batch.remove(bob, eve).text(people[1], "three").delete(ada, first).build();
+    let batch = batch.remove(bob, eve).ban(bob, people[2]).unban(bob, people[2]);
+    let append = batch.text(people[1], "three").delete(ada, first).build();
     write(&mut log, &append);
     s.append(append).await?;
     Ok((group, log))

@@ -33,13 +33,17 @@ pub(super) async fn a_scheduled_message_reads_back(s: &Scene) -> Outcome {
     let full = Scheduled {
         draft: Draft {
             client_id: ClientId::from_stored("full"),
-            body: MessageBody::Image { media: media.into(), caption: Some("two\nlines".into()) },
+            body: Some(MessageBody::Image { media: media.into(), caption: Some("two\nlines".into()) }),
             reply_to: Some(MessageId::new(7)),
             forwarded_from: Some(MessageId::new(8)),
         },
         ..new(s, user, 2_000)
     };
-    for scheduled in [&plain, &full] {
+    let forward = Scheduled {
+        draft: Draft { body: None, forwarded_from: Some(MessageId::new(9)), ..plain.draft.clone() },
+        ..new(s, user, 3_000)
+    };
+    for scheduled in [&plain, &full, &forward] {
         let ScheduleOutcome::Scheduled(entry) = schedule(s, scheduled, MAX).await? else {
             panic!("it was not there before");
         };
@@ -47,7 +51,7 @@ pub(super) async fn a_scheduled_message_reads_back(s: &Scene) -> Outcome {
         assert_eq!(s.store().account_head(user).await?, entry.seq);
         assert_eq!(s.store().scheduled_one(user, scheduled.id).await?.as_ref(), Some(scheduled));
     }
-    assert_eq!(all_of(s, user).await?, [plain.clone(), full]);
+    assert_eq!(all_of(s, user).await?, [plain.clone(), full, forward]);
     let other = s.user().await?;
     assert_eq!(s.store().scheduled(other).await?, []);
     assert_eq!(s.store().scheduled_one(other, plain.id).await?, None);
@@ -111,6 +115,25 @@ pub(super) async fn scheduled_messages_are_bounded(s: &Scene) -> Outcome {
     assert_eq!(s.store().scheduled_one(user, c.id).await?, None);
     replace(s, &a, ScheduledStage::Waiting, None).await?;
     assert!(matches!(schedule(s, &c, 2).await?, ScheduleOutcome::Scheduled(_)));
+    tidy_up(s, user).await
+}
+
+pub(super) async fn what_was_sent_is_remembered_and_takes_no_room(s: &Scene) -> Outcome {
+    let user = s.user().await?;
+    let (a, b) = (new(s, user, 1_000), new(s, user, 2_000));
+    schedule(s, &a, 1).await?;
+    let until = s.now().plus_millis(5_000);
+    let sent = a.clone().remembered_as(MessageId::new(7), until);
+    replace(s, &a, ScheduledStage::Waiting, Some(&sent)).await?;
+    assert_eq!(s.store().scheduled_one(user, a.id).await?, Some(sent.clone()));
+    assert!(matches!(schedule(s, &b, 1).await?, ScheduleOutcome::Scheduled(_)), "there is room");
+    let again = Scheduled { id: ScheduledId::new(s.id()), ..a.clone() };
+    assert_eq!(schedule(s, &again, 9).await?, ScheduleOutcome::Repeated(sent.clone()));
+    let due = due_scheduled_of(s.store(), until, &[user]).await?;
+    assert_eq!(due, [(user, b.id), (user, a.id)], "it is due when it is to be forgotten");
+    assert_eq!(replace(s, &a, ScheduledStage::Sent(MessageId::new(8)), None).await?, ReplaceScheduled::TooLate);
+    replace(s, &a, sent.stage, None).await?;
+    assert!(matches!(schedule(s, &again, 9).await?, ScheduleOutcome::Scheduled(_)));
     tidy_up(s, user).await
 }
 
@@ -244,7 +267,7 @@ pub(super) async fn what_is_replaced_is_due_when_the_new_one_says(s: &Scene) -> 
 fn new(s: &Scene, user_id: UserId, in_ms: i64) -> Scheduled {
     let client_id = s.word();
     let draft = Draft {
-        body: MessageBody::Text("later".into()),
+        body: Some(MessageBody::Text("later".into())),
         client_id: ClientId::from_stored(client_id),
         reply_to: None,
         forwarded_from: None,

@@ -100,7 +100,7 @@ impl PersonalStore for ModelStore {
         if let Some(first) = state.scheduled_of(scheduled.user_id).find(is_same) {
             return Ok(ScheduleOutcome::Repeated(first.clone()));
         }
-        if state.scheduled_of(scheduled.user_id).count() >= max {
+        if state.scheduled_of(scheduled.user_id).filter(|other| other.stage.is_listed()).count() >= max {
             return Ok(ScheduleOutcome::Full);
         }
         state.scheduled.insert((scheduled.user_id, scheduled.id), scheduled);

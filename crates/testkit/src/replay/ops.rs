@@ -72,6 +72,7 @@ pub enum Stage {
     Waiting,
     Sending,
     Failed,
+    Sent,
 }
 
 /// Sequences of operations in which conversations happen most. There are two from the beginning, so that none is in vain.
@@ -175,5 +176,10 @@ fn any_settings() -> impl Strategy<Value = NewSettings> {
 }
 
 fn any_stage() -> impl Strategy<Value = Stage> {
-    prop_oneof![3 => Just(Stage::Waiting), 2 => Just(Stage::Sending), 1 => Just(Stage::Failed)]
+    prop_oneof![
+        3 => Just(Stage::Waiting),
+        2 => Just(Stage::Sending),
+        1 => Just(Stage::Failed),
+        1 => Just(Stage::Sent),
+    ]
 }

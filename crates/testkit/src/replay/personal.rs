@@ -57,7 +57,7 @@ impl World {
                     send_at: self.scene.now().plus_millis(i64::from(*in_ms)),
                     draft: Draft {
                         client_id: ClientId::from_stored(format!("later {client_id}")),
-                        body: MessageBody::Text("later".into()),
+                        body: Some(MessageBody::Text("later".into())),
                         reply_to: None,
                         forwarded_from: None,
                     },
@@ -113,5 +113,6 @@ fn stage_of(stage: Stage) -> ScheduledStage {
         Stage::Waiting => ScheduledStage::Waiting,
         Stage::Sending => ScheduledStage::Sending,
         Stage::Failed => ScheduledStage::Failed(ErrorCode::NotFound),
+        Stage::Sent => ScheduledStage::Sent(MessageId::new(7)),
     }
 }

@@ -57,6 +57,14 @@ pub enum Step {
         by: u8,
         user: u8,
     },
+    /// Members and others.
+    Ban {
+        by: u8,
+        user: u8,
+    },
+    Unban {
+        by: u8,
+    },
     SetRole {
         by: u8,
         user: u8,
@@ -136,6 +144,8 @@ fn any_step_on_members() -> impl Strategy<Value = Step> {
             .prop_map(|(user, invite, crosses)| Step::Join { user, invite, crosses }),
         2 => user().prop_map(|user| Step::Leave { user }),
         2 => (user(), user()).prop_map(|(by, user)| Step::Remove { by, user }),
+        2 => (user(), user()).prop_map(|(by, user)| Step::Ban { by, user }),
+        1 => user().prop_map(|by| Step::Unban { by }),
         2 => (user(), user(), 0..3_u8).prop_map(|(by, user, role)| Step::SetRole { by, user, role }),
         1 => (user(), user()).prop_map(|(by, user)| Step::Transfer { by, user }),
     ]

@@ -179,6 +179,15 @@ impl<'a> Writer<'a> {
             }
             Step::Leave { user } => Some(self.batch().leave(self.member(user)?)),
             Step::Remove { by, user } => Some(self.batch().remove(self.member(by)?, self.member(user)?)),
+            Step::Ban { by, user } => {
+                let (by, user) = (self.member(by)?, *self.stage.users.get(usize::from(user))?);
+                let is_banned = self.batch.so_far().details().is_banned(user);
+                (by != user && !is_banned).then(|| self.batch().ban(by, user))
+            }
+            Step::Unban { by } => {
+                let banned = self.batch.so_far().details().bans.first()?.user_id;
+                Some(self.batch().unban(self.member(by)?, banned))
+            }
             Step::SetRole { by, user, role } => {
                 let role = [Role::Owner, Role::Admin, Role::Member][usize::from(role)];
                 Some(self.batch().role(self.member(by)?, self.member(user)?, role))

@@ -49,7 +49,7 @@ const AT_HOME_IN: &[(&str, &[&str])] = &[
 ];
 
 /// The protocol is for clients too, in browsers too.
-const PROTOCOL_NEEDS: &[&str] = &["serde", "itoa", "jiff", "utoipa"];
+const PROTOCOL_NEEDS: &[&str] = &["serde", "serde_json", "itoa", "jiff", "utoipa"];
 
 /// Names that stand in one file or folder of a crate.
 const NAMED_ONLY_IN: &[(&str, &str, &str)] = &[

@@ -4,10 +4,9 @@ import {
   type Conversation,
   type ConversationId,
   type DeleteFor,
-  mediaMessage,
+  forwardMessage,
   type Message,
   type SendMessage,
-  textMessage,
   type UpdateMembership,
   type UserId,
 } from "@godwit/sdk";
@@ -81,13 +80,7 @@ export async function send(session: Session, id: ConversationId, message: SendMe
 }
 
 export async function forward(session: Session, message: Message, to: ConversationId): Promise<void> {
-  const { kind, media, text } = message;
-  const options = { forwardedFrom: message.id };
-  const copy =
-    media && kind !== "text" && kind !== "system"
-      ? mediaMessage(kind, media, text ?? undefined, options)
-      : textMessage(text ?? "", options);
-  if (await send(session, to, copy)) {
+  if (await send(session, to, forwardMessage(message.id))) {
     go({ screen: "conversation", id: to });
   }
 }

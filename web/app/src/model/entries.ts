@@ -19,6 +19,8 @@ const NOTICES: Partial<Record<LogEntry["type"], string>> = {
   member_joined: "member.joined",
   member_left: "member.left",
   member_removed: "member.removed",
+  member_banned: "member.banned",
+  member_unbanned: "member.unbanned",
   role_changed: "role.changed",
   ownership_transferred: "ownership.transferred",
   details_changed: "details.changed",
@@ -61,6 +63,8 @@ export function conversationAfter(conversation: Conversation, entry: LogEntry, m
     case "member_left":
     case "member_removed":
       return withoutMember(next, entry.user_id);
+    case "member_banned":
+      return entry.was_member ? withoutMember(next, entry.user_id) : next;
     case "role_changed":
       return entry.user_id === me ? { ...next, me: { ...next.me, role: entry.role } } : next;
     case "ownership_transferred":

@@ -39,6 +39,10 @@ function sentenceOf(session: Session, message: Message): string {
       return t("notice.member_left", { name: name(notice.user_id) });
     case "member_removed":
       return t("notice.member_removed", { by, name: name(notice.user_id) });
+    case "member_banned":
+      return t("notice.member_banned", { by, name: name(notice.user_id) });
+    case "member_unbanned":
+      return t("notice.member_unbanned", { by, name: name(notice.user_id) });
     case "role_changed":
       return t("notice.role_changed", { by, name: name(notice.user_id), role: t(`role.${notice.role}`) });
     case "ownership_transferred":
@@ -83,7 +87,8 @@ export function previewOf(session: Session, conversation: Conversation): string 
   if (last.sender_id === session.account.id) {
     return t("you.said", { text });
   }
-  return `${isolated(nameOf(session, last.sender_id))}: ${text}`;
+  const sender = session.people.user(last.sender_id)?.display_name ?? last.sender_name ?? "…";
+  return `${isolated(sender)}: ${text}`;
 }
 
 /** Who is typing. */
@@ -117,6 +122,8 @@ function eventPreview(event: string | null | undefined): string {
     "member.joined": t("event.joined"),
     "member.left": t("event.left"),
     "member.removed": t("event.left"),
+    "member.banned": t("event.banned"),
+    "member.unbanned": t("event.unbanned"),
     "message.pinned": t("event.pinned"),
     "role.changed": t("event.role"),
     "ownership.transferred": t("event.owner"),

@@ -77,7 +77,7 @@ it("has roles, which allow what they say", async () => {
 
   await showDetails(bob);
   expect(await offered(bob, "Ada Two")).toEqual(["Send a message"]);
-  expect(await offered(bob, "Cleo Two")).toEqual(["Send a message", "Remove from group"]);
+  expect(await offered(bob, "Cleo Two")).toEqual(["Send a message", "Remove from group", "Remove and ban"]);
   await bob.dialog.getByRole("button", { name: "Add members" }).click();
   await bob.dialog.getByRole("searchbox").fill("dan2");
   await bob.dialog.getByRole("button", { name: "@dan2" }).click();
@@ -92,6 +92,23 @@ it("has roles, which allow what they say", async () => {
   await cleo.chooseForAccount("Settings");
   await cleo.dialog.getByRole("heading", { name: "Settings" }).waitFor();
   await notice(ada, "⁨Cleo Two⁩ was removed by ⁨Bob Two⁩");
+});
+
+it("bans people, who cannot come back until that is lifted", async () => {
+  const ada = await world.arrive("ada8", "Ada Eight");
+  const bob = await world.arrive("bob8", "Bob Eight");
+  await createGroup(ada, "Waders", "bob8");
+  await bob.open("Waders");
+  await showDetails(ada);
+  await choose(ada, "Bob Eight", "Remove and ban");
+  await ada.dialog.getByText("⁨Bob Eight⁩ is removed, and cannot join").waitFor();
+  await ada.dialog.getByRole("button", { name: "Remove and ban" }).click();
+  await bob.page.getByText("No conversations yet").waitFor();
+  await ada.dialog.getByRole("heading", { name: "Banned people" }).waitFor();
+  await notice(ada, "⁨Bob Eight⁩ was banned by you");
+  await ada.dialog.getByRole("button", { name: "Lift the ban on Bob Eight" }).click();
+  await notice(ada, "You lifted the ban on ⁨Bob Eight⁩");
+  await ada.dialog.getByRole("heading", { name: "Banned people" }).waitFor({ state: "detached" });
 });
 
 it("has permissions, which take effect where the others are", async () => {

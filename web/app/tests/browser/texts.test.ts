@@ -1,6 +1,6 @@
 /** Texts that try to break out of their message. */
 
-import { textMessage } from "@godwit/sdk";
+import { forwardMessage, textMessage } from "@godwit/sdk";
 import { expect, it } from "vitest";
 
 import type { Person } from "./person.js";
@@ -51,7 +51,7 @@ it("keeps long, towering and turned texts in their places, wide and narrow, in b
   }
   await own.messages.react(last, "تفاعل-طويل-جداً-a-long-one");
   await own.messages.pin(last);
-  await own.messages.send(group.id, textMessage(TEXTS[2] ?? "", { forwardedFrom: last }));
+  await own.messages.send(group.id, forwardMessage(last));
   await own.conversations.update(group.id, { message_ttl_secs: 3_600 });
 
   await ada.page.goto(`${ada.url}/#/c/${group.id}/${last}`);

@@ -1,7 +1,8 @@
-/** `/v1/conversations/{id}/members`, `…/owner`, `…/join`, `…/leave`, `…/invites`, `/v1/invites` */
+/** `/v1/conversations/{id}/members`, `…/bans`, `…/owner`, `…/join`, `…/leave`, `…/invites`, `/v1/invites` */
 
 import type {
   AddedMembers,
+  BanPage,
   Conversation,
   ConversationId,
   CreateInvite,
@@ -52,6 +53,24 @@ export class Groups {
   async removeMember(id: ConversationId, user: UserId, options?: RequestOptions): Promise<void> {
     const input = { path: { id, user_id: user } };
     await this.transport.call("delete", "/v1/conversations/{id}/members/{user_id}", input, options);
+  }
+
+  /** `GET /v1/conversations/{id}/bans` */
+  bans(id: ConversationId, page: Page = {}, options?: RequestOptions): Promise<BanPage> {
+    const input = { path: { id }, query: page };
+    return this.transport.call("get", "/v1/conversations/{id}/bans", input, options);
+  }
+
+  /** `PUT /v1/conversations/{id}/bans/{user_id}` */
+  async ban(id: ConversationId, user: UserId, options?: RequestOptions): Promise<void> {
+    const input = { path: { id, user_id: user } };
+    await this.transport.call("put", "/v1/conversations/{id}/bans/{user_id}", input, options);
+  }
+
+  /** `DELETE /v1/conversations/{id}/bans/{user_id}` */
+  async unban(id: ConversationId, user: UserId, options?: RequestOptions): Promise<void> {
+    const input = { path: { id, user_id: user } };
+    await this.transport.call("delete", "/v1/conversations/{id}/bans/{user_id}", input, options);
   }
 
   /** `PUT /v1/conversations/{id}/owner` */

@@ -7,6 +7,7 @@ import type {
   ScheduledId,
   ScheduledList,
   ScheduleMessage,
+  Scheduling,
   StarPage,
   UpdateScheduled,
 } from "../api.js";
@@ -32,7 +33,7 @@ export class Personal {
   }
 
   /** `POST /v1/scheduled` */
-  schedule(message: ScheduleMessage, options?: RequestOptions): Promise<Scheduled> {
+  schedule(message: ScheduleMessage, options?: RequestOptions): Promise<Scheduling> {
     return this.transport.call("post", "/v1/scheduled", { body: message }, options);
   }
 

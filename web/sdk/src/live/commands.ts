@@ -25,8 +25,9 @@ export class CommandGiver {
     name: K,
     body: Commands[K]["body"],
     outcome: Outcome<Commands[K]["reply"]>,
+    timeoutMs?: number,
   ): void {
-    this.socket.give(name, body, this.unlessOver(outcome));
+    this.socket.give(name, body, this.unlessOver(outcome), timeoutMs);
   }
 
   /** What was on its way when the connection ended keeps its place and goes again with the next one. */

@@ -38,6 +38,7 @@ export { type Connection, StoppedError, type StopReason, type Update } from "./u
 
 /** Updates that wait to be taken. When there are more, entries are not kept but read again later. */
 const UPDATES_BUFFERED_MAX = 1_000;
+const SEND_TIMEOUT_MS = 5_000;
 
 export interface LiveConfig {
   /** Whoever is signed in here; its tokens are refreshed when they expire. */
@@ -47,6 +48,11 @@ export interface LiveConfig {
   /** Where the conversations begin that are there on a first start; `head` when absent. */
   startAt?: StartAt;
   updatesBufferedMax?: number;
+  /**
+   * How long a message may go without an acknowledgement before it is sent again, after a wait that doubles each time.
+   * The client id makes it the same message. 5 seconds when absent.
+   */
+  sendTimeoutMs?: number;
   /** That of the browser when absent. */
   webSocket?: WebSocketConstructor;
   locks?: Locks;
@@ -70,6 +76,7 @@ export class Live implements AsyncIterable<Update> {
       random: config.random ?? Math.random,
       startAt: config.startAt ?? "head",
       updatesBufferedMax: config.updatesBufferedMax ?? UPDATES_BUFFERED_MAX,
+      sendTimeoutMs: config.sendTimeoutMs ?? SEND_TIMEOUT_MS,
     };
     return new Live(new Session(parts, state), storage);
   }

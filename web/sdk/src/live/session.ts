@@ -33,6 +33,7 @@ export interface SessionParts {
   random: Random;
   startAt: StartAt;
   updatesBufferedMax: number;
+  sendTimeoutMs: number;
 }
 
 export class Session {
@@ -73,6 +74,10 @@ export class Session {
 
   get random(): Random {
     return this.parts.random;
+  }
+
+  get sendTimeoutMs(): number {
+    return this.parts.sendTimeoutMs;
   }
 
   /** Ends when no other attempt follows. */

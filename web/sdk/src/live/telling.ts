@@ -1,6 +1,6 @@
 /** Telling the server: messages, marks, typing, whose presence is watched. */
 
-import type { ConversationId } from "../api.js";
+import type { ConversationId, Message } from "../api.js";
 import { ApiError } from "../errors.js";
 import { monotonicMs } from "../time.js";
 import { type CommandGiver, isDue, isPassing } from "./commands.js";
@@ -69,16 +69,17 @@ export class Telling {
     for (let next = outbox.next(now); next; next = outbox.next(now)) {
       const { id, message } = next;
       typing.sent(id);
-      this.giver.give("send", message, {
-        ok: (sent) => sending.acknowledged(id, message.client_id, sent),
-        failed: (error) => {
+      const outcome = {
+        ok: (sent: Message) => sending.acknowledged(id, message.client_id, sent),
+        failed: (error: Error) => {
           if (error instanceof ApiError && !isPassing(error)) {
             sending.refused(id, message.client_id, error);
           } else {
             outbox.retry(id, (failures) => monotonicMs() + this.giver.pauseMs(failures, error));
           }
         },
-      });
+      };
+      this.giver.give("send", message, outcome, this.session.sendTimeoutMs);
     }
   }
 

@@ -115,6 +115,7 @@ export class Socket {
     name: K,
     body: Commands[K]["body"],
     outcome: Outcome<Commands[K]["reply"]>,
+    timeoutMs = this.config.commandTimeoutMs ?? COMMAND_TIMEOUT_MS,
   ): void {
     const id = this.nextId++;
     const frame = commandFrame(id, name, body);
@@ -126,7 +127,7 @@ export class Socket {
     const timer = setTimeout(() => {
       this.pending.giveUp(id);
       outcome.failed(new TimeoutError(name));
-    }, this.config.commandTimeoutMs ?? COMMAND_TIMEOUT_MS);
+    }, timeoutMs);
     this.pending.add({
       id,
       frame,

@@ -55,6 +55,9 @@ async function callAll(http: Http): Promise<void> {
   await groups.addMembers("11", ["12"]);
   await groups.setRole("11", "12", "admin");
   await groups.removeMember("11", "12");
+  await groups.bans("11");
+  await groups.ban("11", "12");
+  await groups.unban("11", "12");
   await groups.transferOwnership("11", "12");
   await groups.join("11");
   await groups.leave("11");

@@ -23,6 +23,10 @@ Most operations need `Authorization: Bearer <access token>`: one of the server's
 of the application that embeds it. Failed requests are answered with `application/problem+json`; every `code` is \
 explained at [/docs/errors](/docs/errors).
 
+A call that got no answer can be repeated. What is made has a `client_id`, and the same one again gives back what was \
+made first; what is set stays set, and what is gone stays gone. `docs/guides/repeating-calls.md` says of every operation \
+what the second call does.
+
 Live events come over the WebSocket at `/v1/ws`, described in [/asyncapi.json](/asyncapi.json).";
 
 const TAGS: &[(&str, &str)] = &[
@@ -30,7 +34,7 @@ const TAGS: &[(&str, &str)] = &[
     ("Sessions", "Signing in and out, devices"),
     ("People", "Finding and blocking"),
     ("Conversations", "The inbox, groups and channels, settings, cursors, the log"),
-    ("Members", "Members, roles and invite links"),
+    ("Members", "Members, roles, bans and invite links"),
     ("Messages", "Sending, reading, editing, reactions, pins, stars, scheduled messages"),
     ("Sync", "What changed while a client was away"),
     ("Operation", "Health and metrics"),

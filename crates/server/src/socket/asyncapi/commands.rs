@@ -10,7 +10,7 @@ use godwit_protocol::groups::{
 use godwit_protocol::messages::{
     DeleteMessage, EditMessage, LogPage, Message, MessagePage, OfMessage, React, ReadHistory, SendMessage,
 };
-use godwit_protocol::personal::{OfScheduled, ScheduleMessage, Scheduled, UpdateScheduled};
+use godwit_protocol::personal::{OfScheduled, ScheduleMessage, Scheduled, Scheduling, UpdateScheduled};
 use godwit_protocol::socket::{
     Empty, PresenceList, ReadLog, SignInSocket, SignedInSocket, Sync, Typing, WatchPresence,
 };
@@ -39,9 +39,10 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Command> {
         unpin(OfMessage) -> Empty: "Unpin a message.";
         star(OfMessage) -> Empty: "Star a message, for oneself.";
         unstar(OfMessage) -> Empty: "Unstar a message.";
-        schedule(ScheduleMessage) -> Scheduled: "Have a message sent later.";
+        schedule(ScheduleMessage) -> Scheduling:
+            "Have a message sent later. The same client_id again gives back what is there, or the message that it became.";
         update_scheduled(UpdateScheduled) -> Scheduled: "Change the time or the text of a scheduled message.";
-        send_scheduled(OfScheduled) -> Message: "Send a scheduled message now.";
+        send_scheduled(OfScheduled) -> Message: "Send a scheduled message now. Again, it gives the same message.";
         cancel_scheduled(OfScheduled) -> Empty: "Cancel a scheduled message.";
 
         open_conversation(CreateConversation) -> CreatedConversation:
@@ -51,12 +52,14 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Command> {
         delete_conversation(DeleteConversation) -> Empty: "Delete a conversation, for oneself or for all.";
         add_members(AddMembers) -> AddedMembers: "Add members. The reply says of each what became of them.";
         remove_member(OfMember) -> Empty: "Remove a member.";
+        ban(OfMember) -> Empty: "Remove a user for good: they cannot join or be added until the ban is lifted.";
+        unban(OfMember) -> Empty: "Lift a ban.";
         set_role(SetRole) -> Empty: "Change a member's role.";
         transfer_ownership(OfMember) -> Empty: "Hand a conversation over: the member becomes an owner, who asks an admin.";
         join(OfConversation) -> Conversation: "Join a conversation that anybody may join.";
         join_by_invite(JoinByInvite) -> Conversation: "Join by an invite link.";
         leave(OfConversation) -> Empty: "Leave a conversation.";
-        create_invite(CreateInvite) -> Invite: "Make an invite link.";
+        create_invite(CreateInvite) -> Invite: "Make an invite link. The same client_id again gives the same link.";
         revoke_invite(RevokeInvite) -> Empty: "Revoke an invite link.";
 
         update_membership(UpdateMembership) -> Membership:

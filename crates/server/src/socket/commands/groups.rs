@@ -49,6 +49,20 @@ impl Connection {
         Ok(Empty {})
     }
 
+    pub(super) async fn ban(&self, request: OfMember) -> ApiResult<Empty> {
+        let by = self.limited_caller()?;
+        let id = needed("conversation_id", request.conversation_id)?;
+        self.state.app.groups.ban(by, id, request.user_id).await?;
+        Ok(Empty {})
+    }
+
+    pub(super) async fn unban(&self, request: OfMember) -> ApiResult<Empty> {
+        let by = self.limited_caller()?;
+        let id = needed("conversation_id", request.conversation_id)?;
+        self.state.app.groups.unban(by, id, request.user_id).await?;
+        Ok(Empty {})
+    }
+
     pub(super) async fn set_role(&self, request: SetRole) -> ApiResult<Empty> {
         let by = self.limited_caller()?;
         let id = needed("conversation_id", request.conversation_id)?;
@@ -83,7 +97,7 @@ impl Connection {
     pub(super) async fn create_invite(&self, request: CreateInvite) -> ApiResult<Invite> {
         let by = self.limited_caller()?;
         let id = needed("conversation_id", request.conversation_id)?;
-        Ok(self.state.app.groups.create_invite(by, id, request, new_token()).await?)
+        Ok(self.state.app.groups.create_invite(by, id, request, new_token()).await?.0)
     }
 
     pub(super) async fn revoke_invite(&self, request: RevokeInvite) -> ApiResult<Empty> {

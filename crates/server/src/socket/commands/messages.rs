@@ -4,7 +4,7 @@ use godwit_domain::actions::Answer;
 use godwit_domain::model::Draft;
 use godwit_domain::model::message::parse_reaction;
 use godwit_protocol::messages::{DeleteMessage, EditMessage, Message, OfMessage, React, SendMessage};
-use godwit_protocol::personal::{OfScheduled, ScheduleMessage, Scheduled, UpdateScheduled};
+use godwit_protocol::personal::{OfScheduled, ScheduleMessage, Scheduled, Scheduling, UpdateScheduled};
 use godwit_protocol::socket::Empty;
 
 use super::{Connection, needed};
@@ -75,9 +75,9 @@ impl Connection {
         Ok(Empty {})
     }
 
-    pub(super) async fn schedule(&self, request: ScheduleMessage) -> ApiResult<Scheduled> {
+    pub(super) async fn schedule(&self, request: ScheduleMessage) -> ApiResult<Scheduling> {
         let by = self.limited_caller()?;
-        Ok(self.state.app.personal.schedule(by, request).await?)
+        Ok(self.state.app.personal.schedule(by, request).await?.scheduling)
     }
 
     pub(super) async fn update_scheduled(&self, request: UpdateScheduled) -> ApiResult<Scheduled> {

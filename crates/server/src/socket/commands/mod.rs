@@ -15,7 +15,7 @@ use godwit_domain::sessions::Principal;
 use godwit_protocol::conversations::{Conversation, CreatedConversation, Membership};
 use godwit_protocol::groups::{AddedMembers, Invite};
 use godwit_protocol::messages::{LogPage, Message, MessagePage};
-use godwit_protocol::personal::Scheduled;
+use godwit_protocol::personal::{Scheduled, Scheduling};
 use godwit_protocol::socket::{Command, CommandFrame, Empty, PresenceList, SignedInSocket};
 use godwit_protocol::sync::SyncPage;
 use godwit_protocol::{ErrorCode, UserId};
@@ -39,6 +39,7 @@ pub(super) enum Reply {
     SignedIn(SignedInSocket),
     Message(Message),
     Scheduled(Scheduled),
+    Scheduling(Scheduling),
     Created(CreatedConversation),
     Conversation(Conversation),
     Added(AddedMembers),
@@ -68,7 +69,7 @@ pub(super) async fn execute(
         Command::Unpin(request) => Reply::Empty(connection.unpin(request).await?),
         Command::Star(request) => Reply::Empty(connection.star(request).await?),
         Command::Unstar(request) => Reply::Empty(connection.unstar(request).await?),
-        Command::Schedule(request) => Reply::Scheduled(connection.schedule(request).await?),
+        Command::Schedule(request) => Reply::Scheduling(connection.schedule(request).await?),
         Command::UpdateScheduled(request) => Reply::Scheduled(connection.update_scheduled(request).await?),
         Command::SendScheduled(request) => Reply::Message(connection.send_scheduled(request).await?),
         Command::CancelScheduled(request) => Reply::Empty(connection.cancel_scheduled(request).await?),
@@ -79,6 +80,8 @@ pub(super) async fn execute(
         Command::DeleteConversation(request) => Reply::Empty(connection.delete_conversation(request).await?),
         Command::AddMembers(request) => Reply::Added(connection.add_members(request).await?),
         Command::RemoveMember(request) => Reply::Empty(connection.remove_member(request).await?),
+        Command::Ban(request) => Reply::Empty(connection.ban(request).await?),
+        Command::Unban(request) => Reply::Empty(connection.unban(request).await?),
         Command::SetRole(request) => Reply::Empty(connection.set_role(request).await?),
         Command::TransferOwnership(request) => Reply::Empty(connection.transfer_ownership(request).await?),
         Command::Join(request) => Reply::Conversation(connection.join(request).await?),

@@ -15,5 +15,5 @@ mod fields;
 mod ids;
 mod pages;
 mod routes;
-mod stage;
+pub(crate) mod stage;
 mod tokens;

@@ -81,7 +81,7 @@ impl Stage {
             "conversation_id": direct, "send_at": later(),
             "message": { "client_id": "later", "kind": "text", "text": "good morning" },
         });
-        let scheduled = text(&make("/v1/scheduled", scheduled).await["id"]);
+        let scheduled = text(&make("/v1/scheduled", scheduled).await["scheduled"]["id"]);
         Self {
             group,
             invite: (text(&invite["id"]), text(&invite["token"])),
@@ -115,7 +115,7 @@ impl Stage {
                 operations.push(self.operation(path, method, operation));
             }
         }
-        assert!(operations.len() >= 61, "the document has all operations");
+        assert!(operations.len() >= 64, "the document has all operations");
         operations
     }
 
@@ -127,6 +127,10 @@ impl Stage {
             if operation.id == "open_conversation" {
                 all.push((operation.clone(), body));
                 all.push((operation, self.good_group()));
+            } else if operation.id == "send_message" {
+                all.push((operation.clone(), body));
+                all.push((operation.clone(), self.good_forward()));
+                all.push((operation, self.good_event()));
             } else {
                 all.push((operation, body));
             }
@@ -172,7 +176,7 @@ impl Stage {
         }
     }
 
-    fn good_body(&self, operation: &str) -> Map<String, Value> {
+    pub(crate) fn good_body(&self, operation: &str) -> Map<String, Value> {
         let body = match operation {
             "register" => json!({
                 "handle": self.mallory, "password": "correct horse", "display_name": "Mallory",
@@ -206,7 +210,9 @@ impl Stage {
                 json!({ "conversation_id": self.group, "user_id": self.bob.id, "role": "admin" })
             }
             "transfer_ownership" => json!({ "conversation_id": self.group, "user_id": self.bob.id }),
-            "create_invite" => json!({ "conversation_id": self.group, "expires_at": later(), "uses_max": 5 }),
+            "create_invite" => json!({
+                "conversation_id": self.group, "client_id": "i-1", "expires_at": later(), "uses_max": 5,
+            }),
             "edit_message" => json!({ "message_id": self.message, "text": "hello, Bob" }),
             "react" => json!({ "message_id": self.message, "reaction": "👍" }),
             "schedule_message" => json!({
@@ -236,8 +242,18 @@ impl Stage {
         json!({
             "conversation_id": self.direct, "client_id": "c-1", "kind": "image", "text": "look",
             "media": { "url": "https://a.example/a.png", "content_type": "image/png", "size_bytes": 10 },
-            "reply_to": self.message, "forwarded_from": self.message,
+            "reply_to": self.message,
         })
+    }
+
+    /// A forward says nothing of its own.
+    fn good_forward(&self) -> Map<String, Value> {
+        json!({ "client_id": "c-2", "forwarded_from": self.message }).as_object().unwrap().clone()
+    }
+
+    fn good_event(&self) -> Map<String, Value> {
+        let event = json!({ "client_id": "c-3", "kind": "system", "event": "app.x", "data": { "a": 1 } });
+        event.as_object().unwrap().clone()
     }
 
     pub(crate) fn messages_path(&self) -> String {

@@ -198,8 +198,9 @@ async fn replies_and_forwards_name_messages_that_the_sender_can_see() {
 
     let reply = phone.socket.send(chat, Draft::text("fine").reply_to(original.id)).await.unwrap();
     assert_eq!(reply.reply_to, Some(original.id));
-    let forward = bob.http.send_message(other_chat, Draft::text("see").forwarded_from(original.id)).await;
+    let forward = bob.http.send_message(other_chat, Draft::forward(original.id)).await;
     let forward = forward.unwrap().value;
+    assert_eq!(forward.text.as_deref(), Some("what do you think?"));
     let from = forward.forwarded_from.unwrap();
     assert_eq!((from.message_id, from.sender_id), (original.id, ada.id));
     let heard = eves.hears_log(other_chat, forward.seq).await;
@@ -209,7 +210,8 @@ async fn replies_and_forwards_name_messages_that_the_sender_can_see() {
     let (adas, _events) = open_socket(&ada.http).await;
     let refusals = [
         (Draft::text("x").reply_to(secret.id), ErrorCode::ReplyNotFound),
-        (Draft::text("x").forwarded_from(secret.id), ErrorCode::ForwardNotFound),
+        (Draft::forward(secret.id), ErrorCode::ForwardNotFound),
+        (Draft::forward(reply.id).caption("x"), ErrorCode::InvalidField),
     ];
     for (draft, code) in refusals {
         let over_http = ada.http.send_message(chat, draft.clone()).await.unwrap_err();

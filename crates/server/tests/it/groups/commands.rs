@@ -73,6 +73,8 @@ async fn each_command_does_what_it_says() {
         "invite_created",
         "invite_revoked",
         "member_removed",
+        "member_banned",
+        "member_unbanned",
         "members_added",
         "role_changed",
         "ownership_transferred",
@@ -127,13 +129,18 @@ async fn messages(socket: &mut Commander, group: &str) {
 async fn personal(socket: &mut Commander, ada: &Asker, group: &str) {
     let message = json!({ "client_id": "s", "kind": "text", "text": "Good morning" });
     let new = json!({ "conversation_id": group, "send_at": later(), "message": message });
-    let scheduled = socket.ok("schedule", new).await;
+    let scheduled = socket.ok("schedule", new).await["scheduled"].take();
     let update = json!({ "scheduled_id": scheduled["id"], "text": "Good evening" });
     assert_eq!(socket.ok("update_scheduled", update).await["message"]["text"], "Good evening");
     let of_scheduled = json!({ "scheduled_id": scheduled["id"] });
-    assert_eq!(socket.ok("send_scheduled", of_scheduled).await["text"], "Good evening");
+    let sent = socket.ok("send_scheduled", of_scheduled.clone()).await;
+    assert_eq!(sent["text"], "Good evening");
+    assert_eq!(socket.ok("send_scheduled", of_scheduled).await["id"], sent["id"]);
     let new = json!({ "conversation_id": group, "send_at": later(), "message": message });
-    let scheduled = socket.ok("schedule", new).await;
+    assert_eq!(socket.ok("schedule", new).await["message"]["id"], sent["id"], "it is one message");
+    let message = json!({ "client_id": "t", "kind": "text", "text": "Good night" });
+    let new = json!({ "conversation_id": group, "send_at": later(), "message": message });
+    let scheduled = socket.ok("schedule", new).await["scheduled"].take();
     socket.done("cancel_scheduled", json!({ "scheduled_id": scheduled["id"] })).await;
     let sync = socket.ok("sync", json!({})).await;
     assert!(each(&sync["conversations"], "id").contains(&&json!(group)));
@@ -151,6 +158,10 @@ async fn membership(socket: &mut Commander, ada: &Asker, [bob, eve]: [&Asker; 2]
     let invite = socket.ok("create_invite", about(json!({ "uses_max": 1 }))).await;
     socket.done("revoke_invite", about(json!({ "invite_id": invite["id"] }))).await;
     socket.done("remove_member", about(json!({ "user_id": eve.id() }))).await;
+    socket.done("ban", about(json!({ "user_id": eve.id() }))).await;
+    let refused = socket.ok("add_members", about(json!({ "user_ids": [eve.id()] }))).await;
+    assert_eq!(refused["results"][0]["error"], "banned");
+    socket.done("unban", about(json!({ "user_id": eve.id() }))).await;
     let added = socket.ok("add_members", about(json!({ "user_ids": [eve.id(), bob.id()] }))).await;
     assert_eq!(each(&added["results"], "added"), [&json!(true), &json!(false)]);
     assert_eq!(added["results"][1]["error"], "already_member");

@@ -48,6 +48,7 @@ enum StageBody {
     Waiting,
     Sending,
     Failed(ErrorCode),
+    Sent(MessageId),
 }
 
 impl From<&Scheduled> for ScheduledBody {
@@ -56,6 +57,7 @@ impl From<&Scheduled> for ScheduledBody {
             ScheduledStage::Waiting => StageBody::Waiting,
             ScheduledStage::Sending => StageBody::Sending,
             ScheduledStage::Failed(code) => StageBody::Failed(code),
+            ScheduledStage::Sent(message) => StageBody::Sent(message),
         };
         Self {
             conversation: scheduled.conversation,
@@ -72,6 +74,7 @@ impl ScheduledBody {
             StageBody::Waiting => ScheduledStage::Waiting,
             StageBody::Sending => ScheduledStage::Sending,
             StageBody::Failed(code) => ScheduledStage::Failed(code),
+            StageBody::Sent(message) => ScheduledStage::Sent(message),
         };
         Scheduled {
             id,

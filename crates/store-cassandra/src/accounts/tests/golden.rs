@@ -128,7 +128,7 @@ fn scheduled() {
         send_at: NOON,
         draft: Draft {
             client_id: ClientId::from_stored("c"),
-            body: MessageBody::Text("later".into()),
+            body: Some(MessageBody::Text("later".into())),
             reply_to: Some(MessageId::new(2)),
             forwarded_from: None,
         },
@@ -139,6 +139,7 @@ fn scheduled() {
         (ScheduledStage::Waiting, r#""waiting"}"#),
         (ScheduledStage::Sending, r#""sending"}"#),
         (ScheduledStage::Failed(ErrorCode::Forbidden), r#"{"failed":"forbidden"}}"#),
+        (ScheduledStage::Sent(MessageId::new(9)), r#"{"sent":"9"}}"#),
     ] {
         let (scheduled, body) = (scheduled(stage), format!("{begin}{of_stage}"));
         let read = read::<ScheduledBody>(&body).into_scheduled(id, USER);

@@ -2,7 +2,7 @@
 
 use godwit_domain::model::details::default_permissions;
 use godwit_domain::model::{
-    Change, ClientId, Created, Details, DetailsChange, Edited, Entry, FanOut, Forwarded, Gone, Invite,
+    Ban, Change, ClientId, Created, Details, DetailsChange, Edited, Entry, FanOut, Forwarded, Gone, Invite,
     InviteToken, JoiningTerms, LastMessage, Media, MentionOfAll, Mentions, Message, MessageBody,
     MessageState, Pin, ReactionChange, ReactionCount, Reply, Target,
 };
@@ -54,6 +54,7 @@ fn invite() -> Invite {
     Invite {
         id: InviteId::new(3),
         token: InviteToken::from_stored("t"),
+        client_id: Some(ClientId::from_stored("i1")),
         created_by: ADA,
         created_at: NOON,
         expires_at: None,
@@ -167,6 +168,14 @@ fn changes_of_conversations() {
     check(Change::MemberLeft { user_id: BOB }, r#"{"member_left":{"user_id":"2"}}"#);
     check(Change::MemberRemoved { by: ADA, user_id: BOB }, r#"{"member_removed":{"by":"1","user_id":"2"}}"#);
     check(
+        Change::MemberBanned { by: ADA, user_id: BOB, was_member: true },
+        r#"{"member_banned":{"by":"1","user_id":"2","was_member":true}}"#,
+    );
+    check(
+        Change::MemberUnbanned { by: ADA, user_id: BOB },
+        r#"{"member_unbanned":{"by":"1","user_id":"2"}}"#,
+    );
+    check(
         Change::RoleChanged { by: ADA, user_id: BOB, role: Role::Admin },
         r#"{"role_changed":{"by":"1","user_id":"2","role":"admin"}}"#,
     );
@@ -185,7 +194,7 @@ fn changes_of_conversations() {
     );
     check(
         Change::InviteCreated { invite: Box::new(invite()) },
-        r#"{"invite_created":{"invite":{"id":"3","token":"t","created_by":"1","created_at":"2027-01-15T08:00:00.000Z","uses_max":5,"uses":1}}}"#,
+        r#"{"invite_created":{"invite":{"id":"3","token":"t","client_id":"i1","created_by":"1","created_at":"2027-01-15T08:00:00.000Z","uses_max":5,"uses":1}}}"#,
     );
     check(
         Change::InviteRevoked { by: ADA, invite_id: InviteId::new(3) },
@@ -205,11 +214,12 @@ fn details() {
         fan_out: FanOut::OnRead,
         pins: vec![Pin { message_id: MessageId::new(7), seq: Seq::new(3), by: ADA, at: NOON }],
         invites: vec![invite()],
+        bans: vec![Ban { user_id: BOB, by: ADA, at: NOON }],
         mentions_of_all: vec![MentionOfAll { seq: Seq::new(3), by: ADA }],
         deleted_at: Some(NOON),
         ..Details::new(NOON, default_permissions(false))
     };
-    let body = r#"{"through":8,"updated_at":"2027-01-15T08:00:00.000Z","name":"","description":"of prey","permissions":{"anyone_may_join":false,"members_may_send":false,"members_may_add_members":false,"members_may_edit":false},"history":"all","edits_visible_to":"members","message_ttl_secs":60,"member_count":2,"staff":[["1","owner"]],"fan_out":"on_read","pins":[{"message_id":"7","seq":3,"by":"1","at":"2027-01-15T08:00:00.000Z"}],"invites":[{"id":"3","token":"t","created_by":"1","created_at":"2027-01-15T08:00:00.000Z","uses_max":5,"uses":1}],"mentions_of_all":[[3,"1"]],"deleted_at":"2027-01-15T08:00:00.000Z"}"#;
+    let body = r#"{"through":8,"updated_at":"2027-01-15T08:00:00.000Z","name":"","description":"of prey","permissions":{"anyone_may_join":false,"members_may_send":false,"members_may_add_members":false,"members_may_edit":false},"history":"all","edits_visible_to":"members","message_ttl_secs":60,"member_count":2,"staff":[["1","owner"]],"fan_out":"on_read","pins":[{"message_id":"7","seq":3,"by":"1","at":"2027-01-15T08:00:00.000Z"}],"invites":[{"id":"3","token":"t","client_id":"i1","created_by":"1","created_at":"2027-01-15T08:00:00.000Z","uses_max":5,"uses":1}],"bans":[["2","1","2027-01-15T08:00:00.000Z"]],"mentions_of_all":[[3,"1"]],"deleted_at":"2027-01-15T08:00:00.000Z"}"#;
     assert_eq!(to_json(&StoredDetails::from(&details)), body);
     let read: StoredDetails = from_json("test", String::new, body).unwrap();
     assert_eq!(Details::from(read), details);

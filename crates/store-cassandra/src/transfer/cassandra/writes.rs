@@ -25,7 +25,7 @@ fn scheduled(scene: &Scene, user_id: UserId, conversation: ConversationId) -> Sc
         conversation,
         draft: Draft {
             client_id: ClientId::from_stored(scene.word()),
-            body: MessageBody::Text("later".into()),
+            body: Some(MessageBody::Text("later".into())),
             reply_to: None,
             forwarded_from: None,
         },

@@ -1,5 +1,5 @@
 use godwit_domain::model::{
-    Concealed, Conversation, Cursor, Details, FanOut, Head, Invite, InviteToken, Kind, LastMessage, Member,
+    Ban, Concealed, Conversation, Cursor, Details, FanOut, Head, Invite, InviteToken, Kind, LastMessage, Member,
     MentionOfAll, Pin, SavedDraft, Settings, UserPair,
 };
 use godwit_protocol::conversations::{EditsVisibleTo, HistoryVisibility, Permissions, Role};
@@ -83,6 +83,7 @@ fn details() -> Details {
     let invite = Invite {
         id: InviteId::new(6),
         token: InviteToken::from_bits(7),
+        client_id: None,
         created_by: UserId::new(2),
         created_at: AT,
         expires_at: Some(AT),
@@ -109,6 +110,7 @@ fn details() -> Details {
         fan_out: FanOut::OnRead,
         pins: vec![Pin { message_id: MessageId::new(ID), seq: Seq::new(4), by: UserId::new(2), at: AT }],
         invites: vec![invite],
+        bans: vec![Ban { user_id: UserId::new(3), by: UserId::new(2), at: AT }],
         mentions_of_all: vec![MentionOfAll { seq: Seq::new(3), by: UserId::new(1) }],
         deleted_at: Some(AT),
     }

@@ -68,6 +68,8 @@ fn changes() -> Vec<(&'static str, Change)> {
         ("member joined", Change::MemberJoined { user_id, invite: Some(InviteId::new(6)), terms }),
         ("member left", Change::MemberLeft { user_id }),
         ("member removed", Change::MemberRemoved { by, user_id }),
+        ("member banned", Change::MemberBanned { by, user_id, was_member: true }),
+        ("member unbanned", Change::MemberUnbanned { by, user_id }),
         ("role changed", Change::RoleChanged { by, user_id, role: Role::Admin }),
         ("ownership transferred", Change::OwnershipTransferred { by, user_id }),
         ("details changed", Change::DetailsChanged { by, change: Box::new(details_change()) }),
@@ -133,6 +135,7 @@ fn invite() -> Invite {
     Invite {
         id: InviteId::new(6),
         token: InviteToken::from_bits(7),
+        client_id: Some(ClientId::from_stored("i1")),
         created_by: UserId::new(1),
         created_at: AT,
         expires_at: None,

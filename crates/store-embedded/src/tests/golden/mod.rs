@@ -46,13 +46,17 @@ fn media() -> Box<Media> {
     })
 }
 
-fn bodies() -> [(&'static str, MessageBody); 6] {
+fn bodies() -> [(&'static str, MessageBody); 7] {
     [
         ("text", MessageBody::Text("hi".into())),
         ("image", MessageBody::Image { media: media(), caption: Some("c".into()) }),
         ("file", MessageBody::File { media: media(), caption: None }),
         ("voice", MessageBody::Voice { media: media() }),
-        ("system", MessageBody::System { event: "app.x".into(), text: None }),
+        ("system", MessageBody::System { event: "app.x".into(), data: None, text: None }),
+        (
+            "system with data",
+            MessageBody::System { event: "app.x".into(), data: Some("[1]".into()), text: Some("t".into()) },
+        ),
         ("erased", MessageBody::Erased(MessageKind::File)),
     ]
 }

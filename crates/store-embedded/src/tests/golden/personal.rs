@@ -8,6 +8,7 @@ pub(super) fn samples() -> Vec<Sample> {
     let mut samples = vec![sample("star", &StarRecord::from(star()))];
     let stages = stages().map(|(name, stage)| sample(name, &ScheduledRecord::from(&scheduled(stage))));
     samples.extend(stages);
+    samples.push(sample("forward", &ScheduledRecord::from(&forward())));
     samples
 }
 
@@ -27,13 +28,20 @@ fn star() -> Star {
     Star { message_id: MessageId::new(1), conversation: ConversationId::new(ID), seq: Seq::new(300), at: AT }
 }
 
-fn stages() -> [(&'static str, ScheduledStage); 4] {
+fn stages() -> [(&'static str, ScheduledStage); 5] {
     [
         ("waiting", ScheduledStage::Waiting),
         ("sending", ScheduledStage::Sending),
         ("failed", ScheduledStage::Failed(ErrorCode::Blocked)),
         ("failed for unknown reasons", ScheduledStage::Failed(ErrorCode::Unknown)),
+        ("sent", ScheduledStage::Sent(MessageId::new(9))),
     ]
+}
+
+fn forward() -> Scheduled {
+    let scheduled = scheduled(ScheduledStage::Waiting);
+    let forwarded_from = Some(MessageId::new(4));
+    Scheduled { draft: Draft { body: None, forwarded_from, ..scheduled.draft.clone() }, ..scheduled }
 }
 
 fn scheduled(stage: ScheduledStage) -> Scheduled {
@@ -45,7 +53,7 @@ fn scheduled(stage: ScheduledStage) -> Scheduled {
         send_at: AT,
         draft: Draft {
             client_id: ClientId::from_stored("c1"),
-            body,
+            body: Some(body),
             reply_to: Some(MessageId::new(3)),
             forwarded_from: None,
         },

@@ -155,7 +155,7 @@ async fn what_is_personal_is_a_part_of_the_membership_or_of_the_account() {
 fn scheduled(s: &Scene, user_id: UserId, conversation: ConversationId) -> Scheduled {
     let draft = Draft {
         client_id: ClientId::from_stored("c"),
-        body: MessageBody::Text("later".into()),
+        body: Some(MessageBody::Text("later".into())),
         reply_to: None,
         forwarded_from: None,
     };

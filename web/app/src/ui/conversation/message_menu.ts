@@ -83,12 +83,14 @@ function commonItems(context: MessageContext): MenuItem[] {
   if (thread === undefined) {
     items.push({ label: t("thread.reply"), icon: "thread", onSelect: () => openThread(message) });
   }
-  items.push(
-    {
+  if (isForwardable(message)) {
+    items.push({
       label: t("message.forward"),
       icon: "forward",
       onSelect: () => showDialog({ type: "forward", message }),
-    },
+    });
+  }
+  items.push(
     copyItem(message),
     {
       label: session.own.starred.value.has(message.id) ? t("message.unstar") : t("message.star"),
@@ -159,7 +161,14 @@ function isLive({ message, isPending }: MessageContext): boolean {
 }
 
 function isEditable({ session, message }: MessageContext): boolean {
-  return message.sender_id === session.account.id && message.kind === "text";
+  const own = message.sender_id === session.account.id;
+  // The words of a forward are somebody else's.
+  return own && message.kind === "text" && !message.forwarded_from;
+}
+
+/** What disappears does not go on elsewhere. */
+function isForwardable(message: Message): boolean {
+  return message.kind !== "system" && !message.expires_at;
 }
 
 function edit({ message, thread }: MessageContext): void {

@@ -2,6 +2,7 @@
 
 import type { Message, UserId } from "@godwit/sdk";
 
+import { t } from "../../i18n/index.js";
 import type { Pending } from "../../model/outbox.js";
 import type { Placed } from "../../text/rows.js";
 
@@ -63,8 +64,9 @@ function asMessage(pending: Pending, me: UserId): Message {
     conversation_id: conversationId,
     seq: PENDING_SEQ,
     sender_id: me,
-    kind: message.kind,
-    text: message.text ?? null,
+    kind: message.kind ?? "text",
+    // What is forwarded is copied by the server, and shown when it is there.
+    text: message.text ?? (message.forwarded_from ? t("message.forwarding") : null),
     created_at: pending.at,
     reply_to: message.reply_to ?? null,
     status: refusal ? "ERROR" : "SENDING",

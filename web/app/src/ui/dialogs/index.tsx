@@ -4,7 +4,7 @@
  * - `state`: which one is open
  * - `settings`, `devices`, `shortcuts`: the account and this browser
  * - `new_conversation`, `join`, `pick_people`: beginning to talk
- * - `info`, `members`, `rules`, `invites`: a conversation and who is in it
+ * - `info`, `members`, `bans`, `rules`, `invites`: a conversation and who is in it
  * - `message_details`, `forward`, `stars`, `scheduled`: messages
  * - `confirm`: before what cannot be undone
  */

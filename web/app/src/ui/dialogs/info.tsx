@@ -11,6 +11,7 @@ import { isolated } from "../../text/index.js";
 import { Avatar } from "../avatar.js";
 import { useSession } from "../context.js";
 import { Modal } from "../modal.js";
+import { Bans } from "./bans.js";
 import { Invites } from "./invites.js";
 import { Members } from "./members.js";
 import { Rules, Timer } from "./rules.js";
@@ -65,6 +66,7 @@ export function Info({ id }: { id: ConversationId }) {
             <Invites conversation={conversation} />
           )}
           <Members conversation={conversation} />
+          {staff && <Bans conversation={conversation} />}
           <Ending conversation={conversation} />
         </>
       )}

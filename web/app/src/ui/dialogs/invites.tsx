@@ -1,4 +1,4 @@
-import type { Conversation, Invite } from "@godwit/sdk";
+import { type Conversation, type Invite, randomId } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
 
 import { full } from "../../i18n/format.js";
@@ -62,7 +62,7 @@ function NewInvite({ conversation, onMade }: NewInviteProps) {
   const create = async () => {
     const expires_at =
       days.value === undefined ? null : new Date(Date.now() + days.value * DAY_MS).toISOString();
-    const invite = { expires_at, uses_max: uses.value ?? null };
+    const invite = { client_id: randomId(), expires_at, uses_max: uses.value ?? null };
     const made = await attempt(session.http.groups.createInvite(conversation.id, invite));
     if (made) {
       onMade();
@@ -97,8 +97,9 @@ function NewInvite({ conversation, onMade }: NewInviteProps) {
 }
 
 /** Those that are used up or out of date are not among the links. */
-function stateOf({ expires_at, uses, uses_max }: Invite): string {
+function stateOf({ expires_at, uses, uses_max, works }: Invite): string {
   return [
+    ...(works ? [] : [t("invites.asleep")]),
     plural("invites.uses", uses),
     ...(uses_max == null ? [] : [plural("invites.people_max", uses_max)]),
     ...(expires_at == null ? [] : [t("invites.until", { when: full(expires_at) })]),

@@ -12,7 +12,7 @@ import { closeDialog, showDialog } from "./state.js";
 
 export type Member = MemberPage["members"][number];
 
-/** As the server has it: owners may do everything, admins may remove those who are neither. */
+/** As the server has it: owners may do everything, admins may remove and ban those who are neither. */
 export function memberMenu(session: Session, conversation: Conversation, member: Member): MenuItem[] {
   const { role } = conversation.me;
   const isOwner = role === "owner";
@@ -27,7 +27,7 @@ export function memberMenu(session: Session, conversation: Conversation, member:
     },
     ...(isOwner ? ownerItems(session, conversation, member) : []),
     ...(isOwner || (role === "admin" && member.role === "member")
-      ? [removal(session, conversation, member)]
+      ? [removal(session, conversation, member), banning(session, conversation, member)]
       : []),
   ];
 }
@@ -59,6 +59,25 @@ function removal(session: Session, conversation: Conversation, member: Member): 
     icon: "trash",
     danger: true,
     onSelect: () => void attempt(session.http.groups.removeMember(conversation.id, member.id)),
+  };
+}
+
+function banning(session: Session, { id }: Conversation, member: Member): MenuItem {
+  return {
+    label: t("members.ban"),
+    icon: "close",
+    danger: true,
+    onSelect: () =>
+      showDialog({
+        type: "confirm",
+        title: t("members.ban"),
+        text: t("members.ban_text", { name: isolated(member.display_name) }),
+        action: t("members.ban"),
+        onConfirm: () => {
+          void attempt(session.http.groups.ban(id, member.id));
+          showDialog({ type: "info", id });
+        },
+      }),
   };
 }
 

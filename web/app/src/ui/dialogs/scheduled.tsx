@@ -47,7 +47,9 @@ export function ScheduledMessages() {
                     <span class="quiet-text">
                       <bdi>{conversation ? titleOf(conversation) : ""}</bdi> · {full(scheduled.send_at)}
                     </span>
-                    <span dir="auto">{scheduled.message.text}</span>
+                    <span dir="auto">
+                      {scheduled.message.text ?? (scheduled.message.forwarded_from && t("message.forwarding"))}
+                    </span>
                     {scheduled.failed && (
                       <span class="problem">{knownError(scheduled.failed) ?? t("scheduled.failed")}</span>
                     )}

@@ -38,7 +38,7 @@ async fn talking(ada: &Visitor, bob: &Visitor, group: &str) {
     assert_eq!(each(&thread["replies"], "text"), ["A godwit.", "Oh!"]);
     let direct = json!({ "kind": "direct", "user_id": bob.id() });
     let direct = text(&ada.ok("POST", "/v1/conversations", direct).await["id"]);
-    let forward = ada.say_with(&direct, "Read this", json!({ "forwarded_from": reply["id"] })).await;
+    let forward = ada.say_with(&direct, "A godwit.", json!({ "forwarded_from": reply["id"] })).await;
     assert_eq!(forward["forwarded_from"], json!({ "message_id": reply["id"], "sender_id": bob.id() }));
     let read = json!({ "read": reply["seq"] });
     ada.ok("PUT", &format!("/v1/conversations/{group}/cursor"), read).await;

@@ -33,8 +33,10 @@ async fn scheduling(kim: &Visitor, bob: &Visitor, group: &str) {
     let new = json!({ "conversation_id": group, "send_at": later(), "message": message });
     let created = kim.send("POST", "/v1/scheduled", new.clone()).await;
     assert_eq!(created.status, 201);
-    let scheduled = created.ok();
-    assert_eq!(kim.ok("POST", "/v1/scheduled", new).await["id"], scheduled["id"], "once");
+    let scheduled = created.ok()["scheduled"].take();
+    let again = kim.send("POST", "/v1/scheduled", new.clone()).await;
+    assert_eq!(again.status, 200);
+    assert_eq!(again.ok()["scheduled"]["id"], scheduled["id"], "once");
     assert_eq!(each(&kim.get("/v1/scheduled").await["scheduled"], "id"), [&scheduled["id"]]);
     let path = format!("/v1/scheduled/{}", text(&scheduled["id"]));
     let changed = kim.ok("PATCH", &path, json!({ "text": "Good evening" })).await;
@@ -47,12 +49,19 @@ async fn scheduling(kim: &Visitor, bob: &Visitor, group: &str) {
     bob.asker.ask("POST", &sending, &Value::Null).refused(404, ErrorCode::NotFound).await;
     let sent = kim.send("POST", &sending, Value::Null).await;
     assert_eq!(sent.status, 201);
-    assert_eq!(sent.ok()["text"], "Good evening");
-    kim.asker.ask("POST", &sending, &Value::Null).refused(404, ErrorCode::NotFound).await;
+    let sent = sent.ok();
+    assert_eq!((&sent["text"], &sent["client_id"]), (&json!("Good evening"), &json!("later")));
+    assert_eq!(kim.ok("POST", &sending, Value::Null).await["id"], sent["id"], "sent once");
+    kim.asker.ask("DELETE", &path, &Value::Null).refused(409, ErrorCode::TooLate).await;
+    assert_eq!(kim.ok("POST", "/v1/scheduled", new).await["message"]["id"], sent["id"]);
+    let message = json!({ "client_id": "later", "kind": "text", "text": "Good morning" });
+    let resent = kim.send("POST", &format!("/v1/conversations/{group}/messages"), message).await;
+    assert_eq!(resent.status, 200);
+    assert_eq!(resent.ok()["id"], sent["id"]);
 
     let message = json!({ "client_id": "never", "kind": "text", "text": "Good night" });
     let new = json!({ "conversation_id": group, "send_at": later(), "message": message });
-    let scheduled = kim.ok("POST", "/v1/scheduled", new).await;
+    let scheduled = kim.ok("POST", "/v1/scheduled", new).await["scheduled"].take();
     kim.done("DELETE", &format!("/v1/scheduled/{}", text(&scheduled["id"])), Value::Null).await;
     assert_eq!(kim.get("/v1/scheduled").await["scheduled"], json!([]));
 }

@@ -19,6 +19,7 @@ pub(super) const ONLY_HTTP: &[&str] = &[
     "look at the conversation",
     "list the members",
     "list the pins",
+    "list the bans",
     "list the invites",
     "look at an invite",
     "read a message",
@@ -40,6 +41,8 @@ pub(super) const HARMLESS: &[&str] = &[
     "unstar a message",
     "schedule a message",
     "change a scheduled message",
+    // Nobody is banned there.
+    "lift a ban",
 ];
 
 /// Actions after which nothing is as it was for the others.
@@ -54,6 +57,10 @@ pub(super) const FINAL: &[&str] = &[
     "remove a member",
     "remove an admin",
     "remove an owner",
+    "ban a member",
+    "ban an admin",
+    "ban an owner",
+    "ban somebody else",
     "remove oneself",
     "leave",
     "hand it over",
@@ -100,6 +107,10 @@ pub(super) fn request(action: &str, scene: &Scene, cast: &Cast) -> Request {
     let remove = |user: Value| {
         both("DELETE", member(&user), Value::Null, "remove_member", about_it(json!({ "user_id": user })))
     };
+    let ban = |method, user: Value, command| {
+        let path = in_it(&format!("/bans/{}", user.as_str().unwrap_or_default()));
+        both(method, path, Value::Null, command, about_it(json!({ "user_id": user })))
+    };
     match action {
         "look at the conversation" => get(in_it("")),
         "read the history" => both("GET", in_it("/messages"), Value::Null, "history", about_it(json!({}))),
@@ -108,6 +119,7 @@ pub(super) fn request(action: &str, scene: &Scene, cast: &Cast) -> Request {
         }
         "list the members" => get(in_it("/members")),
         "list the pins" => get(in_it("/pins")),
+        "list the bans" => get(in_it("/bans")),
         "list the invites" => get(in_it("/invites")),
         "look at an invite" => get(format!("/v1/invites/{}", invite.1)),
         "read a message" => get(of_message(others, "")),
@@ -199,6 +211,11 @@ pub(super) fn request(action: &str, scene: &Scene, cast: &Cast) -> Request {
         "remove a member" => remove(json!(mia)),
         "remove an admin" => remove(json!(anna)),
         "remove an owner" => remove(json!(olga)),
+        "ban a member" => ban("PUT", json!(mia), "ban"),
+        "ban an admin" => ban("PUT", json!(anna), "ban"),
+        "ban an owner" => ban("PUT", json!(olga), "ban"),
+        "ban somebody else" => ban("PUT", json!(nina), "ban"),
+        "lift a ban" => ban("DELETE", json!(nina), "unban"),
         "remove oneself" => remove(json!(actor.id())),
         "leave" => both("POST", in_it("/leave"), Value::Null, "leave", about_it(json!({}))),
         "change a role" => {

@@ -31,7 +31,7 @@ impl Stage {
             send_at,
             draft: Draft {
                 client_id: ClientId::from_stored(word()),
-                body: MessageBody::Text("later".into()),
+                body: Some(MessageBody::Text("later".into())),
                 reply_to: None,
                 forwarded_from: None,
             },
