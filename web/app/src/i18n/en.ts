@@ -218,8 +218,7 @@ export const en = {
     "{name} will own the group, and you will be an admin. You cannot take it back yourself.",
   "members.remove": "Remove from group",
   "members.ban": "Remove and ban",
-  "members.ban_text":
-    "{name} is removed, and cannot join or be added again until the ban is lifted.",
+  "members.ban_text": "{name} is removed, and cannot join or be added again until the ban is lifted.",
   "members.refused.one": "{count} person could not be added",
   "members.refused.other": "{count} people could not be added",
   "rules.title": "What members may do",

@@ -126,7 +126,7 @@ async fn what_is_needed_must_be_there() {
         ("refresh_session", &["refresh_token"]),
         ("change_password", &["current_password", "new_password"]),
         ("open_conversation", &["kind", "user_id"]),
-        ("send_message", &["client_id", "kind"]),
+        ("send_message", &["client_id"]),
         ("order_pinned", &["conversation_ids"]),
         ("add_members", &["user_ids"]),
         ("set_role", &["role"]),

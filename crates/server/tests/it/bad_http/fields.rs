@@ -221,6 +221,12 @@ async fn groups_have_plain_names_and_terms_that_make_sense() {
         let path = format!("/v1/messages/{}/reaction", stage.message);
         assert_field_refused(&stage, "PUT", &path, &json!({ "reaction": reaction }), "reaction").await;
     }
+    let nothing = json!({ "client_id": "c", "text": "hi" });
+    assert_field_refused(&stage, "POST", &stage.messages_path(), &nothing, "kind").await;
+    let event = json!({ "client_id": "c", "kind": "system", "event": "app.x", "data": [[[[[[[[[1]]]]]]]]] });
+    assert_field_refused(&stage, "POST", &stage.messages_path(), &event, "data").await;
+    let forged = json!({ "client_id": "c", "kind": "text", "text": "hi", "forwarded_from": stage.message });
+    assert_field_refused(&stage, "POST", &stage.messages_path(), &forged, "text").await;
     let path = format!("/v1/messages/{}", stage.message);
     for text in ["", " ", "a\0b"] {
         assert_field_refused(&stage, "PATCH", &path, &json!({ "text": text }), "text").await;

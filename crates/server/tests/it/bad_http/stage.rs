@@ -129,8 +129,7 @@ impl Stage {
                 all.push((operation, self.good_group()));
             } else if operation.id == "send_message" {
                 all.push((operation.clone(), body));
-                all.push((operation.clone(), self.good_forward()));
-                all.push((operation, self.good_event()));
+                all.push((operation, self.good_forward()));
             } else {
                 all.push((operation, body));
             }
@@ -249,11 +248,6 @@ impl Stage {
     /// A forward says nothing of its own.
     fn good_forward(&self) -> Map<String, Value> {
         json!({ "client_id": "c-2", "forwarded_from": self.message }).as_object().unwrap().clone()
-    }
-
-    fn good_event(&self) -> Map<String, Value> {
-        let event = json!({ "client_id": "c-3", "kind": "system", "event": "app.x", "data": { "a": 1 } });
-        event.as_object().unwrap().clone()
     }
 
     pub(crate) fn messages_path(&self) -> String {

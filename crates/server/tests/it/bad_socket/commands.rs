@@ -30,6 +30,8 @@ fn commands_about(conversation: &str, message: &str) -> Vec<(&'static str, Value
         ("delete_conversation", json!({ "conversation_id": conversation, "for": "me" })),
         ("add_members", json!({ "conversation_id": conversation, "user_ids": [NOBODY] })),
         ("remove_member", json!({ "conversation_id": conversation, "user_id": NOBODY })),
+        ("ban", json!({ "conversation_id": conversation, "user_id": NOBODY })),
+        ("unban", json!({ "conversation_id": conversation, "user_id": NOBODY })),
         ("set_role", json!({ "conversation_id": conversation, "user_id": NOBODY, "role": "owner" })),
         ("transfer_ownership", json!({ "conversation_id": conversation, "user_id": NOBODY })),
         ("join", of_conversation.clone()),

@@ -48,7 +48,8 @@ export function ScheduledMessages() {
                       <bdi>{conversation ? titleOf(conversation) : ""}</bdi> · {full(scheduled.send_at)}
                     </span>
                     <span dir="auto">
-                      {scheduled.message.text ?? (scheduled.message.forwarded_from && t("message.forwarding"))}
+                      {scheduled.message.text ??
+                        (scheduled.message.forwarded_from && t("message.forwarding"))}
                     </span>
                     {scheduled.failed && (
                       <span class="problem">{knownError(scheduled.failed) ?? t("scheduled.failed")}</span>
