@@ -7,6 +7,8 @@ use godwit_protocol::limits::{PAGE_DEFAULT, PAGE_MAX};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::characters;
+
 /// A value of the right type that is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[error("{field} {reason}")]
@@ -21,44 +23,40 @@ impl InvalidField {
     }
 }
 
-/// Text for one line: trimmed, not empty, without characters that would break the line or disguise it.
+/// Text for one line, such as a name: trimmed, with something to see, and nothing that cannot be seen.
 pub(crate) fn single_line(
     field: &'static str,
     text: &str,
     chars_max: usize,
 ) -> Result<Box<str>, InvalidField> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Err(InvalidField::new(field, "must not be empty"));
-    }
-    if text.chars().count() > chars_max {
-        return Err(InvalidField::new(field, format!("must have at most {chars_max} characters")));
-    }
-    if text.chars().any(is_disguising) {
-        return Err(InvalidField::new(field, "must not contain control characters"));
+    let text = visible(field, text, chars_max)?;
+    if characters::is_disguised(text) {
+        return Err(InvalidField::new(field, "must not contain control characters or invisible ones"));
     }
     Ok(text.into())
 }
 
-/// Text of several lines: trimmed, not empty, without control characters but line breaks and tabs.
+/// Text of several lines: trimmed, with something to see, without control characters but line breaks and tabs.
 pub(crate) fn text(field: &'static str, text: &str, chars_max: usize) -> Result<Box<str>, InvalidField> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Err(InvalidField::new(field, "must not be empty"));
-    }
-    if text.chars().count() > chars_max {
-        return Err(InvalidField::new(field, format!("must have at most {chars_max} characters")));
-    }
+    let text = visible(field, text, chars_max)?;
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
         return Err(InvalidField::new(field, "must not contain control characters but line breaks and tabs"));
     }
     Ok(text.into())
 }
 
-/// Control characters, line separators, and the invisible ones that reorder or pad a text to look like another.
-pub(crate) fn is_disguising(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+fn visible<'a>(field: &'static str, text: &'a str, chars_max: usize) -> Result<&'a str, InvalidField> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(InvalidField::new(field, "must not be empty"));
+    }
+    if text.chars().count() > chars_max {
+        return Err(InvalidField::new(field, format!("must have at most {chars_max} characters")));
+    }
+    if !characters::shows_something(text) {
+        return Err(InvalidField::new(field, "must have something that can be seen"));
+    }
+    Ok(text)
 }
 
 /// An `http` or `https` URL within a size, kept as it was written. It is never fetched by the server.

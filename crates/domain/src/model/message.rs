@@ -10,6 +10,7 @@ use godwit_protocol::{MessageId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::characters;
 use super::entry::Target;
 use super::field::{self, InvalidField};
 
@@ -409,8 +410,8 @@ pub(crate) fn called_names(text: &str) -> Vec<&str> {
 /// A reaction: one emoji with all its modifiers, or a short word. One grapheme is not checked: emoji are younger than any
 /// library.
 pub fn parse_reaction(text: &str) -> Result<Box<str>, InvalidField> {
-    let visible = |c: char| !field::is_disguising(c) && !c.is_whitespace();
-    if (1..=REACTION_BYTES_MAX).contains(&text.len()) && text.chars().all(visible) {
+    let is_visible = characters::shows_something(text) && !characters::is_disguised(text);
+    if (1..=REACTION_BYTES_MAX).contains(&text.len()) && is_visible && !text.contains(char::is_whitespace) {
         Ok(text.into())
     } else {
         let reason = format!(
@@ -430,6 +431,9 @@ pub(crate) fn parse_text(text: String) -> Result<Box<str>, InvalidField> {
     }
     if text.trim().is_empty() {
         return Err(InvalidField::new("text", "must not be empty"));
+    }
+    if !characters::shows_something(&text) {
+        return Err(InvalidField::new("text", "must have something that can be seen"));
     }
     let is_plain_ascii = text.bytes().all(|b| matches!(b, b' '..=b'~'));
     if !is_plain_ascii && text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {

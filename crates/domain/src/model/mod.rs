@@ -1,6 +1,7 @@
 //! The nouns. What a constructor here accepted is valid everywhere else.
 
 pub mod account_log;
+mod characters;
 pub mod conversation;
 pub mod details;
 pub mod device;
