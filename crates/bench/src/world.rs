@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use godwit_delivery::{Hub, HubConfig};
 use godwit_domain::accounts::AccountPolicy;
 use godwit_domain::actions::MessagePolicy;
+use godwit_domain::allowances::AddingPolicy;
 use godwit_domain::messages::HistoryPage;
 use godwit_domain::model::{Draft, Handle, Password, User};
 use godwit_domain::ports::{
@@ -56,8 +57,13 @@ impl World {
             tokens: Arc::new(Nobody),
             hasher: Arc::new(Nobody),
             lifetimes: Lifetimes { access_ms: 1, refresh_ms: 1 },
-            policy: AccountPolicy { registration_open: false, passwords_enabled: false },
+            policy: AccountPolicy {
+                registration_open: false,
+                passwords_enabled: false,
+                reserved_handles: Vec::new(),
+            },
             messages: MessagePolicy::default(),
+            adding: AddingPolicy::UNLIMITED,
         });
         Ok(Self { app, hub, store })
     }

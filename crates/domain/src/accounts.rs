@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use godwit_protocol::UserId;
 use godwit_protocol::accounts::{ChangePassword, Me, Register, SignIn, SignedIn, UpdateMe};
+use godwit_protocol::limits::{FORMER_HANDLE_DAYS, FORMER_HANDLES_MAX};
 use godwit_protocol::socket::CloseCode;
+use godwit_protocol::{Timestamp, UserId};
 use thiserror::Error;
 
 use crate::account_log::AccountLog;
 use crate::conversations::Conversations;
+use crate::allowances::{Allowances, Amounts, Overspent};
 use crate::model::{
     AccountChange, AccountNote, Avatar, DeviceName, DisplayName, Handle, InvalidField, Password, Phone, User,
 };
@@ -16,7 +18,10 @@ use crate::ports::{
     Clock, CreateUser, Delivery, HashError, PasswordHasher, Peers, Store, StoreError, UpdateUser, UserChange,
 };
 use crate::presence::Presence;
+use crate::profiles::Profiles;
 use crate::sessions::{AuthError, Principal, Sessions};
+
+const ONE_CHANGE: Amounts = Amounts { members: 0, strangers: 0, groups: 0, profile: 1 };
 
 #[derive(Debug)]
 pub struct Accounts {
@@ -26,6 +31,8 @@ pub struct Accounts {
     pub(crate) presence: Arc<Presence>,
     pub(crate) conversations: Arc<Conversations>,
     pub(crate) peers: Arc<dyn Peers>,
+    pub(crate) profiles: Arc<Profiles>,
+    pub(crate) allowances: Arc<Allowances>,
     pub(crate) delivery: Arc<dyn Delivery>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) hasher: Arc<dyn PasswordHasher>,
@@ -33,12 +40,14 @@ pub struct Accounts {
 }
 
 /// How people come in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountPolicy {
     /// Whether people can register themselves.
     pub registration_open: bool,
     /// Whether people sign in with passwords.
     pub passwords_enabled: bool,
+    /// Handles that only the operator gives.
+    pub reserved_handles: Vec<String>,
 }
 
 #[derive(Debug, Error)]
@@ -47,6 +56,10 @@ pub enum AccountError {
     Invalid(#[from] InvalidField),
     #[error("the handle is taken")]
     HandleTaken,
+    #[error("the handle is kept for the operator")]
+    HandleReserved,
+    #[error("{reason}")]
+    TooOften { reason: String, retry_after_secs: u32 },
     #[error("people cannot register on this server")]
     RegistrationClosed,
     #[error("this server does not use passwords")]
@@ -65,6 +78,16 @@ pub enum AccountError {
     Store(#[from] StoreError),
 }
 
+impl From<Overspent> for AccountError {
+    fn from(overspent: Overspent) -> Self {
+        let reason = overspent.to_string();
+        match overspent {
+            Overspent::Over { retry_after_secs, .. } => Self::TooOften { reason, retry_after_secs },
+            Overspent::Store(error) => error.into(),
+        }
+    }
+}
+
 impl Accounts {
     pub async fn register(&self, request: Register) -> Result<SignedIn, AccountError> {
         if !self.policy.passwords_enabled {
@@ -74,14 +97,16 @@ impl Accounts {
             return Err(AccountError::RegistrationClosed);
         }
         let device_name = device_name(request.device_name.as_deref())?;
+        self.check_free_for_all(&Handle::parse(&request.handle)?)?;
         let user = self.add(&request).await?;
         self.start_session(&user, device_name).await
     }
 
-    /// Makes a user with a password. The operator may, also where registration is closed.
+    /// Makes a user with a password. The operator may, also where registration is closed, and with a handle that is
+    /// reserved.
     pub async fn add(&self, request: &Register) -> Result<User, AccountError> {
         let handle = Handle::parse(&request.handle)?;
-        let password = Password::parse_new("password", &request.password)?;
+        let password = Password::parse_new("password", &request.password, &handle)?;
         let display_name = request.display_name.as_deref().map(DisplayName::parse).transpose()?;
         let phone = request.phone.as_deref().map(Phone::parse).transpose()?;
         // Before the slow part, to spare it; the store decides.
@@ -125,6 +150,7 @@ impl Accounts {
     }
 
     pub async fn update_me(&self, by: UserId, request: UpdateMe) -> Result<Me, AccountError> {
+        let now = self.clock.now();
         let change = UserChange {
             handle: request.handle.as_deref().map(Handle::parse).transpose()?,
             display_name: request.display_name.as_deref().map(DisplayName::parse).transpose()?,
@@ -132,22 +158,75 @@ impl Accounts {
             phone: parse_removable(request.phone, Phone::parse)?,
             presence_visible: request.presence_visible,
             read_receipts: request.read_receipts,
+            may_be_added_by: request.may_be_added_by,
+            renamed_at: Some(now),
             ..UserChange::default()
         };
+        let before = self.store.user(by).await?.ok_or(AccountError::NotFound)?;
+        let is_seen = self.check_change(&before, &change, now).await?;
         let visibility_asked = change.presence_visible.is_some();
-        let note = AccountNote { user_id: by, at: self.clock.now(), change: AccountChange::ProfileUpdated };
-        let user = self.update(by, change, Some(note)).await?;
+        let note = AccountNote { user_id: by, at: now, change: AccountChange::ProfileUpdated };
+        let user = match self.update(by, change, Some(note)).await {
+            // Who looks for a handle that is free may try many.
+            Err(AccountError::HandleTaken) if is_seen => {
+                self.allowances.give_back(by, ONE_CHANGE).await?;
+                return Err(AccountError::HandleTaken);
+            }
+            updated => updated?,
+        };
         if visibility_asked {
             self.presence.visibility_changed(&user).await;
         }
+        if is_seen {
+            self.profiles.announce(by).await;
+        }
         Ok(user.to_me())
+    }
+
+    /// Whether others see that it changes. They are not to be shown a new name every moment, nor to lose handle after
+    /// handle to one who only passes through.
+    async fn check_change(
+        &self,
+        before: &User,
+        change: &UserChange,
+        now: Timestamp,
+    ) -> Result<bool, AccountError> {
+        let mut after = before.clone();
+        change.clone().apply(&mut after);
+        if after.to_public() == before.to_public() {
+            return Ok(false);
+        }
+        if after.handle != before.handle {
+            let is_own_again = before.holds(&after.handle, Some(now));
+            if !is_own_again {
+                self.check_free_for_all(&after.handle)?;
+            }
+            let kept: Vec<Timestamp> = before.kept_handles(now).map(|former| former.kept_until).collect();
+            if kept.len() >= FORMER_HANDLES_MAX && !is_own_again {
+                let first_ms = kept.iter().min().map_or(0, |first| first.millis_since(now));
+                return Err(AccountError::TooOften {
+                    reason: format!("at most {FORMER_HANDLES_MAX} handles in {FORMER_HANDLE_DAYS} days"),
+                    retry_after_secs: u32::try_from(first_ms.max(0) / 1_000 + 1).unwrap_or(u32::MAX),
+                });
+            }
+        }
+        self.allowances.spend(before.id, ONE_CHANGE).await?;
+        Ok(true)
+    }
+
+    /// Whether people may have this handle, and not only whom the operator gives it.
+    fn check_free_for_all(&self, handle: &Handle) -> Result<(), AccountError> {
+        if handle.is_among(&self.policy.reserved_handles) {
+            return Err(AccountError::HandleReserved);
+        }
+        Ok(())
     }
 
     /// Sets a new password and ends every other session.
     pub async fn change_password(&self, by: Principal, request: ChangePassword) -> Result<(), AccountError> {
         let current = Password::parse_attempt("current_password", &request.current_password)?;
-        let new = Password::parse_new("new_password", &request.new_password)?;
         let user = self.store.user(by.user_id).await?.ok_or(AccountError::NotFound)?;
+        let new = Password::parse_new("new_password", &request.new_password, &user.handle)?;
         let Some(hash) = user.password_hash else { return Err(AccountError::PasswordsDisabled) };
         if !self.hasher.verify(current, Some(hash)).await? {
             return Err(AccountError::WrongCredentials);
@@ -159,7 +238,7 @@ impl Accounts {
     /// For the operator: sets a password without knowing the old one, and ends every session.
     pub async fn set_password(&self, handle: &str, password: &str) -> Result<(), AccountError> {
         let user = self.by_handle(handle).await?;
-        self.store_password(user.id, Password::parse_new("password", password)?).await?;
+        self.store_password(user.id, Password::parse_new("password", password, &user.handle)?).await?;
         Ok(self.sessions.end_all(user.id, None).await?)
     }
 

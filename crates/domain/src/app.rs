@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use crate::account_log::AccountLog;
 use crate::accounts::{AccountPolicy, Accounts};
 use crate::actions::{Appending, Lanes, MessagePolicy};
+use crate::allowances::{AddingPolicy, Allowances};
 use crate::concealing::Concealing;
 use crate::conversations::Conversations;
 use crate::cursors::{Cursors, Saved};
@@ -16,6 +17,7 @@ use crate::people::People;
 use crate::personal::Personal;
 use crate::ports::{Clock, Delivery, PasswordHasher, Peers, Store, TokenCodec};
 use crate::presence::Presence;
+use crate::profiles::Profiles;
 use crate::sessions::{Lifetimes, Sessions};
 use crate::sweeper::Sweeper;
 use crate::sync::Sync;
@@ -32,6 +34,7 @@ pub struct Parts {
     pub lifetimes: Lifetimes,
     pub policy: AccountPolicy,
     pub messages: MessagePolicy,
+    pub adding: AddingPolicy,
 }
 
 /// One handle for each group of use cases. Transports hold this and nothing else of the domain.
@@ -54,7 +57,8 @@ pub struct App {
 
 impl App {
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, delivery, peers, clock, tokens, hasher, lifetimes, policy, messages } = parts;
+        let Parts { store, delivery, peers, clock, tokens, hasher, lifetimes, policy, messages, adding } =
+            parts;
         let conversations = Arc::new(Conversations::new(store.clone()));
         let account_log = Arc::new(AccountLog {
             store: store.clone(),
@@ -75,6 +79,12 @@ impl App {
             tokens,
             lifetimes,
         });
+        let allowances = Arc::new(Allowances { store: store.clone(), clock: clock.clone(), policy: adding });
+        let profiles = Arc::new(Profiles {
+            store: store.clone(),
+            conversations: conversations.clone(),
+            delivery: delivery.clone(),
+        });
         let accounts = Arc::new(Accounts {
             store: store.clone(),
             sessions: sessions.clone(),
@@ -82,6 +92,8 @@ impl App {
             presence: presence.clone(),
             conversations: conversations.clone(),
             peers: peers.clone(),
+            profiles,
+            allowances: allowances.clone(),
             delivery: delivery.clone(),
             clock: clock.clone(),
             hasher,
@@ -122,6 +134,8 @@ impl App {
             store: store.clone(),
             conversations: conversations.clone(),
             inbox: inbox.clone(),
+            people: people.clone(),
+            allowances,
             appending: appending.clone(),
             account_log: account_log.clone(),
             delivery: delivery.clone(),

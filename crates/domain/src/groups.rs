@@ -1,6 +1,9 @@
-//! Groups and channels: making them, their members, roles, details, bans and invite links.
+//! Groups and channels: making them, their members, roles, details, bans and invite links. Who can be added is in
+//! [`adding`].
 
-use std::collections::{HashMap, HashSet};
+mod adding;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use godwit_protocol::conversations::{
@@ -16,6 +19,7 @@ use godwit_protocol::{ConversationId, ErrorCode, InviteId, Seq, UserId};
 use crate::account_log::AccountLog;
 use crate::actions::rules::{self, Actor};
 use crate::actions::{Action, Appending, Deed, MessagePolicy, Refusal};
+use crate::allowances::{Allowances, Amounts};
 use crate::conversations::{Conversations, Live};
 use crate::inbox::{Inbox, InboxError, Opened};
 use crate::model::details::{
@@ -25,6 +29,7 @@ use crate::model::{
     Ban, Change, ClientId, ConversationState, Created, DetailsChange, FanOut, InvalidField, Invite, InviteToken,
     Kind, Member, SearchPrefix, User,
 };
+use crate::people::People;
 use crate::ports::{Clock, Delivery, Store, StoreError};
 use crate::projection::beginning;
 use crate::sight::Discretion;
@@ -37,6 +42,8 @@ pub struct Groups {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) conversations: Arc<Conversations>,
     pub(crate) inbox: Arc<Inbox>,
+    pub(crate) people: Arc<People>,
+    pub(crate) allowances: Arc<Allowances>,
     pub(crate) appending: Arc<Appending>,
     pub(crate) account_log: Arc<AccountLog>,
     pub(crate) delivery: Arc<dyn Delivery>,
@@ -82,8 +89,8 @@ impl Groups {
             (Kind::Group, ConversationKind::Group)
         };
         let others: Vec<UserId> = request.member_ids.into_iter().filter(|user| *user != by).collect();
-        let (addable, refused) = self.addable(by, &others).await?;
-        let mut member_ids = addable;
+        let addable = self.addable(by, None, &others).await?;
+        let mut member_ids: Vec<UserId> = addable.users.iter().copied().collect();
         member_ids.push(by);
         member_ids.sort_unstable();
         member_ids.dedup();
@@ -103,6 +110,8 @@ impl Groups {
             member_ids,
         };
         let new = beginning(self.store.ids(), kind, created)?;
+        let amounts = Amounts { groups: 1, ..addable.amounts() };
+        self.allowances.spend(by, amounts).await?;
         // Everybody sees a conversation from its first entry on.
         let followers: Vec<(UserId, Seq)> = new.effects.list.iter().map(|user| (*user, Seq::ZERO)).collect();
         let made = self.store.create(new, key.as_ref()).await?;
@@ -111,10 +120,13 @@ impl Groups {
                 self.delivery.follow(&followers, made.id);
             }
             self.account_log.announce(notes).await;
+        } else {
+            // It was there already, and nobody was added.
+            self.allowances.give_back(by, amounts).await?;
         }
         let opened =
             Opened { conversation: self.inbox.conversation(by, made.id).await?, made: made.made.is_some() };
-        Ok(MadeGroup { opened, members: results(&others, &refused, |_| None) })
+        Ok(MadeGroup { opened, members: results(&others, &addable.refused, |_| None) })
     }
 
     /// Changes name, description, image, permissions, settings.
@@ -149,19 +161,27 @@ impl Groups {
         at_most("user_ids", users.len())?;
         let (live, member) = self.conversations.of_member(by, id).await?;
         self.check(&live, &member, Deed::AddMembers)?;
-        let (addable, refused) = self.addable(by, users).await?;
-        if addable.is_empty() {
-            return Ok(results(users, &refused, |_| None));
+        let addable = self.addable(by, Some(&live), users).await?;
+        if addable.users.is_empty() {
+            return Ok(results(users, &addable.refused, |_| None));
         }
-        let done = self.appending.act(by, id, Action::AddMembers { user_ids: addable.clone() }).await?;
-        let mut added: Vec<UserId> = Vec::new();
-        for entry in &done.entries {
+        let amounts = addable.amounts();
+        self.allowances.spend(by, amounts).await?;
+        let user_ids = addable.users.iter().copied().collect();
+        let acted = self.appending.act(by, id, Action::AddMembers { user_ids }).await;
+        let mut added = BTreeSet::new();
+        for entry in acted.iter().flat_map(|done| &done.entries) {
             if let Change::MembersAdded { user_ids, .. } = &entry.change {
-                added.extend(user_ids);
+                added.extend(user_ids.iter().copied());
             }
         }
+        // What is not known may have been done.
+        if !acted.as_ref().is_err_and(Refusal::is_failure) {
+            self.allowances.give_back(by, amounts.minus(addable.amounts_of(&added))).await?;
+        }
+        acted?;
         let mut unadded = HashMap::new();
-        for user in addable.iter().filter(|user| !added.contains(user)) {
+        for user in addable.users.difference(&added) {
             let reason = if live.read(|state| state.details.is_banned(*user)) {
                 ErrorCode::Banned
             } else if self.conversations.member(&live, *user).await?.is_some() {
@@ -171,7 +191,7 @@ impl Groups {
             };
             unadded.insert(*user, reason);
         }
-        Ok(results(users, &refused, |user| unadded.get(&user).copied()))
+        Ok(results(users, &addable.refused, |user| unadded.get(&user).copied()))
     }
 
     pub async fn remove_member(&self, by: UserId, id: ConversationId, user: UserId) -> Result<(), Refusal> {
@@ -246,7 +266,11 @@ impl Groups {
         self.enter(by, id, None).await
     }
 
-    pub async fn leave(&self, by: UserId, id: ConversationId) -> Result<(), Refusal> {
+    /// Leaves; with `block` for good: nobody can add the user again, and whoever did is blocked.
+    pub async fn leave(&self, by: UserId, id: ConversationId, block: bool) -> Result<(), Refusal> {
+        if block {
+            return self.leave_for_good(by, id).await;
+        }
         self.appending.act(by, id, Action::Leave).await?;
         Ok(())
     }
@@ -394,6 +418,7 @@ impl Groups {
             return Err(Refusal::TooManyConversations);
         }
         self.appending.act(by, id, Action::Join { invite }).await?;
+        self.welcome_back(by, id).await?;
         Ok(self.inbox.conversation(by, id).await?)
     }
 
@@ -423,33 +448,6 @@ impl Groups {
         let (kind, permissions) = live.read(|state| (state.conversation.kind, state.details.permissions));
         let actor = Actor { role: Some(member.role), blocked: false };
         rules::check(kind, permissions, actor, deed)
-    }
-
-    /// Those of the users whom somebody can add, and why not the others.
-    async fn addable(
-        &self,
-        by: UserId,
-        users: &[UserId],
-    ) -> Result<(Vec<UserId>, HashMap<UserId, ErrorCode>), StoreError> {
-        let existing: HashMap<UserId, User> =
-            self.store.users(users).await?.into_iter().map(|user| (user.id, user)).collect();
-        let (mut addable, mut refused) = (Vec::with_capacity(users.len()), HashMap::new());
-        for user in users {
-            let refusal = if existing.get(user).is_none_or(|user| user.disabled_at.is_some()) {
-                Some(ErrorCode::NotFound)
-            } else if *user != by && self.store.is_blocked(by, *user).await? {
-                Some(ErrorCode::Blocked)
-            } else if self.is_in_too_many(*user).await? {
-                Some(ErrorCode::TooManyConversations)
-            } else {
-                None
-            };
-            match refusal {
-                Some(code) => drop(refused.insert(*user, code)),
-                None => addable.push(*user),
-            }
-        }
-        Ok((addable, refused))
     }
 
     async fn is_in_too_many(&self, user: UserId) -> Result<bool, StoreError> {

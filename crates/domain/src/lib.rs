@@ -6,8 +6,9 @@
 //! - [`actions`]: what people do in conversations, who may do it, and how it gets into the log
 //! - the other use cases, one module each: [`accounts`], [`sessions`], [`people`], [`inbox`], [`groups`], [`messages`],
 //!   [`personal`], [`cursors`], [`sync`], [`presence`], [`sweeper`]; [`app`] puts them together
-//! - [`conversations`], [`account_log`] and `show`: what the use cases share: the newest state of the conversations in use,
-//!   telling a user's devices about each other, and entries as the wire has them
+//! - [`conversations`], [`account_log`], [`profiles`], [`allowances`] and `show`: what the use cases share: the newest state
+//!   of the conversations in use, telling a user's devices about each other and others about the user, what one user may do
+//!   in a day, and entries as the wire has them
 //! - [`peers`]: what other nodes tell this one and ask it to do
 //! - [`snowflake`]: ids that rise
 //!
@@ -17,6 +18,7 @@
 pub mod account_log;
 pub mod accounts;
 pub mod actions;
+pub mod allowances;
 pub mod app;
 pub mod concealing;
 pub mod conversations;
@@ -30,6 +32,7 @@ pub mod people;
 pub mod personal;
 pub mod ports;
 pub mod presence;
+pub mod profiles;
 pub mod projection;
 pub mod sessions;
 mod show;

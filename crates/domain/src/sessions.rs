@@ -198,7 +198,9 @@ impl Sessions {
 
     async fn make_user(&self, subject: Subject, claims: &ApplicationClaims) -> Result<User, AuthError> {
         let id = UserId::new(self.store.ids().next()?);
-        let handle = claims.handle.as_deref().map(Handle::parse).transpose()?;
+        let is_everybody = |handle: &&str| handle.eq_ignore_ascii_case(Handle::EVERYBODY);
+        let handle = claims.handle.as_deref().filter(|handle| !is_everybody(handle));
+        let handle = handle.map(Handle::parse).transpose()?;
         let mut user = User::new(id, handle.unwrap_or_else(|| Handle::for_id(id)), self.clock.now());
         user.subject = Some(subject);
         if let Some(name) = &claims.display_name {

@@ -11,6 +11,7 @@ use crate::{DeviceId, Timestamp, UserId};
 pub struct Register {
     /// The name by which others find the user: 3 to 32 of `a-z 0-9 _ .`, not case-sensitive, unique.
     pub handle: String,
+    /// 8 to 256 bytes; not one of those that are guessed first, nor the handle.
     pub password: String,
     /// What others see; the handle when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,7 +79,20 @@ pub struct Me {
     pub presence_visible: bool,
     /// Whether the user tells others what they have read in direct conversations, and is told.
     pub read_receipts: bool,
+    pub may_be_added_by: MayBeAddedBy,
     pub created_at: Timestamp,
+}
+
+/// Who may put the user into groups and channels. Others are told `needs_invite`, and can send a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum MayBeAddedBy {
+    #[default]
+    Everybody,
+    /// Those to whom the user has written in a direct conversation.
+    Contacts,
+    Nobody,
 }
 
 /// `PATCH /v1/me`. What is absent stays; `null` removes what can be removed.
@@ -100,6 +114,8 @@ pub struct UpdateMe {
     pub presence_visible: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_receipts: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_be_added_by: Option<MayBeAddedBy>,
 }
 
 /// `PUT /v1/me/password`. Ends every other session of the user.

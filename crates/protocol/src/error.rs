@@ -63,8 +63,10 @@ error_codes! {
     RegistrationClosed = "registration_closed",
     /// This server does not use passwords: sign in with a token of the application.
     PasswordsDisabled = "passwords_disabled",
-    /// The handle belongs to somebody else.
+    /// The handle belongs to somebody else, or did until lately.
     HandleTaken = "handle_taken",
+    /// The operator of the server keeps this handle for itself.
+    HandleReserved = "handle_reserved",
 
     // What is asked for
     /// It does not exist, or you may not see it.
@@ -98,6 +100,8 @@ error_codes! {
     TooManyReactions = "too_many_reactions",
     /// A conversation needs an owner: hand over first, or delete it.
     LastOwner = "last_owner",
+    /// The user does not let you add them: send them an invite link.
+    NeedsInvite = "needs_invite",
     /// The user is a member already.
     AlreadyMember = "already_member",
     /// The conversation has as many members as it can have.

@@ -55,7 +55,8 @@ pub struct AddedMembers {
 pub struct AddedMember {
     pub user_id: UserId,
     pub added: bool,
-    /// Why not: `not_found`, `blocked`, `banned`, `already_member`, `too_many_members`, `too_many_conversations`.
+    /// Why not: `not_found`, `blocked`, `banned`, `already_member`, `too_many_members`, `too_many_conversations`, or
+    /// `needs_invite` where the user does not want to be added: send them a link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorCode>,
 }
@@ -104,6 +105,25 @@ pub struct BanPage {
     /// Goes into `after` for the next page; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+}
+
+/// The `leave` command of the socket; over HTTP `POST /v1/conversations/{id}/leave`.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Leave {
+    pub conversation_id: ConversationId,
+    /// Leave for good: whoever added the user is blocked, and nobody can add the user to this conversation again. They can
+    /// still join by themselves, which undoes it.
+    #[serde(default)]
+    pub block: bool,
+}
+
+/// `GET /v1/refused-groups`: the conversations that the user has left for good, the oldest first, at most 100.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RefusedGroups {
+    pub conversation_ids: Vec<ConversationId>,
 }
 
 /// `POST /v1/conversations/{id}/invites` and the `create_invite` command of the socket.

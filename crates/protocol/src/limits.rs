@@ -82,6 +82,10 @@ pub const DRAFT_BYTES_MAX: usize = 16 * 1024;
 
 pub const HANDLE_CHARS_MIN: usize = 3;
 pub const HANDLE_CHARS_MAX: usize = 32;
+/// How long a handle that somebody has given up can be had again by nobody else, in days.
+pub const FORMER_HANDLE_DAYS: u32 = 30;
+/// Handles that are kept for one user. Who has given up so many waits until the first is free before giving up another.
+pub const FORMER_HANDLES_MAX: usize = 5;
 pub const DISPLAY_NAME_CHARS_MAX: usize = 64;
 pub const PASSWORD_BYTES_MIN: usize = 8;
 pub const PASSWORD_BYTES_MAX: usize = 256;
@@ -92,6 +96,10 @@ pub const PHONE_CHARS_MAX: usize = 16;
 pub const DEVICES_PER_USER_MAX: usize = 50;
 /// Users that one user can block.
 pub const BLOCKS_PER_USER_MAX: usize = 10_000;
+/// Groups and channels that a user has left for good. With a further one the oldest can add the user again.
+pub const GROUPS_REFUSED_MAX: usize = 100;
+/// Changes of a handle, a display name or a picture that one user can make in a day.
+pub const PROFILE_CHANGES_PER_DAY_MAX: u32 = 50;
 /// Search text, in characters.
 pub const SEARCH_CHARS_MAX: usize = 64;
 
@@ -119,6 +127,13 @@ pub const FRAME_BYTES_MAX: usize = 64 * 1024;
 pub const COMMANDS_IN_FLIGHT_MAX: usize = 64;
 /// Users whose presence one socket watches.
 pub const PRESENCE_WATCHED_MAX: usize = 200;
+/// Users who are told at once of another's new handle, name or picture: those of the conversations with the latest activity.
+/// Others see it when they look.
+pub const USER_UPDATE_TOLD_MAX: usize = 1_000;
+/// Conversations whose members are told.
+pub const USER_UPDATE_CONVERSATIONS_MAX: usize = 200;
+/// Members that such a conversation has at most.
+pub const USER_UPDATE_MEMBERS_MAX: usize = 100;
 /// How long a typing notice is valid unless it is renewed.
 pub const TYPING_TTL_MS: u32 = 6_000;
 

@@ -141,6 +141,8 @@ pub struct Message {
     /// Replies in the thread that this message began.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub replies: u32,
+    /// The least that all other members have reached. Always `SENT` in large conversations, where nobody looks at all of
+    /// them: the receipts of a message say who has read it.
     pub status: MessageStatus,
 }
 
@@ -361,8 +363,12 @@ pub struct MessagePage {
 pub struct ReceiptList {
     /// One for each member but the sender.
     pub receipts: Vec<Receipt>,
-    pub delivered_to_all: bool,
-    pub read_by_all: bool,
+    /// Absent in large conversations, where nobody looks at all members at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivered_to_all: Option<bool>,
+    /// Absent in large conversations, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_by_all: Option<bool>,
     /// Goes into `after` for the next page; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,

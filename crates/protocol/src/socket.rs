@@ -14,10 +14,10 @@ use crate::conversations::{
     UpdateConversation, UpdateMembership,
 };
 use crate::error::Problem;
-use crate::groups::{AddMembers, CreateInvite, JoinByInvite, OfMember, RevokeInvite, SetRole};
+use crate::groups::{AddMembers, CreateInvite, JoinByInvite, Leave, OfMember, RevokeInvite, SetRole};
 use crate::messages::{DeleteMessage, EditMessage, LogEntry, OfMessage, React, ReadHistory, SendMessage};
 use crate::object::Object;
-use crate::people::Presence;
+use crate::people::{Presence, User};
 use crate::personal::{OfScheduled, ScheduleMessage, UpdateScheduled};
 use crate::sync::AccountEntry;
 use crate::{ConversationId, Seq, Timestamp, UserId};
@@ -109,7 +109,7 @@ commands! {
     /// Answered by the [`Conversation`](crate::conversations::Conversation).
     JoinByInvite(JoinByInvite) = "join_by_invite",
     /// Answered by an empty object.
-    Leave(OfConversation) = "leave",
+    Leave(Leave) = "leave",
     /// Answered by the [`Invite`](crate::groups::Invite).
     CreateInvite(CreateInvite) = "create_invite",
     /// Answered by an empty object.
@@ -267,6 +267,9 @@ events! {
     Typing(TypingEvent) = "typing",
     /// Somebody whom the socket watches came or went.
     Presence(PresenceEvent) = "presence",
+    /// Somebody with whom the user shares a conversation has another handle, name or picture. Not told in conversations
+    /// with more than 100 members, nor to more than 1,000 people.
+    UserUpdated(User) = "user_updated",
     /// A new entry in the user's account log.
     Account(AccountEntry) = "account",
     /// The server is about to close the socket: connect again after the given time.

@@ -117,6 +117,8 @@ pub const fn status(code: ErrorCode) -> StatusCode {
         }
         C::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         C::HandleTaken
+        | C::HandleReserved
+        | C::NeedsInvite
         | C::AlreadySignedIn
         | C::WrongKind
         | C::EditWindowOver
@@ -238,6 +240,10 @@ impl From<AccountError> for ApiError {
         match error {
             AccountError::Invalid(field) => field.into(),
             AccountError::HandleTaken => Self::new(ErrorCode::HandleTaken).with_field("handle"),
+            AccountError::HandleReserved => Self::new(ErrorCode::HandleReserved).with_field("handle"),
+            AccountError::TooOften { reason, retry_after_secs } => {
+                Self::new(ErrorCode::RateLimited).with_detail(reason).with_retry_after(retry_after_secs)
+            }
             AccountError::RegistrationClosed => Self::new(ErrorCode::RegistrationClosed),
             AccountError::PasswordsDisabled => Self::new(ErrorCode::PasswordsDisabled),
             AccountError::WrongCredentials => Self::new(ErrorCode::WrongCredentials),
@@ -282,6 +288,9 @@ impl From<Refusal> for ApiError {
             Refusal::Invalid(field) => field.into(),
             Refusal::ReplyNotFound => error.with_field("reply_to"),
             Refusal::ForwardNotFound => error.with_field("forwarded_from"),
+            Refusal::TooOften { reason, retry_after_secs } => {
+                error.with_detail(reason).with_retry_after(retry_after_secs)
+            }
             Refusal::Busy => error.with_detail("too much waits to be done in this conversation"),
             Refusal::Interrupted(reason) => {
                 tracing::warn!(error = %reason, "an action could not be done");

@@ -144,8 +144,10 @@ impl Core {
             policy: AccountPolicy {
                 registration_open: config.auth.registration == Registration::Open,
                 passwords_enabled: config.auth.passwords_enabled,
+                reserved_handles: config.auth.reserved_handles.clone(),
             },
             messages: config.messages.policy(),
+            adding: config.groups.policy(),
         });
         if let Some(cluster) = &cluster {
             cluster.attach(app.from_peers.clone());

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use godwit_domain::model::{AccountNote, Handle, SearchPrefix, Subject, User};
 use godwit_domain::ports::{CreateUser, StoreError, UpdateUser, UserChange, UserStore};
-use godwit_protocol::UserId;
 use godwit_protocol::limits::HANDLE_CHARS_MAX;
+use godwit_protocol::{Timestamp, UserId};
 
 use crate::engine::{Direction, Row};
 use crate::keys::{self, Key};
@@ -35,7 +35,9 @@ impl UserStore for EmbeddedStore {
     }
 
     async fn user_by_handle(&self, handle: &Handle) -> Result<Option<User>, StoreError> {
-        owner(&self.engine.view(), &keys::handle(handle))
+        // They may have given it up.
+        let owner = owner(&self.engine.view(), &keys::handle(handle))?;
+        Ok(owner.filter(|user| user.handle == *handle))
     }
 
     async fn user_by_subject(&self, subject: &Subject) -> Result<Option<User>, StoreError> {
@@ -92,7 +94,7 @@ fn create(txn: &mut Txn<'_>, user: &User) -> Result<CreateUser, StoreError> {
     {
         return Ok(CreateUser::SubjectTaken(first));
     }
-    if txn.contains(&keys::handle(&user.handle))? {
+    if is_held(txn, &user.handle, Some(user.created_at), user.id)? {
         return Ok(CreateUser::HandleTaken);
     }
     if let Some(subject) = &user.subject {
@@ -113,13 +115,18 @@ fn update(
     note: Option<AccountNote>,
 ) -> Result<UpdateUser, StoreError> {
     let Some(before) = user(txn, id)? else { return Ok(UpdateUser::NotFound) };
-    let mut after = before.clone();
+    let (mut after, at) = (before.clone(), change.renamed_at);
     change.apply(&mut after);
-    if after.handle != before.handle {
-        if txn.contains(&keys::handle(&after.handle))? {
-            return Ok(UpdateUser::HandleTaken);
+    if after.handle != before.handle && is_held(txn, &after.handle, at, id)? {
+        return Ok(UpdateUser::HandleTaken);
+    }
+    for handle in names(&before).filter(|handle| !names(&after).any(|kept| kept == *handle)) {
+        // Somebody else may have it since it was no longer kept.
+        if matches!(txn.record(&keys::handle(handle))?, Some(OwnerRecord(owner)) if owner == id) {
+            txn.remove(keys::handle(handle));
         }
-        txn.remove(keys::handle(&before.handle));
+    }
+    if after.handle != before.handle {
         txn.put_record(keys::handle(&after.handle), &OwnerRecord(id));
     }
     txn.put_record(keys::user(id), &UserRecord::from(&after));
@@ -132,6 +139,22 @@ fn update(
     }
     let entry = note.map(|note| account_log::note(txn, note)).transpose()?;
     Ok(UpdateUser::Updated(after, entry))
+}
+
+/// The handles that lead to a user: theirs, and those that they have given up.
+fn names(user: &User) -> impl Iterator<Item = &Handle> {
+    [&user.handle].into_iter().chain(user.former_handles.iter().map(|former| &former.handle))
+}
+
+/// Whether somebody other than `id` holds a handle.
+fn is_held(
+    store: &impl Read,
+    handle: &Handle,
+    at: Option<Timestamp>,
+    id: UserId,
+) -> Result<bool, StoreError> {
+    let owner = owner(store, &keys::handle(handle))?;
+    Ok(owner.is_some_and(|owner| owner.id != id && owner.holds(handle, at)))
 }
 
 /// The beginnings by which a user is found. There is a row for each, so that a search is a scan of one range: in the order of

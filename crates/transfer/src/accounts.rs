@@ -57,11 +57,17 @@ impl Account<'_> {
             return Err(self.refused("there is no such user"));
         };
         match self.target.user(self.user).await? {
-            None => match self.target.create_user(user.clone()).await? {
-                CreateUser::Created => {}
+            None => match self.target.create_user(User { former_handles: Vec::new(), ..user.clone() }).await?
+            {
+                CreateUser::Created if user.former_handles.is_empty() => {}
+                CreateUser::Created => self.update(user).await?,
                 CreateUser::HandleTaken => {
-                    self.free(&user.handle).await?;
-                    self.target.create_user(user).await?;
+                    // They are renamed, because a rename asks nobody who only keeps the handle.
+                    let handle = Handle::for_id(self.user);
+                    self.target
+                        .create_user(User { handle, former_handles: Vec::new(), ..user.clone() })
+                        .await?;
+                    self.update(user).await?;
                 }
                 CreateUser::SubjectTaken(_) => return Err(self.refused("another one has the subject")),
             },
@@ -72,14 +78,22 @@ impl Account<'_> {
     }
 
     async fn update(self, user: User) -> Result<(), MoveError> {
+        self.keep_handles(&user).await?;
         let change = UserChange {
             handle: Some(user.handle.clone()),
+            renamed_at: None,
             display_name: Some(user.display_name),
             avatar: Some(user.avatar),
             phone: Some(user.phone),
             password_hash: user.password_hash,
             presence_visible: Some(user.presence_visible),
             read_receipts: Some(user.read_receipts),
+            may_be_added_by: Some(user.may_be_added_by),
+            refused_group: None,
+            refused_groups: Some(user.refused_groups),
+            former_handles: Some(user.former_handles),
+            spending: None,
+            spent: Some(user.spent),
             last_seen_at: user.last_seen_at,
             disabled_at: Some(user.disabled_at),
         };
@@ -96,6 +110,25 @@ impl Account<'_> {
         if let Some(former) = self.target.user_by_handle(handle).await? {
             let change = UserChange { handle: Some(Handle::for_id(former.id)), ..UserChange::default() };
             self.target.update_user(former.id, change, None).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives the user each handle that they have given up, one after the other, so that it leads to them there too. One that
+    /// somebody has by now leads to that one.
+    async fn keep_handles(self, user: &User) -> Result<(), StoreError> {
+        let there = self.target.user(self.user).await?;
+        let kept = there.map(|there| there.former_handles).unwrap_or_default();
+        for (place, former) in user.former_handles.iter().enumerate() {
+            if kept.contains(former) || self.source.user_by_handle(&former.handle).await?.is_some() {
+                continue;
+            }
+            let change = UserChange {
+                handle: Some(former.handle.clone()),
+                former_handles: Some(user.former_handles[..place].to_vec()),
+                ..UserChange::default()
+            };
+            self.target.update_user(self.user, change, None).await?;
         }
         Ok(())
     }

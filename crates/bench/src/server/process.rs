@@ -38,6 +38,10 @@ send_per_address = { per_minute = 0 }
 search_per_user = { per_minute = 0 }
 search_per_address = { per_minute = 0 }
 commands_per_user = { per_minute = 0 }
+[groups]
+added_per_day_max = 0
+strangers_added_per_day_max = 0
+made_per_day_max = 0
 "#;
 
 const START_MAX: Duration = Duration::from_secs(30);

@@ -1,8 +1,10 @@
-//! `/v1/conversations/{id}/members`, `…/bans`, `…/owner`, `…/join`, `…/leave`, `…/invites`, `/v1/invites`
+//! `/v1/conversations/{id}/members`, `…/bans`, `…/owner`, `…/join`, `…/leave`, `…/invites`, `/v1/invites`,
+//! `/v1/refused-groups`
 
 use godwit_protocol::conversations::{Conversation, Role};
 use godwit_protocol::groups::{
-    AddMembers, AddedMembers, BanPage, CreateInvite, Invite, InviteList, InvitePreview, MemberPage, OfMember, SetRole,
+    AddMembers, AddedMembers, BanPage, CreateInvite, Invite, InviteList, InvitePreview, MemberPage, OfMember,
+    RefusedGroups, SetRole,
 };
 use godwit_protocol::{ConversationId, InviteId, UserId};
 use reqwest::Method;
@@ -106,6 +108,22 @@ impl Http {
     /// `POST /v1/conversations/{id}/leave`
     pub async fn leave(&self, conversation: ConversationId) -> Result<(), Error> {
         self.call_empty(Request::new(Method::POST, format!("/v1/conversations/{conversation}/leave"))).await
+    }
+
+    /// `POST /v1/conversations/{id}/leave?block=true`: whoever added the user is blocked, and nobody can add them again.
+    pub async fn leave_for_good(&self, conversation: ConversationId) -> Result<(), Error> {
+        let request = Request::new(Method::POST, format!("/v1/conversations/{conversation}/leave"));
+        self.call_empty(request.query("block", Some(true))).await
+    }
+
+    /// `GET /v1/refused-groups`: the conversations that the user has left for good.
+    pub async fn refused_groups(&self) -> Result<RefusedGroups, Error> {
+        self.call(Request::get("/v1/refused-groups")).await
+    }
+
+    /// `DELETE /v1/refused-groups/{id}`: others can add the user again.
+    pub async fn allow_group(&self, conversation: ConversationId) -> Result<(), Error> {
+        self.call_empty(Request::new(Method::DELETE, format!("/v1/refused-groups/{conversation}"))).await
     }
 
     /// `GET /v1/conversations/{id}/invites`

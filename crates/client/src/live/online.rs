@@ -132,6 +132,7 @@ impl<'a> Online<'a> {
             Event::Cursor(event) => queue.cursor(event),
             Event::Typing(event) => queue.update_if_room(Update::Typing(event)),
             Event::Presence(event) => queue.update_if_room(Update::Presence(event)),
+            Event::UserUpdated(user) => queue.update_if_room(Update::UserUpdated(user)),
             Event::Reconnect(hint) => {
                 let at = Instant::now() + Duration::from_millis(hint.after_ms.into());
                 self.leave(at, Ended::RetryAt(at));

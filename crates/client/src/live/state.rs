@@ -51,6 +51,7 @@ impl ResumeState {
             | Update::Cursor(_)
             | Update::Typing(_)
             | Update::Presence(_)
+            | Update::UserUpdated(_)
             | Update::Connection(_) => {}
         }
     }

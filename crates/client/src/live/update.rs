@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use godwit_protocol::conversations::Conversation;
+use godwit_protocol::people::User;
 use godwit_protocol::socket::{CloseCode, CursorEvent, EntryEvent, PresenceEvent, TypingEvent};
 use godwit_protocol::sync::{AccountEntry, Gone};
 use godwit_protocol::{ConversationId, ErrorCode, Seq};
@@ -39,6 +40,9 @@ pub enum Update {
     Typing(TypingEvent),
     /// Dropped when the application is behind.
     Presence(PresenceEvent),
+    /// Somebody has another handle, name or picture. Dropped when the application is behind, and not told of what happened
+    /// while the client was away: after [`Update::CaughtUp`] look up again whom you show.
+    UserUpdated(User),
     Connection(Connection),
 }
 

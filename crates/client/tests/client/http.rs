@@ -261,6 +261,10 @@ async fn every_route_of_groups(s: &Script, http: &Http) {
     route!(s, "PUT /v1/conversations/100/owner", 204, none(), http.transfer_ownership(C, PEER));
     route!(s, "POST /v1/conversations/100/join", 200, conversation(), http.join(C));
     route!(s, "POST /v1/conversations/100/leave", 204, none(), http.leave(C));
+    route!(s, "POST /v1/conversations/100/leave?block=true", 204, none(), http.leave_for_good(C));
+    let refused = json!({ "conversation_ids": ["100"] });
+    route!(s, "GET /v1/refused-groups", 200, refused, http.refused_groups());
+    route!(s, "DELETE /v1/refused-groups/100", 204, none(), http.allow_group(C));
     route!(s, "GET /v1/conversations/100/invites", 200, json!({ "invites": [] }), http.invites(C));
     let terms = CreateInvite { uses_max: Some(3), ..CreateInvite::default() };
     route!(s, "POST /v1/conversations/100/invites", 201, invite, http.create_invite(C, &terms));

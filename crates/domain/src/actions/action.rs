@@ -9,6 +9,7 @@ use godwit_protocol::{ErrorCode, InviteId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::allowances::Overspent;
 use crate::conversations::AccessError;
 use crate::model::{
     ClientId, DetailsChange, Entry, Forwarded, InvalidField, InviteToken, Mentions, MessageBody, Reply,
@@ -139,6 +140,8 @@ pub enum Refusal {
     TooManyInvites,
     #[error("the list is full")]
     ListFull,
+    #[error("{reason}")]
+    TooOften { reason: String, retry_after_secs: u32 },
     #[error("the invite link cannot be used")]
     InviteInvalid,
     #[error(transparent)]
@@ -279,6 +282,7 @@ impl Refusal {
             Self::TooManyPins => ErrorCode::TooManyPins,
             Self::TooManyInvites => ErrorCode::TooManyInvites,
             Self::ListFull => ErrorCode::ListFull,
+            Self::TooOften { .. } => ErrorCode::RateLimited,
             Self::InviteInvalid => ErrorCode::InviteInvalid,
             Self::Invalid(_) => ErrorCode::InvalidField,
             Self::Busy | Self::Interrupted(_) => ErrorCode::Unavailable,
@@ -298,6 +302,16 @@ impl Refusal {
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         Self::Store(Arc::new(error))
+    }
+}
+
+impl From<Overspent> for Refusal {
+    fn from(overspent: Overspent) -> Self {
+        let reason = overspent.to_string();
+        match overspent {
+            Overspent::Over { retry_after_secs, .. } => Self::TooOften { reason, retry_after_secs },
+            Overspent::Store(error) => error.into(),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use godwit_protocol::{ConversationId, MessageId, Timestamp, UserId};
 
 use super::reading::{ReadError, Reading};
 use super::viewing::Viewer;
-use crate::model::{Entry, Member};
+use crate::model::{ConversationState, Entry, Member};
 use crate::ports::{ReceiptTimes, StoreError};
 use crate::sight::Discretion;
 
@@ -33,9 +33,12 @@ impl Reading {
         let receipt =
             |member: &Member| self.receipt(viewer.live.id(), &item.entry, &discretion, member, &times);
         let receipts: Vec<Receipt> = others.iter().map(receipt).collect();
+        let is_whole = viewer.live.read(ConversationState::is_whole);
+        // A page of some members says nothing about all of them.
+        let all = |least: MessageStatus| is_whole.then(|| receipts.iter().all(|r| r.status >= least));
         let list = ReceiptList {
-            delivered_to_all: receipts.iter().all(|receipt| receipt.status >= MessageStatus::Delivered),
-            read_by_all: receipts.iter().all(|receipt| receipt.status >= MessageStatus::Read),
+            delivered_to_all: all(MessageStatus::Delivered),
+            read_by_all: all(MessageStatus::Read),
             receipts,
             next: None,
         };

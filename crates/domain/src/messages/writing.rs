@@ -18,9 +18,6 @@ use crate::model::{
 };
 use crate::ports::{Clock, Listed, Store, StoreError};
 
-/// The name that calls everybody.
-const EVERYBODY: &str = "all";
-
 #[derive(Debug)]
 pub struct Writing {
     pub(crate) store: Arc<dyn Store>,
@@ -253,7 +250,7 @@ impl Writing {
     async fn called_by(&self, text: Option<&str>) -> Result<Mentions, StoreError> {
         let mut mentions = Mentions::default();
         for name in text.map(called_names).unwrap_or_default() {
-            if name.eq_ignore_ascii_case(EVERYBODY) {
+            if name.eq_ignore_ascii_case(Handle::EVERYBODY) {
                 mentions.all = true;
             } else if let Ok(handle) = Handle::parse(name)
                 && let Some(user) = self.store.user_by_handle(&handle).await?

@@ -79,6 +79,8 @@ pub struct Member {
     pub user_id: UserId,
     pub role: Role,
     pub joined_at: Timestamp,
+    /// Who put them in; none where they came by themselves.
+    pub added_by: Option<UserId>,
     /// The first entry that they see.
     pub visible_from: Seq,
     /// The conversation is not in their inbox until something is said in it.
@@ -370,6 +372,7 @@ mod tests {
             user_id: UserId::new(id),
             role: Role::Member,
             joined_at: Timestamp::from_millis(0),
+            added_by: None,
             visible_from: Seq::ZERO,
             unlisted: false,
             cursor: Cursor { delivered: Seq::new(delivered), read: Seq::new(read), read_ordinal: read },

@@ -41,6 +41,8 @@ pub struct Details {
     pub bans: Vec<Ban>,
     /// The latest messages that call everybody, the oldest first.
     pub mentions_of_all: Vec<MentionOfAll>,
+    /// In a direct conversation: who has ever written in it.
+    pub writers: Vec<UserId>,
     /// Since when the conversation is deleted for all.
     pub deleted_at: Option<Timestamp>,
 }
@@ -126,6 +128,7 @@ impl Details {
             invites: Vec::new(),
             bans: Vec::new(),
             mentions_of_all: Vec::new(),
+            writers: Vec::new(),
             deleted_at: None,
         }
     }

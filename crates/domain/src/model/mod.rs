@@ -9,6 +9,7 @@ pub mod entry;
 pub mod field;
 pub mod message;
 pub mod message_state;
+pub mod password;
 pub mod personal;
 pub mod settings;
 pub mod user;
@@ -24,6 +25,9 @@ pub(crate) use field::count_within;
 pub use field::{InvalidField, page_limit};
 pub use message::{ClientId, Draft, Forwarded, Media, Mentions, Message, MessageBody, Reply};
 pub use message_state::{Edited, Gone, ItemState, LogItem, MessageState, ReactionCount};
+pub use password::Password;
 pub use personal::{Scheduled, ScheduledStage, Star};
 pub use settings::{SavedDraft, Settings, SettingsChange};
-pub use user::{Avatar, DeviceName, DisplayName, Handle, Password, Phone, SearchPrefix, Subject, User};
+pub use user::{
+    Avatar, DeviceName, DisplayName, FormerHandle, Handle, Phone, SearchPrefix, Spent, Subject, User,
+};

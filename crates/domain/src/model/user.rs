@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use godwit_protocol::accounts::MayBeAddedBy;
 use godwit_protocol::limits::{
-    AVATAR_BYTES_MAX, DEVICE_NAME_CHARS_MAX, DISPLAY_NAME_CHARS_MAX, HANDLE_CHARS_MAX, HANDLE_CHARS_MIN,
-    PASSWORD_BYTES_MAX, PASSWORD_BYTES_MIN, PHONE_CHARS_MAX, SEARCH_CHARS_MAX,
+    AVATAR_BYTES_MAX, DEVICE_NAME_CHARS_MAX, DISPLAY_NAME_CHARS_MAX, FORMER_HANDLE_DAYS, FORMER_HANDLES_MAX,
+    GROUPS_REFUSED_MAX, HANDLE_CHARS_MAX, HANDLE_CHARS_MIN, PHONE_CHARS_MAX, SEARCH_CHARS_MAX,
 };
-use godwit_protocol::{Timestamp, UserId, accounts, people};
+use godwit_protocol::{ConversationId, Timestamp, UserId, accounts, people};
 
 use super::field::{self, InvalidField};
 
@@ -25,10 +26,46 @@ pub struct User {
     pub presence_visible: bool,
     /// Whether they tell others what they have read in direct conversations, and are told.
     pub read_receipts: bool,
+    /// Who may put the user into groups and channels.
+    pub may_be_added_by: MayBeAddedBy,
+    /// Groups and channels that the user has left for good: nobody else can put them in again. The oldest first, at most
+    /// [`GROUPS_REFUSED_MAX`].
+    pub refused_groups: Vec<ConversationId>,
+    /// Handles that nobody else can have yet, the oldest first, at most [`FORMER_HANDLES_MAX`].
+    pub former_handles: Vec<FormerHandle>,
+    pub spent: Spent,
     pub last_seen_at: Option<Timestamp>,
     /// Since when the operator keeps the user out.
     pub disabled_at: Option<Timestamp>,
     pub created_at: Timestamp,
+}
+
+/// A handle that a user has given up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormerHandle {
+    pub handle: Handle,
+    /// Until then only the same user can have it again.
+    pub kept_until: Timestamp,
+}
+
+/// What a user has used of what they may do in a day: for each the time at which all of it has come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spent {
+    /// Adding people to groups and channels.
+    pub members: Timestamp,
+    /// Adding people who have never written to the user.
+    pub strangers: Timestamp,
+    /// Making groups and channels.
+    pub groups: Timestamp,
+    /// Changing what others see of the user.
+    pub profile: Timestamp,
+}
+
+impl Default for Spent {
+    fn default() -> Self {
+        let never = Timestamp::from_millis(0);
+        Self { members: never, strangers: never, groups: never, profile: never }
+    }
 }
 
 impl User {
@@ -44,6 +81,10 @@ impl User {
             password_hash: None,
             presence_visible: true,
             read_receipts: true,
+            may_be_added_by: MayBeAddedBy::Everybody,
+            refused_groups: Vec::new(),
+            former_handles: Vec::new(),
+            spent: Spent::default(),
             last_seen_at: None,
             disabled_at: None,
             created_at,
@@ -60,6 +101,7 @@ impl User {
             phone: self.phone.as_ref().map(ToString::to_string),
             presence_visible: self.presence_visible,
             read_receipts: self.read_receipts,
+            may_be_added_by: self.may_be_added_by,
             created_at: self.created_at,
         }
     }
@@ -72,6 +114,40 @@ impl User {
             display_name: self.display_name.to_string(),
             avatar: self.avatar.as_ref().map(ToString::to_string),
         }
+    }
+
+    /// Whether nobody else can have this handle at a time; without one only the handle that the user has counts.
+    pub fn holds(&self, handle: &str, at: Option<Timestamp>) -> bool {
+        let is_kept =
+            |former: &FormerHandle| *former.handle == *handle && at.is_some_and(|at| at < former.kept_until);
+        *self.handle == *handle || self.former_handles.iter().any(is_kept)
+    }
+
+    /// The former handles that are still kept at a time.
+    pub fn kept_handles(&self, at: Timestamp) -> impl Iterator<Item = &FormerHandle> {
+        self.former_handles.iter().filter(move |former| at < former.kept_until)
+    }
+
+    /// Gives the user another handle. The one that they had is kept for them from then on, if it is known when that is.
+    pub(crate) fn rename(&mut self, handle: Handle, at: Option<Timestamp>) {
+        if self.handle == handle {
+            return;
+        }
+        let before = std::mem::replace(&mut self.handle, handle);
+        let Some(at) = at else { return };
+        self.former_handles.retain(|former| at < former.kept_until && former.handle != self.handle);
+        let kept_until = at.plus_millis(i64::from(FORMER_HANDLE_DAYS) * 24 * 60 * 60 * 1_000);
+        self.former_handles.push(FormerHandle { handle: before, kept_until });
+        let over = self.former_handles.len().saturating_sub(FORMER_HANDLES_MAX);
+        self.former_handles.drain(..over);
+    }
+
+    /// Puts a group among those that the user has left for good. The oldest make room.
+    pub(crate) fn refuse_group(&mut self, group: ConversationId) {
+        self.refused_groups.retain(|refused| *refused != group);
+        self.refused_groups.push(group);
+        let over = self.refused_groups.len().saturating_sub(GROUPS_REFUSED_MAX);
+        self.refused_groups.drain(..over);
     }
 
     /// The words by whose beginnings the user is found: the handle, and the words of the display name. Nobody looks for a
@@ -153,6 +229,9 @@ text_field!(
 );
 
 impl Handle {
+    /// Calls everybody in a conversation, and so can be nobody's handle.
+    pub const EVERYBODY: &str = "all";
+
     pub fn parse(text: &str) -> Result<Self, InvalidField> {
         let text = text.to_ascii_lowercase();
         let allowed = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.');
@@ -169,7 +248,17 @@ impl Handle {
                 "must not begin or end with a dot, nor have two in a row",
             ));
         }
+        if text == Self::EVERYBODY {
+            return Err(InvalidField::new("handle", "must not be the name that calls everybody"));
+        }
         Ok(Self(text.into()))
+    }
+
+    /// Whether it is one of these, however many dots and underscores are in it.
+    pub fn is_among(&self, reserved: &[String]) -> bool {
+        let bare = |text: &str| text.replace(['.', '_'], "").to_ascii_lowercase();
+        let own = bare(&self.0);
+        reserved.iter().any(|reserved| bare(reserved) == own)
     }
 
     /// A handle for a user who comes from the application with none, unique because the id is.
@@ -231,44 +320,6 @@ impl SearchPrefix {
     }
 }
 
-/// A password as it was typed. It is never stored, and never printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Password(Box<str>);
-
-impl Password {
-    /// A password to be set.
-    pub fn parse_new(field: &'static str, text: &str) -> Result<Self, InvalidField> {
-        let length = PASSWORD_BYTES_MIN..=PASSWORD_BYTES_MAX;
-        if length.contains(&text.len()) {
-            Ok(Self(text.into()))
-        } else {
-            Err(InvalidField::new(
-                field,
-                format!("must have {PASSWORD_BYTES_MIN} to {PASSWORD_BYTES_MAX} bytes"),
-            ))
-        }
-    }
-
-    /// A password to be compared. One that is too long cannot be right, and is not worth hashing.
-    pub fn parse_attempt(field: &'static str, text: &str) -> Result<Self, InvalidField> {
-        if text.len() <= PASSWORD_BYTES_MAX {
-            Ok(Self(text.into()))
-        } else {
-            Err(InvalidField::new(field, format!("must have at most {PASSWORD_BYTES_MAX} bytes")))
-        }
-    }
-
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Password {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Password(…)")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,7 +327,9 @@ mod tests {
     #[test]
     fn handles_are_lower_case_and_plain() {
         assert_eq!(&*Handle::parse("Ada.Lovelace_1").unwrap(), "ada.lovelace_1");
-        for wrong in ["ab", "", ".ada", "ada.", "a..da", "ada lovelace", "ädä", "a\nda", &"x".repeat(33)] {
+        for wrong in
+            ["ab", "", ".ada", "ada.", "a..da", "ada lovelace", "ädä", "a\nda", "all", "ALL", &"x".repeat(33)]
+        {
             assert!(Handle::parse(wrong).is_err(), "{wrong:?} was taken for a handle");
         }
     }
@@ -293,10 +346,40 @@ mod tests {
             "a\u{200b}b",
             "\u{feff}a",
             "a\u{2028}b",
+            "\u{3164}",
+            "\u{2800}\u{2800}",
+            "a\u{ad}b",
+            "a\u{e0062}",
             &"x".repeat(65),
         ] {
             assert!(DisplayName::parse(wrong).is_err(), "{wrong:?} was taken for a name");
         }
+    }
+
+    #[test]
+    fn reserved_handles_are_known_in_disguise() {
+        let reserved = ["admin".to_owned(), "help_desk".to_owned()];
+        for handle in ["admin", "ad.min", "_admin_", "helpdesk"] {
+            assert!(Handle::parse(handle).unwrap().is_among(&reserved), "{handle}");
+        }
+        assert!(!Handle::parse("badminton").unwrap().is_among(&reserved));
+    }
+
+    #[test]
+    fn a_handle_is_kept_for_its_former_owner_for_a_while() {
+        let handle = |text: &str| Handle::parse(text).unwrap();
+        let at = |days: i64| Timestamp::from_millis(days * 24 * 60 * 60 * 1_000);
+        let mut user = User::new(UserId::new(1), handle("ada"), at(0));
+        user.rename(handle("countess"), Some(at(1)));
+        assert!(user.holds("countess", Some(at(1))) && user.holds("ada", Some(at(30))));
+        assert!(!user.holds("ada", Some(at(31))) && !user.holds("ada", None));
+        user.rename(handle("ada"), Some(at(2)));
+        let former: Vec<&str> = user.former_handles.iter().map(|former| &*former.handle).collect();
+        assert_eq!(former, ["countess"]);
+        for name in 0..FORMER_HANDLES_MAX * 2 {
+            user.rename(handle(&format!("name{name}")), Some(at(3)));
+        }
+        assert_eq!(user.former_handles.len(), FORMER_HANDLES_MAX);
     }
 
     #[test]
@@ -305,13 +388,6 @@ mod tests {
         for wrong in ["", "+", "600111222", "+0600111222", "+34 600 111 222", "+1234567890123456"] {
             assert!(Phone::parse(wrong).is_err(), "{wrong:?} was taken for a phone");
         }
-    }
-
-    #[test]
-    fn a_password_is_not_printed() {
-        let password = Password::parse_new("password", "correct horse").unwrap();
-        assert!(!format!("{password:?}").contains("horse"));
-        assert!(Password::parse_new("password", "short").is_err());
     }
 
     #[test]

@@ -1,16 +1,19 @@
 //! Users, devices and blocks.
 
 use async_trait::async_trait;
-use godwit_protocol::{DeviceId, Timestamp, UserId};
+use godwit_protocol::accounts::MayBeAddedBy;
+use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
 
 use super::StoreError;
 use crate::model::{
-    AccountEntry, AccountNote, Avatar, Device, DisplayName, Handle, Phone, SearchPrefix, Subject, User,
+    AccountEntry, AccountNote, Avatar, Device, DisplayName, FormerHandle, Handle, Phone, SearchPrefix, Spent,
+    Subject, User,
 };
 
 #[async_trait]
 pub trait UserStore: Send + Sync {
-    /// Makes a user. Handle and subject are unique: of concurrent calls with the same one, one is `Created`. When both
+    /// Makes a user. Handle and subject are unique, and a handle that another user [holds](User::holds) at the time of
+    /// creation is taken: of concurrent calls with the same one, one is `Created`. When both
     /// are taken the answer is `SubjectTaken`, so that two first sights of one user end with that user.
     async fn create_user(&self, user: User) -> Result<CreateUser, StoreError>;
 
@@ -24,7 +27,8 @@ pub trait UserStore: Send + Sync {
     async fn user_by_subject(&self, subject: &Subject) -> Result<Option<User>, StoreError>;
 
     /// Changes one user atomically, with the handle's uniqueness, and writes the note with it. Concurrent changes of
-    /// different fields all stay. The old handle is free from then on. Idempotent (the note is written each time).
+    /// different fields all stay. Who has given up a handle still [holds](User::holds) it as long as the profile says; the
+    /// others that nobody holds are free. Idempotent (the note is written each time).
     async fn update_user(
         &self,
         id: UserId,
@@ -57,14 +61,52 @@ pub enum CreateUser {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UserChange {
     pub handle: Option<Handle>,
+    /// When the user is renamed: the former handle is kept from then on, and what others keep then is taken. Without it
+    /// nothing is kept, and nothing that others keep counts: for whoever copies users from another store.
+    pub renamed_at: Option<Timestamp>,
     pub display_name: Option<DisplayName>,
     pub avatar: Option<Option<Avatar>>,
     pub phone: Option<Option<Phone>>,
     pub password_hash: Option<String>,
     pub presence_visible: Option<bool>,
     pub read_receipts: Option<bool>,
+    pub may_be_added_by: Option<MayBeAddedBy>,
+    /// A group that the user has left for good, or not any more.
+    pub refused_group: Option<(ConversationId, bool)>,
+    pub refused_groups: Option<Vec<ConversationId>>,
+    pub former_handles: Option<Vec<FormerHandle>>,
+    pub spending: Option<Spending>,
+    pub spent: Option<Spent>,
     pub last_seen_at: Option<Timestamp>,
     pub disabled_at: Option<Option<Timestamp>>,
+}
+
+/// What is added to [`Spent`], each in milliseconds until it has come back; less than nothing gives back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spending {
+    pub at: Timestamp,
+    pub members_ms: i64,
+    pub strangers_ms: i64,
+    pub groups_ms: i64,
+    pub profile_ms: i64,
+}
+
+impl Spending {
+    pub(crate) const fn is_nothing(self) -> bool {
+        self.members_ms == 0 && self.strangers_ms == 0 && self.groups_ms == 0 && self.profile_ms == 0
+    }
+
+    fn apply(self, spent: &mut Spent) {
+        let add = |until: &mut Timestamp, ms: i64| {
+            if ms != 0 {
+                *until = (*until).max(self.at).plus_millis(ms);
+            }
+        };
+        add(&mut spent.members, self.members_ms);
+        add(&mut spent.strangers, self.strangers_ms);
+        add(&mut spent.groups, self.groups_ms);
+        add(&mut spent.profile, self.profile_ms);
+    }
 }
 
 impl UserChange {
@@ -75,13 +117,27 @@ impl UserChange {
                 *field = value;
             }
         }
-        set(&mut user.handle, self.handle);
+        if let Some(handle) = self.handle {
+            user.rename(handle, self.renamed_at);
+        }
         set(&mut user.display_name, self.display_name);
         set(&mut user.avatar, self.avatar);
         set(&mut user.phone, self.phone);
         set(&mut user.password_hash, self.password_hash.map(Some));
         set(&mut user.presence_visible, self.presence_visible);
         set(&mut user.read_receipts, self.read_receipts);
+        set(&mut user.may_be_added_by, self.may_be_added_by);
+        match self.refused_group {
+            Some((group, true)) => user.refuse_group(group),
+            Some((group, false)) => user.refused_groups.retain(|refused| *refused != group),
+            None => {}
+        }
+        set(&mut user.refused_groups, self.refused_groups);
+        set(&mut user.former_handles, self.former_handles);
+        if let Some(spending) = self.spending {
+            spending.apply(&mut user.spent);
+        }
+        set(&mut user.spent, self.spent);
         set(&mut user.last_seen_at, self.last_seen_at.map(Some));
         set(&mut user.disabled_at, self.disabled_at);
     }

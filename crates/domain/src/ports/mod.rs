@@ -22,8 +22,8 @@ mod security;
 mod transfer;
 
 pub use accounts::{
-    BlockOutcome, BlockStore, CreateDevice, CreateUser, DeviceStore, Rotation, UpdateUser, UserChange,
-    UserStore,
+    BlockOutcome, BlockStore, CreateDevice, CreateUser, DeviceStore, Rotation, Spending, UpdateUser,
+    UserChange, UserStore,
 };
 pub use clock::Clock;
 pub use conversations::{

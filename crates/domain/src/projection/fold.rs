@@ -178,12 +178,12 @@ impl<'a> Fold<'a> {
                     self.reactions.insert((target.seq, change.user_id), write);
                 }
             }
-            Change::MembersAdded { user_ids, terms, .. } => {
-                user_ids.iter().for_each(|user| self.joined(entry, *user, *terms));
+            Change::MembersAdded { by, user_ids, terms } => {
+                user_ids.iter().for_each(|user| self.joined(entry, *user, Some(*by), *terms));
                 self.count_members(entry, i64::try_from(user_ids.len()).unwrap_or(0), *terms);
             }
             Change::MemberJoined { user_id, invite, terms } => {
-                self.joined(entry, *user_id, *terms);
+                self.joined(entry, *user_id, None, *terms);
                 self.count_members(entry, 1, *terms);
                 self.details_before(entry, |details| {
                     if let Some(used) = details.invites.iter_mut().find(|i| Some(i.id) == *invite) {
@@ -299,6 +299,7 @@ impl<'a> Fold<'a> {
                 user_id: *user,
                 role,
                 joined_at: entry.at(),
+                added_by: (!is_direct && !is_maker).then_some(created.by),
                 visible_from: Seq::ZERO,
                 unlisted: is_direct && !is_maker,
                 cursor: Cursor::default(),
@@ -326,6 +327,10 @@ impl<'a> Fold<'a> {
     fn sent(&mut self, entry: &Entry, message: &Message) {
         self.move_cursor(message.sender_id, Cursor::at(entry.seq, entry.ordinal), entry.at());
         self.mention(entry, entry.seq, message.sender_id, &message.mentions);
+        let sender = message.sender_id;
+        if self.conversation.kind.is_direct() && !self.details.writers.contains(&sender) {
+            self.details_before(entry, |details| details.writers.push(sender));
+        }
         if let Some(at) = message.expires_at {
             self.expiries.push(Expiry { at, seq: entry.seq });
         }
@@ -368,12 +373,13 @@ impl<'a> Fold<'a> {
         }
     }
 
-    fn joined(&mut self, entry: &Entry, user: UserId, terms: JoiningTerms) {
+    fn joined(&mut self, entry: &Entry, user: UserId, added_by: Option<UserId>, terms: JoiningTerms) {
         let cursor = Cursor::at(entry.seq, entry.ordinal);
         self.put_member(Member {
             user_id: user,
             role: Role::Member,
             joined_at: entry.at(),
+            added_by,
             visible_from: terms.visible_from,
             unlisted: false,
             cursor,

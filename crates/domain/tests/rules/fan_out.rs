@@ -115,7 +115,7 @@ async fn members_are_known_one_by_one() {
     let (all, next) =
         stage.app.groups.members(users[3], group, &MemberFilter::default(), None, 50).await.unwrap();
     assert_eq!((all.len(), next), (5, None));
-    node.groups.leave(users[4], group).await.unwrap();
+    node.groups.leave(users[4], group, false).await.unwrap();
     assert!(stage.app.writing.send(users[4], group, saying("x")).await.is_err());
     assert!(stage.inbox(users[4]).await.is_empty());
     assert_eq!(node.inbox.conversation(users[0], group).await.unwrap().member_count, 4);
@@ -157,4 +157,15 @@ async fn deleting_it_for_oneself_and_for_all() {
     assert_eq!((synced.gone[0].conversation_id, synced.gone[0].reason), (group, GoneReason::Deleted));
     let gone = stage.app.inbox.gone_since(users[2], Timestamp::from_millis(0)).await.unwrap().gone;
     assert_eq!(gone[0].conversation_id, group);
+}
+
+#[tokio::test]
+async fn a_page_of_receipts_says_nothing_about_all_members() {
+    let stage = Stage::new();
+    let (users, group) = large(&stage).await;
+    let message = stage.say(users[0], group, "hello").await;
+    stage.app.cursors.advance(users[1], group, None, Some(message.seq)).await.unwrap();
+    let (page, next) = stage.app.reading.receipts(users[0], message.id, None, 2).await.unwrap();
+    assert_eq!((page.receipts.len(), page.receipts[0].user_id), (1, users[1]));
+    assert_eq!((page.delivered_to_all, page.read_by_all), (None, None), "others follow: {next:?}");
 }

@@ -72,7 +72,7 @@ async fn comings_and_goings_stand_in_the_history_and_count_as_nothing_unread() {
     stage.app.groups.set_role(ada, group, eve, Role::Admin).await.unwrap();
     let rename = UpdateConversation { name: Some("Fish".into()), ..UpdateConversation::default() };
     stage.app.groups.update(eve, group, &rename).await.unwrap();
-    stage.app.groups.leave(eve, group).await.unwrap();
+    stage.app.groups.leave(eve, group, false).await.unwrap();
     stage.app.groups.remove_member(ada, group, bob).await.unwrap();
     let history = stage.history(ada, group).await;
     let happened = [
@@ -144,7 +144,7 @@ async fn in_a_channel_only_owners_and_admins_write_and_readers_come_unseen() {
     let message = stage.say(ada, channel, "news").await;
     stage.app.writing.react(bob, message.id, Some("+".into())).await.unwrap();
     stage.app.groups.add_members(ada, channel, &[eve]).await.unwrap();
-    stage.app.groups.leave(eve, channel).await.unwrap();
+    stage.app.groups.leave(eve, channel, false).await.unwrap();
     assert_eq!(stage.history(bob, channel).await, ["[conversation.created]", "news"]);
     stage.app.groups.set_role(ada, channel, bob, Role::Admin).await.unwrap();
     stage.say(bob, channel, "mine").await;
@@ -155,13 +155,13 @@ async fn a_conversation_keeps_an_owner() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;
-    assert!(matches!(stage.app.groups.leave(ada, group).await, Err(Refusal::LastOwner)));
+    assert!(matches!(stage.app.groups.leave(ada, group, false).await, Err(Refusal::LastOwner)));
     let demoted = stage.app.groups.set_role(ada, group, ada, Role::Member).await;
     assert!(matches!(demoted, Err(Refusal::LastOwner)));
     stage.app.groups.transfer_ownership(ada, group, bob).await.unwrap();
     let roles = (stage.row(ada, group).await.me.role, stage.row(bob, group).await.me.role);
     assert_eq!(roles, (Role::Admin, Role::Owner));
-    stage.app.groups.leave(ada, group).await.unwrap();
+    stage.app.groups.leave(ada, group, false).await.unwrap();
 }
 
 #[tokio::test]

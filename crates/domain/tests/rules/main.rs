@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and so has what it is made of")]
 
 mod accounts;
+mod adding;
 mod bans;
 mod blocks;
 mod cursors;
@@ -15,6 +16,7 @@ mod lost;
 mod messages;
 mod peers;
 mod personal;
+mod profiles;
 mod races;
 mod repeats;
 mod sending;

@@ -240,7 +240,7 @@ async fn who_hides_what_they_read_is_not_told_either() {
         assert_eq!(status(ada).await, MessageStatus::Delivered);
         let (list, _) = stage.app.reading.receipts(ada, message.id, None, 50).await.unwrap();
         assert_eq!((list.receipts[0].status, list.receipts[0].read_at), (MessageStatus::Delivered, None));
-        assert!(!list.read_by_all);
+        assert_eq!(list.read_by_all, Some(false));
         let row = stage.row(ada, direct).await;
         assert_eq!(row.last_message.unwrap().status, MessageStatus::Delivered);
         let of_bob = row.cursors.iter().find(|cursor| cursor.user_id == bob).unwrap();

@@ -238,10 +238,10 @@ async fn what_may_not_be_done_twice_is_not_when_nobody_knows_whether_it_was() {
     let group = stage.group(&[ada, bob, eve]).await;
     peers.other.set(stage.second_node()).unwrap();
     peers.fates.lock().unwrap().extend([Fate::AnswerLost, Fate::NotAsked]);
-    let unknown = stage.app.groups.leave(bob, group).await;
+    let unknown = stage.app.groups.leave(bob, group, false).await;
     assert!(matches!(unknown, Err(Refusal::Interrupted(_))), "{unknown:?}");
     // What the other node was not asked is done here.
-    stage.app.groups.leave(eve, group).await.unwrap();
+    stage.app.groups.leave(eve, group, false).await.unwrap();
     // What it refuses is refused.
     let refused = stage.app.groups.leave(ada, group).await;
     assert!(matches!(refused, Err(Refusal::LastOwner)), "{refused:?}");

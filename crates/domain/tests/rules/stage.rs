@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use async_trait::async_trait;
 use godwit_domain::accounts::AccountPolicy;
 use godwit_domain::actions::MessagePolicy;
+use godwit_domain::allowances::AddingPolicy;
 use godwit_domain::messages::HistoryPage;
 use godwit_domain::model::{ClientId, Draft, MessageBody, Password};
 use godwit_domain::ports::{
@@ -28,6 +29,13 @@ pub(crate) struct Stage {
     pub(crate) app: App,
 }
 
+/// Handles that only the operator gives.
+pub(crate) const RESERVED: [&str; 2] = ["admin", "support"];
+
+/// What one user may do in a day.
+pub(crate) const ADDING: AddingPolicy =
+    AddingPolicy { members_per_day_max: 2_000, strangers_per_day_max: 1_000, groups_per_day_max: 50 };
+
 pub(crate) const LIFETIMES: Lifetimes = Lifetimes { access_ms: 900_000, refresh_ms: 86_400_000 };
 
 impl Stage {
@@ -47,8 +55,13 @@ impl Stage {
             tokens: Arc::new(PlainTokens),
             hasher: Arc::new(PlainPasswords),
             lifetimes: LIFETIMES,
-            policy: AccountPolicy { registration_open: true, passwords_enabled: true },
+            policy: AccountPolicy {
+                registration_open: true,
+                passwords_enabled: true,
+                reserved_handles: RESERVED.map(str::to_owned).to_vec(),
+            },
             messages: MESSAGES,
+            adding: ADDING,
         };
         Self { clock, store, delivery, app: App::new(parts) }
     }
@@ -63,8 +76,13 @@ impl Stage {
             tokens: Arc::new(PlainTokens),
             hasher: Arc::new(PlainPasswords),
             lifetimes: LIFETIMES,
-            policy: AccountPolicy { registration_open: false, passwords_enabled: true },
+            policy: AccountPolicy {
+                registration_open: false,
+                passwords_enabled: true,
+                reserved_handles: RESERVED.map(str::to_owned).to_vec(),
+            },
             messages: MESSAGES,
+            adding: ADDING,
         })
     }
 

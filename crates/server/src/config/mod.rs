@@ -21,6 +21,7 @@ pub mod print;
 use std::path::{Path, PathBuf};
 
 use godwit_domain::actions::MessagePolicy;
+use godwit_domain::allowances::AddingPolicy;
 use serde::{Deserialize, Serialize};
 
 use crate::admission::AdmissionConfig;
@@ -43,6 +44,7 @@ pub struct Config {
     pub cluster: ClusterConfig,
     pub auth: AuthConfig,
     pub messages: MessageConfig,
+    pub groups: GroupConfig,
     pub rates: RateConfig,
     pub admission: AdmissionConfig,
     pub socket: SocketConfig,
@@ -142,6 +144,8 @@ pub struct AuthConfig {
     pub registration: Registration,
     /// Whether people sign in with passwords. If not, they need tokens of the application.
     pub passwords_enabled: bool,
+    /// Handles that people cannot take, with or without dots and underscores in them. `godwit user add` gives them.
+    pub reserved_handles: Vec<String>,
     pub passwords: PasswordConfig,
     pub tokens: TokenConfig,
     /// Tokens of the application that embeds this server.
@@ -153,12 +157,51 @@ impl Default for AuthConfig {
         Self {
             registration: Registration::Open,
             passwords_enabled: true,
+            reserved_handles: RESERVED_HANDLES.iter().copied().map(str::to_owned).collect(),
             passwords: PasswordConfig::default(),
             tokens: TokenConfig::default(),
             application: ApplicationConfig::default(),
         }
     }
 }
+
+/// Names by which people would take somebody for the operator, for the server, or for everybody.
+const RESERVED_HANDLES: &[&str] = &[
+    "abuse",
+    "admin",
+    "administrator",
+    "anonymous",
+    "billing",
+    "channel",
+    "contact",
+    "deleted",
+    "everybody",
+    "everyone",
+    "godwit",
+    "group",
+    "help",
+    "helpdesk",
+    "here",
+    "hostmaster",
+    "info",
+    "moderator",
+    "noreply",
+    "null",
+    "official",
+    "operator",
+    "postmaster",
+    "root",
+    "security",
+    "server",
+    "service",
+    "staff",
+    "support",
+    "sysadmin",
+    "system",
+    "undefined",
+    "unknown",
+    "webmaster",
+];
 
 /// Whether people can make accounts by themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -194,6 +237,40 @@ impl MessageConfig {
             edit_window_ms: (window_ms > 0).then_some(window_ms),
             admins_may_edit: self.admins_may_edit,
             fan_out_members_max: self.fan_out_members_max,
+        }
+    }
+}
+
+/// What one user may do in a day; 0 for any number. What is used comes back little by little.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GroupConfig {
+    /// People whom one user adds to groups and channels.
+    pub added_per_day_max: u32,
+    /// Those among them who have never written to that user.
+    pub strangers_added_per_day_max: u32,
+    /// Groups and channels that one user makes.
+    pub made_per_day_max: u32,
+}
+
+impl Default for GroupConfig {
+    fn default() -> Self {
+        let AddingPolicy { members_per_day_max, strangers_per_day_max, groups_per_day_max } =
+            AddingPolicy::default();
+        Self {
+            added_per_day_max: members_per_day_max,
+            strangers_added_per_day_max: strangers_per_day_max,
+            made_per_day_max: groups_per_day_max,
+        }
+    }
+}
+
+impl GroupConfig {
+    pub const fn policy(&self) -> AddingPolicy {
+        AddingPolicy {
+            members_per_day_max: self.added_per_day_max,
+            strangers_per_day_max: self.strangers_added_per_day_max,
+            groups_per_day_max: self.made_per_day_max,
         }
     }
 }

@@ -17,7 +17,9 @@ use crate::state::ServerState;
     post, path = "/v1/accounts", tag = "Accounts", operation_id = "register", security(()),
     request_body = Register,
     responses((status = 201, description = "The account, and the first session", body = SignedIn)),
-    extensions(("x-error-codes" = json!(["invalid_field", "handle_taken", "registration_closed", "passwords_disabled"])))
+    extensions(("x-error-codes" = json!([
+        "invalid_field", "handle_taken", "handle_reserved", "registration_closed", "passwords_disabled"
+    ])))
 )]
 pub async fn register(
     State(state): State<ServerState>,
@@ -39,12 +41,14 @@ pub async fn me(State(state): State<ServerState>, Caller(by): Caller) -> ApiResu
 
 /// Change the own profile
 ///
-/// What is absent stays as it is; `null` removes the avatar or the phone.
+/// What is absent stays as it is; `null` removes the avatar or the phone. People who share a conversation with the user are
+/// told of a new handle, name or picture (`user_updated`); 50 such changes a day are allowed. A handle that is given up can
+/// be had by nobody else for 30 days, and a user keeps 5 of them at most: `rate_limited` says when the next one is free.
 #[utoipa::path(
     patch, path = "/v1/me", tag = "Accounts", operation_id = "update_me",
     request_body = UpdateMe,
     responses((status = 200, description = "The profile as it is now", body = Me)),
-    extensions(("x-error-codes" = json!(["invalid_field", "handle_taken"])))
+    extensions(("x-error-codes" = json!(["invalid_field", "handle_taken", "handle_reserved", "rate_limited"])))
 )]
 pub async fn update_me(
     State(state): State<ServerState>,

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use godwit_domain::groups::MemberFilter;
 use godwit_domain::model::{SearchPrefix, page_limit};
 use godwit_protocol::conversations::{Conversation, Role};
-use godwit_protocol::groups::{AddMembers, AddedMembers, MemberPage, OfMember, SetRole};
+use godwit_protocol::groups::{AddMembers, AddedMembers, MemberPage, OfMember, RefusedGroups, SetRole};
 use godwit_protocol::{ConversationId, UserId};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -33,6 +33,16 @@ pub struct MemberParams {
     limit: Option<u16>,
 }
 
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct LeaveParams {
+    /// Leave for good; `false` when absent.
+    #[serde(default)]
+    #[param(required = false)]
+    block: bool,
+}
+
 /// Members
 ///
 /// In the order of their ids. A page can have fewer than asked for and still be followed by another.
@@ -58,14 +68,16 @@ pub async fn list(
 
 /// Add members
 ///
-/// Says of each what became of them: some can be added although others cannot.
+/// Says of each what became of them: some can be added although others cannot. How many one user can add in a day, and how
+/// many strangers among them, is limited: `rate_limited` then says when to try again, and nobody was added.
 #[utoipa::path(
     post, path = "/v1/conversations/{id}/members", tag = "Members", operation_id = "add_members",
     params(("id" = ConversationId, Path, description = "A conversation of the user")),
     request_body = AddMembers,
     responses((status = 200, description = "What became of each, in the order asked", body = AddedMembers)),
     extensions(("x-error-codes" = json!([
-        "not_found", "forbidden", "wrong_kind", "too_many_members", "invalid_field", "path_body_mismatch"
+        "not_found", "forbidden", "wrong_kind", "too_many_members", "invalid_field", "path_body_mismatch",
+        "rate_limited"
     ])))
 )]
 pub async fn add(
@@ -170,10 +182,11 @@ pub async fn join(
 
 /// Leave
 ///
-/// The last owner hands over first.
+/// The last owner hands over first. With `block` the user leaves for good: whoever added them is blocked, and nobody can add
+/// them to this conversation again. They can still join by themselves, which undoes it.
 #[utoipa::path(
     post, path = "/v1/conversations/{id}/leave", tag = "Members", operation_id = "leave",
-    params(("id" = ConversationId, Path, description = "A conversation of the user")),
+    params(("id" = ConversationId, Path, description = "A conversation of the user"), LeaveParams),
     responses((status = 204, description = "The user is no longer a member")),
     extensions(("x-error-codes" = json!(["not_found", "wrong_kind", "last_owner"])))
 )]
@@ -181,7 +194,36 @@ pub async fn leave(
     State(state): State<ServerState>,
     Caller(by): Caller,
     Id(id): Id<ConversationId>,
+    Params(params): Params<LeaveParams>,
 ) -> ApiResult<StatusCode> {
-    state.app.groups.leave(by.user_id, id).await?;
+    state.app.groups.leave(by.user_id, id, params.block).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Conversations left for good
+///
+/// Nobody can add the user to these: they have left them with `block`.
+#[utoipa::path(
+    get, path = "/v1/refused-groups", tag = "Members", operation_id = "list_refused_groups",
+    responses((status = 200, description = "The oldest first, at most 100", body = RefusedGroups))
+)]
+pub async fn refused(State(state): State<ServerState>, Caller(by): Caller) -> ApiResult<Json<RefusedGroups>> {
+    Ok(Json(RefusedGroups { conversation_ids: state.app.groups.refused(by.user_id).await? }))
+}
+
+/// Be added again
+///
+/// Others can add the user to this conversation again. Nothing changes where they could.
+#[utoipa::path(
+    delete, path = "/v1/refused-groups/{id}", tag = "Members", operation_id = "allow_group",
+    params(("id" = ConversationId, Path, description = "A conversation that the user has left for good")),
+    responses((status = 204, description = "Others can add the user"))
+)]
+pub async fn allow_again(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Id(id): Id<ConversationId>,
+) -> ApiResult<StatusCode> {
+    state.app.groups.allow_again(by.user_id, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -85,6 +85,8 @@ fn api() -> OpenApiRouter<ServerState> {
         .routes(routes!(members::leave))
         .routes(routes!(bans::list))
         .routes(routes!(bans::ban, bans::unban))
+        .routes(routes!(members::refused))
+        .routes(routes!(members::allow_again))
         .routes(routes!(invites::list, invites::create))
         .routes(routes!(invites::revoke))
         .routes(routes!(invites::preview))

@@ -43,5 +43,6 @@ fn settings(limit: &str, burst: usize, more: &str) -> String {
         let (per_minute, burst) = if *name == limit { (1, burst) } else { (0, 0) };
         writeln!(settings, "{name} = {{ per_minute = {per_minute}, burst = {burst} }}").unwrap();
     }
+    settings += "[groups]\nadded_per_day_max = 0\nstrangers_added_per_day_max = 0\nmade_per_day_max = 0\n";
     format!("{settings}{more}")
 }

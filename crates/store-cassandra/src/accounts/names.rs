@@ -8,8 +8,9 @@
 //! - Whoever finds a name reserved by somebody whose profile does not have it raises `naming` of that account, so that the
 //!   attempt comes to nothing if there is one; and then takes the name over, if it still has the claim that was seen. Who
 //!   has reserved it anew since has another claim, and a `naming` that was read after it was raised.
-//! - A user who has a new handle raises their own `naming` with it, and gives back the old name if it has the claim that it
-//!   had before. So an attempt of theirs to have it back is not left without it.
+//! - A user who has a new handle raises their own `naming` with it. They keep the old name as long as their profile says
+//!   that they hold it; if it does not, they give it back if it has the claim that it had before. So an attempt of theirs to
+//!   have it back is not left without it.
 //!
 //! What an attempt has reserved for nothing stays until somebody wants it.
 
@@ -18,7 +19,7 @@ use std::time::Duration;
 
 use godwit_domain::model::{Handle, Subject, User};
 use godwit_domain::ports::StoreError;
-use godwit_protocol::UserId;
+use godwit_protocol::{Timestamp, UserId};
 use scylla::errors::PrepareError;
 use uuid::Uuid;
 
@@ -66,6 +67,14 @@ pub(super) enum Claim {
 impl Name {
     const HANDLES: &str = "handle";
     const SUBJECTS: &str = "subject";
+
+    /// Whether the user holds the name at a time, which matters for handles that they have given up.
+    fn is_held_by(&self, user: &User, at: Option<Timestamp>) -> bool {
+        match self.space {
+            Self::HANDLES => user.holds(&self.text, at),
+            _ => self.is_of(user),
+        }
+    }
 
     fn is_of(&self, user: &User) -> bool {
         match self.space {
@@ -161,21 +170,26 @@ impl Accounts {
         }
     }
 
-    /// Reserves a name that is not in the profile of `by`, unless it is in that of another user.
-    pub(super) async fn claim(&self, name: &Name, by: UserId) -> Result<Claim, StoreError> {
+    /// Reserves a name that is not in the profile of `by`, unless another user holds it at that time.
+    pub(super) async fn claim(
+        &self,
+        name: &Name,
+        by: UserId,
+        at: Option<Timestamp>,
+    ) -> Result<Claim, StoreError> {
         let mut seen = None;
         for attempt in 0..ATTEMPTS_MAX {
             pause(attempt).await;
             let holder = self.names.holder(name).await?;
             if let Some((other, _)) = holder.filter(|(id, _)| *id != by) {
-                if let Some(user) = self.user(other).await?.filter(|user| name.is_of(user)) {
+                if let Some(user) = self.user(other).await?.filter(|user| name.is_held_by(user, at)) {
                     return Ok(Claim::TakenBy(user));
                 }
                 if holder != std::mem::replace(&mut seen, holder) {
                     tokio::time::sleep(PATIENCE).await;
                     continue;
                 }
-                if let Some(user) = self.void(other, name.clone()).await? {
+                if let Some(user) = self.void(other, name.clone(), at).await? {
                     return Ok(Claim::TakenBy(user));
                 }
             }
@@ -187,9 +201,14 @@ impl Accounts {
     }
 
     /// Makes every attempt at names that this user has begun come to nothing. The user if one has come to its end.
-    async fn void(&self, user: UserId, name: Name) -> Result<Option<User>, StoreError> {
+    async fn void(
+        &self,
+        user: UserId,
+        name: Name,
+        at: Option<Timestamp>,
+    ) -> Result<Option<User>, StoreError> {
         let run = move |txn: &mut Txn<'_>| {
-            let owner = users::profile(txn)?.filter(|user| name.is_of(user));
+            let owner = users::profile(txn)?.filter(|user| name.is_held_by(user, at));
             if owner.is_none() {
                 txn.head_mut().naming += 1;
             }

@@ -105,6 +105,7 @@ impl Accounts {
 
     pub(super) async fn create_user(&self, user: User) -> Result<CreateUser, StoreError> {
         let (handle, subject) = (Name::from(&user.handle), user.subject.as_ref().map(Name::from));
+        let at = Some(user.created_at);
         // Always in this order, so that no two wait for each other.
         let _subject_turn = match &subject {
             Some(subject) => Some(self.names.attempt(subject).await),
@@ -121,11 +122,11 @@ impl Accounts {
             // The subject first: when two requests make the same user of the application, the second wants to hear of the
             // first, and not that the handle is taken.
             if let Some(subject) = &subject
-                && let Claim::TakenBy(first) = self.claim(subject, user.id).await?
+                && let Claim::TakenBy(first) = self.claim(subject, user.id, at).await?
             {
                 return Ok(CreateUser::SubjectTaken(first));
             }
-            if let Claim::TakenBy(_) = self.claim(&handle, user.id).await? {
+            if let Claim::TakenBy(_) = self.claim(&handle, user.id, at).await? {
                 return self.handle_taken(subject.as_ref()).await;
             }
             match self.create_profile(user.clone(), naming).await? {
@@ -190,18 +191,20 @@ impl Accounts {
         for attempt in 0..names::ATTEMPTS_MAX {
             pause(attempt).await;
             let (Some(before), naming) = self.naming(id).await? else { return Ok(UpdateUser::NotFound) };
-            let old = Name::from(&before.handle);
+            let (old, before_handle) = (Name::from(&before.handle), before.handle.clone());
             let mut held = None;
             if before.handle != handle {
                 held = self.names.holder(&old).await?.filter(|(holder, _)| *holder == id);
-                if let Claim::TakenBy(_) = self.claim(&name, id).await? {
+                if let Claim::TakenBy(_) = self.claim(&name, id, change.renamed_at).await? {
                     return Ok(UpdateUser::HandleTaken);
                 }
             }
             if let Renamed::Updated(updated) =
                 self.rename(before, naming, handle.clone(), change.clone(), note).await?
             {
-                if let Some(held) = held {
+                let keeps = |user: &User| user.former_handles.iter().any(|f| f.handle == before_handle);
+                let is_kept = matches!(&updated, UpdateUser::Updated(user, _) if keeps(user));
+                if let Some(held) = held.filter(|_| !is_kept) {
                     self.names.give_back(&old, held).await;
                 }
                 return Ok(updated);

@@ -37,8 +37,7 @@ pub(super) struct Statements {
 
 impl Statements {
     pub(super) async fn prepare(cql: &Cql) -> Result<Self, PrepareError> {
-        let member =
-            "SELECT user_id, role, joined_at, visible_from, mentions FROM members WHERE conversation_id = ?";
+        let member = "SELECT user_id, role, joined_at, added_by, visible_from, mentions FROM members WHERE conversation_id = ?";
         let unlisted = "SELECT user_id, through FROM unlisted WHERE conversation_id = ?";
         Ok(Self {
             all: cql.prepare_read(member).await?,
@@ -46,8 +45,9 @@ impl Statements {
             one: cql.prepare_read(&format!("{member} AND user_id = ?")).await?,
             put: cql
                 .prepare_write(
-                    "INSERT INTO members (conversation_id, user_id, role, joined_at, visible_from, mentions) \
-                     VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
+                    "INSERT INTO members \
+                     (conversation_id, user_id, role, joined_at, added_by, visible_from, mentions) \
+                     VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
                 )
                 .await?,
             remove: cql
@@ -71,6 +71,8 @@ struct MemberRow {
     user_id: i64,
     role: String,
     joined_at: CqlTimestamp,
+    /// 0 for who came by themselves.
+    added_by: Option<i64>,
     visible_from: i64,
     mentions: Option<Vec<i64>>,
 }
@@ -173,6 +175,7 @@ fn row(id: ConversationId, member: &Member, through: Seq) -> Vec<CqlValue> {
         bigint(member.user_id.get()),
         text(role_name(member.role)),
         timestamp(member.joined_at),
+        bigint(member.added_by.map_or(0, UserId::get)),
         bigint(member.visible_from.get()),
         CqlValue::List(mentions),
         bigint(through.get()),
@@ -186,6 +189,7 @@ fn members(id: ConversationId, rows: Vec<MemberRow>) -> Result<Vec<Member>, Stor
             user_id: UserId::new(row.user_id.cast_unsigned()),
             role: role_from_name(id, &row.role)?,
             joined_at: Timestamp::from_millis(row.joined_at.0),
+            added_by: row.added_by.filter(|id| *id != 0).map(|id| UserId::new(id.cast_unsigned())),
             visible_from: Seq::new(row.visible_from.cast_unsigned()),
             unlisted: false,
             cursor: Cursor::default(),

@@ -34,6 +34,8 @@ pub(crate) struct StoredDetails {
     bans: Vec<(UserId, UserId, Timestamp)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     mentions_of_all: Vec<(Seq, UserId)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    writers: Vec<UserId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     deleted_at: Option<Timestamp>,
 }
@@ -112,6 +114,7 @@ impl From<&Details> for StoredDetails {
             invites,
             bans,
             mentions_of_all,
+            writers,
             deleted_at,
         } = details.clone();
         Self {
@@ -131,6 +134,7 @@ impl From<&Details> for StoredDetails {
             invites: invites.iter().map(StoredInvite::from).collect(),
             bans: bans.into_iter().map(|ban| (ban.user_id, ban.by, ban.at)).collect(),
             mentions_of_all: mentions_of_all.into_iter().map(|mention| (mention.seq, mention.by)).collect(),
+            writers,
             deleted_at,
         }
     }
@@ -156,6 +160,7 @@ impl From<StoredDetails> for Details {
             invites: stored.invites.into_iter().map(Invite::from).collect(),
             bans: stored.bans.into_iter().map(|(user_id, by, at)| Ban { user_id, by, at }).collect(),
             mentions_of_all: stored.mentions_of_all.into_iter().map(mention).collect(),
+            writers: stored.writers,
             deleted_at: stored.deleted_at,
         }
     }

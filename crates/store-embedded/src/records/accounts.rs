@@ -1,9 +1,10 @@
 //! Users, devices and the account log.
 
 use godwit_domain::model::{
-    AccountChange, AccountEntry, Avatar, Device, DeviceName, DisplayName, Handle, Phone, Session, Subject,
-    User,
+    AccountChange, AccountEntry, Avatar, Device, DeviceName, DisplayName, FormerHandle, Handle, Phone,
+    Session, Spent, Subject, User,
 };
+use godwit_protocol::accounts::MayBeAddedBy;
 use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
@@ -20,9 +21,28 @@ pub(crate) struct UserRecord {
     password_hash: Option<String>,
     presence_visible: bool,
     read_receipts: bool,
+    may_be_added_by: MayBeAddedByRecord,
+    refused_groups: Vec<ConversationId>,
+    former_handles: Vec<(Box<str>, Timestamp)>,
+    spent: SpentRecord,
     last_seen_at: Option<Timestamp>,
     disabled_at: Option<Timestamp>,
     created_at: Timestamp,
+}
+
+#[derive(Serialize, Deserialize)]
+enum MayBeAddedByRecord {
+    Everybody,
+    Contacts,
+    Nobody,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SpentRecord {
+    members: Timestamp,
+    strangers: Timestamp,
+    groups: Timestamp,
+    profile: Timestamp,
 }
 
 impl Record for UserRecord {
@@ -40,6 +60,18 @@ impl From<&User> for UserRecord {
             password_hash: user.password_hash.clone(),
             presence_visible: user.presence_visible,
             read_receipts: user.read_receipts,
+            may_be_added_by: match user.may_be_added_by {
+                MayBeAddedBy::Everybody => MayBeAddedByRecord::Everybody,
+                MayBeAddedBy::Contacts => MayBeAddedByRecord::Contacts,
+                MayBeAddedBy::Nobody => MayBeAddedByRecord::Nobody,
+            },
+            refused_groups: user.refused_groups.clone(),
+            former_handles: user
+                .former_handles
+                .iter()
+                .map(|former| ((*former.handle).into(), former.kept_until))
+                .collect(),
+            spent: user.spent.into(),
             last_seen_at: user.last_seen_at,
             disabled_at: user.disabled_at,
             created_at: user.created_at,
@@ -59,6 +91,18 @@ impl UserRecord {
             password_hash: self.password_hash,
             presence_visible: self.presence_visible,
             read_receipts: self.read_receipts,
+            may_be_added_by: match self.may_be_added_by {
+                MayBeAddedByRecord::Everybody => MayBeAddedBy::Everybody,
+                MayBeAddedByRecord::Contacts => MayBeAddedBy::Contacts,
+                MayBeAddedByRecord::Nobody => MayBeAddedBy::Nobody,
+            },
+            refused_groups: self.refused_groups,
+            former_handles: self
+                .former_handles
+                .into_iter()
+                .map(|(handle, kept_until)| FormerHandle { handle: Handle::from_stored(handle), kept_until })
+                .collect(),
+            spent: self.spent.into(),
             last_seen_at: self.last_seen_at,
             disabled_at: self.disabled_at,
             created_at: self.created_at,
@@ -66,7 +110,19 @@ impl UserRecord {
     }
 }
 
-/// Whose a handle or a subject is.
+impl From<Spent> for SpentRecord {
+    fn from(Spent { members, strangers, groups, profile }: Spent) -> Self {
+        Self { members, strangers, groups, profile }
+    }
+}
+
+impl From<SpentRecord> for Spent {
+    fn from(SpentRecord { members, strangers, groups, profile }: SpentRecord) -> Self {
+        Self { members, strangers, groups, profile }
+    }
+}
+
+/// Whose a handle or a subject is, or was until lately.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct OwnerRecord(pub(crate) UserId);
 

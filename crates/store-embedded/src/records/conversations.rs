@@ -151,6 +151,7 @@ impl Standing {
 pub(crate) struct MemberRecord {
     role: RoleRecord,
     joined_at: Timestamp,
+    added_by: Option<UserId>,
     visible_from: Seq,
     pub(crate) unlisted: bool,
     mentions: Vec<Seq>,
@@ -165,6 +166,7 @@ impl From<Member> for MemberRecord {
         Self {
             role: member.role.into(),
             joined_at: member.joined_at,
+            added_by: member.added_by,
             visible_from: member.visible_from,
             unlisted: member.unlisted,
             mentions: member.mentions,
@@ -178,6 +180,7 @@ impl MemberRecord {
             user_id,
             role: self.role.into(),
             joined_at: self.joined_at,
+            added_by: self.added_by,
             visible_from: self.visible_from,
             unlisted: self.unlisted,
             cursor,

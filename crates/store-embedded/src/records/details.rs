@@ -28,6 +28,7 @@ pub(crate) struct DetailsRecord {
     invites: Vec<InviteRecord>,
     bans: Vec<(UserId, UserId, Timestamp)>,
     mentions_of_all: Vec<(Seq, UserId)>,
+    writers: Vec<UserId>,
     deleted_at: Option<Timestamp>,
 }
 
@@ -73,6 +74,7 @@ impl From<&Details> for DetailsRecord {
                 .iter()
                 .map(|mention| (mention.seq, mention.by))
                 .collect(),
+            writers: details.writers.clone(),
             deleted_at: details.deleted_at,
         }
     }
@@ -102,6 +104,7 @@ impl From<DetailsRecord> for Details {
                 .into_iter()
                 .map(|(seq, by)| MentionOfAll { seq, by })
                 .collect(),
+            writers: record.writers,
             deleted_at: record.deleted_at,
         }
     }

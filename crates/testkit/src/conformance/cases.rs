@@ -22,6 +22,8 @@ macro_rules! conformance_cases {
                 an_update_writes_its_note
                 an_update_of_nobody_is_not_found
                 a_new_handle_frees_the_old_one
+                a_handle_that_was_given_up_is_kept_for_a_while
+                what_many_spend_at_once_adds_up
                 the_own_handle_is_not_taken
                 a_taken_handle_changes_nothing
                 one_of_many_concurrent_updates_gets_the_handle

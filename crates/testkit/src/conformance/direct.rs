@@ -27,6 +27,7 @@ pub(super) async fn an_opened_conversation_reads_back(s: &Scene) -> Outcome {
         user_id,
         role: Role::Member,
         joined_at,
+        added_by: None,
         visible_from: Seq::ZERO,
         unlisted: user_id == ada,
         cursor: Cursor::default(),

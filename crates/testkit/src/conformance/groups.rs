@@ -26,6 +26,7 @@ pub(super) async fn a_created_group_reads_back(s: &Scene) -> Outcome {
             user_id,
             role: if user_id == people[1] { Role::Owner } else { Role::Member },
             joined_at: new.conversation.created_at,
+            added_by: (user_id != people[1]).then_some(people[1]),
             visible_from: Seq::ZERO,
             unlisted: false,
             cursor: Cursor::default(),

@@ -1,8 +1,10 @@
 //! Changing users.
 
 use godwit_domain::model::{AccountChange, Avatar, DisplayName, Handle, Phone, User};
-use godwit_domain::ports::{CreateUser, UpdateUser, UserChange};
-use godwit_protocol::UserId;
+use godwit_domain::ports::{CreateUser, Spending, UpdateUser, UserChange};
+use godwit_protocol::accounts::MayBeAddedBy;
+use godwit_protocol::limits::FORMER_HANDLE_DAYS;
+use godwit_protocol::{ConversationId, Timestamp, UserId};
 
 use super::{CALLERS, Outcome};
 use crate::paging::account_log_after;
@@ -19,6 +21,11 @@ pub(super) async fn an_update_changes_what_it_names_and_nothing_else(s: &Scene) 
         UserChange { password_hash: Some("$argon2id$…".to_owned()), ..nothing() },
         UserChange { presence_visible: Some(false), ..nothing() },
         UserChange { read_receipts: Some(false), ..nothing() },
+        UserChange { may_be_added_by: Some(MayBeAddedBy::Nobody), ..nothing() },
+        UserChange { refused_group: Some((ConversationId::new(8), true)), ..nothing() },
+        UserChange { refused_group: Some((ConversationId::new(9), true)), ..nothing() },
+        UserChange { refused_group: Some((ConversationId::new(8), false)), ..nothing() },
+        UserChange { spending: Some(spending(s, 5_000)), ..nothing() },
         UserChange { last_seen_at: Some(s.now().plus_millis(5)), ..nothing() },
         UserChange { disabled_at: Some(Some(s.now())), ..nothing() },
         UserChange { avatar: Some(None), phone: Some(None), disabled_at: Some(None), ..nothing() },
@@ -71,6 +78,50 @@ pub(super) async fn a_new_handle_frees_the_old_one(s: &Scene) -> Outcome {
     s.create(next.clone()).await?;
     assert_eq!(s.store().user_by_handle(&user.handle).await?, Some(next));
     assert_eq!(s.store().user_by_handle(&new).await?.map(|found| found.id), Some(user.id));
+    Ok(())
+}
+
+pub(super) async fn a_handle_that_was_given_up_is_kept_for_a_while(s: &Scene) -> Outcome {
+    let (user, other) = (s.new_user(), s.new_user());
+    s.create(user.clone()).await?;
+    s.create(other.clone()).await?;
+    let new = Handle::from_stored(s.word());
+    let rename = async |id: UserId, handle: &Handle, at: Timestamp| {
+        let change = UserChange { handle: Some(handle.clone()), renamed_at: Some(at), ..nothing() };
+        s.store().update_user(id, change, None).await
+    };
+    assert!(matches!(rename(user.id, &new, s.now()).await?, UpdateUser::Updated(..)));
+    // Nobody is called so, and nobody else can be.
+    assert_eq!(s.store().user_by_handle(&user.handle).await?, None);
+    assert_eq!(rename(other.id, &user.handle, s.now()).await?, UpdateUser::HandleTaken);
+    let newcomer = User { handle: user.handle.clone(), created_at: s.now(), ..s.new_user() };
+    assert_eq!(s.store().create_user(newcomer.clone()).await?, CreateUser::HandleTaken);
+    assert_eq!(s.store().user(newcomer.id).await?, None);
+    // The same user takes it back, and what they had meanwhile is kept in its place.
+    assert!(matches!(rename(user.id, &user.handle, s.now()).await?, UpdateUser::Updated(..)));
+    assert_eq!(s.store().user_by_handle(&user.handle).await?.map(|found| found.id), Some(user.id));
+    assert_eq!(rename(other.id, &new, s.now()).await?, UpdateUser::HandleTaken);
+    // When the time is over somebody else has it, and not they any more.
+    let later = s.now().plus_millis(i64::from(FORMER_HANDLE_DAYS) * 24 * 60 * 60 * 1_000);
+    assert!(matches!(rename(other.id, &new, later).await?, UpdateUser::Updated(..)));
+    assert_eq!(s.store().user_by_handle(&new).await?.map(|found| found.id), Some(other.id));
+    assert_eq!(rename(user.id, &new, later).await?, UpdateUser::HandleTaken);
+    let elsewhere = Handle::from_stored(s.word());
+    assert!(matches!(rename(user.id, &elsewhere, later).await?, UpdateUser::Updated(..)));
+    assert_eq!(s.store().user_by_handle(&new).await?.map(|found| found.id), Some(other.id));
+    Ok(())
+}
+
+pub(super) async fn what_many_spend_at_once_adds_up(s: &Scene) -> Outcome {
+    let user = s.user().await?;
+    let (at, each_ms) = (s.now(), 7_000);
+    s.at_once(CALLERS, |_, store| {
+        let change = UserChange { spending: Some(spending(s, each_ms)), ..nothing() };
+        async move { store.update_user(user, change, None).await }
+    })
+    .await?;
+    let spent = s.store().user(user).await?.map(|user| user.spent.strangers);
+    assert_eq!(spent, Some(at.plus_millis(each_ms * CALLERS as i64)));
     Ok(())
 }
 
@@ -145,6 +196,10 @@ pub(super) async fn concurrent_updates_of_different_fields_all_stay(s: &Scene) -
     }
     assert_eq!(s.store().user(id).await?, Some(expected));
     Ok(())
+}
+
+fn spending(s: &Scene, ms: i64) -> Spending {
+    Spending { at: s.now(), members_ms: 0, strangers_ms: ms, groups_ms: ms, profile_ms: -ms }
 }
 
 fn nothing() -> UserChange {

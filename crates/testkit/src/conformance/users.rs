@@ -1,8 +1,9 @@
 //! Making and finding users.
 
-use godwit_domain::model::{Avatar, Handle, Phone, Subject, User};
+use godwit_domain::model::{Avatar, Handle, Phone, Spent, Subject, User};
 use godwit_domain::ports::CreateUser;
-use godwit_protocol::UserId;
+use godwit_protocol::accounts::MayBeAddedBy;
+use godwit_protocol::{ConversationId, UserId};
 
 use super::{CALLERS, Outcome};
 use crate::scene::Scene;
@@ -16,6 +17,9 @@ pub(super) async fn a_created_user_reads_back(s: &Scene) -> Outcome {
         password_hash: Some("$argon2id$…".to_owned()),
         presence_visible: false,
         read_receipts: false,
+        may_be_added_by: MayBeAddedBy::Contacts,
+        refused_groups: vec![ConversationId::new(7)],
+        spent: Spent { groups: s.now(), ..Spent::default() },
         last_seen_at: Some(s.now()),
         disabled_at: Some(s.now().plus_millis(1)),
         ..s.new_user_named("Ada 👩‍💻 Lovelace")

@@ -19,7 +19,7 @@ impl UserStore for ModelStore {
         {
             return Ok(CreateUser::SubjectTaken(first.clone()));
         }
-        if state.user_by_handle(&user.handle).is_some() {
+        if state.is_handle_held(&user.handle, Some(user.created_at), user.id) {
             return Ok(CreateUser::HandleTaken);
         }
         state.users.insert(user.id, user);
@@ -53,7 +53,8 @@ impl UserStore for ModelStore {
             return Ok(UpdateUser::NotFound);
         }
         if let Some(handle) = &change.handle
-            && state.user_by_handle(handle).is_some_and(|owner| owner.id != id)
+            && state.users.get(&id).is_some_and(|user| user.handle != *handle)
+            && state.is_handle_held(handle, change.renamed_at, id)
         {
             return Ok(UpdateUser::HandleTaken);
         }
@@ -204,6 +205,10 @@ impl BlockStore for ModelStore {
 impl State {
     fn user_by_handle(&self, handle: &Handle) -> Option<&User> {
         self.users.values().find(|user| user.handle == *handle)
+    }
+
+    fn is_handle_held(&self, handle: &Handle, at: Option<Timestamp>, but_by: UserId) -> bool {
+        self.users.values().any(|user| user.id != but_by && user.holds(handle, at))
     }
 
     fn user_by_subject(&self, subject: &Subject) -> Option<&User> {

@@ -5,7 +5,7 @@ use godwit_protocol::conversations::{
     MoveCursor, OfConversation, OrderPinned, UpdateConversation, UpdateMembership,
 };
 use godwit_protocol::groups::{
-    AddMembers, AddedMembers, CreateInvite, Invite, JoinByInvite, OfMember, RevokeInvite, SetRole,
+    AddMembers, AddedMembers, CreateInvite, Invite, JoinByInvite, Leave, OfMember, RevokeInvite, SetRole,
 };
 use godwit_protocol::messages::{
     DeleteMessage, EditMessage, LogPage, Message, MessagePage, OfMessage, React, ReadHistory, SendMessage,
@@ -58,7 +58,7 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Command> {
         transfer_ownership(OfMember) -> Empty: "Hand a conversation over: the member becomes an owner, who asks an admin.";
         join(OfConversation) -> Conversation: "Join a conversation that anybody may join.";
         join_by_invite(JoinByInvite) -> Conversation: "Join by an invite link.";
-        leave(OfConversation) -> Empty: "Leave a conversation.";
+        leave(Leave) -> Empty: "Leave a conversation, with block for good.";
         create_invite(CreateInvite) -> Invite: "Make an invite link. The same client_id again gives the same link.";
         revoke_invite(RevokeInvite) -> Empty: "Revoke an invite link.";
 

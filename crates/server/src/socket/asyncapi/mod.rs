@@ -8,6 +8,7 @@ mod commands;
 use std::collections::BTreeMap;
 
 use axum::Json;
+use godwit_protocol::people::User;
 use godwit_protocol::socket::{
     CatchUp, CloseCode, CursorEvent, EntryEvent, ErrorFrame, Hello, PresenceEvent, Reconnect, TypingEvent,
 };
@@ -34,6 +35,11 @@ pub fn document() -> Value {
         event::<CursorEvent>(&mut schemas, "cursor", "A member has received or read further."),
         event::<TypingEvent>(&mut schemas, "typing", "A member is writing, or has stopped."),
         event::<PresenceEvent>(&mut schemas, "presence", "Somebody whom the socket watches came or went."),
+        event::<User>(
+            &mut schemas,
+            "user_updated",
+            "Somebody has another handle, name or picture. Told to at most 1,000 people who share a conversation of at most 100 members with them; others see it when they look.",
+        ),
         event::<AccountEntry>(
             &mut schemas,
             "account",

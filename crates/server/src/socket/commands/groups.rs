@@ -5,7 +5,7 @@ use godwit_protocol::conversations::{
     OrderPinned, UpdateConversation, UpdateMembership,
 };
 use godwit_protocol::groups::{
-    AddMembers, AddedMembers, CreateInvite, Invite, JoinByInvite, OfMember, RevokeInvite, SetRole,
+    AddMembers, AddedMembers, CreateInvite, Invite, JoinByInvite, Leave, OfMember, RevokeInvite, SetRole,
 };
 use godwit_protocol::socket::Empty;
 
@@ -88,9 +88,9 @@ impl Connection {
         Ok(self.state.app.groups.join_by_invite(by, parse_token(&request.token)?).await?)
     }
 
-    pub(super) async fn leave(&self, request: OfConversation) -> ApiResult<Empty> {
+    pub(super) async fn leave(&self, request: Leave) -> ApiResult<Empty> {
         let by = self.limited_caller()?;
-        self.state.app.groups.leave(by, request.conversation_id).await?;
+        self.state.app.groups.leave(by, request.conversation_id, request.block).await?;
         Ok(Empty {})
     }
 

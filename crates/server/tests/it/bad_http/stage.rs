@@ -154,7 +154,7 @@ impl Stage {
         let parts: Vec<&str> = path.split('/').collect();
         let id = match (parts.get(2).copied(), parts.get(4).copied()) {
             (Some("conversations"), Some("messages" | "cursor" | "log" | "me")) => self.direct.to_string(),
-            (Some("conversations"), _) => self.group.clone(),
+            (Some("conversations" | "refused-groups"), _) => self.group.clone(),
             (Some("messages"), _) => self.message.to_string(),
             (Some("devices"), _) => self.spare_device.to_string(),
             (Some("users"), _) => self.bob.id.to_string(),

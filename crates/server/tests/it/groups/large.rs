@@ -42,6 +42,7 @@ async fn a_large_channel_is_in_every_inbox_and_reaches_those_who_are_there() {
     loop {
         let page = ada.get(&format!("{receipts}{next}")).await;
         users.extend(each(&page["receipts"], "user_id").into_iter().cloned());
+        assert_eq!((&page["read_by_all"], &page["delivered_to_all"]), (&Value::Null, &Value::Null));
         match page["next"].as_str() {
             Some(cursor) => next = format!("&after={cursor}"),
             None => break,

@@ -3,11 +3,13 @@
 //! - `routes`: each route once, as a user would
 //! - `commands`: each command once
 //! - `rules`: who may do what, as a table
+//! - `adding`: who may be added, how many, leaving for good, and names that change
 //! - `policies`: what the operator decides, and owners who cannot leave
 //! - `races`: what contradicts each other at once
 //! - `large`: conversations with more members than inboxes are written for
 //! - `timers`: what happens by itself
 
+mod adding;
 mod commands;
 mod large;
 mod policies;

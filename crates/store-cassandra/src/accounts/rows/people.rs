@@ -1,7 +1,10 @@
 //! Profiles and devices.
 
-use godwit_domain::model::{Avatar, Device, DeviceName, DisplayName, Handle, Phone, Session, Subject, User};
-use godwit_protocol::{DeviceId, Timestamp, UserId};
+use godwit_domain::model::{
+    Avatar, Device, DeviceName, DisplayName, FormerHandle, Handle, Phone, Session, Spent, Subject, User,
+};
+use godwit_protocol::accounts::MayBeAddedBy;
+use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
 use crate::records::is_false;
@@ -22,11 +25,55 @@ pub(in crate::accounts) struct ProfileBody {
     /// Neither tells what they have read nor is told.
     #[serde(default, skip_serializing_if = "is_false")]
     no_receipts: bool,
+    #[serde(default, skip_serializing_if = "is_everybody")]
+    may_be_added_by: MayBeAddedBy,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    refused_groups: Vec<ConversationId>,
+    /// With the times until when they are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    former_handles: Vec<(Box<str>, Timestamp)>,
+    #[serde(default, skip_serializing_if = "is_unspent")]
+    spent: SpentBody,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     seen: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     disabled: Option<Timestamp>,
     created: Timestamp,
+}
+
+/// For each the time at which all of it has come back.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct SpentBody {
+    members: Timestamp,
+    strangers: Timestamp,
+    groups: Timestamp,
+    profile: Timestamp,
+}
+
+impl Default for SpentBody {
+    fn default() -> Self {
+        Spent::default().into()
+    }
+}
+
+impl From<Spent> for SpentBody {
+    fn from(Spent { members, strangers, groups, profile }: Spent) -> Self {
+        Self { members, strangers, groups, profile }
+    }
+}
+
+impl From<SpentBody> for Spent {
+    fn from(SpentBody { members, strangers, groups, profile }: SpentBody) -> Self {
+        Self { members, strangers, groups, profile }
+    }
+}
+
+fn is_unspent(spent: &SpentBody) -> bool {
+    *spent == SpentBody::default()
+}
+
+fn is_everybody(who: &MayBeAddedBy) -> bool {
+    *who == MayBeAddedBy::Everybody
 }
 
 impl From<&User> for ProfileBody {
@@ -40,6 +87,14 @@ impl From<&User> for ProfileBody {
             password: user.password_hash.clone(),
             visible: user.presence_visible,
             no_receipts: !user.read_receipts,
+            may_be_added_by: user.may_be_added_by,
+            refused_groups: user.refused_groups.clone(),
+            former_handles: user
+                .former_handles
+                .iter()
+                .map(|former| ((*former.handle).into(), former.kept_until))
+                .collect(),
+            spent: user.spent.into(),
             seen: user.last_seen_at,
             disabled: user.disabled_at,
             created: user.created_at,
@@ -59,6 +114,14 @@ impl ProfileBody {
             password_hash: self.password,
             presence_visible: self.visible,
             read_receipts: !self.no_receipts,
+            may_be_added_by: self.may_be_added_by,
+            refused_groups: self.refused_groups,
+            former_handles: self
+                .former_handles
+                .into_iter()
+                .map(|(handle, kept_until)| FormerHandle { handle: Handle::from_stored(handle), kept_until })
+                .collect(),
+            spent: self.spent.into(),
             last_seen_at: self.seen,
             disabled_at: self.disabled,
             created_at: self.created,

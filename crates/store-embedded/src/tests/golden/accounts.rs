@@ -1,7 +1,8 @@
 use godwit_domain::model::{
-    AccountChange, AccountEntry, Avatar, Device, DeviceName, DisplayName, Handle, Phone, Session, Subject,
-    User,
+    AccountChange, AccountEntry, Avatar, Device, DeviceName, DisplayName, FormerHandle, Handle, Phone,
+    Session, Spent, Subject, User,
 };
+use godwit_protocol::accounts::MayBeAddedBy;
 use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Timestamp, UserId};
 
@@ -52,6 +53,10 @@ fn user() -> User {
         password_hash: Some("h".into()),
         presence_visible: true,
         read_receipts: false,
+        may_be_added_by: MayBeAddedBy::Contacts,
+        refused_groups: vec![ConversationId::new(3)],
+        former_handles: vec![FormerHandle { handle: Handle::from_stored("countess"), kept_until: AT }],
+        spent: Spent { strangers: AT, ..Spent::default() },
         last_seen_at: Some(AT),
         disabled_at: None,
         created_at: AT,

@@ -112,6 +112,7 @@ fn details() -> Details {
         invites: vec![invite],
         bans: vec![Ban { user_id: UserId::new(3), by: UserId::new(2), at: AT }],
         mentions_of_all: vec![MentionOfAll { seq: Seq::new(3), by: UserId::new(1) }],
+        writers: vec![UserId::new(2)],
         deleted_at: Some(AT),
     }
 }
@@ -121,6 +122,7 @@ fn member(cursor: Cursor) -> Member {
         user_id: UserId::new(ID),
         role: Role::Admin,
         joined_at: AT,
+        added_by: Some(UserId::new(1)),
         visible_from: Seq::new(4),
         unlisted: true,
         cursor,

@@ -8,7 +8,7 @@ use super::super::super::users::{Created, Renamed};
 use super::*;
 
 async fn reserve(node: &Node, handle: &Handle, by: UserId) {
-    let claim = node.accounts.claim(&handle.into(), by).await.unwrap();
+    let claim = node.accounts.claim(&handle.into(), by, None).await.unwrap();
     assert!(matches!(claim, Claim::Reserved), "{claim:?}");
 }
 

@@ -1,0 +1,161 @@
+//! Who can be added to groups and channels, by whom; and leaving one for good.
+
+use std::collections::{BTreeSet, HashMap};
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use godwit_protocol::accounts::MayBeAddedBy;
+use godwit_protocol::{ConversationId, ErrorCode, UserId};
+
+use super::Groups;
+use crate::actions::{Action, Refusal};
+use crate::allowances::Amounts;
+use crate::conversations::Live;
+use crate::model::{AccountChange, AccountNote, ConversationState, User, UserPair};
+use crate::people::PeopleError;
+use crate::ports::{StoreError, UpdateUser, UserChange};
+
+/// Users who are looked at together.
+const LOOKED_AT_TOGETHER_MAX: usize = 16;
+
+/// Those of the users whom somebody can add, and why not the others.
+#[derive(Debug, Default)]
+pub(super) struct Addable {
+    pub(super) users: BTreeSet<UserId>,
+    /// Those of them who have never written to the one who adds them.
+    strangers: BTreeSet<UserId>,
+    pub(super) refused: HashMap<UserId, ErrorCode>,
+}
+
+impl Addable {
+    pub(super) fn amounts(&self) -> Amounts {
+        self.amounts_of(&self.users)
+    }
+
+    /// What adding these of them takes.
+    pub(super) fn amounts_of(&self, users: &BTreeSet<UserId>) -> Amounts {
+        let strangers = self.strangers.intersection(users).count();
+        Amounts { members: users.len(), strangers, ..Amounts::default() }
+    }
+}
+
+impl Groups {
+    /// Whom of the users `by` can add to a conversation, or to one that is to be made.
+    pub(super) async fn addable(
+        &self,
+        by: UserId,
+        to: Option<&Live>,
+        users: &[UserId],
+    ) -> Result<Addable, StoreError> {
+        let existing = self.store.users(users).await?;
+        let mut addable = Addable::default();
+        let missing: BTreeSet<UserId> = users.iter().copied().collect();
+        let found: BTreeSet<UserId> = existing.iter().map(|user| user.id).collect();
+        addable.refused.extend(missing.difference(&found).map(|user| (*user, ErrorCode::NotFound)));
+        let looked_at = stream::iter(existing).map(|user| async move {
+            let id = user.id;
+            Ok::<_, StoreError>((id, self.whether_addable(by, to, user).await?))
+        });
+        let mut looked_at = looked_at.buffered(LOOKED_AT_TOGETHER_MAX);
+        while let Some((user, outcome)) = looked_at.try_next().await? {
+            match outcome {
+                Err(code) => drop(addable.refused.insert(user, code)),
+                Ok(is_stranger) => {
+                    addable.users.insert(user);
+                    if is_stranger {
+                        addable.strangers.insert(user);
+                    }
+                }
+            }
+        }
+        Ok(addable)
+    }
+
+    /// Whether the user is a stranger to `by`, or why they cannot be added.
+    async fn whether_addable(
+        &self,
+        by: UserId,
+        to: Option<&Live>,
+        user: User,
+    ) -> Result<Result<bool, ErrorCode>, StoreError> {
+        if user.disabled_at.is_some() {
+            return Ok(Err(ErrorCode::NotFound));
+        }
+        let is_member = |state: &ConversationState| state.member(user.id).is_some();
+        if to.is_some_and(|live| live.read(is_member)) {
+            return Ok(Err(ErrorCode::AlreadyMember));
+        }
+        let Some(pair) = UserPair::new(by, user.id) else { return Ok(Ok(false)) };
+        if self.store.is_blocked(by, user.id).await? {
+            return Ok(Err(ErrorCode::Blocked));
+        }
+        let matters = user.may_be_added_by == MayBeAddedBy::Contacts || self.allowances.counts_strangers();
+        let has_written = matters && self.has_written(user.id, pair).await?;
+        let lets_them = match user.may_be_added_by {
+            MayBeAddedBy::Everybody => true,
+            MayBeAddedBy::Contacts => has_written,
+            MayBeAddedBy::Nobody => false,
+        };
+        if !lets_them || to.is_some_and(|live| user.refused_groups.contains(&live.id())) {
+            return Ok(Err(ErrorCode::NeedsInvite));
+        }
+        if self.is_in_too_many(user.id).await? {
+            return Ok(Err(ErrorCode::TooManyConversations));
+        }
+        Ok(Ok(!has_written))
+    }
+
+    /// Whether a user has ever written to the other of the two. Who was only written to does not know anybody by that.
+    async fn has_written(&self, user: UserId, pair: UserPair) -> Result<bool, StoreError> {
+        let Some(direct) = self.store.direct_of(pair).await? else { return Ok(false) };
+        let live = self.conversations.get(direct).await?;
+        Ok(live.is_some_and(|live| live.read(|state| state.details.writers.contains(&user))))
+    }
+
+    /// First nobody can add the user any more, so that nobody does between the two.
+    pub(super) async fn leave_for_good(&self, by: UserId, id: ConversationId) -> Result<(), Refusal> {
+        let (_, member) = self.conversations.of_member(by, id).await?;
+        self.set_refused(by, id, true).await?;
+        if let Err(refusal) = self.appending.act(by, id, Action::Leave).await {
+            if !refusal.is_failure() {
+                self.set_refused(by, id, false).await?;
+            }
+            return Err(refusal);
+        }
+        let Some(adder) = member.added_by else { return Ok(()) };
+        match self.people.block(by, adder).await {
+            // They are gone, or the list is full: that is no reason to stay.
+            Ok(()) | Err(PeopleError::NotFound | PeopleError::TooManyBlocks | PeopleError::NotWithSelf) => {
+                Ok(())
+            }
+            Err(PeopleError::Store(error)) => Err(error.into()),
+        }
+    }
+
+    /// Who joins by themselves can be added again, should they leave.
+    pub(super) async fn welcome_back(&self, by: UserId, id: ConversationId) -> Result<(), StoreError> {
+        let user = self.store.user(by).await?;
+        if user.is_some_and(|user| user.refused_groups.contains(&id)) {
+            self.set_refused(by, id, false).await?;
+        }
+        Ok(())
+    }
+
+    /// The conversations that the user has left for good, the oldest first.
+    pub async fn refused(&self, by: UserId) -> Result<Vec<ConversationId>, StoreError> {
+        Ok(self.store.user(by).await?.map(|user| user.refused_groups).unwrap_or_default())
+    }
+
+    /// Others can add the user to this conversation again. Nothing changes where they could.
+    pub async fn allow_again(&self, by: UserId, id: ConversationId) -> Result<(), StoreError> {
+        self.welcome_back(by, id).await
+    }
+
+    async fn set_refused(&self, by: UserId, id: ConversationId, refused: bool) -> Result<(), StoreError> {
+        let change = UserChange { refused_group: Some((id, refused)), ..UserChange::default() };
+        let note = AccountNote { user_id: by, at: self.clock.now(), change: AccountChange::ProfileUpdated };
+        if let UpdateUser::Updated(_, Some(entry)) = self.store.update_user(by, change, Some(note)).await? {
+            self.account_log.announce(&[(by, entry)]).await;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,174 @@
+//! Being added: who may, how many, and leaving for good.
+
+use godwit_domain::actions::Refusal;
+use godwit_protocol::accounts::{MayBeAddedBy, UpdateMe};
+use godwit_protocol::conversations::{NewConversation, UpdateConversation, UpdatePermissions};
+use godwit_protocol::limits::GROUPS_REFUSED_MAX;
+use godwit_protocol::{ConversationId, ErrorCode, UserId};
+
+use crate::stage::{ADDING, Stage};
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
+impl Stage {
+    async fn let_add(&self, user: UserId, who: MayBeAddedBy) {
+        let update = UpdateMe { may_be_added_by: Some(who), ..UpdateMe::default() };
+        assert_eq!(self.app.accounts.update_me(user, update).await.unwrap().may_be_added_by, who);
+    }
+
+    /// Why somebody could not be added to a group that is there, and to one that is made.
+    async fn refusals(&self, by: UserId, group: ConversationId, user: UserId) -> [Option<ErrorCode>; 2] {
+        let new =
+            NewConversation { name: "Fish".into(), member_ids: vec![user], ..NewConversation::default() };
+        let made = self.app.groups.create(by, false, new).await.unwrap();
+        let added = self.app.groups.add_members(by, group, &[user]).await.unwrap();
+        [added[0].error, made.members[0].error]
+    }
+}
+
+#[tokio::test]
+async fn only_those_whom_a_user_lets_can_add_them() {
+    let stage = Stage::new();
+    let [ada, bob, eve, dan] = stage.users(["ada", "bob", "eve", "dan"]).await;
+    let group = stage.group(&[ada, dan]).await;
+    stage.let_add(bob, MayBeAddedBy::Nobody).await;
+    assert_eq!(stage.refusals(ada, group, bob).await, [Some(ErrorCode::NeedsInvite); 2]);
+    assert_eq!(stage.row(ada, group).await.member_count, 2);
+    // Who writes to somebody is not known to them by that; who was written to is.
+    stage.let_add(eve, MayBeAddedBy::Contacts).await;
+    let direct = stage.app.inbox.open_direct(ada, eve).await.unwrap().conversation.id;
+    stage.say(ada, direct, "may I add you?").await;
+    assert_eq!(stage.refusals(ada, group, eve).await, [Some(ErrorCode::NeedsInvite); 2]);
+    stage.say(eve, direct, "who are you?").await;
+    assert_eq!(stage.refusals(ada, group, eve).await, [None; 2]);
+    assert_eq!(stage.second_node().groups.add_members(ada, group, &[bob]).await.unwrap()[0].added, false);
+    // Nobody keeps them from joining by themselves.
+    let open = UpdatePermissions { anyone_may_join: Some(true), ..UpdatePermissions::default() };
+    let open = UpdateConversation { permissions: Some(open), ..UpdateConversation::default() };
+    stage.app.groups.update(ada, group, &open).await.unwrap();
+    stage.app.groups.join(bob, group).await.unwrap();
+}
+
+#[tokio::test]
+async fn one_user_adds_so_many_strangers_in_a_day_and_what_was_refused_does_not_count() {
+    let stage = Stage::new();
+    let ada = stage.user("ada").await;
+    let group = stage.group(&[ada]).await;
+    let strangers_max = ADDING.strangers_per_day_max as usize;
+    let mut people = Vec::new();
+    for number in 0..strangers_max + 2 {
+        people.push(stage.user(&format!("person{number}")).await);
+    }
+    let (last, first) = people.split_last().unwrap();
+    let (spare, first) = first.split_last().unwrap();
+    // The friend is no stranger, and members, nobody and those who refuse are not added.
+    let direct = stage.app.inbox.open_direct(*last, ada).await.unwrap().conversation.id;
+    stage.say(*last, direct, "hello").await;
+    stage.let_add(first[1], MayBeAddedBy::Nobody).await;
+    let added = async |users: &[UserId]| stage.app.groups.add_members(ada, group, users).await;
+    for users in [&[first[0]], &[first[0]], &[UserId::new(5)], &[first[1]]] {
+        added(users).await.unwrap();
+    }
+    added(&first[2..]).await.unwrap();
+    added(&[*spare]).await.unwrap();
+    stage.let_add(first[1], MayBeAddedBy::Everybody).await;
+    let Err(Refusal::TooOften { retry_after_secs, .. }) = added(&[first[1]]).await else {
+        panic!("there was one more")
+    };
+    let each_secs = (DAY_MS / 1_000) as u32 / ADDING.strangers_per_day_max;
+    assert!((1..=each_secs + 1).contains(&retry_after_secs), "{retry_after_secs} of {each_secs}");
+    assert!(added(&[*last]).await.unwrap()[0].added);
+    stage.clock.advance_ms(i64::from(retry_after_secs) * 1_000);
+    assert!(added(&[first[1]]).await.unwrap()[0].added);
+    assert_eq!(stage.row(ada, group).await.member_count as usize, people.len() + 1);
+}
+
+#[tokio::test]
+async fn one_user_makes_so_many_groups_in_a_day_on_whatever_node() {
+    let stage = Stage::new();
+    let ada = stage.user("ada").await;
+    let node = stage.second_node();
+    let new = |key: &str| NewConversation {
+        name: "Birds".into(),
+        client_id: Some(key.into()),
+        ..NewConversation::default()
+    };
+    for number in 0..ADDING.groups_per_day_max {
+        let app = if number % 2 == 0 { &stage.app } else { &node };
+        app.groups.create(ada, false, new(&number.to_string())).await.unwrap();
+        if number == 0 {
+            // The same one again is not another one.
+            node.groups.create(ada, false, new("0")).await.unwrap();
+        }
+    }
+    let refused = node.groups.create(ada, true, new("more")).await;
+    assert!(matches!(refused, Err(Refusal::TooOften { .. })), "{refused:?}");
+    stage.clock.advance_ms(DAY_MS / i64::from(ADDING.groups_per_day_max) + 1);
+    node.groups.create(ada, true, new("more")).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_leaves_for_good_is_not_added_again_and_blocks_who_did() {
+    let stage = Stage::new();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    let group = stage.group(&[ada, eve]).await;
+    stage.app.groups.add_members(eve, group, &[bob]).await.unwrap();
+    stage.app.groups.leave(bob, group, true).await.unwrap();
+    assert!(stage.inbox(bob).await.is_empty());
+    assert!(stage.app.people.user(bob, eve).await.unwrap().blocked);
+    assert!(!stage.app.people.user(bob, ada).await.unwrap().blocked);
+    let errors = async |by| stage.app.groups.add_members(by, group, &[bob]).await.unwrap()[0].error;
+    assert_eq!(errors(ada).await, Some(ErrorCode::NeedsInvite));
+    assert_eq!(errors(eve).await, Some(ErrorCode::Blocked));
+    assert_eq!(stage.app.groups.refused(bob).await.unwrap(), [group]);
+    // Another group is another matter.
+    assert!(stage.refusals(ada, group, bob).await[1].is_none());
+    stage.app.groups.allow_again(bob, group).await.unwrap();
+    assert_eq!(errors(ada).await, None);
+}
+
+#[tokio::test]
+async fn who_comes_back_by_themselves_can_be_added_again() {
+    let stage = Stage::new();
+    let [ada, bob] = stage.users(["ada", "bob"]).await;
+    let group = stage.group(&[ada, bob]).await;
+    stage.app.groups.leave(bob, group, true).await.unwrap();
+    stage.app.people.unblock(bob, ada).await.unwrap();
+    let open = UpdatePermissions { anyone_may_join: Some(true), ..UpdatePermissions::default() };
+    let open = UpdateConversation { permissions: Some(open), ..UpdateConversation::default() };
+    stage.app.groups.update(ada, group, &open).await.unwrap();
+    stage.app.groups.join(bob, group).await.unwrap();
+    assert!(stage.app.groups.refused(bob).await.unwrap().is_empty());
+    stage.app.groups.leave(bob, group, false).await.unwrap();
+    assert!(stage.app.groups.add_members(ada, group, &[bob]).await.unwrap()[0].added);
+}
+
+#[tokio::test]
+async fn an_owner_who_cannot_leave_has_refused_nothing() {
+    let stage = Stage::new();
+    let [ada, bob] = stage.users(["ada", "bob"]).await;
+    let group = stage.group(&[ada, bob]).await;
+    assert!(matches!(stage.app.groups.leave(ada, group, true).await, Err(Refusal::LastOwner)));
+    assert!(stage.app.groups.refused(ada).await.unwrap().is_empty());
+    let direct = stage.app.inbox.open_direct(ada, bob).await.unwrap().conversation.id;
+    assert!(matches!(stage.app.groups.leave(ada, direct, true).await, Err(Refusal::WrongKind)));
+    assert!(stage.app.groups.refused(ada).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn the_list_of_those_left_for_good_has_an_end() {
+    let stage = Stage::new();
+    let [ada, bob, eve, dan] = stage.users(["ada", "bob", "eve", "dan"]).await;
+    let mut left = Vec::new();
+    for maker in [ada, eve, dan] {
+        for _ in 0..=GROUPS_REFUSED_MAX / 3 {
+            let group = stage.group(&[maker, bob]).await;
+            stage.app.groups.leave(bob, group, true).await.unwrap();
+            stage.app.people.unblock(bob, maker).await.unwrap();
+            left.push(group);
+            stage.clock.advance_ms(DAY_MS / 20);
+        }
+    }
+    assert!(left.len() > GROUPS_REFUSED_MAX);
+    assert_eq!(stage.app.groups.refused(bob).await.unwrap(), left[left.len() - GROUPS_REFUSED_MAX..]);
+}
