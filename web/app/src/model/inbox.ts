@@ -7,6 +7,7 @@ import type {
   MemberCursor,
   Membership,
   Seq,
+  User,
   UserId,
 } from "@godwit/sdk";
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
@@ -89,6 +90,17 @@ export class Inbox {
       const me = { ...moved.me, marked_unread: moved.me.marked_unread && before === seq };
       return { ...moved, me, unread, unread_mentions: Math.min(moved.unread_mentions, unread) };
     });
+  }
+
+  /** Whom one talks to alone has another name. Gives back which conversation that is. */
+  setPeer(user: User): ConversationId | undefined {
+    for (const conversation of this.known.values()) {
+      if (conversation.peer?.id === user.id) {
+        this.set({ ...conversation, peer: user, name: user.display_name });
+        return conversation.id;
+      }
+    }
+    return undefined;
   }
 
   private change(id: ConversationId, how: (conversation: Conversation) => Conversation): boolean {

@@ -5,15 +5,22 @@ import { type Signal, signal } from "@preact/signals";
 
 /** Names in one question, as many as the server answers. */
 const LOOKUP_MAX = 50;
+/** Names that are asked for again when the connection is back: the latest. The others are when they are shown again. */
+const RENEWED_MAX = 500;
 
 export class People {
   private readonly known = new Map<UserId, Signal<User | undefined>>();
   private readonly waiting: UserId[] = [];
   private readonly unanswered = new Set<UserId>();
+  /** Who may have another name since they were asked for. */
+  private readonly stale = new Set<UserId>();
   private isAsking = false;
 
-  /** Those whom `lookUp` does not know are not in its answer. */
-  constructor(private readonly lookUp: (ids: UserId[]) => Promise<readonly User[]>) {}
+  /** Those whom `lookUp` does not know are not in its answer. `onChanged` hears of those who are not who they were. */
+  constructor(
+    private readonly lookUp: (ids: UserId[]) => Promise<readonly User[]>,
+    private readonly onChanged: (user: User) => void = () => undefined,
+  ) {}
 
   /** Tracked: whoever asks is told when the answer comes. */
   user(id: UserId): User | undefined {
@@ -21,23 +28,39 @@ export class People {
     if (!known) {
       known = this.slot(id);
       if (id !== "") {
-        this.waiting.push(id);
-        void this.work();
+        this.ask(id);
       }
+    } else if (this.stale.delete(id)) {
+      this.ask(id);
     }
     return known.value;
   }
 
   learn(...users: User[]): void {
     for (const user of users) {
-      this.slot(user.id).value = user;
+      const slot = this.slot(user.id);
+      const before = slot.peek();
+      this.stale.delete(user.id);
+      if (!before || !isSame(before, user)) {
+        slot.value = user;
+        if (before) {
+          this.onChanged(user);
+        }
+      }
     }
   }
 
-  /** The connection is back: who could not be asked for is asked for again. */
+  /**
+   * The connection is back: who could not be asked for is asked for again, and so are those who may have another name by
+   * now, because nobody told of it meanwhile.
+   */
   askAgain(): void {
-    this.waiting.push(...this.unanswered);
+    const known = [...this.known.keys()].filter((id) => id !== "" && !this.unanswered.has(id));
+    const renewed = known.slice(-RENEWED_MAX);
+    known.slice(0, -RENEWED_MAX).forEach((id) => this.stale.add(id));
+    const asked = new Set([...this.waiting, ...this.unanswered, ...renewed]);
     this.unanswered.clear();
+    this.waiting.splice(0, this.waiting.length, ...asked);
     void this.work();
   }
 
@@ -49,6 +72,11 @@ export class People {
       }
     }
     return undefined;
+  }
+
+  private ask(id: UserId): void {
+    this.waiting.push(id);
+    void this.work();
   }
 
   private slot(id: UserId): Signal<User | undefined> {
@@ -74,4 +102,13 @@ export class People {
     }
     this.isAsking = false;
   }
+}
+
+/** Whether others see no difference. */
+function isSame(one: User, other: User): boolean {
+  return (
+    one.handle === other.handle &&
+    one.display_name === other.display_name &&
+    (one.avatar ?? null) === (other.avatar ?? null)
+  );
 }

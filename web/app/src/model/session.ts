@@ -8,6 +8,7 @@ import {
   type IndexedDbStorage,
   Live,
   type Seq,
+  type User,
 } from "@godwit/sdk";
 import { effect, signal } from "@preact/signals";
 
@@ -58,7 +59,10 @@ export class Session implements Stores {
   ) {
     const { id } = account;
     this.inbox = new Inbox(id);
-    this.people = new People(async (ids) => (await http.people.users(ids)).users);
+    this.people = new People(
+      async (ids) => (await http.people.users(ids)).users,
+      (user) => this.renamed(user),
+    );
     this.own = new Own(account, http, this.people);
     this.blocks = new Blocks(http.people);
     this.presence = new Presence((users) => live.watchPresence(users));
@@ -127,6 +131,14 @@ export class Session implements Stores {
   private async run(): Promise<void> {
     for await (const update of this.live) {
       this.updates.take(update);
+    }
+  }
+
+  /** The row of whom one talks to alone has their name. */
+  private renamed(user: User): void {
+    const id = this.inbox.setPeer(user);
+    if (id !== undefined) {
+      this.cache.changed(id);
     }
   }
 

@@ -79,6 +79,9 @@ export class Updates {
       case "presence":
         presence.noted(update.presence);
         break;
+      case "user_updated":
+        this.stores.people.learn(update.user);
+        break;
       case "sending":
       case "refused":
         outbox.put(update.unsent);

@@ -1,21 +1,10 @@
 import { expect, it } from "vitest";
 
+import { createGroup } from "./groups.js";
 import type { Person } from "./person.js";
 import { together } from "./together.js";
 
 const world = together();
-
-async function createGroup(owner: Person, name: string, ...handles: string[]): Promise<void> {
-  await owner.page.getByRole("button", { name: "New conversation" }).first().click();
-  await owner.dialog.getByRole("button", { name: "Group" }).click();
-  await owner.dialog.getByLabel("Name of the group").fill(name);
-  for (const handle of handles) {
-    await owner.dialog.getByRole("searchbox").fill(handle);
-    await owner.dialog.getByRole("button", { name: `@${handle}` }).click();
-  }
-  await owner.dialog.getByRole("button", { name: "Create group" }).click();
-  await owner.composer.waitFor();
-}
 
 async function showDetails(person: Person): Promise<void> {
   await person.page.locator(".conversation-title").click();

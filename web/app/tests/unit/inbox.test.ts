@@ -32,6 +32,14 @@ describe("the inbox", () => {
     expect(inbox.sorted.value.map(({ id }) => id)).toEqual(["first", "second", "new", "old"]);
   });
 
+  it("calls a conversation as the other one is called now", () => {
+    const peer = { id: "bob", handle: "bob", display_name: "Bob" };
+    const inbox = inboxOf(one("a", { kind: "direct", name: "Bob", peer }), one("b"));
+    expect(inbox.setPeer({ ...peer, display_name: "Robert" })).toBe("a");
+    expect(inbox.get("a")).toMatchObject({ name: "Robert", peer: { display_name: "Robert" } });
+    expect(inbox.setPeer({ ...peer, id: "eve" })).toBeUndefined();
+  });
+
   it("counts what is unread where somebody wants to hear of it", () => {
     const tomorrow = new Date(Date.now() + DAY_MS).toISOString();
     const yesterday = new Date(Date.now() - DAY_MS).toISOString();

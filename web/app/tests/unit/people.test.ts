@@ -64,7 +64,35 @@ describe("people", () => {
     people.askAgain();
     await directory.answer();
     expect(people.user("1")).toEqual(user("1"));
-    people.askAgain();
     expect(directory.asked).toEqual([["1"], ["1"]]);
+  });
+
+  it("may have another name when the connection is back", async () => {
+    const directory = new Directory();
+    const changed: User[] = [];
+    const people = new People(directory.lookUp, (renamed) => changed.push(renamed));
+    people.learn({ ...user("1"), display_name: "Before" }, user("2"));
+    expect(changed).toEqual([]);
+    people.askAgain();
+    await directory.answer();
+    expect(directory.asked).toEqual([["1", "2"]]);
+    expect(people.user("1")).toEqual(user("1"));
+    expect(changed).toEqual([user("1")]);
+  });
+
+  it("are many: the latest are asked for at once, and the others when they are shown", async () => {
+    const directory = new Directory();
+    const people = new People(directory.lookUp);
+    people.learn(...Array.from({ length: 502 }, (_, index) => user(`${index}`)));
+    people.askAgain();
+    for (let page = 0; page < 10; page++) {
+      await directory.answer();
+    }
+    expect(directory.asked.flat()).not.toContain("1");
+    expect(directory.asked.flat()).toHaveLength(500);
+    people.user("1");
+    people.user("1");
+    await directory.answer();
+    expect(directory.asked.flat().filter((id) => id === "1")).toHaveLength(1);
   });
 });

@@ -1,4 +1,7 @@
-/** `/v1/conversations/{id}/members`, `…/bans`, `…/owner`, `…/join`, `…/leave`, `…/invites`, `/v1/invites` */
+/**
+ * `/v1/conversations/{id}/members`, `…/bans`, `…/owner`, `…/join`, `…/leave`, `…/invites`, `/v1/invites`,
+ * `/v1/refused-groups`
+ */
 
 import type {
   AddedMembers,
@@ -11,6 +14,7 @@ import type {
   InviteList,
   InvitePreview,
   MemberPage,
+  RefusedGroups,
   Role,
   UserId,
 } from "../api.js";
@@ -87,6 +91,22 @@ export class Groups {
   /** `POST /v1/conversations/{id}/leave` */
   async leave(id: ConversationId, options?: RequestOptions): Promise<void> {
     await this.transport.call("post", "/v1/conversations/{id}/leave", { path: { id } }, options);
+  }
+
+  /** `POST /v1/conversations/{id}/leave?block=true`: whoever added the user is blocked, and nobody can add them again. */
+  async leaveForGood(id: ConversationId, options?: RequestOptions): Promise<void> {
+    const input = { path: { id }, query: { block: true } };
+    await this.transport.call("post", "/v1/conversations/{id}/leave", input, options);
+  }
+
+  /** `GET /v1/refused-groups`: the conversations that the user has left for good. */
+  refusedGroups(options?: RequestOptions): Promise<RefusedGroups> {
+    return this.transport.call("get", "/v1/refused-groups", {}, options);
+  }
+
+  /** `DELETE /v1/refused-groups/{id}`: others can add the user again. */
+  async allowGroup(id: ConversationId, options?: RequestOptions): Promise<void> {
+    await this.transport.call("delete", "/v1/refused-groups/{id}", { path: { id } }, options);
   }
 
   /** `GET /v1/conversations/{id}/invites` */

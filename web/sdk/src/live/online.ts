@@ -141,6 +141,9 @@ export class Online {
       case "presence":
         queue.pushIfRoom({ type: "presence", presence: event.data });
         break;
+      case "user_updated":
+        queue.pushIfRoom({ type: "user_updated", user: event.data });
+        break;
       case "reconnect": {
         const returnAt = monotonicMs() + event.data.after_ms;
         const returning = (): Ended => ({

@@ -12,6 +12,7 @@ import type {
   PresenceEvent,
   Seq,
   TypingEvent,
+  User,
 } from "../api.js";
 import { GodwitError } from "../errors.js";
 import type { UnsentMessage } from "./sending.js";
@@ -47,6 +48,11 @@ export type Update =
   | { type: "typing"; typing: TypingEvent }
   /** Dropped when the application is behind. */
   | { type: "presence"; presence: PresenceEvent }
+  /**
+   * Somebody has another handle, name or picture. Dropped when the application is behind, and not told of what happened
+   * while it was away: after `caught_up` look up again whom you show.
+   */
+  | { type: "user_updated"; user: User }
   /** A message is on its way: sent from here, or found in storage after a reload or in a tab that is gone. */
   | { type: "sending"; unsent: UnsentMessage }
   /** The message is durable. It also comes as an entry, before or after this. */

@@ -25,6 +25,7 @@ const EVENT_NAMES: Record<keyof Events, true> = {
   presence: true,
   reconnect: true,
   typing: true,
+  user_updated: true,
 };
 
 export function commandFrame<K extends CommandName>(id: number, name: K, body: Commands[K]["body"]): string {

@@ -61,6 +61,9 @@ async function callAll(http: Http): Promise<void> {
   await groups.transferOwnership("11", "12");
   await groups.join("11");
   await groups.leave("11");
+  await groups.leaveForGood("11");
+  await groups.refusedGroups();
+  await groups.allowGroup("11");
   await groups.invites("11");
   await groups.createInvite("11");
   await groups.revokeInvite("11", "12");

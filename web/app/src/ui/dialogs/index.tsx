@@ -4,7 +4,7 @@
  * - `state`: which one is open
  * - `settings`, `devices`, `shortcuts`: the account and this browser
  * - `new_conversation`, `join`, `pick_people`: beginning to talk
- * - `info`, `members`, `bans`, `rules`, `invites`: a conversation and who is in it
+ * - `info`, `members`, `bans`, `rules`, `invites`, `leave`: a conversation and who is in it
  * - `message_details`, `forward`, `stars`, `scheduled`: messages
  * - `confirm`: before what cannot be undone
  */
@@ -14,6 +14,7 @@ import { Devices } from "./devices.js";
 import { Forward } from "./forward.js";
 import { Info } from "./info.js";
 import { Join } from "./join.js";
+import { Leave } from "./leave.js";
 import { AddMembers } from "./members.js";
 import { Edits, ReactionsOf, Receipts } from "./message_details.js";
 import { NewConversation } from "./new_conversation.js";
@@ -40,6 +41,8 @@ export function Dialogs() {
       return <Info id={open.id} />;
     case "add_members":
       return <AddMembers id={open.id} />;
+    case "leave":
+      return <Leave id={open.id} />;
     case "receipts":
       return <Receipts message={open.message} />;
     case "reactions":

@@ -146,11 +146,7 @@ function Ending({ conversation }: { conversation: Conversation }) {
     showDialog({ type: "confirm", title: action, text, action, onConfirm: () => void attempt(task()) });
   return (
     <section class="button-row">
-      <button
-        type="button"
-        class="button danger"
-        onClick={() => confirm(t("info.leave"), t("info.leave_text"), () => session.http.groups.leave(id))}
-      >
+      <button type="button" class="button danger" onClick={() => showDialog({ type: "leave", id })}>
         {t("info.leave")}
       </button>
       {conversation.me.role === "owner" && (

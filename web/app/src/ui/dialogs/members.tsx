@@ -1,6 +1,6 @@
 /** Who is in a conversation, and with what role. */
 
-import type { Conversation, ConversationId, User } from "@godwit/sdk";
+import type { AddedMembers, Conversation, ConversationId, User } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
 
 import { plural, t } from "../../i18n/index.js";
@@ -66,6 +66,18 @@ export function Members({ conversation }: { conversation: Conversation }) {
   );
 }
 
+/** Who could not be added, and what can be done about it. */
+export function tellRefused(results: AddedMembers["results"]): void {
+  const refused = results.filter((result) => !result.added);
+  const needInvite = refused.filter((result) => result.error === "needs_invite").length;
+  if (needInvite > 0) {
+    toast(plural("members.need_invite", needInvite));
+  }
+  if (refused.length > needInvite) {
+    toast(plural("members.refused", refused.length - needInvite));
+  }
+}
+
 export function AddMembers({ id }: { id: ConversationId }) {
   const session = useSession();
   const chosen = useSignal<readonly User[]>([]);
@@ -73,11 +85,8 @@ export function AddMembers({ id }: { id: ConversationId }) {
   const add = async () => {
     const ids = chosen.value.map((user) => user.id);
     const added = await attempt(session.http.groups.addMembers(id, ids));
-    const refused = added?.value.results.filter((result) => !result.added) ?? [];
-    if (refused.length > 0) {
-      toast(plural("members.refused", refused.length));
-    }
     if (added) {
+      tellRefused(added.value.results);
       back();
     }
   };

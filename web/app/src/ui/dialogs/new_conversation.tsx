@@ -7,6 +7,7 @@ import { go } from "../../model/place.js";
 import { attempt } from "../../model/tasks.js";
 import { useSession } from "../context.js";
 import { Modal } from "../modal.js";
+import { tellRefused } from "./members.js";
 import { PickPeople } from "./pick_people.js";
 import { closeDialog } from "./state.js";
 
@@ -38,6 +39,7 @@ export function NewConversation() {
     if (made) {
       closeDialog();
       session.learn(made.value.value);
+      tellRefused(made.value.value.refused ?? []);
       go({ screen: "conversation", id: made.value.value.id });
     }
   };

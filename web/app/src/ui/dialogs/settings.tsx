@@ -1,3 +1,5 @@
+import type { MayBeAddedBy, UpdateMe } from "@godwit/sdk";
+
 import { t } from "../../i18n/index.js";
 import { askPermission, permission } from "../../model/notifications.js";
 import {
@@ -81,7 +83,7 @@ function Notifications() {
 function Privacy() {
   const session = useSession();
   const me = session.own.me.value;
-  const change = async (update: { read_receipts?: boolean; presence_visible?: boolean }) => {
+  const change = async (update: UpdateMe) => {
     const saved = await attempt(session.http.accounts.updateMe(update));
     if (saved) {
       session.own.me.value = saved.value;
@@ -101,6 +103,17 @@ function Privacy() {
         checked={me.presence_visible !== false}
         onChange={(presence_visible) => change({ presence_visible })}
       />
+      <Choice<MayBeAddedBy>
+        label={t("settings.added_by")}
+        options={[
+          ["everybody", t("settings.added_by_everybody")],
+          ["contacts", t("settings.added_by_contacts")],
+          ["nobody", t("settings.added_by_nobody")],
+        ]}
+        value={me.may_be_added_by ?? "everybody"}
+        onChange={(may_be_added_by) => void change({ may_be_added_by })}
+      />
+      <p class="quiet-text">{t("settings.added_by_text")}</p>
     </section>
   );
 }

@@ -10,6 +10,7 @@ export type Dialog =
   | { type: "join"; token?: string }
   | { type: "info"; id: ConversationId }
   | { type: "add_members"; id: ConversationId }
+  | { type: "leave"; id: ConversationId }
   | { type: "receipts"; message: Message }
   | { type: "reactions"; message: Message }
   | { type: "edits"; message: Message }
