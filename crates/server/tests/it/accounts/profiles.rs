@@ -27,6 +27,7 @@ async fn a_profile_can_be_changed_and_what_is_absent_stays() {
         phone: Some(Some("+34600111222".to_owned())),
         presence_visible: Some(false),
         read_receipts: Some(false),
+        may_be_added_by: None,
     };
     let changed = ada.http.update_me(&full).await.unwrap();
     assert_eq!((changed.handle.as_str(), changed.display_name.as_str()), (countess.as_str(), "Ada Lovelace"));
