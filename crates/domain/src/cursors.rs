@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use godwit_protocol::conversations::MemberCursor;
 use godwit_protocol::limits::BLOCKS_PER_USER_MAX;
 use godwit_protocol::socket::{CursorEvent, Event};
-use godwit_protocol::{ConversationId, Seq, UserId};
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -113,17 +113,18 @@ impl Cursors {
             read_ordinal: self.ordinal_at(&live, read.unwrap_or_default()).await?,
         };
         // Where members are very many they are not in memory: then the moves that wait to be written are what is newest.
+        let at = self.clock.now();
         let (before, after) = live
             .write(|state| {
                 let member = state.member_mut(by)?;
                 let before = member.cursor;
-                member.cursor = before.advanced_by(target);
+                member.move_to(target, at);
                 Some((before, member.cursor))
             })
             .unwrap_or_else(|| (member.cursor, member.cursor.advanced_by(target)));
         let member = Member { cursor: after, ..member };
         if after != before {
-            self.remember(conversation, member.wire_cursor(), after).await?;
+            self.remember(conversation, member.wire_cursor(), after, at).await?;
         }
         if read.is_some() {
             self.inbox.unmark(by, conversation).await?;
@@ -207,9 +208,9 @@ impl Cursors {
         conversation: ConversationId,
         wire: MemberCursor,
         cursor: Cursor,
+        at: Timestamp,
     ) -> Result<(), StoreError> {
         self.untold.lock().unwrap_or_else(PoisonError::into_inner).insert((conversation, wire.user_id), wire);
-        let at = self.clock.now();
         self.conversations.unsaved.add(CursorMove { conversation, user_id: wire.user_id, cursor, at });
         if self.conversations.unsaved.len() > CURSORS_UNSAVED_MAX {
             self.save(self.conversations.unsaved.all()).await
@@ -262,12 +263,25 @@ impl Cursors {
         if moves.is_empty() {
             return Ok(());
         }
-        let notes = self.store.move_cursors(&moves).await?;
+        let written = self.dated(&moves);
+        let notes = self.store.move_cursors(&written).await?;
         self.conversations.unsaved.remove(&moves);
         self.saved.add(&moves);
+        written.iter().for_each(|moved| self.conversations.cursor_written(moved));
         // Those who loaded a conversation before they were saved have not seen them.
-        self.peers.cursors_moved(&moves);
+        self.peers.cursors_moved(&written);
         self.account_log.announce(&notes).await;
         Ok(())
+    }
+
+    /// A move that waited long for the store counts from when it is written: whoever asks what changed since they last
+    /// looked goes back by no more than the store's lag.
+    fn dated(&self, moves: &[CursorMove]) -> Vec<CursorMove> {
+        let now = self.clock.now();
+        let is_late = |moved: &CursorMove| now.millis_since(moved.at) > CURSOR_SAVED_WITHIN_MS as i64;
+        moves
+            .iter()
+            .map(|moved| CursorMove { at: if is_late(moved) { now } else { moved.at }, ..*moved })
+            .collect()
     }
 }

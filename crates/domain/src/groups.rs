@@ -13,13 +13,14 @@ use godwit_protocol::conversations::{
 use godwit_protocol::groups::{
     AddedMember, Ban as WireBan, CreateInvite, Invite as WireInvite, InvitePreview, Member as WireMember,
 };
-use godwit_protocol::limits::{LARGE_CONVERSATIONS_PER_USER_MAX, MEMBERS_ADDED_AT_ONCE_MAX};
+use godwit_protocol::limits::{LARGE_CONVERSATIONS_PER_USER_MAX, MEMBERS_ADDED_AT_ONCE_MAX, PAGE_BYTES_MAX};
 use godwit_protocol::{ConversationId, ErrorCode, InviteId, Seq, UserId};
 
 use crate::account_log::AccountLog;
 use crate::actions::rules::{self, Actor};
 use crate::actions::{Action, Appending, Deed, MessagePolicy, Refusal};
 use crate::allowances::{Allowances, Amounts};
+use crate::bounds::Budget;
 use crate::conversations::{Conversations, Live};
 use crate::inbox::{Inbox, InboxError, Opened};
 use crate::model::details::{
@@ -286,7 +287,8 @@ impl Groups {
     ) -> Result<(Vec<WireMember>, Option<UserId>), Refusal> {
         let (live, _) = self.conversations.of_member(by, id).await?;
         let (is_whole, kind) = live.read(|state| (state.is_whole(), state.conversation.kind));
-        let (mut found, mut after, mut looked_through) = (Vec::new(), after, 0);
+        let (mut found, mut after, mut looked_through) = (Vec::<WireMember>::new(), after, 0);
+        let mut budget = Budget::new(PAGE_BYTES_MAX);
         loop {
             let members = self.some_members(&live, filter.role, after, limit).await?;
             let is_last = members.len() < limit;
@@ -300,14 +302,18 @@ impl Groups {
                 if found.len() == limit {
                     return Ok((found, after));
                 }
-                after = Some(member.user_id);
                 let user = users.get(&member.user_id).filter(|user| filter.matches(&member, user));
-                found.extend(user.map(|user| WireMember {
+                let shown = user.map(|user| WireMember {
                     user: user.to_public(),
                     role: member.role,
                     joined_at: member.joined_at,
                     cursor: is_whole.then(|| discretion.cursor(by, &member)),
-                }));
+                });
+                if !budget.take(&shown) && !found.is_empty() {
+                    return Ok((found, after));
+                }
+                after = Some(member.user_id);
+                found.extend(shown);
             }
             if is_last {
                 return Ok((found, None));

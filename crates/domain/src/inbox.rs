@@ -11,17 +11,18 @@ use godwit_protocol::conversations::{
 use godwit_protocol::limits::{ACCOUNT_LOG_ENTRIES_MAX, DRAFT_BYTES_MAX, PINNED_CONVERSATIONS_MAX};
 use godwit_protocol::messages::MessageStatus;
 use godwit_protocol::sync::{Gone, GoneList, GoneReason};
-use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
+use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 use thiserror::Error;
 
 use crate::account_log::AccountLog;
+use crate::bounds::cut;
 use crate::concealing::Concealing;
 use crate::conversations::{AccessError, Conversations, Live};
 use crate::model::{
     AccountChange, AccountNote, Concealed, ConversationState, Created, InvalidField, Kind, LastMessage,
     Member, SavedDraft, Settings, SettingsChange, User, UserPair, field,
 };
-use crate::ports::{ActivityPosition, Clock, InboxRow, Store, StoreError, UnorderedRow};
+use crate::ports::{ActivityPosition, ChangedRow, Clock, InboxRow, Store, StoreError, UnorderedRow};
 use crate::projection::beginning;
 use crate::sight::{Discretion, Sight, newest_seen};
 
@@ -64,6 +65,14 @@ impl From<AccessError> for InboxError {
     }
 }
 
+/// Where a page of the inbox ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InboxPosition {
+    /// After so many of the pinned ones.
+    Pinned(u32),
+    Ordered(ActivityPosition),
+}
+
 /// A conversation that was found or made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Opened {
@@ -86,18 +95,23 @@ impl Inbox {
     pub async fn conversation(&self, by: UserId, id: ConversationId) -> Result<WireConversation, InboxError> {
         let (live, member) = self.conversations.of_member(by, id).await?;
         let settings = self.store.settings(by, id).await?;
-        let shown = self.complete(by, vec![Listed { live, member, settings, opened: true }]).await?;
+        let shown = self.complete(by, vec![Listed { live, member, settings, opened: true }], Marks::All).await?;
         shown.into_iter().next().ok_or(InboxError::NotFound)
     }
 
-    /// One page, and where the next one begins. The pinned ones are all on the first.
+    /// One page, and where the next one begins. The pinned ones come before all others, whatever the limit is.
     pub async fn page(
         &self,
         by: UserId,
         archived: bool,
-        after: Option<ActivityPosition>,
+        after: Option<InboxPosition>,
         limit: usize,
-    ) -> Result<(Vec<WireConversation>, Option<ActivityPosition>), InboxError> {
+    ) -> Result<(Vec<WireConversation>, Option<InboxPosition>), InboxError> {
+        let (pinned_before, after) = match after {
+            None => (Some(0), None),
+            Some(InboxPosition::Pinned(before)) => (Some(before), None),
+            Some(InboxPosition::Ordered(after)) => (None, Some(after)),
+        };
         let (ordered, large) =
             tokio::try_join!(self.store.inbox(by, archived, after, limit), self.large_rows(by))?;
         let mut rows = ordered;
@@ -107,52 +121,87 @@ impl Inbox {
                 && after.is_none_or(|after| row.activity() < after)
         };
         rows.extend(large.iter().filter(is_asked).cloned());
-        let rows = in_order(rows, limit);
-        let next = if rows.len() == limit { rows.last().map(InboxRow::activity) } else { None };
-        let mut shown = Vec::new();
-        if after.is_none() && !archived {
+        let rows = in_order(rows, limit, InboxRow::activity);
+        let mut next =
+            rows.last().filter(|_| rows.len() == limit).map(|row| InboxPosition::Ordered(row.activity()));
+        let mut places = Vec::new();
+        if let Some(before) = pinned_before.filter(|_| !archived) {
             let mut pinned = self.store.pinned(by).await?;
             pinned.extend(large.into_iter().filter(|row| row.settings.pin.is_some()));
             pinned.retain(|row| !row.settings.archived);
             pinned.sort_by_key(|row| (row.settings.pin, Reverse(row.activity())));
             pinned.dedup_by_key(|row| row.conversation);
-            shown = pinned;
+            let pinned = pinned.into_iter().zip(1..).skip(before as usize);
+            places.extend(pinned.map(|(row, number)| (row, InboxPosition::Pinned(number))));
         }
-        shown.extend(rows);
-        Ok((self.show(by, &shown).await?, next))
+        places.extend(
+            rows.into_iter()
+                .map(|row| (row.activity(), row))
+                .map(|(at, row)| (row, InboxPosition::Ordered(at))),
+        );
+        let rows = places.iter().map(|(row, _)| (row.conversation, row.settings.clone())).collect();
+        let mut shown = self.show(by, rows, Marks::None).await?;
+        if cut(&mut shown) {
+            let last = shown.last().map(|last| last.id);
+            let place = places.iter().find(|(row, _)| Some(row.conversation) == last);
+            next = place.map(|(_, place)| *place).or(next);
+        }
+        Ok((shown, next))
     }
 
-    /// Conversations with activity at or after a time, the latest first; those after `after`.
-    pub(crate) async fn active_since(
+    /// Conversations in which anything changed at or after a time, the latest first; those after `after`.
+    pub(crate) async fn changed_since(
         &self,
         by: UserId,
         floor: Timestamp,
         after: Option<ActivityPosition>,
         limit: usize,
-    ) -> Result<Vec<InboxRow>, StoreError> {
-        let (mut rows, large) =
-            tokio::try_join!(self.store.active_since(by, floor, after, limit), self.large_rows(by))?;
+    ) -> Result<Vec<ChangedRow>, StoreError> {
+        let changed_at = |state: &ConversationState| {
+            state.last_activity_at().max(MessageId::new(state.head.id).timestamp())
+        };
+        let (mut rows, large) = tokio::try_join!(
+            self.store.changed_since(by, floor, after, limit),
+            self.large_listed(by, changed_at)
+        )?;
+        let large = large.into_iter().map(|(row, changed_at)| {
+            let UnorderedRow { conversation, settings } = row;
+            ChangedRow { conversation, settings, changed_at }
+        });
         let is_asked =
-            |row: &InboxRow| row.activity_at >= floor && after.is_none_or(|after| row.activity() < after);
-        rows.extend(large.into_iter().filter(is_asked));
-        Ok(in_order(rows, limit))
+            |row: &ChangedRow| row.changed_at >= floor && after.is_none_or(|after| row.position() < after);
+        rows.extend(large.filter(is_asked));
+        Ok(in_order(rows, limit, ChangedRow::position))
     }
 
-    /// The large conversations of a user that are in their inbox, with the activity that they have now.
     async fn large_rows(&self, by: UserId) -> Result<Vec<InboxRow>, StoreError> {
-        let found = self.conversations.large_of(by).await?;
-        let row = |(row, live): (UnorderedRow, Arc<Live>)| {
+        let listed = self.large_listed(by, ConversationState::last_activity_at).await?;
+        let row = |(row, activity_at): (UnorderedRow, Timestamp)| {
             let UnorderedRow { conversation, settings } = row;
-            let activity_at = live.read(|state| {
+            InboxRow { conversation, settings, activity_at }
+        };
+        Ok(listed.into_iter().map(row).collect())
+    }
+
+    /// The large conversations of a user that are in their inbox, with a time that they have now.
+    async fn large_listed(
+        &self,
+        by: UserId,
+        time: impl Fn(&ConversationState) -> Timestamp + Send,
+    ) -> Result<Vec<(UnorderedRow, Timestamp)>, StoreError> {
+        let found = self.conversations.large_of(by).await?;
+        let listed = |(row, live): (UnorderedRow, Arc<Live>)| {
+            let at = live.read(|state| {
+                let settings = &row.settings;
                 let last = state.head.last_message.as_ref().map(|last| last.seq);
                 let is_listed =
                     settings.cleared == Seq::ZERO || last.is_some_and(|last| last > settings.cleared);
                 let is_there = state.details.deleted_at.is_none() && !state.is_whole();
-                (is_listed && is_there).then(|| state.last_activity_at())
+                (is_listed && is_there).then(|| time(state))
             });
-            activity_at.map(|activity_at| InboxRow { conversation, settings, activity_at })
+            Some((row, at?))
         };
-        Ok(found.into_iter().filter_map(row).collect())
+        Ok(found.into_iter().filter_map(listed).collect())
     }
 
     /// Pins, mutes, archives, marks as unread, keeps a draft.
@@ -285,7 +334,8 @@ impl Inbox {
         }
         self.add_deleted_large(by, since, &mut gone).await?;
         gone.sort_by_key(|gone| gone.at);
-        Ok(GoneList { gone, truncated })
+        let more = cut(&mut gone);
+        Ok(GoneList { gone, more, truncated })
     }
 
     /// Large conversations that were deleted for all: their members are too many for a note in each account.
@@ -307,22 +357,22 @@ impl Inbox {
     pub(crate) async fn show(
         &self,
         by: UserId,
-        rows: &[InboxRow],
+        rows: Vec<(ConversationId, Settings)>,
+        marks: Marks,
     ) -> Result<Vec<WireConversation>, StoreError> {
         let mut listed = Vec::with_capacity(rows.len());
-        let found = self.conversations.get_all(rows.iter().map(|row| row.conversation).collect()).await?;
-        for (row, live) in rows.iter().zip(found) {
+        let found = self.conversations.get_all(rows.iter().map(|(id, _)| *id).collect()).await?;
+        for ((conversation, settings), live) in rows.into_iter().zip(found) {
             let Some(live) = live else {
-                tracing::error!(conversation = %row.conversation, "an inbox row without its conversation");
+                tracing::error!(%conversation, "an inbox row without its conversation");
                 continue;
             };
             // Who was removed a moment ago has no row a moment later.
             if let Some(member) = self.conversations.member(&live, by).await? {
-                let settings = row.settings.clone();
-                listed.push(Listed { live, member, settings, opened: false });
+                listed.push(Listed { live, member, settings, opened: marks != Marks::None });
             }
         }
-        self.complete(by, listed).await
+        self.complete(by, listed, marks).await
     }
 
     pub(crate) async fn change_settings(
@@ -379,7 +429,12 @@ impl Inbox {
     }
 
     /// With what else has to be known to show them.
-    async fn complete(&self, by: UserId, listed: Vec<Listed>) -> Result<Vec<WireConversation>, StoreError> {
+    async fn complete(
+        &self,
+        by: UserId,
+        listed: Vec<Listed>,
+        marks: Marks,
+    ) -> Result<Vec<WireConversation>, StoreError> {
         let peers: Vec<Option<UserId>> = listed
             .iter()
             .map(|row| row.live.read(|state| Some(state.conversation.kind.pair()?.other(by))))
@@ -406,9 +461,12 @@ impl Inbox {
                         || (seen.shows_reading && self.store.is_blocked(by, peer).await?);
                     Discretion::direct(hidden)
                 }
-                None => self.discretion(by, row).await?,
+                None => self.discretion(by, row, marks).await?,
             };
-            shown.push(describe(row, peer, &users, seen, &discretion, now));
+            shown.push(WireConversation {
+                cursors: row.cursors(marks, &discretion),
+                ..describe(row, peer, &users, seen, &discretion, now)
+            });
         }
         Ok(shown)
     }
@@ -431,9 +489,11 @@ impl Inbox {
     }
 
     /// Where members' marks are shown one by one.
-    async fn discretion(&self, by: UserId, row: &Listed) -> Result<Discretion, StoreError> {
-        let (kind, members) = row.live.read(|state| (state.conversation.kind, state.member_ids()));
-        let members = members.into_iter().filter(|_| row.opened);
+    async fn discretion(&self, by: UserId, row: &Listed, marks: Marks) -> Result<Discretion, StoreError> {
+        let (kind, members) = row.live.read(|state| {
+            let shown = state.members.iter().filter(|member| marks.has(member));
+            (state.conversation.kind, shown.map(|member| member.user_id).collect::<Vec<_>>())
+        });
         Discretion::of(&*self.store, by, kind, members).await
     }
 }
@@ -456,12 +516,35 @@ struct Seen {
     shows_reading: bool,
 }
 
-/// The latest activity first, each conversation once, at most `limit`. One that is just becoming a large one can be found
-/// twice.
-fn in_order(mut rows: Vec<InboxRow>, limit: usize) -> Vec<InboxRow> {
-    rows.sort_unstable_by_key(|row| Reverse(row.activity()));
+/// Which cursors are shown with a conversation. In a list there may be many of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Marks {
+    None,
+    All,
+    MovedSince(Timestamp),
+}
+
+impl Marks {
+    fn has(self, member: &Member) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::MovedSince(time) => member.moved_at >= time,
+        }
+    }
+}
+
+impl Listed {
+    fn cursors(&self, marks: Marks, discretion: &Discretion) -> Vec<MemberCursor> {
+        self.live.read(|state| shown_cursors(state, &self.member, discretion, marks))
+    }
+}
+
+/// The latest first, each conversation once, at most `limit`. One that is just becoming a large one can be found twice.
+fn in_order<R>(mut rows: Vec<R>, limit: usize, position: impl Fn(&R) -> ActivityPosition) -> Vec<R> {
+    rows.sort_unstable_by_key(|row| Reverse(position(row)));
     let mut seen = HashSet::with_capacity(rows.len());
-    rows.retain(|row| seen.insert(row.conversation));
+    rows.retain(|row| seen.insert(position(row).conversation));
     rows.truncate(limit);
     rows
 }
@@ -533,15 +616,19 @@ fn describe(
             unread: sight.unread(state, member),
             unread_mentions: sight.unread_mentions(state, member),
             me: member.to_wire(settings),
-            cursors: shown_cursors(state, member, discretion),
+            cursors: Vec::new(),
         }
     })
 }
 
-/// The cursors that a member may know of.
-fn shown_cursors(state: &ConversationState, member: &Member, discretion: &Discretion) -> Vec<MemberCursor> {
-    if !state.is_whole() {
-        return vec![member.wire_cursor()];
-    }
-    state.members.iter().map(|other| discretion.cursor(member.user_id, other)).collect()
+/// The cursors that a member may know of, of those that are asked for.
+fn shown_cursors(
+    state: &ConversationState,
+    member: &Member,
+    discretion: &Discretion,
+    marks: Marks,
+) -> Vec<MemberCursor> {
+    let members = if state.is_whole() { &*state.members } else { std::slice::from_ref(member) };
+    let shown = members.iter().filter(|other| marks.has(other));
+    shown.map(|other| discretion.cursor(member.user_id, other)).collect()
 }

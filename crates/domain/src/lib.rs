@@ -20,6 +20,7 @@ pub mod accounts;
 pub mod actions;
 pub mod allowances;
 pub mod app;
+mod bounds;
 pub mod concealing;
 pub mod conversations;
 pub mod cursors;

@@ -8,6 +8,7 @@ use godwit_protocol::{Timestamp, UserId};
 use thiserror::Error;
 
 use crate::account_log::AccountLog;
+use crate::bounds::cut;
 use crate::conversations::Conversations;
 use crate::model::{AccountChange, AccountNote, SearchPrefix, User, UserPair};
 use crate::ports::{BlockOutcome, Clock, Delivery, Peers, Store, StoreError};
@@ -62,7 +63,7 @@ impl People {
     ) -> Result<(Vec<WireUser>, Option<UserId>), StoreError> {
         let users = self.store.search_users(prefix, after, limit).await?;
         let next = if users.len() == limit { users.last().map(|user| user.id) } else { None };
-        Ok((users.iter().map(User::to_public).collect(), next))
+        Ok(user_page(&users, next))
     }
 
     /// When it returns nothing more is delivered from one to the other.
@@ -105,7 +106,7 @@ impl People {
         let next = if ids.len() == limit { ids.last().copied() } else { None };
         let mut users = self.store.users(&ids).await?;
         users.sort_unstable_by_key(|user| user.id);
-        Ok((users.iter().map(User::to_public).collect(), next))
+        Ok(user_page(&users, next))
     }
 
     async fn existing(&self, id: UserId) -> Result<User, PeopleError> {
@@ -117,4 +118,12 @@ impl People {
         let at: Timestamp = self.clock.now();
         AccountNote { user_id, at, change }
     }
+}
+
+/// Users as others see them, and where to go on: no more of them than fit into a page.
+fn user_page(users: &[User], next: Option<UserId>) -> (Vec<WireUser>, Option<UserId>) {
+    let mut shown: Vec<WireUser> = users.iter().map(User::to_public).collect();
+    let is_cut = cut(&mut shown);
+    let last = shown.last().map(|user| user.id);
+    (shown, if is_cut { last } else { next })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use godwit_protocol::limits::{
-    SCHEDULED_DAYS_MAX, SCHEDULED_PER_USER_MAX, SCHEDULED_SENT_KEPT_HOURS, SCHEDULED_SENT_KEPT_MAX,
+    PAGE_BYTES_MAX, SCHEDULED_DAYS_MAX, SCHEDULED_PER_USER_MAX, SCHEDULED_SENT_KEPT_HOURS, SCHEDULED_SENT_KEPT_MAX,
     STARS_PER_USER_MAX,
 };
 use godwit_protocol::messages::{Message as WireMessage, SendMessage};
@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use crate::account_log::AccountLog;
 use crate::actions::Refusal;
+use crate::bounds::{Budget, cut, message_bytes};
 use crate::conversations::{AccessError, Conversations};
 use crate::messages::{ReadError, Reading, Sent, Writing};
 use crate::model::message::BodyParts;
@@ -129,13 +130,20 @@ impl Personal {
     ) -> Result<(Vec<WireMessage>, Option<MessageId>), PersonalError> {
         let stars = self.store.stars(by, before, limit).await?;
         let next = if stars.len() == limit { stars.last().map(|star| star.message_id) } else { None };
-        let mut messages = Vec::with_capacity(stars.len());
+        let (mut messages, mut budget) = (Vec::with_capacity(stars.len()), Budget::new(PAGE_BYTES_MAX));
+        let mut last = None;
         for star in stars {
             match self.reading.message(by, star.message_id).await {
-                Ok(message) => messages.push(message),
+                Ok(message) => {
+                    if !budget.take_bytes(message_bytes(&message)) && last.is_some() {
+                        return Ok((messages, last));
+                    }
+                    messages.push(message);
+                }
                 Err(ReadError::NotFound | ReadError::Forbidden | ReadError::Gone) => {}
                 Err(ReadError::Store(error)) => return Err(error.into()),
             }
+            last = Some(star.message_id);
         }
         Ok((messages, next))
     }
@@ -224,12 +232,20 @@ impl Personal {
         }
     }
 
-    /// What is to be sent, the next one first.
-    pub async fn scheduled(&self, by: UserId) -> Result<Vec<WireScheduled>, StoreError> {
+    /// What is to be sent, the next one first: those after one, and where to go on.
+    pub async fn scheduled(
+        &self,
+        by: UserId,
+        after: Option<(Timestamp, ScheduledId)>,
+    ) -> Result<(Vec<WireScheduled>, Option<(Timestamp, ScheduledId)>), StoreError> {
         let mut scheduled = self.store.scheduled(by).await?;
         scheduled.retain(|scheduled| scheduled.stage.is_listed());
+        scheduled.retain(|scheduled| after.is_none_or(|after| (scheduled.send_at, scheduled.id) > after));
         scheduled.sort_unstable_by_key(|scheduled| (scheduled.send_at, scheduled.id));
-        Ok(scheduled.iter().map(to_wire).collect())
+        let mut shown: Vec<WireScheduled> = scheduled.iter().map(to_wire).collect();
+        let is_cut = cut(&mut shown);
+        let last = scheduled.get(shown.len().saturating_sub(1)).map(|last| (last.send_at, last.id));
+        Ok((shown, last.filter(|_| is_cut)))
     }
 
     /// Changes time or text. One that has failed waits again.

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use godwit_protocol::conversations::Conversation;
-use godwit_protocol::limits::SYNC_PAGE_BYTES_MAX;
-use godwit_protocol::sync::{AccountChange as WireChange, Gone, SyncPage};
+use godwit_protocol::limits::PAGE_BYTES_MAX;
+use godwit_protocol::sync::{AccountChange as WireChange, Gone, MovedCursors, SyncPage};
 use godwit_protocol::{Timestamp, UserId};
 
 use crate::account_log::AccountLog;
-use crate::inbox::Inbox;
-use crate::model::{AccountEntry, count_within};
-use crate::ports::{ActivityPosition, Clock, InboxRow, Store, StoreError};
+use crate::bounds::Budget;
+use crate::inbox::{Inbox, Marks};
+use crate::model::AccountEntry;
+use crate::ports::{ActivityPosition, ChangedRow, Clock, Store, StoreError};
 
 #[derive(Debug)]
 pub struct Sync {
@@ -25,7 +25,7 @@ pub struct Sync {
 pub struct SyncToken {
     /// The client has the account log up to here.
     pub account_seq: u64,
-    /// The client has all activity before this time.
+    /// The client has every change before this time.
     pub floor: Timestamp,
     /// Set while a sync of several pages is under way: when it began, and where its next page begins.
     pub under_way: Option<(Timestamp, ActivityPosition)>,
@@ -71,54 +71,100 @@ impl Sync {
             Some((began_at, after)) => (began_at, Some(after)),
             None => (now, None),
         };
-        let mut rows = self.inbox.active_since(by, token.floor, after, limit).await?;
-        let mut more_rows = rows.len() == limit;
-        let mut conversations = self.inbox.show(by, &rows).await?;
-        let fitting = count_within(SYNC_PAGE_BYTES_MAX, &conversations, size_bytes);
-        if let Some(first_left) = conversations.get(fitting) {
-            rows.truncate(
-                rows.iter().position(|row| row.conversation == first_left.id).unwrap_or(rows.len()),
-            );
-            conversations.truncate(fitting);
-            more_rows = true;
-        }
-        let mut page = SyncPage { conversations, more: more_rows || entries.len() == limit, ..empty_page() };
-        for entry in entries {
-            let Some(entry) = self.account_log.to_wire(by, entry).await? else { continue };
-            if let WireChange::ConversationGone { conversation_id, reason } = entry.change {
-                page.gone.push(Gone { conversation_id, reason, at: entry.at });
-            } else {
-                page.account.push(entry);
-            }
-        }
-        if token.under_way.is_none() && token.floor > Timestamp::from_millis(0) {
+        let mut page = empty_page();
+        if token.under_way.is_none() && !token.is_at_the_beginning() {
             self.inbox.add_deleted_large(by, token.floor, &mut page.gone).await?;
         }
+        let mut budget = Budget::new(PAGE_BYTES_MAX);
+        budget.take(&page.gone);
+        let account_seq = self.add_account(by, entries, &mut budget, &mut page).await?;
+        let more_entries =
+            entries.len() == limit || entries.last().is_some_and(|last| last.seq > account_seq);
+        let mut rows = self.inbox.changed_since(by, token.floor, after, limit).await?;
+        let mut more_rows = rows.len() == limit;
+        if let Some(place) = self.add_conversations(by, &rows, token, &mut budget, &mut page).await? {
+            rows.truncate(place);
+            more_rows = true;
+        }
+        page.more = more_rows || more_entries;
+        let under_way = match rows.last() {
+            Some(last) => (began_at, last.position()),
+            // There was no room for the first one.
+            None => (began_at, after.unwrap_or(ActivityPosition::LATEST)),
+        };
         let next = SyncToken {
-            account_seq: entries.last().map_or(token.account_seq, |entry| entry.seq),
+            account_seq: account_seq.max(token.account_seq),
             // What was on its way then must not be missed the next time.
             floor: if more_rows { token.floor } else { began_at.plus_millis(-self.store.activity_lag_ms()) },
-            under_way: rows.last().filter(|_| more_rows).map(|row: &InboxRow| (began_at, row.activity())),
+            under_way: more_rows.then_some(under_way),
         };
         Ok((page, next))
     }
+
+    /// What there is room for of the account log; gives back how far that is. At least one entry: half of a page is more than
+    /// any of them.
+    async fn add_account(
+        &self,
+        by: UserId,
+        entries: &[AccountEntry],
+        budget: &mut Budget,
+        page: &mut SyncPage,
+    ) -> Result<u64, StoreError> {
+        let mut done = 0;
+        for entry in entries {
+            if let Some(wire) = self.account_log.to_wire(by, entry).await? {
+                if done > 0 && budget.left() < PAGE_BYTES_MAX / 2 {
+                    break;
+                }
+                budget.take(&wire);
+                if let WireChange::ConversationGone { conversation_id, reason } = wire.change {
+                    page.gone.push(Gone { conversation_id, reason, at: wire.at });
+                } else {
+                    page.account.push(wire);
+                }
+            }
+            done = entry.seq;
+        }
+        Ok(done)
+    }
+
+    /// What there is room for of conversations; gives back the place of the first one that does not fit.
+    async fn add_conversations(
+        &self,
+        by: UserId,
+        rows: &[ChangedRow],
+        token: SyncToken,
+        budget: &mut Budget,
+        page: &mut SyncPage,
+    ) -> Result<Option<usize>, StoreError> {
+        let marks = if token.is_at_the_beginning() { Marks::None } else { Marks::MovedSince(token.floor) };
+        let shown = rows.iter().map(|row| (row.conversation, row.settings.clone())).collect();
+        for mut conversation in self.inbox.show(by, shown, marks).await? {
+            let is_first = page.conversations.is_empty() && page.account.is_empty();
+            if !budget.take(&conversation) && !is_first {
+                return Ok(rows.iter().position(|row| row.conversation == conversation.id));
+            }
+            let cursors = std::mem::take(&mut conversation.cursors);
+            if !cursors.is_empty() {
+                page.cursors.push(MovedCursors { conversation_id: conversation.id, cursors });
+            }
+            page.conversations.push(conversation);
+        }
+        Ok(None)
+    }
 }
 
-/// What others chose of a conversation, in bytes.
-fn size_bytes(conversation: &Conversation) -> usize {
-    let Conversation { name, description, image, peer, last_message, me, .. } = conversation;
-    let peer = peer.as_ref().map_or(0, |peer| {
-        peer.handle.len() + peer.display_name.len() + peer.avatar.as_ref().map_or(0, String::len)
-    });
-    let preview = last_message.as_ref().map_or(0, |last| last.preview.len());
-    let draft = me.draft.as_ref().map_or(0, |draft| draft.text.len());
-    let texts = [description, image].into_iter().flatten().map(String::len).sum::<usize>();
-    name.len() + texts + peer + preview + draft
+impl SyncToken {
+    /// Everything is listed, whenever it changed.
+    fn is_at_the_beginning(&self) -> bool {
+        self.floor == Timestamp::default()
+    }
 }
 
 fn empty_page() -> SyncPage {
     SyncPage {
         conversations: Vec::new(),
+        cursors: Vec::new(),
         gone: Vec::new(),
         account: Vec::new(),
         token: String::new(),

@@ -170,7 +170,9 @@ pub struct Conversation {
     pub unread_mentions: u32,
     /// The own membership.
     pub me: Membership,
-    /// The cursors of all members, the own included; in large conversations the own only.
+    /// The cursors of all members, the own included, where one conversation is asked for; in large conversations the own
+    /// only. Lists and `sync` leave them out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cursors: Vec<MemberCursor>,
 }
 
@@ -202,6 +204,9 @@ pub struct LastMessage {
 pub struct Membership {
     pub role: Role,
     pub joined_at: Timestamp,
+    /// How far the user has received and read: the own cursor.
+    pub delivered: Seq,
+    pub read: Seq,
     pub pinned: bool,
     /// The place among the pinned ones, the lowest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -109,11 +109,12 @@ pub const SEARCH_CHARS_MAX: usize = 64;
 pub const PAGE_DEFAULT: u16 = 50;
 /// Items of a page at most.
 pub const PAGE_MAX: u16 = 200;
-/// Content of the entries on one page of the log, in bytes. A page that would have more ends earlier and says that there is
-/// more; it has one entry at least. So a page fits into what may wait for a socket, beside what waits there already.
-pub const LOG_PAGE_BYTES_MAX: usize = 128 * 1024;
-/// The same for the names, images and previews of the conversations on one page of a sync.
-pub const SYNC_PAGE_BYTES_MAX: usize = 128 * 1024;
+/// The items of one page of anything, as JSON, in bytes. A page that would have more ends earlier, and says that there is more
+/// as a full one does; it has one item at least.
+pub const PAGE_BYTES_MAX: usize = 256 * 1024;
+/// Any answer, as JSON, in bytes: a page, and what one item more can have. It fits into what may wait for a socket, beside
+/// what waits there already.
+pub const ANSWER_BYTES_MAX: usize = 512 * 1024;
 /// Users in one answer of a search.
 pub const SEARCH_PAGE_MAX: u16 = 50;
 

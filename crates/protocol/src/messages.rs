@@ -246,6 +246,9 @@ pub struct Reaction {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EditList {
     pub versions: Vec<Version>,
+    /// Goes into `after` for the next page; absent on the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -275,6 +278,9 @@ pub struct ThreadPage {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PinList {
     pub pins: Vec<Pin>,
+    /// Goes into `after` for the next page; absent on the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

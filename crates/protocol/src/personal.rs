@@ -81,6 +81,9 @@ pub struct Scheduled {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ScheduledList {
     pub scheduled: Vec<Scheduled>,
+    /// Goes into `after` for the next page; absent on the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 fn object<'de, D, T>(deserializer: D) -> Result<T, D::Error>

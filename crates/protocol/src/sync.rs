@@ -2,16 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::conversations::{Conversation, Membership};
+use crate::conversations::{Conversation, MemberCursor, Membership};
 use crate::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
 /// `GET /v1/sync?since=` and the `sync` command of the socket.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SyncPage {
-    /// Conversations with activity since the token, as they are now; latest activity first. A client compares `head`
-    /// with what it has: a conversation can be listed although nothing is new to it.
+    /// Conversations in which anything changed since the token (an entry of the log, whatever it says, or a member's
+    /// cursor), as they are now; the latest change first. A client compares `head` with what it has: a conversation can be
+    /// listed although nothing is new to it.
     pub conversations: Vec<Conversation>,
+    /// Cursors that moved since the token, of those conversations. Without a token there are none: a conversation that is
+    /// opened has them all.
+    pub cursors: Vec<MovedCursors>,
     /// Conversations that went away since.
     pub gone: Vec<Gone>,
     /// What else changed for the user, the latest change of each thing.
@@ -23,11 +27,21 @@ pub struct SyncPage {
     pub truncated: bool,
 }
 
+/// Cursors of one conversation that moved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct MovedCursors {
+    pub conversation_id: ConversationId,
+    pub cursors: Vec<MemberCursor>,
+}
+
 /// `GET /v1/conversations/gone?since=`: in the order in which they went away.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GoneList {
     pub gone: Vec<Gone>,
+    /// There are more than fit into an answer: they follow with the time of the last one as `since`, that one again included.
+    pub more: bool,
     /// There may have been more: the server does not remember as far back.
     pub truncated: bool,
 }

@@ -11,9 +11,10 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use godwit_domain::inbox::InboxPosition;
 use godwit_domain::ports::ActivityPosition;
 use godwit_domain::sync::SyncToken;
-use godwit_protocol::{ConversationId, ErrorCode, MessageId, Timestamp, UserId};
+use godwit_protocol::{ConversationId, ErrorCode, MessageId, ScheduledId, Timestamp, UserId};
 use hmac::{Hmac, Mac};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -42,6 +43,9 @@ pub enum List {
     Reactions(MessageId),
     Thread(MessageId),
     Stars,
+    Edits(MessageId),
+    Pins(ConversationId),
+    Scheduled,
 }
 
 impl List {
@@ -58,7 +62,10 @@ impl List {
             Self::Reactions(message) => (8, message.get()),
             Self::Thread(message) => (9, message.get()),
             Self::Stars => (10, 0),
-            Self::Bans(conversation) => (11, conversation.get()),
+            Self::Bans(conversation) => (14, conversation.get()),
+            Self::Edits(message) => (11, message.get()),
+            Self::Pins(conversation) => (12, conversation.get()),
+            Self::Scheduled => (13, 0),
         }
     }
 }
@@ -186,6 +193,38 @@ impl Position for ActivityPosition {
 
     fn from_sealed((at_ms, conversation): SealedActivity) -> Self {
         Self { at: Timestamp::from_millis(at_ms), conversation: ConversationId::new(conversation) }
+    }
+}
+
+impl Position for InboxPosition {
+    /// A number of pinned conversations, or a place in the order.
+    type Sealed = Result<SealedActivity, u32>;
+
+    fn into_sealed(self) -> Self::Sealed {
+        match self {
+            Self::Pinned(before) => Err(before),
+            Self::Ordered(position) => Ok(position.into_sealed()),
+        }
+    }
+
+    fn from_sealed(sealed: Self::Sealed) -> Self {
+        match sealed {
+            Ok(position) => Self::Ordered(ActivityPosition::from_sealed(position)),
+            Err(before) => Self::Pinned(before),
+        }
+    }
+}
+
+/// When it is to be sent, in milliseconds, and what.
+impl Position for (Timestamp, ScheduledId) {
+    type Sealed = (i64, u64);
+
+    fn into_sealed(self) -> Self::Sealed {
+        (self.0.as_millis(), self.1.get())
+    }
+
+    fn from_sealed((at_ms, id): Self::Sealed) -> Self {
+        (Timestamp::from_millis(at_ms), ScheduledId::new(id))
     }
 }
 

@@ -11,6 +11,8 @@
 //! since an earlier one are given places in the second: one that is always busy never moves, and most people have nothing
 //! in the second part at all. Partitions of old epochs are deleted as a whole, so nobody ever reads a tombstone of theirs.
 //!
+//! `inbox_changes` is another order, of what is no activity: see [`changes`].
+//!
 //! A conversation goes to its place in this order: the membership is told the place (compare-and-set), the row is
 //! written, and last it leaves the recent ones. It comes back by being written there first. So whoever reads the recent
 //! ones first and the order after it finds it in one of them, also after a crash at any point. All writes carry versions as
@@ -18,6 +20,7 @@
 
 #[cfg(test)]
 mod cassandra;
+mod changes;
 mod epochs;
 mod listing;
 mod placing;
@@ -36,6 +39,7 @@ use crate::cql::{Cql, Read, Write};
 use crate::transfer::Gate;
 use crate::values::int;
 
+use changes::Changes;
 pub use epochs::EpochTerms;
 use epochs::Epochs;
 pub(crate) use listing::{Activity, ListingChange};
@@ -47,6 +51,7 @@ pub(crate) struct Inbox {
     gate: Arc<Gate>,
     epochs: Epochs,
     statements: Statements,
+    changes: Changes,
     /// Recent conversations of one user in one epoch.
     recent_max: usize,
     /// Users whose recent conversations are being placed.
@@ -152,7 +157,8 @@ impl Inbox {
     ) -> Result<Self, PrepareError> {
         let statements = Statements::prepare(&cql).await?;
         let epochs = Epochs::new(cql.clone(), terms).await?;
-        Ok(Self { cql, accounts, gate, epochs, statements, recent_max, placing: Mutex::default() })
+        let changes = Changes::new(cql.clone()).await?;
+        Ok(Self { cql, accounts, gate, epochs, statements, changes, recent_max, placing: Mutex::default() })
     }
 
     /// The latest of several sections, those after a position.

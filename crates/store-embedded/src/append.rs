@@ -14,7 +14,7 @@ use crate::records::{
     MessageStateRecord, ReactionRecord, Record, SeqRecord, Standing, corrupt, present,
 };
 use crate::txn::Txn;
-use crate::{chunks, cursors, erasing, order};
+use crate::{changes, chunks, cursors, erasing, order};
 
 /// Entries of account logs, and whose they are.
 type Notes = Vec<(UserId, AccountEntry)>;
@@ -36,6 +36,7 @@ pub(crate) struct PreparedAppend {
     erase: Vec<Seq>,
     cursors: Vec<CursorMove>,
     follow: Vec<UserId>,
+    touch: Vec<UserId>,
     list: Vec<UserId>,
     unlist: Vec<Unlisting>,
     cross: Vec<UserId>,
@@ -67,6 +68,7 @@ impl PreparedAppend {
             erase: effects.erase,
             cursors: effects.cursors,
             follow: effects.follow,
+            touch: effects.touch,
             list: effects.list,
             unlist: effects.unlist,
             cross: effects.cross,
@@ -114,6 +116,9 @@ impl PreparedAppend {
         }
         let activity_at = self.head.activity_at().unwrap_or(standing.activity_at);
         order::follow(txn, id, &mut standing, activity_at, &self.follow)?;
+        if !self.touch.is_empty() {
+            changes::touch(txn, id, &mut standing, at, &self.touch)?;
+        }
         txn.put_record(keys::head(id), &HeadRecord::new(self.head, standing));
         Ok(notes)
     }

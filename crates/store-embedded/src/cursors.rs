@@ -9,7 +9,7 @@ use crate::keys::{self, Mark};
 use crate::read::Read;
 use crate::records::{CursorRecord, MoveRecord, Record};
 use crate::txn::Txn;
-use crate::{account_log, history};
+use crate::{account_log, changes, history};
 
 /// Moves the cursors of members who received or read something.
 pub(crate) fn advance(
@@ -27,6 +27,7 @@ pub(crate) fn advance(
             let note = AccountNote { user_id: by.user_id, at: by.at, change };
             notes.push((by.user_id, account_log::note(txn, note)?));
         }
+        changes::touch_all(txn, by.conversation, by.at)?;
     }
     Ok(notes)
 }
@@ -117,12 +118,12 @@ fn advance_one(txn: &mut Txn<'_>, by: &CursorMove) -> Result<Option<Advance>, St
     if record.is_none() && !txn.contains(&keys::member(by.conversation, by.user_id))? {
         return Ok(None);
     }
-    let before = record.map(Cursor::from).unwrap_or_default();
+    let (before, moved_at) = record.map_or_else(Default::default, CursorRecord::into_cursor);
     let after = before.advanced_by(by.cursor);
     if after == before {
         return Ok(None);
     }
-    txn.put_record(key, &CursorRecord::from(after));
+    txn.put_record(key, &CursorRecord::new(after, moved_at.max(by.at)));
     Ok(Some(Advance { before, after }))
 }
 

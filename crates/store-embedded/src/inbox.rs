@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use async_trait::async_trait;
 use godwit_domain::model::{AccountEntry, AccountNote, Settings, SettingsChange};
-use godwit_domain::ports::{ActivityPosition, InboxRow, InboxStore, StoreError, UnorderedRow};
+use godwit_domain::ports::{ActivityPosition, ChangedRow, InboxRow, InboxStore, StoreError, UnorderedRow};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use crate::engine::{Direction, Row};
@@ -12,7 +12,7 @@ use crate::keys::{self, Section};
 use crate::read::Read;
 use crate::records::{HeadRecord, HotListRecord};
 use crate::txn::Txn;
-use crate::{EmbeddedStore, account_log, listing};
+use crate::{EmbeddedStore, account_log, changes, listing};
 
 #[async_trait]
 impl InboxStore for EmbeddedStore {
@@ -47,16 +47,14 @@ impl InboxStore for EmbeddedStore {
         view.all(&keys::on_read_of(user))?.iter().map(row).collect()
     }
 
-    async fn active_since(
+    async fn changed_since(
         &self,
         user: UserId,
         floor: Timestamp,
         after: Option<ActivityPosition>,
         limit: usize,
-    ) -> Result<Vec<InboxRow>, StoreError> {
-        let all = [(false, true), (false, false), (true, true), (true, false)];
-        let sections = all.map(|(archived, pinned)| Section { archived, pinned });
-        Page { user, after, floor: Some(floor), limit }.of(&self.engine.view(), &sections)
+    ) -> Result<Vec<ChangedRow>, StoreError> {
+        changes::page(&self.engine.view(), user, floor, after, limit)
     }
 
     async fn settings(&self, user: UserId, conversation: ConversationId) -> Result<Settings, StoreError> {
@@ -104,6 +102,20 @@ impl InboxStore for EmbeddedStore {
     async fn account_head(&self, user: UserId) -> Result<u64, StoreError> {
         Ok(account_log::head(&self.engine.view(), user)?.last)
     }
+}
+
+/// Where conversations of all sections stand in the order, the latest activity first.
+pub(crate) fn active(
+    store: &impl Read,
+    user: UserId,
+    floor: Timestamp,
+    after: Option<ActivityPosition>,
+    limit: usize,
+) -> Result<Vec<ActivityPosition>, StoreError> {
+    let all = [(false, true), (false, false), (true, true), (true, false)];
+    let sections = all.map(|(archived, pinned)| Section { archived, pinned });
+    let rows = Page { user, after, floor: Some(floor), limit }.of(store, &sections)?;
+    Ok(rows.iter().map(InboxRow::activity).collect())
 }
 
 /// A part of some sections of the order, the latest activity first.

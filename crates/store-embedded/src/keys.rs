@@ -56,6 +56,7 @@
 //! ├─ 62 user conversation                     listing and settings
 //! ├─ 63 user conversation                     conversations that are fanned out on read
 //! ├─ 64 conversation                          conversations that are hot
+//! ├─ 65 user ~change ~conversation            the order of change, see `changes.rs`
 //! │                                           (`keys/personal.rs`)
 //! ├─ 70 user message                          a star
 //! ├─ 71 user                                  how many they are

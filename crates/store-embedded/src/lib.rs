@@ -12,7 +12,7 @@
 //! - `loading`, `history` (the log), `projections`, `cursors`: what is read of a conversation; `account_log`
 //! - `transfer`: moving everything to another store, or from one, and keeping track of what changes meanwhile
 //! - `listing`: whose inbox has a conversation; `order`, `hot`: how the inbox stays in order without moving rows with every
-//!   message
+//!   message; `changes`: the order of change, by which somebody who comes back finds what is new
 //!
 //! Reads do not go through the committer and not to a pool of blocking threads: they take a few microseconds from memory,
 //! and handing one to another thread would take longer. One that goes to the disk holds up its thread of the runtime
@@ -23,6 +23,7 @@
 mod account_log;
 mod append;
 mod blocks;
+mod changes;
 mod chunks;
 mod committer;
 mod conversations;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use godwit_domain::model::{Concealed, ConversationState, Cursor, Details, FanOut, Member};
+use godwit_domain::model::{Concealed, ConversationState, Details, FanOut, Member};
 use godwit_domain::ports::StoreError;
 use godwit_protocol::{ConversationId, UserId};
 
@@ -35,7 +35,7 @@ pub(crate) fn load(view: &View, id: ConversationId) -> Result<Option<Conversatio
                 }
             }
             ConversationPart::Member(user) => {
-                members.push(MemberRecord::decode(key, value)?.into_member(user, Cursor::default()));
+                members.push(MemberRecord::decode(key, value)?.into_member(user, None));
             }
             ConversationPart::Cursor(user) => set_cursor(&mut members, user, key, value)?,
             ConversationPart::Concealed(user) => set_concealed(&mut members, user, key, value)?,
@@ -58,7 +58,7 @@ pub(crate) fn member(
     let member: Option<MemberRecord> = store.record(&keys::member(id, user))?;
     let Some(member) = member else { return Ok(None) };
     let cursor: Option<CursorRecord> = store.record(&keys::cursor(id, user))?;
-    let member = member.into_member(user, cursor.map(Cursor::from).unwrap_or_default());
+    let member = member.into_member(user, cursor);
     Ok(Some(Member { concealed: concealed(store, id, user)?, ..member }))
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn members(
     let mut members = Vec::new();
     for (key, value) in store.page(&keys::members_after(id, after), Direction::Forward, limit)? {
         let user = UserId::new(keys::last_id(MemberRecord::TABLE, &key)?);
-        members.push(MemberRecord::decode(&key, &value)?.into_member(user, Cursor::default()));
+        members.push(MemberRecord::decode(&key, &value)?.into_member(user, None));
     }
     let ends = members.first().zip(members.last()).map(|(first, last)| (first.user_id, last.user_id));
     if let Some((first_id, last_id)) = ends {
@@ -114,7 +114,8 @@ pub(crate) fn members(
 /// The members are in the order of their ids.
 fn set_cursor(members: &mut [Member], user: UserId, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
     if let Ok(place) = members.binary_search_by_key(&user, |member| member.user_id) {
-        members[place].cursor = CursorRecord::decode(key, value)?.into();
+        let member = &mut members[place];
+        (member.cursor, member.moved_at) = CursorRecord::decode(key, value)?.into_cursor();
     }
     Ok(())
 }

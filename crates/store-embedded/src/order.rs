@@ -18,6 +18,7 @@
 use godwit_domain::ports::{ActivityPosition, StoreError};
 use godwit_protocol::{ConversationId, Timestamp, UserId};
 
+use crate::changes;
 use crate::hot::HOT_MS_MAX;
 use crate::keys::{self, Section};
 use crate::read::Read;
@@ -66,6 +67,7 @@ pub(crate) fn enter(
         settle_rows(txn, conversation, standing)?;
     }
     place(txn, user, conversation, standing.rows_at(), section);
+    changes::enter(txn, user, conversation, standing);
     Ok(())
 }
 
@@ -78,6 +80,7 @@ pub(crate) fn leave(
     standing: &Standing,
 ) -> Result<(), StoreError> {
     displace(txn, user, conversation, standing.rows_at(), section);
+    changes::leave(txn, user, conversation, standing);
     if standing.is_hot() { delist(txn, user, conversation) } else { Ok(()) }
 }
 
@@ -173,7 +176,7 @@ fn delist(txn: &mut Txn<'_>, user: UserId, conversation: ConversationId) -> Resu
 }
 
 /// Those of the users who have the conversation in the order, and in which section.
-fn rows_of(
+pub(crate) fn rows_of(
     txn: &Txn<'_>,
     conversation: ConversationId,
     users: &[UserId],

@@ -276,6 +276,7 @@ pub(crate) fn missing(trail: Trail, there: &Trail) -> Option<Trail> {
     };
     let delivered = without(trail.delivered, &there.delivered);
     let read = without(trail.read, &there.read);
-    let is_further = there.cursor.advanced_by(trail.cursor) != there.cursor;
+    let is_further =
+        there.cursor.advanced_by(trail.cursor) != there.cursor || trail.moved_at > there.moved_at;
     (is_further || !delivered.is_empty() || !read.is_empty()).then_some(Trail { delivered, read, ..trail })
 }

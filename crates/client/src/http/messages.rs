@@ -82,8 +82,8 @@ impl Http {
     }
 
     /// `GET /v1/messages/{id}/edits`
-    pub async fn edits(&self, message: MessageId) -> Result<EditList, Error> {
-        self.call(Request::get(format!("/v1/messages/{message}/edits"))).await
+    pub async fn edits(&self, message: MessageId, after: Option<&str>) -> Result<EditList, Error> {
+        self.call(Request::get(format!("/v1/messages/{message}/edits")).query("after", after)).await
     }
 
     /// `PUT /v1/messages/{id}/reaction`
@@ -130,7 +130,7 @@ impl Http {
     }
 
     /// `GET /v1/conversations/{id}/pins`
-    pub async fn pins(&self, conversation: ConversationId) -> Result<PinList, Error> {
-        self.call(Request::get(format!("/v1/conversations/{conversation}/pins"))).await
+    pub async fn pins(&self, conversation: ConversationId, after: Option<&str>) -> Result<PinList, Error> {
+        self.call(Request::get(format!("/v1/conversations/{conversation}/pins")).query("after", after)).await
     }
 }

@@ -33,8 +33,8 @@ impl Http {
     }
 
     /// `GET /v1/scheduled`
-    pub async fn scheduled(&self) -> Result<ScheduledList, Error> {
-        self.call(Request::get("/v1/scheduled")).await
+    pub async fn scheduled(&self, after: Option<&str>) -> Result<ScheduledList, Error> {
+        self.call(Request::get("/v1/scheduled").query("after", after)).await
     }
 
     /// `PATCH /v1/scheduled/{id}`

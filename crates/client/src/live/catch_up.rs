@@ -6,7 +6,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use godwit_protocol::sync::{AccountChange, AccountEntry, SyncPage};
+use godwit_protocol::socket::CursorEvent;
+use godwit_protocol::sync::{AccountChange, AccountEntry, MovedCursors, SyncPage};
 use godwit_protocol::{ConversationId, Seq};
 
 use super::logs::Logs;
@@ -135,6 +136,11 @@ impl CatchUp {
             queue.update(Update::Conversation(Box::new(conversation)));
             if logs.seen(id).is_some_and(|seen| seen < head) {
                 self.awaited.insert(id, head);
+            }
+        }
+        for MovedCursors { conversation_id, cursors } in page.cursors {
+            for cursor in cursors {
+                queue.update(Update::Cursor(CursorEvent { conversation_id, cursor }));
             }
         }
         let mut account = page.account;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use godwit_protocol::UserId;
+use godwit_protocol::limits::PAGE_MAX;
 use godwit_protocol::socket::CloseCode;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
@@ -34,6 +35,8 @@ pub(super) struct Session {
     pub(super) watched: Vec<UserId>,
     /// Connections in a row that failed or did not last.
     failures: u32,
+    /// Items of a page that this client asks for at most. Less after a page was too much for a connection.
+    pub(super) page_max: u16,
 }
 
 /// How a connection, or the attempt to make one, ended.
@@ -45,6 +48,8 @@ pub(super) enum Ended {
     Retry {
         cause: String,
         at_least: Duration,
+        /// More waited for this client than the server keeps.
+        too_much: bool,
     },
 }
 
@@ -65,6 +70,7 @@ impl Session {
             catch_up: CatchUp::new(state.token, state.account_seq),
             watched: Vec::new(),
             failures: 0,
+            page_max: PAGE_MAX,
             http,
             config,
             queue,
@@ -111,8 +117,15 @@ impl Session {
         let opened_at = Instant::now();
         let ended = Box::pin(Online::new(self, &link).run(link.events)).await;
         self.disconnected();
-        if opened_at.elapsed() >= self.config.backoff.stable_after {
+        let is_stable = opened_at.elapsed() >= self.config.backoff.stable_after;
+        if is_stable {
             self.failures = 0;
+        }
+        if matches!(ended, Ended::Retry { too_much: true, .. }) {
+            // The same page again would end in the same way.
+            self.page_max = (self.page_max / 4).max(1);
+        } else if is_stable {
+            self.page_max = PAGE_MAX;
         }
         Ok(ended)
     }
@@ -121,7 +134,7 @@ impl Session {
         let (cause, at) = match ended {
             Ended::Stop(reason) => return Err(reason),
             Ended::RetryAt(at) => (CloseCode::ServiceRestart.reason().to_owned(), at),
-            Ended::Retry { cause, at_least } => {
+            Ended::Retry { cause, at_least, .. } => {
                 self.failures += 1;
                 let delay = self.config.backoff.random_delay(self.failures).max(at_least);
                 (cause, Instant::now() + delay)
@@ -179,7 +192,7 @@ impl Ended {
         if error.ends_session() {
             return Self::Stop(StopReason::SignedOut(error.code()));
         }
-        Self::Retry { cause: error.to_string(), at_least: retry_after(error) }
+        Self::Retry { cause: error.to_string(), at_least: retry_after(error), too_much: false }
     }
 
     pub(super) fn by_close(closed: &Closed) -> Self {
@@ -193,7 +206,8 @@ impl Ended {
     }
 
     fn retry(closed: &Closed) -> Self {
-        Self::Retry { cause: closed.to_string(), at_least: Duration::ZERO }
+        let too_much = closed.code() == Some(CloseCode::TooSlow);
+        Self::Retry { cause: closed.to_string(), at_least: Duration::ZERO, too_much }
     }
 }
 

@@ -16,7 +16,8 @@ pub enum Update {
     /// A change in a conversation. In one conversation each comes exactly once, and `seq` is the one before plus one
     /// (but see [`Update::Reset`]). Own messages come here too, whatever became of the call that sent them.
     Entry(EntryEvent),
-    /// A conversation that is new or changed while this client was away, as it is now. The entries up to its `head` that
+    /// A conversation that is new or changed while this client was away, as it is now, without the cursors of its members:
+    /// those that moved follow as [`Update::Cursor`], and one that is opened has them all. The entries up to its `head` that
     /// the application does not have follow, unless it is a first start that begins at the head.
     Conversation(Box<Conversation>),
     /// A conversation went away.

@@ -73,8 +73,7 @@ impl Updates {
     /// start the conversation itself tells what is in it.
     fn acknowledge_again(&self, conversation: &Conversation) {
         let Some(seen) = self.state.seen.get(&conversation.id) else { return };
-        let own = conversation.cursors.iter().find(|cursor| Some(&cursor.user_id) == self.queue.me.get());
-        if own.is_some_and(|own| own.delivered < *seen) {
+        if conversation.me.delivered < *seen {
             self.queue.taken(conversation.id, *seen);
         }
     }

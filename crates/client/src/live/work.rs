@@ -4,7 +4,6 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use godwit_protocol::conversations::MemberCursor;
-use godwit_protocol::limits::PAGE_MAX;
 use godwit_protocol::messages::{LogPage, Message};
 use godwit_protocol::socket::{EntryEvent, PresenceEvent, SignedInSocket, Typing};
 use godwit_protocol::sync::SyncPage;
@@ -268,7 +267,7 @@ impl Online<'_> {
     }
 
     fn page_limit(&self) -> Option<u16> {
-        Some(PAGE_MAX.min(self.socket.hello().limits.page_max).max(1))
+        Some(self.session.page_max.min(self.socket.hello().limits.page_max).max(1))
     }
 }
 

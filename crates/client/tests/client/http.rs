@@ -281,7 +281,7 @@ async fn every_route_of_messages(s: &Script, http: &Http) {
     route!(s, "PATCH /v1/messages/8", 200, message(), http.edit_message(id, "better"));
     assert_eq!(s.last().2, json!({ "text": "better" }));
     route!(s, "DELETE /v1/messages/8?for=me", 204, none(), http.delete_message(id, DeleteFor::Me));
-    route!(s, "GET /v1/messages/8/edits", 200, json!({ "versions": [] }), http.edits(id));
+    route!(s, "GET /v1/messages/8/edits", 200, json!({ "versions": [] }), http.edits(id, None));
     route!(s, "PUT /v1/messages/8/reaction", 200, message(), http.react(id, "+"));
     route!(s, "DELETE /v1/messages/8/reaction", 200, message(), http.unreact(id));
     let reactions = json!({ "reactions": [] });
@@ -290,7 +290,7 @@ async fn every_route_of_messages(s: &Script, http: &Http) {
     route!(s, "GET /v1/messages/8/thread?after=n", 200, thread, http.thread(id, Some("n"), None));
     route!(s, "PUT /v1/messages/8/pin", 204, none(), http.pin_message(id));
     route!(s, "DELETE /v1/messages/8/pin", 204, none(), http.unpin_message(id));
-    route!(s, "GET /v1/conversations/100/pins", 200, json!({ "pins": [] }), http.pins(C));
+    route!(s, "GET /v1/conversations/100/pins", 200, json!({ "pins": [] }), http.pins(C, None));
     route!(s, "PUT /v1/messages/8/star", 204, none(), http.star(id));
     route!(s, "DELETE /v1/messages/8/star", 204, none(), http.unstar(id));
     route!(
@@ -305,7 +305,7 @@ async fn every_route_of_messages(s: &Script, http: &Http) {
     let schedule = ScheduleMessage { conversation_id: C, send_at: now(), message: sent };
     let scheduling = json!({ "scheduled": scheduled });
     route!(s, "POST /v1/scheduled", 201, scheduling, http.schedule(&schedule));
-    route!(s, "GET /v1/scheduled", 200, json!({ "scheduled": [] }), http.scheduled());
+    route!(s, "GET /v1/scheduled", 200, json!({ "scheduled": [] }), http.scheduled(None));
     let (scheduled_id, update) = (ScheduledId::new(9), UpdateScheduled::default());
     route!(s, "PATCH /v1/scheduled/9", 200, scheduled, http.update_scheduled(scheduled_id, &update));
     route!(s, "POST /v1/scheduled/9/send", 201, message(), http.send_scheduled(scheduled_id));

@@ -124,6 +124,8 @@ pub(crate) fn conversation(id: ConversationId, head: u64, delivered: u64) -> Con
         me: Membership {
             role: Role::Member,
             joined_at: now(),
+            delivered: Seq::new(delivered),
+            read: Seq::ZERO,
             pinned: false,
             pin_place: None,
             archived: false,
@@ -140,6 +142,7 @@ pub(crate) fn conversation(id: ConversationId, head: u64, delivered: u64) -> Con
 pub(crate) fn sync_page(token: &str, heads: &[(ConversationId, u64)]) -> SyncPage {
     SyncPage {
         conversations: heads.iter().map(|(id, head)| conversation(*id, *head, *head)).collect(),
+        cursors: Vec::new(),
         gone: Vec::new(),
         account: Vec::new(),
         token: token.into(),

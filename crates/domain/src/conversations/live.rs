@@ -46,7 +46,7 @@ impl Live {
             if loaded.head.seq >= current.head.seq {
                 for member in &mut loaded.members {
                     if let Some(known) = current.member(member.user_id) {
-                        member.cursor = member.cursor.advanced_by(known.cursor);
+                        member.move_to(known.cursor, known.moved_at);
                         member.concealed = member.concealed.and(known.concealed);
                     }
                 }

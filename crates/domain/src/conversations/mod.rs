@@ -105,7 +105,7 @@ impl Conversations {
     ) -> Result<Option<Member>, StoreError> {
         let mut member = self.store.member(id, user).await?;
         if let (Some(member), Some(moved)) = (&mut member, self.unsaved.of(id, user)) {
-            member.cursor = member.cursor.advanced_by(moved.cursor);
+            member.move_to(moved.cursor, moved.at);
         }
         Ok(member)
     }
@@ -207,7 +207,18 @@ impl Conversations {
         if let Some(live) = self.cache.peek(&moved.conversation) {
             live.write(|state| {
                 if let Some(member) = state.member_mut(moved.user_id) {
-                    member.cursor = member.cursor.advanced_by(moved.cursor);
+                    member.move_to(moved.cursor, moved.at);
+                }
+            });
+        }
+    }
+
+    /// The store has a cursor now, as of this time.
+    pub(crate) fn cursor_written(&self, moved: &CursorMove) {
+        if let Some(live) = self.cache.peek(&moved.conversation) {
+            live.write(|state| {
+                if let Some(member) = state.member_mut(moved.user_id) {
+                    member.moved_at = member.moved_at.max(moved.at);
                 }
             });
         }

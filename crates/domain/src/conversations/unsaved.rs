@@ -33,7 +33,7 @@ impl UnsavedCursors {
         let moves = self.lock();
         for moved in moves.get(&state.conversation.id).into_iter().flat_map(HashMap::values) {
             if let Some(member) = state.member_mut(moved.user_id) {
-                member.cursor = member.cursor.advanced_by(moved.cursor);
+                member.move_to(moved.cursor, moved.at);
             }
         }
     }

@@ -1,9 +1,10 @@
 //! Reading: history, single messages with their versions, reactions and threads, the log.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use godwit_protocol::conversations::{EditsVisibleTo, Role};
-use godwit_protocol::limits::LOG_PAGE_BYTES_MAX;
+use godwit_protocol::limits::PAGE_BYTES_MAX;
 use godwit_protocol::messages::{
     EditList, LogPage, Message as WireMessage, MessagePage, Pin, PinList, Reaction, ReadHistory, ThreadPage,
     Version,
@@ -12,6 +13,7 @@ use godwit_protocol::{ConversationId, MessageId, Position, Seq, Timestamp, UserI
 use thiserror::Error;
 
 use super::viewing::Viewer;
+use crate::bounds::{Budget, cut, entry_bytes, fitting_by, message_bytes};
 use crate::conversations::{AccessError, Conversations};
 use crate::model::{Change, LogItem, count_within};
 use crate::ports::{Clock, HistoryEnd, SeqRange, Store, StoreError};
@@ -82,6 +84,7 @@ impl Reading {
         limit: usize,
     ) -> Result<MessagePage, ReadError> {
         let viewer = self.viewer(by, conversation).await?;
+        let mut around = None;
         let (items, more_before, more_after) = match page {
             HistoryPage::Newest => self.before(&viewer, Seq::new(u64::MAX), limit).await?,
             HistoryPage::Before(anchor) => {
@@ -92,6 +95,7 @@ impl Reading {
             }
             HistoryPage::Around(anchor) => {
                 let anchor = self.resolve(&viewer, anchor).await?;
+                around = Some(anchor);
                 self.around(&viewer, anchor, limit).await?
             }
             HistoryPage::BeforeTime(time) => {
@@ -99,7 +103,14 @@ impl Reading {
                 self.before(&viewer, seq, limit).await?
             }
         };
-        Ok(MessagePage { messages: self.show(&viewer, items).await?, more_before, more_after })
+        let mut page_read =
+            MessagePage { messages: self.show(&viewer, items).await?, more_before, more_after };
+        match (page, around) {
+            (_, Some(anchor)) => keep_around(&mut page_read, anchor),
+            (HistoryPage::After(_), _) => keep_first(&mut page_read),
+            _ => keep_last(&mut page_read),
+        }
+        Ok(page_read)
     }
 
     pub async fn message(&self, by: UserId, id: MessageId) -> Result<WireMessage, ReadError> {
@@ -134,16 +145,22 @@ impl Reading {
         let after = after.max(Seq::new(begins.get() - 1));
         let mut items = self.store.entries(conversation, after, limit).await?;
         let full = items.len() == limit;
-        items.truncate(count_within(LOG_PAGE_BYTES_MAX, &items, |item| item.entry.size_bytes()));
-        let last = items.last().map_or(after, |item| item.entry.seq);
+        items.truncate(count_within(PAGE_BYTES_MAX, &items, |item| item.entry.size_bytes()));
         // Reading may have found entries that came after the look at the head, and there may be more of them.
-        let head = head.max(last);
-        let entries = self.show_entries(&viewer, &items).await?;
+        let head = head.max(items.last().map_or(after, |item| item.entry.seq));
+        let mut entries = self.show_entries(&viewer, &items).await?;
+        entries.truncate(fitting_by(&entries, entry_bytes));
+        let last = entries.last().map_or(after, |entry| entry.seq);
         Ok(LogPage { entries, head, more: full || last < head, ..empty })
     }
 
-    /// The versions of a message, the first one first.
-    pub async fn edits(&self, by: UserId, id: MessageId) -> Result<EditList, ReadError> {
+    /// The versions of a message, the first one first: those after so many, and where to go on.
+    pub async fn edits(
+        &self,
+        by: UserId,
+        id: MessageId,
+        after: u32,
+    ) -> Result<(EditList, Option<u32>), ReadError> {
         let (viewer, item) = self.locate(by, id).await?;
         let (message, state) = item.message().ok_or(ReadError::NotFound)?;
         if item.is_gone(self.clock.now()) {
@@ -165,7 +182,9 @@ impl Reading {
             }
             _ => None,
         });
-        Ok(EditList { versions: std::iter::once(first).chain(later).collect() })
+        let mut versions: Vec<Version> = std::iter::once(first).chain(later).skip(after as usize).collect();
+        let next = cut(&mut versions).then(|| after + versions.len() as u32);
+        Ok((EditList { versions, next: None }, next))
     }
 
     /// Who reacted to a message: those after `after`, and where to go on.
@@ -202,7 +221,8 @@ impl Reading {
         let (message, _) = item.message().ok_or(ReadError::NotFound)?;
         let (conversation, root) = (viewer.live.id(), message.reply.map_or(item.entry.seq, |r| r.root.seq));
         let mut seqs = self.store.replies(conversation, root, after, limit).await?;
-        let next = if seqs.len() == limit { Some(after + limit as u32) } else { None };
+        let numbers: HashMap<Seq, u32> = seqs.iter().copied().zip(after + 1..).collect();
+        let mut next = if seqs.len() == limit { Some(after + limit as u32) } else { None };
         seqs.insert(0, root);
         let sight = self.sight(&viewer, seqs.iter().copied()).await?;
         seqs.retain(|seq| sight.sees(*seq));
@@ -210,11 +230,21 @@ impl Reading {
         let mut shown = self.show(&viewer, items).await?;
         let is_root = |first: &WireMessage| first.seq == root;
         let root = if shown.first().is_some_and(is_root) { Some(shown.remove(0)) } else { None };
+        let fitting = fitting_by(&shown, message_bytes);
+        if fitting < shown.len() {
+            shown.truncate(fitting);
+            next = shown.last().and_then(|last| numbers.get(&last.seq).copied());
+        }
         Ok((ThreadPage { root, replies: shown, next: None }, next))
     }
 
-    /// The pinned messages of a conversation, the latest pinned first.
-    pub async fn pins(&self, by: UserId, conversation: ConversationId) -> Result<PinList, ReadError> {
+    /// The pinned messages of a conversation, the latest pinned first: those after so many, and where to go on.
+    pub async fn pins(
+        &self,
+        by: UserId,
+        conversation: ConversationId,
+        after: u32,
+    ) -> Result<(PinList, Option<u32>), ReadError> {
         let viewer = self.viewer(by, conversation).await?;
         let pins = viewer.live.read(|state| state.details.pins.clone());
         let sight = self.sight(&viewer, pins.iter().map(|pin| pin.seq)).await?;
@@ -228,7 +258,9 @@ impl Reading {
             let message = messages.iter().find(|message| message.seq == pin.seq)?.clone();
             Some(Pin { by: pin.by, at: pin.at, message })
         });
-        Ok(PinList { pins: pins.collect() })
+        let mut pins: Vec<Pin> = pins.skip(after as usize).collect();
+        let next = cut(&mut pins).then(|| after + pins.len() as u32);
+        Ok((PinList { pins, next: None }, next))
     }
 
     /// A message that the user can see.
@@ -314,4 +346,45 @@ impl Reading {
         let ((items, more_after), (earlier, _)) = (later, earlier);
         Ok((items, !earlier.is_empty(), more_after))
     }
+}
+
+/// Leaves out the oldest messages if there are more than fit into a page.
+fn keep_last(page: &mut MessagePage) {
+    let fitting = fitting_by(page.messages.iter().rev(), message_bytes);
+    if fitting < page.messages.len() {
+        page.messages.drain(..page.messages.len() - fitting);
+        page.more_before = true;
+    }
+}
+
+/// Leaves out the newest.
+fn keep_first(page: &mut MessagePage) {
+    let fitting = fitting_by(&page.messages, message_bytes);
+    if fitting < page.messages.len() {
+        page.messages.truncate(fitting);
+        page.more_after = true;
+    }
+}
+
+/// Leaves out those that are furthest from a place.
+fn keep_around(page: &mut MessagePage, anchor: Seq) {
+    let messages = &page.messages;
+    let middle = messages.partition_point(|message| message.seq < anchor);
+    let (mut kept, mut budget) = (middle..middle, Budget::new(PAGE_BYTES_MAX));
+    loop {
+        let before = kept.clone();
+        if messages.get(kept.end).is_some_and(|next| budget.take_bytes(message_bytes(next))) {
+            kept.end += 1;
+        }
+        if kept.start > 0 && budget.take_bytes(message_bytes(&messages[kept.start - 1])) {
+            kept.start -= 1;
+        }
+        if kept == before {
+            break;
+        }
+    }
+    page.more_after |= kept.end < messages.len();
+    page.more_before |= kept.start > 0;
+    page.messages.truncate(kept.end);
+    page.messages.drain(..kept.start);
 }

@@ -87,6 +87,8 @@ pub struct Member {
     pub unlisted: bool,
     pub cursor: Cursor,
     pub concealed: Concealed,
+    /// When the cursor last moved; 1970 if it never did.
+    pub moved_at: Timestamp,
     /// The latest messages that mention them, the oldest first. Those that they have read may be missing.
     pub mentions: Vec<Seq>,
 }
@@ -303,6 +305,14 @@ impl LastMessage {
 }
 
 impl Member {
+    /// Takes the marks forward that are behind.
+    pub fn move_to(&mut self, cursor: Cursor, at: Timestamp) {
+        let after = self.cursor.advanced_by(cursor);
+        if after != self.cursor {
+            (self.cursor, self.moved_at) = (after, self.moved_at.max(at));
+        }
+    }
+
     pub const fn wire_cursor(&self) -> wire::MemberCursor {
         wire::MemberCursor { user_id: self.user_id, delivered: self.cursor.delivered, read: self.cursor.read }
     }
@@ -317,6 +327,8 @@ impl Member {
         wire::Membership {
             role: self.role,
             joined_at: self.joined_at,
+            delivered: self.cursor.delivered,
+            read: self.cursor.read,
             pinned: settings.pin.is_some(),
             pin_place: settings.pin,
             archived: settings.archived,
@@ -377,6 +389,7 @@ mod tests {
             unlisted: false,
             cursor: Cursor { delivered: Seq::new(delivered), read: Seq::new(read), read_ordinal: read },
             concealed: Concealed::default(),
+            moved_at: Timestamp::from_millis(0),
             mentions: Vec::new(),
         }
     }

@@ -97,9 +97,11 @@ pub trait ConversationStore: Send + Sync {
 
     /// Moves cursors forward (see [`Cursor::advanced_by`]), keeps a row of each move, and notes
     /// [`AccountChange::ReadMoved`] at the time of the move for those whose read mark moved. A mark that is behind what
-    /// is stored stays. The moves are of different members or conversations. Idempotent.
+    /// is stored stays. Where one moves, the members' rows in the order of change follow, see
+    /// [`InboxStore::changed_since`]. The moves are of different members or conversations. Idempotent.
     ///
     /// [`AccountChange::ReadMoved`]: crate::model::AccountChange::ReadMoved
+    /// [`InboxStore::changed_since`]: super::InboxStore::changed_since
     async fn move_cursors(&self, moves: &[CursorMove]) -> Result<Vec<(UserId, AccountEntry)>, StoreError>;
 
     /// When each of the users first had an entry delivered and read: the times of the first moves that reached it, those

@@ -34,15 +34,23 @@ pub trait InboxStore: Send + Sync {
     /// limit together.
     async fn fanned_out_on_read(&self, user: UserId) -> Result<Vec<UnorderedRow>, StoreError>;
 
-    /// Conversations that are fanned out on write and listed, archived and pinned ones included, whose activity is at or after `floor`; the latest
-    /// first, equal times by the higher id first; those after `after`.
-    async fn active_since(
+    /// The order of change: conversations that are fanned out on write and listed, archived and pinned ones included, in
+    /// which anything changed at or after `floor`; the latest first, equal times by the higher id first; those after
+    /// `after`. Each is there once, at the later of its activity and of its last other change, which is what
+    /// [`Effects::touch`] and [`move_cursors`] tell of. The time of a change is that of [`change_time`]: never before it, and
+    /// less than [`CHANGE_GRAIN_MS`] after it, so that a store has little to write where much changes.
+    ///
+    /// One that does not change while somebody goes from page to page is on exactly one page.
+    ///
+    /// [`Effects::touch`]: crate::projection::Effects::touch
+    /// [`move_cursors`]: super::ConversationStore::move_cursors
+    async fn changed_since(
         &self,
         user: UserId,
         floor: Timestamp,
         after: Option<ActivityPosition>,
         limit: usize,
-    ) -> Result<Vec<InboxRow>, StoreError>;
+    ) -> Result<Vec<ChangedRow>, StoreError>;
 
     /// What the user has set for a conversation that they are a member of; the defaults if they never did.
     async fn settings(&self, user: UserId, conversation: ConversationId) -> Result<Settings, StoreError>;
@@ -104,11 +112,40 @@ pub struct InboxRow {
     pub activity_at: Timestamp,
 }
 
+impl ActivityPosition {
+    /// Before all others.
+    pub const LATEST: Self =
+        Self { at: Timestamp::from_millis(i64::MAX), conversation: ConversationId::new(u64::MAX) };
+}
+
+/// A row of the order of change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedRow {
+    pub conversation: ConversationId,
+    pub settings: Settings,
+    pub changed_at: Timestamp,
+}
+
 /// A row whose activity is that of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnorderedRow {
     pub conversation: ConversationId,
     pub settings: Settings,
+}
+
+/// How exact the order of change is about what is no activity.
+pub const CHANGE_GRAIN_MS: i64 = 60_000;
+
+/// Where a change at this time stands in the order of change.
+pub const fn change_time(at: Timestamp) -> Timestamp {
+    let ms = at.as_millis() + CHANGE_GRAIN_MS - 1;
+    Timestamp::from_millis(ms - ms % CHANGE_GRAIN_MS)
+}
+
+impl ChangedRow {
+    pub const fn position(&self) -> ActivityPosition {
+        ActivityPosition { at: self.changed_at, conversation: self.conversation }
+    }
 }
 
 impl InboxRow {

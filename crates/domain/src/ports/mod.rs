@@ -31,7 +31,9 @@ pub use conversations::{
     ReceiptTimes, SeqRange, StoredReaction,
 };
 pub use delivery::{Audience, Delivery, HiddenFrom, Less, OutgoingEntry, Seeing};
-pub use inbox::{ActivityPosition, InboxRow, InboxStore, UnorderedRow};
+pub use inbox::{
+    ActivityPosition, CHANGE_GRAIN_MS, ChangedRow, InboxRow, InboxStore, UnorderedRow, change_time,
+};
 pub use peers::{ForwardedAction, NoPeers, Peers, Unanswered};
 pub use personal::{Listed, PersonalStore, ReplaceScheduled, ScheduleOutcome};
 pub use security::{

@@ -38,6 +38,8 @@ pub struct Creation {
 pub struct Trail {
     pub user_id: UserId,
     pub cursor: Cursor,
+    /// When the cursor last moved.
+    pub moved_at: Timestamp,
     /// The moves that are kept, in the order of their places.
     pub delivered: Vec<(Seq, Timestamp)>,
     pub read: Vec<(Seq, Timestamp)>,
@@ -112,7 +114,8 @@ pub trait TransferStore: Store {
         limit: usize,
     ) -> Result<Vec<Trail>, StoreError>;
 
-    /// Adds to the trails that are there. Cursors only move forward. Notes nothing. Idempotent.
+    /// Adds to the trails that are there. Cursors only move forward, and the order of change follows. Notes nothing.
+    /// Idempotent.
     async fn put_trails(&self, id: ConversationId, trails: &[Trail]) -> Result<(), StoreError>;
 
     /// Adds to what somebody has deleted for themselves, member or not, all but which messages are hidden. Idempotent, forward

@@ -6,7 +6,7 @@ use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{Seq, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ConversationState, Cursor, Details, Head, InviteToken, Member, MessageState};
+use crate::model::{ConversationState, Details, Head, InviteToken, Member, MessageState};
 use crate::ports::CursorMove;
 
 /// All of it is idempotent: each part says how something is now, not how it changes.
@@ -36,6 +36,10 @@ pub struct Effects {
     /// Members whose inbox rows follow the activity of the conversation, in the order of their ids. None if nothing was
     /// shown, or if the conversation is fanned out on read.
     pub follow: Vec<UserId>,
+    /// Members whose rows in the order of change move to the time of the head, in the order of their ids: the last entry is
+    /// not shown, so that no activity tells of it to somebody who comes back. None if the conversation is fanned out on
+    /// read.
+    pub touch: Vec<UserId>,
     /// Members in whose inbox the conversation appears from now on, if it is not there yet. Each gets a note
     /// [`AccountChange::ConversationListed`](crate::model::AccountChange::ConversationListed) at the time of the head.
     pub list: Vec<UserId>,
@@ -118,17 +122,18 @@ pub(crate) fn apply(
         match write {
             MemberWrite::Put(member) => {
                 let known = state.member(member.user_id);
-                let cursor = known.map_or(Cursor::default(), |known| known.cursor);
+                let (cursor, moved_at) =
+                    known.map_or_else(Default::default, |known| (known.cursor, known.moved_at));
                 // Somebody may have deleted more for themselves since the effects were thought out.
                 let concealed = known.map_or(member.concealed, |known| known.concealed.and(member.concealed));
-                state.put_member(Member { cursor, concealed, ..member.clone() });
+                state.put_member(Member { cursor, moved_at, concealed, ..member.clone() });
             }
             MemberWrite::Remove(user) => state.remove_member(*user),
         }
     }
     for moved in cursors {
         if let Some(member) = state.member_mut(moved.user_id) {
-            member.cursor = member.cursor.advanced_by(moved.cursor);
+            member.move_to(moved.cursor, moved.at);
         }
     }
 }

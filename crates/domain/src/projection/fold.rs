@@ -51,6 +51,8 @@ pub struct Fold<'a> {
 struct Changed {
     details: bool,
     shown: bool,
+    /// What came last is not shown.
+    quietly: bool,
     crossed: bool,
     members: BTreeSet<UserId>,
     messages: BTreeSet<Seq>,
@@ -156,6 +158,8 @@ impl<'a> Fold<'a> {
     pub fn apply(&mut self, entry: &Entry) {
         self.head.advance(entry);
         self.changed.shown |= entry.shown;
+        // The activity of a new conversation is its beginning.
+        self.changed.quietly = !entry.shown && !matches!(entry.change, Change::Created(_));
         match &entry.change {
             Change::Created(created) => self.created(entry, created),
             Change::Message(message) => self.sent(entry, message),
@@ -252,6 +256,8 @@ impl<'a> Fold<'a> {
         let is_deleted = self.details.deleted_at.is_some();
         let follows = self.changed.shown && whole && !is_deleted;
         let follow: Vec<UserId> = if follows { everybody().into_iter().collect() } else { Vec::new() };
+        let touches = self.changed.quietly && whole && !is_deleted;
+        let touch = if touches { everybody().into_iter().collect() } else { Vec::new() };
         let cross = if self.changed.crossed { everybody().into_iter().collect() } else { Vec::new() };
         for user in &follow {
             if let Some(mut member) = self.member(*user).filter(|member| member.unlisted).cloned() {
@@ -284,6 +290,7 @@ impl<'a> Fold<'a> {
             invites: self.invites,
             cursors: self.cursors,
             follow,
+            touch,
             list: self.list.into_iter().collect(),
             unlist: self.unlist.into_values().collect(),
             cross,
@@ -304,6 +311,7 @@ impl<'a> Fold<'a> {
                 unlisted: is_direct && !is_maker,
                 cursor: Cursor::default(),
                 concealed: Concealed::default(),
+                moved_at: Timestamp::default(),
                 mentions: Vec::new(),
             });
             if is_maker || !is_direct {
@@ -384,6 +392,7 @@ impl<'a> Fold<'a> {
             unlisted: false,
             cursor,
             concealed: self.concealed.get(&user).copied().unwrap_or_default(),
+            moved_at: entry.at(),
             mentions: Vec::new(),
         });
         self.move_cursor(user, cursor, entry.at());

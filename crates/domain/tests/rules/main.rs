@@ -19,6 +19,7 @@ mod personal;
 mod profiles;
 mod races;
 mod repeats;
+mod returning;
 mod sending;
 mod sight;
 mod stage;

@@ -26,7 +26,7 @@ async fn an_edit_is_a_new_version_and_the_old_ones_can_be_read() {
     assert_eq!(stage.heard(bob), ["edited"]);
     stage.app.writing.edit(ada, message.id, "first".into()).await.unwrap();
     stage.app.writing.edit(ada, message.id, "First!".into()).await.unwrap();
-    let versions = stage.app.reading.edits(bob, message.id).await.unwrap().versions;
+    let versions = stage.app.reading.edits(bob, message.id, 0).await.unwrap().0.versions;
     let texts: Vec<_> = versions.iter().map(|version| version.text.as_deref().unwrap()).collect();
     assert_eq!(texts, ["frist", "first", "First!"]);
     let row = stage.row(bob, group).await;
@@ -36,8 +36,8 @@ async fn an_edit_is_a_new_version_and_the_old_ones_can_be_read() {
     let only_admins =
         UpdateConversation { edits_visible_to: Some(EditsVisibleTo::Admins), ..Default::default() };
     stage.app.groups.update(ada, group, &only_admins).await.unwrap();
-    assert!(matches!(stage.app.reading.edits(bob, message.id).await, Err(ReadError::Forbidden)));
-    assert!(stage.app.reading.edits(ada, message.id).await.is_ok());
+    assert!(matches!(stage.app.reading.edits(bob, message.id, 0).await, Err(ReadError::Forbidden)));
+    assert!(stage.app.reading.edits(ada, message.id, 0).await.is_ok());
 }
 
 #[tokio::test]
@@ -74,11 +74,11 @@ async fn after_a_delete_no_content_leaves_the_server() {
         let history = app.reading.history(bob, group, godwit_domain::messages::HistoryPage::Newest, 50);
         let row = app.inbox.conversation(bob, group).await.unwrap();
         let thread = app.reading.thread(bob, message.id, 0, 50).await.unwrap().0;
-        let pins = app.reading.pins(bob, group).await.unwrap();
+        let pins = app.reading.pins(bob, group, 0).await.unwrap().0;
         let stars = app.personal.stars(bob, None, 50).await.unwrap();
         let all = serde_json::to_string(&(log, history.await.unwrap(), &row, thread, pins, stars.0)).unwrap();
         assert!(!all.contains("secret"), "{all}");
-        assert!(matches!(app.reading.edits(bob, message.id).await, Err(ReadError::Gone)));
+        assert!(matches!(app.reading.edits(bob, message.id, 0).await, Err(ReadError::Gone)));
         assert!(matches!(app.reading.reactions(bob, message.id, None, 5).await, Err(ReadError::Gone)));
         assert!(row.pinned_message_ids.is_empty());
         assert_eq!(row.unread_mentions, 0);
@@ -200,7 +200,7 @@ async fn pins_are_listed_the_latest_first() {
         stage.app.writing.pin(bob, message).await.unwrap();
     }
     let pinned = async || {
-        let pins = stage.app.reading.pins(ada, group).await.unwrap().pins;
+        let pins = stage.app.reading.pins(ada, group, 0).await.unwrap().0.pins;
         pins.into_iter().map(|pin| pin.message.id).collect::<Vec<_>>()
     };
     assert_eq!(pinned().await, [two.id, one.id]);

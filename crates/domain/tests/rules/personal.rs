@@ -68,7 +68,7 @@ async fn a_scheduled_message_is_sent_once_when_its_time_comes() {
     one.and(two).unwrap();
     node.sweeper.sweep().await.unwrap();
     assert_eq!(stage.history(bob, direct).await, ["later a"]);
-    assert!(stage.app.personal.scheduled(ada).await.unwrap().is_empty());
+    assert!(stage.app.personal.scheduled(ada, None).await.unwrap().0.is_empty());
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn it_can_be_changed_and_cancelled_before() {
     let one = schedule(&stage, ada, later(direct, "a", at(5_000))).await;
     let two = schedule(&stage, ada, later(direct, "b", at(4_000))).await;
     let listed: Vec<_> =
-        stage.app.personal.scheduled(ada).await.unwrap().iter().map(|scheduled| scheduled.id).collect();
+        stage.app.personal.scheduled(ada, None).await.unwrap().0.iter().map(|scheduled| scheduled.id).collect();
     assert_eq!(listed, [two.id, one.id]);
     let change = UpdateScheduled { text: Some("another".into()), ..UpdateScheduled::default() };
     stage.app.personal.update_scheduled(ada, one.id, change).await.unwrap();
@@ -106,12 +106,12 @@ async fn it_can_be_sent_before_its_time_and_then_only_once() {
     stage.app.people.block(bob, ada).await.unwrap();
     let refused = stage.app.personal.send_scheduled_now(ada, scheduled.id).await;
     assert!(matches!(refused, Err(PersonalError::Refused(Refusal::Blocked))));
-    assert_eq!(stage.app.personal.scheduled(ada).await.unwrap()[0].failed, Some(ErrorCode::Blocked));
+    assert_eq!(stage.app.personal.scheduled(ada, None).await.unwrap().0[0].failed, Some(ErrorCode::Blocked));
     stage.app.people.unblock(bob, ada).await.unwrap();
 
     let sent = stage.app.personal.send_scheduled_now(ada, scheduled.id).await.unwrap();
     assert_eq!(sent.text.as_deref(), Some("later a"));
-    assert!(stage.app.personal.scheduled(ada).await.unwrap().is_empty());
+    assert!(stage.app.personal.scheduled(ada, None).await.unwrap().0.is_empty());
     let again = stage.app.personal.send_scheduled_now(ada, scheduled.id).await.unwrap();
     assert_eq!(again.id, sent.id);
     stage.clock.advance_ms(5_000);
@@ -128,7 +128,7 @@ async fn one_that_may_not_be_sent_says_so_and_can_be_tried_again() {
     stage.app.people.block(bob, ada).await.unwrap();
     stage.clock.advance_ms(1_000);
     stage.app.sweeper.sweep().await.unwrap();
-    let failed = stage.app.personal.scheduled(ada).await.unwrap();
+    let failed = stage.app.personal.scheduled(ada, None).await.unwrap().0;
     assert_eq!(failed[0].failed, Some(ErrorCode::Blocked));
     stage.app.people.unblock(bob, ada).await.unwrap();
     let again = UpdateScheduled { send_at: Some(at(1_000)), ..UpdateScheduled::default() };

@@ -2,7 +2,7 @@ use godwit_domain::ports::Store;
 use godwit_domain::sync::SyncToken;
 use godwit_protocol::accounts::UpdateMe;
 use godwit_protocol::conversations::UpdateMembership;
-use godwit_protocol::limits::SYNC_PAGE_BYTES_MAX;
+use godwit_protocol::limits::PAGE_BYTES_MAX;
 use godwit_protocol::sync::{AccountChange, SyncPage};
 use godwit_protocol::{ConversationId, Seq, UserId};
 
@@ -76,7 +76,7 @@ async fn a_page_that_would_be_too_large_is_shorter_and_the_next_one_goes_on() {
     for page in &pages {
         let avatars =
             page.conversations.iter().filter_map(|row| row.image.as_ref()).map(String::len).sum::<usize>();
-        assert!(avatars <= SYNC_PAGE_BYTES_MAX);
+        assert!(avatars <= PAGE_BYTES_MAX);
     }
     conversations.reverse();
     assert_eq!(listed(&pages), conversations, "each once, the latest activity first");

@@ -52,6 +52,14 @@ pub struct PageParams {
     pub(super) limit: Option<u16>,
 }
 
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct AfterParams {
+    /// `next` of the page before.
+    pub(super) after: Option<String>,
+}
+
 /// Send a message
 ///
 /// When the answer comes the message is durable. Sending it again with the same `client_id` gives the original back, with
@@ -167,16 +175,20 @@ pub async fn delete(
 /// The versions of a message
 #[utoipa::path(
     get, path = "/v1/messages/{id}/edits", tag = "Messages", operation_id = "read_edits",
-    params(("id" = MessageId, Path, description = "A message of a conversation of the user")),
+    params(("id" = MessageId, Path, description = "A message of a conversation of the user"), AfterParams),
     responses((status = 200, description = "The first version first, the current one last", body = EditList)),
-    extensions(("x-error-codes" = json!(["not_found", "forbidden", "message_gone"])))
+    extensions(("x-error-codes" = json!(["not_found", "forbidden", "message_gone", "invalid_cursor"])))
 )]
 pub async fn edits(
     State(state): State<ServerState>,
     Caller(by): Caller,
     Id(id): Id<MessageId>,
+    Params(params): Params<AfterParams>,
 ) -> ApiResult<Json<EditList>> {
-    Ok(Json(state.app.reading.edits(by.user_id, id).await?))
+    let list = List::Edits(id);
+    let after = state.sealer.open_next(list, by.user_id, params.after.as_deref())?;
+    let (edits, next) = state.app.reading.edits(by.user_id, id, after.unwrap_or(0)).await?;
+    Ok(Json(EditList { next: state.sealer.seal_next(list, by.user_id, next), ..edits }))
 }
 
 /// Who has received and read a message

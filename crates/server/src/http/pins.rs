@@ -5,24 +5,30 @@ use axum::http::StatusCode;
 use godwit_protocol::messages::PinList;
 use godwit_protocol::{ConversationId, MessageId};
 
-use super::extract::{Caller, Id};
+use super::extract::{Caller, Id, Params};
+use super::messages::AfterParams;
 use crate::http::json::Json;
+use crate::opaque::List;
 use crate::problem::ApiResult;
 use crate::state::ServerState;
 
 /// Pinned messages
 #[utoipa::path(
     get, path = "/v1/conversations/{id}/pins", tag = "Messages", operation_id = "list_pins",
-    params(("id" = ConversationId, Path, description = "A conversation of the user")),
+    params(("id" = ConversationId, Path, description = "A conversation of the user"), AfterParams),
     responses((status = 200, description = "The latest pinned first", body = PinList)),
-    extensions(("x-error-codes" = json!(["not_found"])))
+    extensions(("x-error-codes" = json!(["not_found", "invalid_cursor"])))
 )]
 pub async fn list(
     State(state): State<ServerState>,
     Caller(by): Caller,
     Id(id): Id<ConversationId>,
+    Params(params): Params<AfterParams>,
 ) -> ApiResult<Json<PinList>> {
-    Ok(Json(state.app.reading.pins(by.user_id, id).await?))
+    let list = List::Pins(id);
+    let after = state.sealer.open_next(list, by.user_id, params.after.as_deref())?;
+    let (pins, next) = state.app.reading.pins(by.user_id, id, after.unwrap_or(0)).await?;
+    Ok(Json(PinList { next: state.sealer.seal_next(list, by.user_id, next), ..pins }))
 }
 
 /// Pin a message

@@ -7,8 +7,10 @@ use godwit_protocol::ScheduledId;
 use godwit_protocol::messages::Message;
 use godwit_protocol::personal::{ScheduleMessage, Scheduled, ScheduledList, Scheduling, UpdateScheduled};
 
-use super::extract::{Body, Caller, Id, agree};
+use super::extract::{Body, Caller, Id, Params, agree};
+use super::messages::AfterParams;
 use crate::http::json::Json;
+use crate::opaque::List;
 use crate::problem::ApiResult;
 use crate::rate::ClientAddress;
 use crate::state::ServerState;
@@ -16,10 +18,19 @@ use crate::state::ServerState;
 /// Scheduled messages
 #[utoipa::path(
     get, path = "/v1/scheduled", tag = "Messages", operation_id = "list_scheduled",
-    responses((status = 200, description = "The next one first", body = ScheduledList))
+    params(AfterParams),
+    responses((status = 200, description = "The next one first", body = ScheduledList)),
+    extensions(("x-error-codes" = json!(["invalid_cursor"])))
 )]
-pub async fn list(State(state): State<ServerState>, Caller(by): Caller) -> ApiResult<Json<ScheduledList>> {
-    Ok(Json(ScheduledList { scheduled: state.app.personal.scheduled(by.user_id).await? }))
+pub async fn list(
+    State(state): State<ServerState>,
+    Caller(by): Caller,
+    Params(params): Params<AfterParams>,
+) -> ApiResult<Json<ScheduledList>> {
+    let list = List::Scheduled;
+    let after = state.sealer.open_next(list, by.user_id, params.after.as_deref())?;
+    let (scheduled, next) = state.app.personal.scheduled(by.user_id, after).await?;
+    Ok(Json(ScheduledList { scheduled, next: state.sealer.seal_next(list, by.user_id, next) }))
 }
 
 /// Schedule a message

@@ -5,7 +5,7 @@ use std::iter;
 use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
-use godwit_client::protocol::limits::{LOG_PAGE_BYTES_MAX, PAGE_MAX, TEXT_CHARS_MAX};
+use godwit_client::protocol::limits::{PAGE_BYTES_MAX, PAGE_MAX, TEXT_CHARS_MAX};
 use godwit_client::protocol::messages::{Change, LogPage};
 use godwit_client::protocol::socket::{CloseCode, EntryEvent, Event};
 use godwit_client::protocol::{ConversationId, Seq};
@@ -64,7 +64,7 @@ fn large() -> Draft {
 async fn largest_page(by: &Person, chat: ConversationId) -> LogPage {
     // As it is each of these characters takes one byte, and two when it is escaped.
     let quotes = "\"".repeat(TEXT_CHARS_MAX);
-    for _ in 0..=LOG_PAGE_BYTES_MAX / TEXT_CHARS_MAX {
+    for _ in 0..=PAGE_BYTES_MAX / TEXT_CHARS_MAX {
         by.http.send_message(chat, Draft::text(&quotes)).await.unwrap();
     }
     let page = by.http.log(chat, Seq::ZERO, Some(PAGE_MAX)).await.unwrap();

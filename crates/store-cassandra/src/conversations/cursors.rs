@@ -35,6 +35,7 @@ const RECORDED_TOGETHER_MAX: usize = 256;
 pub(super) struct Statements {
     deliver: Write,
     read: Write,
+    moved: Write,
     record: Write,
     all: Read,
     of: Read,
@@ -47,7 +48,7 @@ impl Statements {
     pub(super) async fn prepare(cql: &Cql) -> Result<Self, PrepareError> {
         let of_member = "WHERE conversation_id = ? AND user_id = ?";
         let of_conversation =
-            "SELECT user_id, delivered, read, read_ordinal FROM cursors WHERE conversation_id = ?";
+            "SELECT user_id, delivered, read, read_ordinal, moved_at FROM cursors WHERE conversation_id = ?";
         Ok(Self {
             deliver: cql
                 .prepare_write(&format!("UPDATE cursors USING TIMESTAMP ? SET delivered = ? {of_member}"))
@@ -56,6 +57,9 @@ impl Statements {
                 .prepare_write(&format!(
                     "UPDATE cursors USING TIMESTAMP ? SET read = ?, read_ordinal = ? {of_member}"
                 ))
+                .await?,
+            moved: cql
+                .prepare_write(&format!("UPDATE cursors USING TIMESTAMP ? SET moved_at = ? {of_member}"))
                 .await?,
             record: cql
                 .prepare_write(
@@ -104,7 +108,10 @@ impl Passed {
     }
 }
 
-type CursorRow = (i64, Option<i64>, Option<i64>, Option<i64>);
+type CursorRow = (i64, Option<i64>, Option<i64>, Option<i64>, Option<i64>);
+
+/// A cursor, and when it last moved.
+pub(super) type Moved = (Cursor, Timestamp);
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursors<'a> {
@@ -114,7 +121,7 @@ pub(super) struct Cursors<'a> {
 
 impl Cursors<'_> {
     /// Of all who are or were members. Only where they are not too many. Who is missing has read nothing.
-    pub(super) async fn all(self, id: ConversationId) -> Result<HashMap<UserId, Cursor>, StoreError> {
+    pub(super) async fn all(self, id: ConversationId) -> Result<HashMap<UserId, Moved>, StoreError> {
         let rows = self.cql.rows("load cursors", &self.statements.all, (int(id.get()),)).await?;
         Ok(by_user(rows))
     }
@@ -123,7 +130,7 @@ impl Cursors<'_> {
         self,
         id: ConversationId,
         users: &[UserId],
-    ) -> Result<HashMap<UserId, Cursor>, StoreError> {
+    ) -> Result<HashMap<UserId, Moved>, StoreError> {
         let asked = users.chunks(ASKED_AT_ONCE_MAX).map(|users| {
             let users: Vec<i64> = users.iter().map(|user| int(user.get())).collect();
             self.cql.rows("read cursors", &self.statements.of, (int(id.get()), users))
@@ -133,21 +140,31 @@ impl Cursors<'_> {
     }
 
     async fn one(self, id: ConversationId, user: UserId) -> Result<Cursor, StoreError> {
-        Ok(self.of(id, &[user]).await?.remove(&user).unwrap_or_default())
+        Ok(self.of(id, &[user]).await?.remove(&user).unwrap_or_default().0)
     }
 
-    /// Moves the cursors of members who received or read something; who is not a member has none. Gives back the moves
-    /// that took a read mark further.
-    pub(super) async fn advance(
+    /// The moves of members that take marks further. Who is not a member has none.
+    pub(super) async fn passing(
         self,
         members: Members<'_>,
         moves: &[CursorMove],
-    ) -> Result<Vec<CursorMove>, StoreError> {
-        let advances = moves.iter().copied().map(|by| async move {
+    ) -> Result<Vec<(CursorMove, Passed)>, StoreError> {
+        let passing = moves.iter().copied().map(|by| async move {
             let (id, user) = (by.conversation, by.user_id);
             let (member, before) = try_join(members.one(id, user), self.one(id, user)).await?;
             let passed = Passed::between(before, before.advanced_by(by.cursor));
-            let Some(passed) = passed.filter(|_| member.is_some()) else { return Ok(None) };
+            Ok(passed.filter(|_| member.is_some()).map(|passed| (by, passed)))
+        });
+        let passing = stream::iter(passing).buffered(MOVES_AT_ONCE_MAX);
+        passing.try_filter_map(|passing| async move { Ok(passing) }).try_collect().await
+    }
+
+    /// Makes moves. Gives back those that took a read mark further.
+    pub(super) async fn advance(
+        self,
+        passing: Vec<(CursorMove, Passed)>,
+    ) -> Result<Vec<CursorMove>, StoreError> {
+        let advances = passing.into_iter().map(|(by, passed)| async move {
             self.write(by, passed).await?;
             Ok(passed.read.map(|_| by))
         });
@@ -160,7 +177,7 @@ impl Cursors<'_> {
         let delivered = passed.delivered.map(|seq| (Mark::Delivered, seq, by.at));
         let read = passed.read.map(|(seq, _)| (Mark::Read, seq, by.at));
         self.record(by.conversation, by.user_id, delivered.into_iter().chain(read)).await?;
-        self.pass(by.conversation, by.user_id, passed).await
+        self.pass(by.conversation, by.user_id, passed, by.at).await
     }
 
     /// When marks came to places.
@@ -189,9 +206,17 @@ impl Cursors<'_> {
     }
 
     /// That marks are where they are.
-    async fn pass(self, id: ConversationId, user: UserId, passed: Passed) -> Result<(), StoreError> {
+    async fn pass(
+        self,
+        id: ConversationId,
+        user: UserId,
+        passed: Passed,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
         let member = || [bigint(id.get()), bigint(user.get())];
         let mut marks = Together::new();
+        let at = CqlValue::BigInt(at.as_millis());
+        marks.write(&self.statements.moved, [[at.clone(), at], member()].concat());
         if let Some(seq) = passed.delivered {
             let [id, user] = member();
             marks.write(&self.statements.deliver, [bigint(seq.get()), bigint(seq.get()), id, user]);
@@ -248,11 +273,11 @@ impl Cursors<'_> {
     }
 }
 
-fn by_user(rows: impl IntoIterator<Item = CursorRow>) -> HashMap<UserId, Cursor> {
+fn by_user(rows: impl IntoIterator<Item = CursorRow>) -> HashMap<UserId, Moved> {
     rows.into_iter().map(of_user).collect()
 }
 
-fn of_user((user, delivered, read, ordinal): CursorRow) -> (UserId, Cursor) {
+fn of_user((user, delivered, read, ordinal, moved_at): CursorRow) -> (UserId, Moved) {
     let seq = |value: Option<i64>| Seq::new(value.unwrap_or(0).cast_unsigned());
     let stored = Cursor {
         delivered: seq(delivered),
@@ -260,7 +285,8 @@ fn of_user((user, delivered, read, ordinal): CursorRow) -> (UserId, Cursor) {
         read_ordinal: ordinal.unwrap_or(0).cast_unsigned(),
     };
     // What was read was delivered, whichever of the two writes is seen first.
-    (UserId::new(user.cast_unsigned()), stored.advanced_by(stored))
+    let moved_at = Timestamp::from_millis(moved_at.unwrap_or(0));
+    (UserId::new(user.cast_unsigned()), (stored.advanced_by(stored), moved_at))
 }
 
 const fn moves_bucket(seq: Seq) -> u64 {

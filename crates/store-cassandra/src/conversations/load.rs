@@ -101,7 +101,7 @@ impl Conversations {
         )
         .await?;
         for member in &mut members {
-            member.cursor = cursors.get(&member.user_id).copied().unwrap_or_default();
+            (member.cursor, member.moved_at) = cursors.get(&member.user_id).copied().unwrap_or_default();
         }
         Ok((members, unlisted, concealed))
     }

@@ -194,6 +194,7 @@ fn members(id: ConversationId, rows: Vec<MemberRow>) -> Result<Vec<Member>, Stor
             unlisted: false,
             cursor: Cursor::default(),
             concealed: Concealed::default(),
+            moved_at: Timestamp::default(),
             mentions: mentions.into_iter().map(|seq| Seq::new(seq.cast_unsigned())).collect(),
         })
     };

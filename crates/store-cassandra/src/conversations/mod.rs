@@ -47,7 +47,7 @@ use godwit_domain::model::{
 use godwit_domain::ports::{
     Append, AppendOutcome, CursorMove, HistoryEnd, ReceiptTimes, SeqRange, StoreError,
 };
-use godwit_protocol::{ConversationId, Seq, UserId};
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use scylla::errors::PrepareError;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
@@ -227,8 +227,10 @@ impl Conversations {
             self.concealing().of(id, &[user]),
         )
         .await?;
+        let (cursor, moved_at) = cursors.remove(&user).unwrap_or_default();
         Ok(member.map(|member| Member {
-            cursor: cursors.remove(&user).unwrap_or_default(),
+            cursor,
+            moved_at,
             concealed: concealed.remove(&user).unwrap_or_default(),
             ..member
         }))
@@ -250,7 +252,7 @@ impl Conversations {
         .await?;
         concealed::complete(&mut members, &concealed);
         for member in &mut members {
-            member.cursor = cursors.get(&member.user_id).copied().unwrap_or_default();
+            (member.cursor, member.moved_at) = cursors.get(&member.user_id).copied().unwrap_or_default();
         }
         self.say_who_is_unlisted(id, &mut members, &unlisted).await?;
         Ok(members)
@@ -284,7 +286,15 @@ impl Conversations {
     }
 
     async fn move_cursors(&self, moves: &[CursorMove]) -> Result<Vec<(UserId, AccountEntry)>, StoreError> {
-        let read = self.cursors().advance(self.members(), moves).await?;
+        let passing = self.cursors().passing(self.members(), moves).await?;
+        // First: who is told of a change that did not come about looks in vain, and that is all.
+        let mut changed = HashMap::<ConversationId, Timestamp>::new();
+        for (by, _) in &passing {
+            let at = changed.entry(by.conversation).or_default();
+            *at = by.at.max(*at);
+        }
+        try_join_all(changed.into_iter().map(|(id, at)| self.touch_all(id, at))).await?;
+        let read = self.cursors().advance(passing).await?;
         let mut notes = HashMap::<UserId, Vec<AccountNote>>::new();
         for by in read {
             let change = AccountChange::ReadMoved(by.conversation);
@@ -296,6 +306,14 @@ impl Conversations {
         });
         let written = try_join_all(written).await?;
         Ok(written.into_iter().flatten().collect())
+    }
+
+    /// Tells all members of a conversation that something changed, unless they are too many.
+    async fn touch_all(&self, id: ConversationId, at: Timestamp) -> Result<(), StoreError> {
+        let Some(mark) = self.inbox.change_to_tell(id, at).await? else { return Ok(()) };
+        let members = if mark.fanned_out_on_read { Vec::new() } else { self.members().all(id).await? };
+        let members: Vec<UserId> = members.into_iter().map(|member| member.user_id).collect();
+        self.inbox.touch(id, at, &members).await
     }
 
     async fn receipts(

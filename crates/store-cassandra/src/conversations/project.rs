@@ -8,7 +8,8 @@
 //! is not folded into them again. So what follows from the same entries and does not say that comes before them: it is
 //! done, or it is done again.
 //!
-//! 1. what stands for itself: indexes, cursors, members, reactions, replies, expiries, invites, the activity of inboxes
+//! 1. what stands for itself: indexes, cursors, members, reactions, replies, expiries, invites, the activity of inboxes and
+//!    the order of change
 //! 2. whose inbox the conversation comes into, leaves, and stops to follow
 //! 3. details, then message states
 //! 4. the content of what was deleted, which is found by the states
@@ -173,6 +174,9 @@ impl Conversations {
         writes.extend(effects.expiries.iter().map(|expiry| expiries::put(&self.due, id, *expiry).boxed()));
         let invites = self.invites();
         writes.extend(effects.invites.iter().map(|write| invites.write(id, entries, write).boxed()));
+        if !effects.touch.is_empty() {
+            writes.push(self.inbox.touch(id, projection.at(), &effects.touch).boxed());
+        }
         writes.extend(effects.follow.iter().map(|user| self.inbox.follow(*user, id, activity.at).boxed()));
         writes
     }

@@ -83,6 +83,9 @@ impl Inbox {
             return Ok(None);
         }
         let listing = Listing { conversation, at, through, shown: activity.seq, apart, joined };
+        if !apart {
+            self.changes.enter(user, conversation, at).await?;
+        }
         if apart {
             // It has no row that would have to be found.
             return self.accounts.list(user, listing, |_| async { Ok(()) }).await;

@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use godwit_domain::model::{AccountEntry, AccountNote, Settings, SettingsChange};
-use godwit_domain::ports::{ActivityPosition, InboxRow, InboxStore, Part, StoreError, UnorderedRow};
+use godwit_domain::ports::{
+    ActivityPosition, ChangedRow, InboxRow, InboxStore, Part, StoreError, UnorderedRow,
+};
 use godwit_protocol::limits::PINNED_CONVERSATIONS_MAX;
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
@@ -35,15 +37,14 @@ impl InboxStore for CassandraStore {
         self.inbox.apart(user).await
     }
 
-    async fn active_since(
+    async fn changed_since(
         &self,
         user: UserId,
         floor: Timestamp,
         after: Option<ActivityPosition>,
         limit: usize,
-    ) -> Result<Vec<InboxRow>, StoreError> {
-        let recent = self.inbox.recent(user).await?;
-        self.inbox.sections(user, &recent, &Section::ALL, floor, after, limit).await
+    ) -> Result<Vec<ChangedRow>, StoreError> {
+        self.inbox.changed(user, floor, after, limit).await
     }
 
     async fn settings(&self, user: UserId, conversation: ConversationId) -> Result<Settings, StoreError> {

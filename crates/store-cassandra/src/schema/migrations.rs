@@ -9,6 +9,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { name: "moving", cql: include_str!("../../migrations/0005_moving.cql") },
     Migration { name: "concealed", cql: include_str!("../../migrations/0006_concealed.cql") },
     Migration { name: "adding", cql: include_str!("../../migrations/0007_adding.cql") },
+    Migration { name: "changes", cql: include_str!("../../migrations/0008_changes.cql") },
 ];
 
 pub(super) const BOOKKEEPING: &str = "\
@@ -66,7 +67,7 @@ mod tests {
     #[test]
     fn every_file_is_split_into_its_statements() {
         let count: Vec<usize> = MIGRATIONS.iter().map(|m| statements(m.cql).count()).collect();
-        assert_eq!(count, [6, 11, 6 + 11, 1, 2 + 3, 2, 1]);
+        assert_eq!(count, [6, 11, 6 + 11, 1, 2 + 3, 2, 1, 1 + 2]);
         for statement in MIGRATIONS.iter().flat_map(|migration| statements(migration.cql)) {
             let adds = AddedColumn::of(statement).is_some() && !statement.contains(',');
             assert!(statement.starts_with(CREATE) || adds, "{statement}");

@@ -35,13 +35,28 @@ pub(crate) fn order_after(
     range
 }
 
-/// What a key of [`order_after`] says.
+/// What a key of [`order_after`] or [`changes_after`] says.
 pub(crate) fn decode_order(key: &[u8]) -> Result<ActivityPosition, StoreError> {
     let [at, id] = last_ids("order", key)?;
     Ok(ActivityPosition {
         at: Timestamp::from_millis((!at).cast_signed()),
         conversation: ConversationId::new(!id),
     })
+}
+
+pub(crate) fn change(user: UserId, position: ActivityPosition) -> Key {
+    state(0x65).id(user.get()).position(position).key()
+}
+
+/// The order of change: those after `after`, not before `floor`.
+pub(crate) fn changes_after(user: UserId, after: Option<ActivityPosition>, floor: Timestamp) -> KeyRange {
+    let mut range = state(0x65).id(user.get()).range();
+    if let Some(position) = after {
+        range.start = just_after(&change(user, position).bytes);
+    }
+    let oldest = ActivityPosition { at: floor, conversation: ConversationId::new(0) };
+    range.end = just_after(&change(user, oldest).bytes);
+    range
 }
 
 pub(crate) fn hot_list(user: UserId) -> Key {

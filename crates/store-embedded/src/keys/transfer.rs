@@ -77,7 +77,7 @@ pub(crate) fn part_of(key: &Key) -> Result<RowOf, StoreError> {
         // The conversation of a pair, and what is to disappear.
         | (Table::State, Some(0x51 | 0x57))
         // The order of inboxes, when scheduled messages are due, and from whom messages are hidden.
-        | (Table::State, Some(0x60 | 0x61 | 0x63 | 0x64 | 0x75 | 0x76))
+        | (Table::State, Some(0x60 | 0x61 | 0x63 | 0x64 | 0x65 | 0x75 | 0x76))
         | (Table::Index, _) => return Ok(RowOf::Nothing),
         _ => Err(malformed("parts", bytes)),
     };

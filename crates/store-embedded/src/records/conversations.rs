@@ -76,6 +76,8 @@ pub(crate) struct Standing {
     pub(crate) activity_at: Timestamp,
     /// Where the members' rows stand, if that is not `activity_at`: the conversation is hot.
     pub(crate) ordered_at: Option<Timestamp>,
+    /// Where the members' rows stand in the order of change, see `changes.rs`; 1970 if they have none.
+    pub(crate) changed_at: Timestamp,
     /// Whether there may be members who do not have it in their inbox. What is shown next lists it for them.
     pub(crate) has_unlisted: bool,
 }
@@ -134,7 +136,7 @@ impl HeadRecord {
 impl Standing {
     /// Of a conversation that nobody has in their inbox yet.
     pub(crate) const fn new(activity_at: Timestamp) -> Self {
-        Self { activity_at, ordered_at: None, has_unlisted: false }
+        Self { activity_at, ordered_at: None, changed_at: Timestamp::from_millis(0), has_unlisted: false }
     }
 
     pub(crate) const fn is_hot(&self) -> bool {
@@ -175,7 +177,8 @@ impl From<Member> for MemberRecord {
 }
 
 impl MemberRecord {
-    pub(crate) fn into_member(self, user_id: UserId, cursor: Cursor) -> Member {
+    pub(crate) fn into_member(self, user_id: UserId, cursor: Option<CursorRecord>) -> Member {
+        let (cursor, moved_at) = cursor.map_or_else(Default::default, CursorRecord::into_cursor);
         Member {
             user_id,
             role: self.role.into(),
@@ -185,6 +188,7 @@ impl MemberRecord {
             unlisted: self.unlisted,
             cursor,
             concealed: Concealed::default(),
+            moved_at,
             mentions: self.mentions,
         }
     }
@@ -195,21 +199,23 @@ pub(crate) struct CursorRecord {
     delivered: Seq,
     read: Seq,
     read_ordinal: u64,
+    moved_at: Timestamp,
 }
 
 impl Record for CursorRecord {
     const TABLE: &'static str = "cursors";
 }
 
-impl From<Cursor> for CursorRecord {
-    fn from(cursor: Cursor) -> Self {
-        Self { delivered: cursor.delivered, read: cursor.read, read_ordinal: cursor.read_ordinal }
+impl CursorRecord {
+    pub(crate) const fn new(cursor: Cursor, moved_at: Timestamp) -> Self {
+        let Cursor { delivered, read, read_ordinal } = cursor;
+        Self { delivered, read, read_ordinal, moved_at }
     }
-}
 
-impl From<CursorRecord> for Cursor {
-    fn from(record: CursorRecord) -> Self {
-        Self { delivered: record.delivered, read: record.read, read_ordinal: record.read_ordinal }
+    /// And when it last moved.
+    pub(crate) const fn into_cursor(self) -> (Cursor, Timestamp) {
+        let Self { delivered, read, read_ordinal, moved_at } = self;
+        (Cursor { delivered, read, read_ordinal }, moved_at)
     }
 }
 

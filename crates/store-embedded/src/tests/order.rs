@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use godwit_domain::model::{AccountChange, Settings, SettingsChange};
-use godwit_domain::ports::{InboxRow, InboxStore, UnorderedRow};
+use godwit_domain::ports::{
+    ActivityPosition, Append, CHANGE_GRAIN_MS, ChangedRow, InboxRow, InboxStore, UnorderedRow, change_time,
+};
 use godwit_protocol::sync::GoneReason;
-use godwit_protocol::{ConversationId, Timestamp, UserId};
+use godwit_protocol::{ConversationId, MessageId, Timestamp, UserId};
 use godwit_testkit::Scene;
 use godwit_testkit::paging::all_pages;
 use proptest::prelude::*;
@@ -25,6 +27,10 @@ enum Op {
     Send {
         chat: usize,
         is_mine: bool,
+    },
+    /// Something that is no activity.
+    Touch {
+        chat: usize,
     },
     Change {
         chat: usize,
@@ -66,11 +72,12 @@ fn op() -> impl Strategy<Value = Op> {
     ];
     prop_oneof![
         8 => (chat.clone(), any::<bool>()).prop_map(|(chat, is_mine)| Op::Send { chat, is_mine }),
+        4 => chat.clone().prop_map(|chat| Op::Touch { chat }),
         4 => (chat.clone(), change).prop_map(|(chat, change)| Op::Change { chat, change }),
         3 => chat.prop_map(|chat| Op::Clear { chat }),
         3 => group.clone().prop_map(|group| Op::ComeOrGo { group }),
         1 => group.prop_map(|group| Op::Cross { group }),
-        4 => prop_oneof![Just(1), Just(HOT_MS_MAX - 1), Just(HOT_MS_MAX)].prop_map(|ms| Op::Pass { ms }),
+        4 => prop_oneof![Just(1), Just(HOT_MS_MAX - 1), Just(HOT_MS_MAX), Just(CHANGE_GRAIN_MS)].prop_map(|ms| Op::Pass { ms }),
         2 => prop_oneof![Just(HOT_MS_MAX / 2), Just(HOT_MS_MAX), Just(-HOT_MS_MAX)].prop_map(|ms| Op::Wait { ms }),
         1 => any::<bool>().prop_map(|is_closed| Op::Reopen { is_closed }),
     ]
@@ -94,6 +101,8 @@ struct Expected {
     listed: BTreeSet<ConversationId>,
     members_of: BTreeSet<ConversationId>,
     large: BTreeSet<ConversationId>,
+    /// What is no activity.
+    changed: BTreeMap<ConversationId, Timestamp>,
 }
 
 impl World {
@@ -128,6 +137,10 @@ impl World {
                 self.s.send(id, if is_mine && is_member { self.me } else { other }, "text").await.unwrap();
                 self.expected.list(id);
             }
+            Op::Touch { chat } => {
+                let batch = self.s.batch(self.chats[chat].0).await.unwrap().filler();
+                self.append(batch.build()).await;
+            }
             Op::Change { chat, change } => {
                 let (id, _) = self.chats[chat];
                 let note = self.s.note(self.me, AccountChange::SettingsChanged(id));
@@ -141,7 +154,8 @@ impl World {
                 if self.expected.large.insert(id) {
                     let new = UserId::new(self.s.id());
                     let batch = self.s.batch(id).await.unwrap().add_crossing(owner, &[new]);
-                    self.s.append(batch.build()).await.unwrap();
+                    let append = batch.build();
+                    self.append(append).await;
                     self.expected.listed.remove(&id);
                 }
             }
@@ -161,6 +175,14 @@ impl World {
         self
     }
 
+    async fn append(&mut self, append: Append) {
+        if !append.effects.touch.is_empty() {
+            let at = change_time(MessageId::new(append.effects.head.id).timestamp());
+            self.expected.changed.insert(append.conversation, at);
+        }
+        self.s.append(append).await.unwrap();
+    }
+
     async fn clear(&mut self, chat: usize) {
         let (id, _) = self.chats[chat];
         if self.expected.members_of.contains(&id) {
@@ -176,11 +198,13 @@ impl World {
         let (id, owner) = self.chats[group];
         let batch = self.s.batch(id).await.unwrap();
         if self.expected.members_of.remove(&id) {
-            self.s.append(batch.leave(self.me).build()).await.unwrap();
+            let append = batch.leave(self.me).build();
+            self.append(append).await;
             self.expected.listed.remove(&id);
             self.expected.settings.remove(&id);
         } else {
-            self.s.append(batch.add(owner, &[self.me]).build()).await.unwrap();
+            let append = batch.add(owner, &[self.me]).build();
+            self.append(append).await;
             self.expected.members_of.insert(id);
             self.expected.list(id);
         }
@@ -198,6 +222,17 @@ impl World {
         rows
     }
 
+    /// The order of change that there should be.
+    fn changed(&self, rows: &[InboxRow]) -> Vec<ActivityPosition> {
+        let position = |row: &InboxRow| {
+            let changed_at = self.expected.changed.get(&row.conversation).copied().unwrap_or_default();
+            ActivityPosition { at: row.activity_at.max(changed_at), conversation: row.conversation }
+        };
+        let mut changed: Vec<_> = rows.iter().map(position).collect();
+        changed.sort_by_key(|position| std::cmp::Reverse(*position));
+        changed
+    }
+
     async fn check(&self) {
         let rows = self.rows().await;
         for limit in [1, 2, 3, 50] {
@@ -208,12 +243,15 @@ impl World {
                 let found = inbox(&self.store, self.me, archived, limit).await;
                 assert_eq!(found, expected, "in pages of {limit}");
             }
-            let floors = rows.iter().map(|row| row.activity_at);
+            let changed = self.changed(&rows);
+            let floors = changed.iter().map(|position| position.at);
             for floor in floors.chain([Timestamp::from_millis(0), self.s.now().plus_millis(1)]) {
-                let expected: Vec<_> = rows.iter().filter(|row| row.activity_at >= floor).cloned().collect();
-                let page = |after| self.store.active_since(self.me, floor, after, limit);
-                let active = all_pages(limit, InboxRow::activity, page).await.unwrap();
-                assert_eq!(active, expected, "since {floor} in pages of {limit}");
+                let expected: Vec<_> =
+                    changed.iter().filter(|changed| changed.at >= floor).copied().collect();
+                let page = |after| self.store.changed_since(self.me, floor, after, limit);
+                let changed = all_pages(limit, ChangedRow::position, page).await.unwrap();
+                let changed: Vec<_> = changed.iter().map(ChangedRow::position).collect();
+                assert_eq!(changed, expected, "since {floor} in pages of {limit}");
             }
         }
         let mut pinned = self.store.pinned(self.me).await.unwrap();
@@ -229,6 +267,12 @@ impl World {
 
     async fn check_nothing_is_left_behind(&self) {
         assert_eq!(order_rows(&self.store, self.me), self.expected.listed.len());
+        let all_changes = keys::changes_after(self.me, None, Timestamp::default());
+        let changes = self.store.engine.view().all(&all_changes).unwrap().len();
+        assert_eq!(
+            changes,
+            self.expected.listed.iter().filter(|id| self.expected.changed.contains_key(id)).count()
+        );
         let hot = hot_list(&self.store, self.me);
         assert!(hot.iter().all(|id| self.expected.listed.contains(id)), "{hot:?} are not in the inbox");
         let all_hot = self.store.engine.view().all(&keys::all_hot()).unwrap().len();

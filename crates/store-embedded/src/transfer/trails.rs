@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use godwit_domain::model::Cursor;
 use godwit_domain::ports::{StoreError, Trail};
 use godwit_protocol::{ConversationId, UserId};
 
+use crate::changes;
 use crate::engine::{Direction, View};
 use crate::keys::{self, Mark};
 use crate::read::Read;
@@ -24,7 +24,7 @@ pub(super) fn after(
     for (key, value) in view.page(&keys::cursors_after(id, after), Direction::Forward, limit)? {
         let user = UserId::new(keys::last_id(CursorRecord::TABLE, &key)?);
         let trail = trails.entry(user).or_insert_with(|| empty(user));
-        trail.cursor = CursorRecord::decode(&key, &value)?.into();
+        (trail.cursor, trail.moved_at) = CursorRecord::decode(&key, &value)?.into_cursor();
     }
     // Both have their first users in full, so the first of them together are in full too.
     Ok(trails.into_values().take(limit).collect())
@@ -60,10 +60,11 @@ pub(super) fn put(txn: &mut Txn<'_>, id: ConversationId, trails: &[Trail]) -> Re
     for trail in trails {
         let key = keys::cursor(id, trail.user_id);
         let record: Option<CursorRecord> = txn.record(&key)?;
-        let before = record.map(Cursor::from).unwrap_or_default();
+        let (before, moved_at) = record.map_or_else(Default::default, CursorRecord::into_cursor);
         let after = before.advanced_by(trail.cursor);
-        if after != before {
-            txn.put_record(key, &CursorRecord::from(after));
+        if (after, moved_at.max(trail.moved_at)) != (before, moved_at) {
+            txn.put_record(key, &CursorRecord::new(after, moved_at.max(trail.moved_at)));
+            changes::touch_all(txn, id, trail.moved_at)?;
         }
         for (mark, moves) in [(Mark::Delivered, &trail.delivered), (Mark::Read, &trail.read)] {
             for (seq, at) in moves {
@@ -75,5 +76,6 @@ pub(super) fn put(txn: &mut Txn<'_>, id: ConversationId, trails: &[Trail]) -> Re
 }
 
 fn empty(user_id: UserId) -> Trail {
-    Trail { user_id, cursor: Cursor::default(), delivered: Vec::new(), read: Vec::new() }
+    let (cursor, moved_at) = Default::default();
+    Trail { user_id, cursor, moved_at, delivered: Vec::new(), read: Vec::new() }
 }

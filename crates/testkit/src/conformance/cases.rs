@@ -185,9 +185,20 @@ macro_rules! conformance_cases {
                 many_busy_conversations_keep_their_order
                 a_position_need_not_be_a_row
                 unchanged_rows_are_on_one_page_while_others_move
-                active_since_begins_at_the_floor
-                active_since_pages_give_each_row_once_in_order
                 inboxes_of_two_members_are_their_own
+            }
+            changes {
+                changed_since_begins_at_the_floor
+                pages_give_each_row_once_in_order
+                each_is_listed_once_at_its_latest_change
+                every_change_is_heard_of_by_every_member
+                a_cursor_that_moved_is_heard_of_by_every_member
+                a_change_after_a_message_of_the_same_append_is_heard_of
+                a_change_in_the_same_minute_is_heard_of_by_who_just_came
+                who_goes_hears_of_nothing_more
+                what_was_cleared_does_not_come_back_by_a_change
+                changes_of_many_at_once_are_all_heard_of
+                cursors_say_when_they_last_moved
             }
             settings {
                 settings_are_the_defaults_until_they_are_set

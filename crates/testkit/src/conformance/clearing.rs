@@ -6,7 +6,7 @@ use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{ConversationId, Seq, UserId};
 
 use super::Outcome;
-use super::rows::{clear, large, last_listing, listed, pin, pinned, rows, set, unchanged};
+use super::rows::{changed, clear, large, last_listing, listed, pin, pinned, rows, set, unchanged};
 use crate::paging::account_log_after;
 use crate::scene::Scene;
 
@@ -176,7 +176,7 @@ pub(super) async fn where_it_is_fanned_out_on_read_the_row_stays(s: &Scene) -> O
 async fn is_out(s: &Scene, user: UserId, id: ConversationId) -> Result<(), StoreError> {
     assert_eq!(listed(s, user).await?, []);
     assert_eq!(pinned(s, user).await?, []);
-    assert_eq!(s.store().active_since(user, s.now().plus_millis(-1_000_000), None, 50).await?, []);
+    assert_eq!(changed(s, user, s.now().plus_millis(-1_000_000)).await?, []);
     assert!(s.member(id, user).await?.unlisted);
     assert_eq!(s.load(id).await?.member(user).map(|member| member.unlisted), Some(true));
     let gone = AccountChange::ConversationGone(id, GoneReason::Deleted);
@@ -186,7 +186,7 @@ async fn is_out(s: &Scene, user: UserId, id: ConversationId) -> Result<(), Store
 
 async fn is_back(s: &Scene, user: UserId, id: ConversationId, cleared: Seq) -> Result<(), StoreError> {
     assert_eq!(listed(s, user).await?, [id]);
-    assert_eq!(s.store().active_since(user, s.now().plus_millis(-1_000_000), None, 50).await?.len(), 1);
+    assert_eq!(changed(s, user, s.now().plus_millis(-1_000_000)).await?.len(), 1);
     assert!(!s.member(id, user).await?.unlisted);
     assert_eq!(s.store().settings(user, id).await?.cleared, cleared);
     assert_eq!(last_listing(s, user, id).await?, Some(AccountChange::ConversationListed(id)));

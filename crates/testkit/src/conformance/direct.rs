@@ -5,9 +5,10 @@ use std::slice;
 use godwit_domain::model::{Concealed, AccountChange, Cursor, Member, UserPair};
 use godwit_domain::ports::{InboxRow, NewConversation};
 use godwit_protocol::conversations::Role;
-use godwit_protocol::{ConversationId, Seq};
+use godwit_protocol::{ConversationId, Seq, Timestamp};
 
 use super::expected::{log_of, unchanged};
+use super::rows::changed;
 use super::{CALLERS, Outcome};
 use crate::paging::account_log_after;
 use crate::reading::{Known, read_everything};
@@ -32,6 +33,7 @@ pub(super) async fn an_opened_conversation_reads_back(s: &Scene) -> Outcome {
         unlisted: user_id == ada,
         cursor: Cursor::default(),
         concealed: Concealed::default(),
+        moved_at: Timestamp::default(),
         mentions: Vec::new(),
     };
     assert_eq!(state.members, [member(ada), member(bob)]);
@@ -61,9 +63,9 @@ pub(super) async fn it_is_listed_for_its_creator_only(s: &Scene) -> Outcome {
     assert_eq!(account_log_after(s.store(), ada, 0, 50).await?, Some(vec![entry]));
     let row = InboxRow { conversation: opened.id, settings: Default::default(), activity_at: created_at };
     assert_eq!(s.store().inbox(ada, false, None, 50).await?, slice::from_ref(&row));
-    assert_eq!(s.store().active_since(ada, created_at, None, 50).await?, [row]);
+    assert_eq!(changed(s, ada, created_at).await?, [row]);
     assert_eq!(s.store().inbox(bob, false, None, 50).await?, []);
-    assert_eq!(s.store().active_since(bob, created_at, None, 50).await?, []);
+    assert_eq!(changed(s, bob, created_at).await?, []);
     assert_eq!(s.store().account_head(bob).await?, 0);
     Ok(())
 }

@@ -9,7 +9,7 @@ use godwit_protocol::conversations::Role;
 use godwit_protocol::sync::GoneReason;
 
 use super::Outcome;
-use super::rows::{archive, clear, large, last_listing, listed, open, pin, pinned, rows, set, unchanged};
+use super::rows::{archive, changed, clear, large, last_listing, listed, open, pin, pinned, rows, set, unchanged};
 use crate::paging::all_pages;
 use crate::scene::{Group, Scene};
 
@@ -145,7 +145,7 @@ pub(super) async fn messages_write_no_rows(s: &Scene) -> Outcome {
     }
     for user in &group.members {
         is_in_no_list(s, *user, &group).await?;
-        assert_eq!(s.store().active_since(*user, floor, None, 50).await?, []);
+        assert_eq!(changed(s, *user, floor).await?, []);
         assert_eq!(large(s, *user).await?, [(group.id, Settings::default())]);
     }
     Ok(())
@@ -213,7 +213,7 @@ pub(super) async fn a_group_of_hundreds_crosses_without_losing_anybody(s: &Scene
     s.append(s.batch(group.id).await?.join_crossing(last, None).build()).await?;
     for user in group.members.iter().chain([&last]) {
         assert_eq!(large(s, *user).await?, [(group.id, Settings::default())]);
-        assert_eq!(s.store().active_since(*user, floor, None, 50).await?, []);
+        assert_eq!(changed(s, *user, floor).await?, []);
     }
     Ok(())
 }
@@ -223,7 +223,7 @@ async fn is_in_no_list(s: &Scene, user: UserId, group: &Group) -> Result<(), Sto
     let mut all = rows(s, user).await?;
     all.extend(s.store().inbox(user, true, None, 50).await?);
     all.extend(pinned(s, user).await?);
-    all.extend(s.store().active_since(user, s.now().plus_millis(-1_000_000), None, 50).await?);
+    all.extend(changed(s, user, s.now().plus_millis(-1_000_000)).await?);
     assert!(all.iter().all(|row| row.conversation != group.id), "{all:?}");
     Ok(())
 }

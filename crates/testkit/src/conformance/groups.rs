@@ -5,10 +5,10 @@ use std::slice;
 use godwit_domain::model::{Concealed, AccountChange, ClientId, Cursor, Entry, Kind, Member, Settings};
 use godwit_domain::ports::{InboxRow, NewConversation};
 use godwit_protocol::conversations::{HistoryVisibility, Permissions, Role};
-use godwit_protocol::{MessageId, Seq};
+use godwit_protocol::{MessageId, Seq, Timestamp};
 
 use super::expected::{log_of, unchanged};
-use super::rows::{listed, rows};
+use super::rows::{changed, listed, rows};
 use super::{CALLERS, Outcome};
 use crate::paging::account_log_after;
 use crate::reading::{Known, read_everything};
@@ -31,6 +31,7 @@ pub(super) async fn a_created_group_reads_back(s: &Scene) -> Outcome {
             unlisted: false,
             cursor: Cursor::default(),
             concealed: Concealed::default(),
+            moved_at: Timestamp::default(),
             mentions: Vec::new(),
         };
         assert_eq!(state.members, people.iter().copied().map(member).collect::<Vec<_>>());
@@ -76,7 +77,7 @@ pub(super) async fn it_is_listed_for_all_its_members(s: &Scene) -> Outcome {
         assert_eq!(account_log_after(s.store(), user, 0, 50).await?, Some(vec![entry]));
         let row = InboxRow { conversation: made.id, settings: Settings::default(), activity_at: at };
         assert_eq!(rows(s, user).await?, slice::from_ref(&row));
-        assert_eq!(s.store().active_since(user, at, None, 50).await?, [row]);
+        assert_eq!(changed(s, user, at).await?, [row]);
     }
     Ok(())
 }

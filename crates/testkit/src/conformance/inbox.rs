@@ -7,8 +7,7 @@ use godwit_domain::ports::{InboxRow, StoreError};
 use godwit_protocol::{ConversationId, UserId};
 
 use super::Outcome;
-use super::rows::{archive, archived, listed, open, pages, pin, pinned, rows, set, unpin};
-use crate::paging::all_pages;
+use super::rows::{archive, archived, changed, listed, open, pages, pin, pinned, rows, set, unpin};
 use crate::scene::Scene;
 
 pub(super) async fn the_latest_first_then_the_higher_id(s: &Scene) -> Outcome {
@@ -107,7 +106,7 @@ pub(super) async fn many_busy_conversations_keep_their_order(s: &Scene) -> Outco
         assert!(s.store().inbox(ada, false, None, CONVERSATIONS * 2).await? == rows, "after round {round}");
         let floor = rows[CONVERSATIONS / 2].activity_at;
         let active: Vec<InboxRow> = rows.iter().filter(|row| row.activity_at >= floor).cloned().collect();
-        assert!(s.store().active_since(ada, floor, None, 200).await? == active, "after round {round}");
+        assert!(changed(s, ada, floor).await? == active, "after round {round}");
     }
     Ok(())
 }
@@ -174,30 +173,6 @@ pub(super) async fn unchanged_rows_are_on_one_page_while_others_move(s: &Scene) 
     Ok(())
 }
 
-pub(super) async fn active_since_begins_at_the_floor(s: &Scene) -> Outcome {
-    let (ada, mut rows) = full_inbox(s).await?;
-    rows.sort_by_key(|row| Reverse(row.activity()));
-    for row in &rows {
-        for floor in [-1, 0, 1].map(|shift_ms| row.activity_at.plus_millis(shift_ms)) {
-            let expected: Vec<InboxRow> = rows.iter().filter(|row| row.activity_at >= floor).cloned().collect();
-            assert_eq!(s.store().active_since(ada, floor, None, 50).await?, expected, "since {floor}");
-        }
-    }
-    Ok(())
-}
-
-pub(super) async fn active_since_pages_give_each_row_once_in_order(s: &Scene) -> Outcome {
-    let (ada, mut rows) = full_inbox(s).await?;
-    rows.sort_by_key(|row| Reverse(row.activity()));
-    let floor = rows[rows.len() - 3].activity_at;
-    let expected: Vec<InboxRow> = rows.iter().filter(|row| row.activity_at >= floor).cloned().collect();
-    for limit in 1..=expected.len() + 1 {
-        let page = |after| s.store().active_since(ada, floor, after, limit);
-        assert_eq!(all_pages(limit, InboxRow::activity, page).await?, expected, "in pages of {limit}");
-    }
-    Ok(())
-}
-
 pub(super) async fn inboxes_of_two_members_are_their_own(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     s.send(chat.id, chat.ada, "m").await?;
@@ -212,7 +187,7 @@ pub(super) async fn inboxes_of_two_members_are_their_own(s: &Scene) -> Outcome {
 }
 
 /// An inbox with pinned, archived and muted conversations, some with the same time, in the order in which they were made.
-async fn full_inbox(s: &Scene) -> Result<(UserId, Vec<InboxRow>), StoreError> {
+pub(super) async fn full_inbox(s: &Scene) -> Result<(UserId, Vec<InboxRow>), StoreError> {
     let ada = s.user().await?;
     let mut rows = Vec::new();
     for number in 0..14 {

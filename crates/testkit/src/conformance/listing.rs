@@ -6,7 +6,7 @@ use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{ConversationId, Timestamp, UserId};
 
 use super::Outcome;
-use super::rows::{archive, last_listing, listed, open, pin, pinned, rows, set, unchanged};
+use super::rows::{archive, changed, last_listing, listed, open, pin, pinned, rows, set, unchanged};
 use crate::paging::account_log_after;
 use crate::scene::Scene;
 
@@ -25,7 +25,7 @@ pub(super) async fn a_group_goes_up_in_every_inbox(s: &Scene) -> Outcome {
     for (user, other) in group.members.iter().zip(&others) {
         assert_eq!(listed(s, *user).await?, [group.id, *other]);
         assert_eq!(rows(s, *user).await?[0], row(group.id, sent.at()));
-        let active = s.store().active_since(*user, sent.at(), None, 50).await?;
+        let active = changed(s, *user, sent.at()).await?;
         assert_eq!(active, [row(group.id, sent.at())]);
     }
     Ok(())
@@ -135,7 +135,7 @@ pub(super) async fn somebody_who_comes_and_goes_many_times_has_it_once(s: &Scene
         s.append(s.batch(group.id).await?.add(group.owner(), &[bob]).build()).await?;
         assert_eq!(rows(s, bob).await?, [row(group.id, s.now())]);
         s.send(group.id, bob, &format!("m{round}")).await?;
-        let active = s.store().active_since(bob, s.now().plus_millis(-1_000_000), None, 50).await?;
+        let active = changed(s, bob, s.now().plus_millis(-1_000_000)).await?;
         assert_eq!(active, [row(group.id, s.now())]);
     }
     Ok(())
@@ -181,7 +181,7 @@ async fn is_gone(
     assert_eq!(pinned(s, user).await?, []);
     assert_eq!(s.store().fanned_out_on_read(user).await?, []);
     let since = s.now().plus_millis(-1_000_000);
-    assert_eq!(s.store().active_since(user, since, None, 50).await?, []);
+    assert_eq!(changed(s, user, since).await?, []);
     assert_eq!(s.store().settings(user, id).await?, Settings::default());
     Ok(())
 }

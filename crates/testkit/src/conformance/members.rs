@@ -98,6 +98,7 @@ pub(super) async fn who_comes_back_is_new(s: &Scene) -> Outcome {
         unlisted: false,
         cursor: Cursor::at(seq, ordinal),
         concealed: Concealed::default(),
+        moved_at: s.now(),
         mentions: Vec::new(),
     };
     assert_eq!(s.member(group.id, bob).await?, expected);

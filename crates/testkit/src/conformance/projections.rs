@@ -5,6 +5,7 @@ use godwit_domain::ports::CursorMove;
 use godwit_protocol::{MessageId, Seq};
 
 use super::Outcome;
+use super::rows::changed;
 use crate::paging::account_log_after;
 use crate::scene::Scene;
 
@@ -56,7 +57,7 @@ pub(super) async fn activity_follows_messages_in_every_inbox(s: &Scene) -> Outco
         for user in [chat.ada, chat.bob] {
             let inbox = s.store().inbox(user, false, None, 50).await?;
             assert_eq!(inbox.iter().map(|row| row.activity_at).collect::<Vec<_>>(), [sent.at()]);
-            assert_eq!(s.store().active_since(user, sent.at(), None, 50).await?, inbox);
+            assert_eq!(changed(s, user, sent.at()).await?, inbox);
         }
     }
     Ok(())

@@ -1,9 +1,9 @@
 //! What the cases about inboxes share.
 
 use godwit_domain::model::{AccountChange, AccountEntry, Settings, SettingsChange};
-use godwit_domain::ports::{InboxRow, StoreError};
+use godwit_domain::ports::{ChangedRow, InboxRow, StoreError};
 use godwit_protocol::sync::GoneReason;
-use godwit_protocol::{ConversationId, Seq, UserId};
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use super::Outcome;
 use crate::paging::{account_log_after, all_pages};
@@ -67,6 +67,17 @@ pub(super) async fn pinned(s: &Scene, user: UserId) -> Result<Vec<InboxRow>, Sto
     let mut rows = s.store().pinned(user).await?;
     rows.sort_by_key(|row| row.conversation);
     Ok(rows)
+}
+
+/// Conversations that changed since a time, as rows with the time of the change.
+pub(super) async fn changed(s: &Scene, user: UserId, floor: Timestamp) -> Result<Vec<InboxRow>, StoreError> {
+    let rows = s.store().changed_since(user, floor, None, 200).await?;
+    let row = |ChangedRow { conversation, settings, changed_at }| InboxRow {
+        conversation,
+        settings,
+        activity_at: changed_at,
+    };
+    Ok(rows.into_iter().map(row).collect())
 }
 
 /// Conversations that are fanned out on read, in the order of their ids, with the settings.

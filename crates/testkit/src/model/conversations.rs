@@ -144,7 +144,9 @@ impl ConversationStore for ModelStore {
         let mut notes = Vec::new();
         for moved in moves {
             let Some(log) = state.logs.get_mut(&moved.conversation) else { continue };
-            if log.move_cursor(*moved) {
+            let Some((before, after)) = log.move_cursor(*moved) else { continue };
+            log.touch(moved.at);
+            if after.read > before.read {
                 let change = AccountChange::ReadMoved(moved.conversation);
                 let entry = state.write_note(AccountNote { user_id: moved.user_id, at: moved.at, change });
                 notes.push((moved.user_id, entry));
@@ -252,6 +254,7 @@ impl State {
             reactions: BTreeMap::new(),
             replies: BTreeMap::new(),
             moves: Vec::new(),
+            changed_at: Timestamp::default(),
         };
         self.logs.insert(id, log);
         Made { id, made: Some(self.apply(id, &new.effects)) }

@@ -1,7 +1,7 @@
 //! What an append writes down besides its entries.
 
 use godwit_domain::model::{AccountChange, AccountEntry, AccountNote, Cursor, FanOut, Member};
-use godwit_domain::ports::{CursorMove, StoredReaction};
+use godwit_domain::ports::{CursorMove, StoredReaction, change_time};
 use godwit_domain::projection::{Effects, MemberWrite, ReactionWrite, Unlisting};
 use godwit_protocol::{ConversationId, MessageId, Timestamp, UserId};
 
@@ -21,6 +21,9 @@ impl State {
         self.expiries.extend(effects.expiries.iter().map(|expiry| (expiry.at, id, expiry.seq)));
         if let Some(log) = self.logs.get_mut(&id) {
             log.apply(effects);
+            if !effects.touch.is_empty() {
+                log.touch(at);
+            }
         }
         self.apply_to_inboxes(id, effects, at)
     }
@@ -95,10 +98,11 @@ impl Log {
         match write {
             MemberWrite::Put(member) => {
                 let before = self.members.get(&member.user_id);
-                let cursor = before.map_or_else(Cursor::default, |before| before.cursor);
+                let (cursor, moved_at) =
+                    before.map_or_else(Default::default, |before| (before.cursor, before.moved_at));
                 // Who has cleared it since the effects were thought out gets it back by being listed.
                 let unlisted = member.unlisted || before.is_some_and(|before| before.unlisted);
-                self.members.insert(member.user_id, Member { cursor, unlisted, ..member.clone() });
+                self.members.insert(member.user_id, Member { cursor, moved_at, unlisted, ..member.clone() });
             }
             MemberWrite::Remove(user) => drop(self.members.remove(user)),
         }
@@ -116,14 +120,20 @@ impl Log {
         }
     }
 
-    /// Whether the read mark moved.
-    pub(super) fn move_cursor(&mut self, moved: CursorMove) -> bool {
-        let Some(member) = self.members.get_mut(&moved.user_id) else { return false };
-        let (before, after) = (member.cursor, member.cursor.advanced_by(moved.cursor));
-        member.cursor = after;
-        if after != before {
-            self.moves.push(CursorMove { cursor: after, ..moved });
+    pub(super) fn touch(&mut self, at: Timestamp) {
+        self.changed_at = self.changed_at.max(change_time(at));
+    }
+
+    /// The cursor before and after it, if it moved.
+    pub(super) fn move_cursor(&mut self, moved: CursorMove) -> Option<(Cursor, Cursor)> {
+        let member = self.members.get_mut(&moved.user_id)?;
+        let before = member.cursor;
+        member.move_to(moved.cursor, moved.at);
+        let after = member.cursor;
+        if after == before {
+            return None;
         }
-        after.read > before.read
+        self.moves.push(CursorMove { cursor: after, ..moved });
+        Some((before, after))
     }
 }

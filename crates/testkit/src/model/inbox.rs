@@ -2,7 +2,7 @@ use std::cmp::Reverse;
 
 use async_trait::async_trait;
 use godwit_domain::model::{AccountEntry, AccountNote, Concealed, Settings, SettingsChange};
-use godwit_domain::ports::{ActivityPosition, InboxRow, InboxStore, StoreError, UnorderedRow};
+use godwit_domain::ports::{ActivityPosition, ChangedRow, InboxRow, InboxStore, StoreError, UnorderedRow};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use super::{AccountLog, ModelStore, State};
@@ -18,7 +18,7 @@ impl InboxStore for ModelStore {
     ) -> Result<Vec<InboxRow>, StoreError> {
         let mut rows = self.state().rows(user);
         rows.retain(|row| row.settings.pin.is_none() && row.settings.archived == archived);
-        Ok(page(rows, after, limit))
+        Ok(page(rows, after, limit, InboxRow::activity))
     }
 
     async fn pinned(&self, user: UserId) -> Result<Vec<InboxRow>, StoreError> {
@@ -37,16 +37,22 @@ impl InboxStore for ModelStore {
         Ok(large.map(row).collect())
     }
 
-    async fn active_since(
+    async fn changed_since(
         &self,
         user: UserId,
         floor: Timestamp,
         after: Option<ActivityPosition>,
         limit: usize,
-    ) -> Result<Vec<InboxRow>, StoreError> {
-        let mut rows = self.state().rows(user);
-        rows.retain(|row| row.activity_at >= floor);
-        Ok(page(rows, after, limit))
+    ) -> Result<Vec<ChangedRow>, StoreError> {
+        let state = self.state();
+        let row = |InboxRow { conversation, settings, activity_at }: InboxRow| ChangedRow {
+            conversation,
+            settings,
+            changed_at: activity_at.max(state.logs[&conversation].changed_at),
+        };
+        let mut rows: Vec<ChangedRow> = state.rows(user).into_iter().map(row).collect();
+        rows.retain(|row| row.changed_at >= floor);
+        Ok(page(rows, after, limit, ChangedRow::position))
     }
 
     async fn settings(&self, user: UserId, conversation: ConversationId) -> Result<Settings, StoreError> {
@@ -124,9 +130,14 @@ impl State {
 }
 
 /// The latest first.
-fn page(mut rows: Vec<InboxRow>, after: Option<ActivityPosition>, limit: usize) -> Vec<InboxRow> {
-    rows.retain(|row| after.is_none_or(|after| row.activity() < after));
-    rows.sort_by_key(|row| Reverse(row.activity()));
+fn page<R>(
+    mut rows: Vec<R>,
+    after: Option<ActivityPosition>,
+    limit: usize,
+    position: impl Fn(&R) -> ActivityPosition,
+) -> Vec<R> {
+    rows.retain(|row| after.is_none_or(|after| position(row) < after));
+    rows.sort_by_key(|row| Reverse(position(row)));
     rows.truncate(limit);
     rows
 }

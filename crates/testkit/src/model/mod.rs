@@ -85,6 +85,8 @@ struct Log {
     replies: BTreeMap<(Seq, u32), Seq>,
     /// The moves that moved something, in the order in which they were made.
     moves: Vec<CursorMove>,
+    /// When something last changed that is not activity, as [`change_time`](godwit_domain::ports::change_time) has it.
+    changed_at: Timestamp,
 }
 
 #[derive(Debug, Default)]

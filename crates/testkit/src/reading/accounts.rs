@@ -1,7 +1,7 @@
 //! What belongs to one user.
 
 use godwit_domain::model::Star;
-use godwit_domain::ports::{InboxRow, SeqRange, Store, StoreError};
+use godwit_domain::ports::{ChangedRow, InboxRow, SeqRange, Store, StoreError};
 use godwit_protocol::{Seq, UserId};
 
 use super::{Known, PAGE_SIZES, Readings, without_seq};
@@ -37,9 +37,9 @@ impl Readings {
                 self.add(format!("inbox of {user}, archived {archived}, by {limit}"), rows);
             }
             for &floor in &known.times {
-                let page = |after| store.active_since(user, floor, after, limit);
-                let rows = all_pages(limit, InboxRow::activity, page).await?;
-                self.add(format!("active of {user} since {floor} by {limit}"), rows);
+                let page = |after| store.changed_since(user, floor, after, limit);
+                let rows = all_pages(limit, ChangedRow::position, page).await?;
+                self.add(format!("changed of {user} since {floor} by {limit}"), rows);
             }
         }
         let mut pinned = store.pinned(user).await?;

@@ -11,7 +11,6 @@ import {
   type UserId,
 } from "@godwit/sdk";
 
-import { readCursorOf } from "./entries.js";
 import { UNSET } from "./inbox.js";
 import { go } from "./place.js";
 import type { Session } from "./session.js";
@@ -67,7 +66,7 @@ export async function markRead(session: Session, conversation: Conversation): Pr
   const last = last_message?.seq ?? 0;
   // Asked for at once: what the session tells later would take away a mark that is set meanwhile.
   if (
-    last > readCursorOf(conversation, session.account.id) &&
+    last > conversation.me.read &&
     (await attempt(session.http.conversations.moveCursor(id, { read: last })))
   ) {
     session.inbox.setRead(id, last, 0);

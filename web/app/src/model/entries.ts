@@ -57,9 +57,9 @@ export function conversationAfter(conversation: Conversation, entry: LogEntry, m
         ? { ...next, last_message: { ...next.last_message, preview: "", deleted: true } }
         : next;
     case "members_added":
-      return withMembers(next, entry.user_ids, entry.seq);
+      return withMembers(next, entry.user_ids, entry.seq, me);
     case "member_joined":
-      return withMembers(next, [entry.user_id], entry.seq);
+      return withMembers(next, [entry.user_id], entry.seq, me);
     case "member_left":
     case "member_removed":
       return withoutMember(next, entry.user_id);
@@ -147,8 +147,9 @@ export function noticeOf(
 }
 
 /** Cursors only move forward. */
-export function withCursor(conversation: Conversation, moved: MemberCursor): Conversation {
-  const known = conversation.cursors.find((cursor) => cursor.user_id === moved.user_id);
+export function withCursor(conversation: Conversation, moved: MemberCursor, me: UserId): Conversation {
+  const cursors = conversation.cursors ?? [];
+  const known = moved.user_id === me ? conversation.me : cursors.find((cursor) => cursor.user_id === moved.user_id);
   if (known && known.delivered >= moved.delivered && known.read >= moved.read) {
     return conversation;
   }
@@ -157,12 +158,11 @@ export function withCursor(conversation: Conversation, moved: MemberCursor): Con
     delivered: Math.max(known?.delivered ?? 0, moved.delivered),
     read: Math.max(known?.read ?? 0, moved.read),
   };
-  const others = conversation.cursors.filter((other) => other.user_id !== moved.user_id);
-  return { ...conversation, cursors: [...others, cursor] };
-}
-
-export function readCursorOf(conversation: Conversation, user: UserId): Seq {
-  return conversation.cursors.find((cursor) => cursor.user_id === user)?.read ?? 0;
+  if (moved.user_id === me) {
+    const { delivered, read } = cursor;
+    return { ...conversation, me: { ...conversation.me, delivered, read } };
+  }
+  return { ...conversation, cursors: [...cursors.filter((other) => other !== known), cursor] };
 }
 
 export function mentions(message: Message, user: UserId): boolean {
@@ -172,11 +172,8 @@ export function mentions(message: Message, user: UserId): boolean {
 function withMessage(conversation: Conversation, entry: MessageEntry, me: UserId): Conversation {
   const { message } = entry;
   const own = message.sender_id === me;
-  const moved = withCursor(conversation, {
-    user_id: message.sender_id,
-    delivered: entry.seq,
-    read: entry.seq,
-  });
+  const cursor = { user_id: message.sender_id, delivered: entry.seq, read: entry.seq };
+  const moved = withCursor(conversation, cursor, me);
   const mentioned = !own && mentions(message, me) ? 1 : 0;
   return {
     ...moved,
@@ -201,14 +198,16 @@ function lastMessageOf(message: Message): NonNullable<Conversation["last_message
   };
 }
 
-function withMembers(conversation: Conversation, users: UserId[], seq: Seq): Conversation {
+function withMembers(conversation: Conversation, users: UserId[], seq: Seq, me: UserId): Conversation {
   const cursors = users.map((user) => ({ user_id: user, delivered: seq, read: seq }));
-  const moved = conversation.large ? conversation : cursors.reduce(withCursor, conversation);
+  const moved = conversation.large
+    ? conversation
+    : cursors.reduce((so_far, cursor) => withCursor(so_far, cursor, me), conversation);
   return { ...moved, member_count: conversation.member_count + users.length };
 }
 
 function withoutMember(conversation: Conversation, user: UserId): Conversation {
-  const cursors = conversation.cursors.filter((cursor) => cursor.user_id !== user);
+  const cursors = (conversation.cursors ?? []).filter((cursor) => cursor.user_id !== user);
   return { ...conversation, cursors, member_count: Math.max(0, conversation.member_count - 1) };
 }
 

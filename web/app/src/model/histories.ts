@@ -11,7 +11,6 @@ import type {
   UserId,
 } from "@godwit/sdk";
 
-import { readCursorOf } from "./entries.js";
 import { Thread } from "./thread.js";
 import { Timeline } from "./timeline.js";
 
@@ -22,6 +21,8 @@ export interface HistoriesSource {
   http: Http;
   cached(id: ConversationId): Promise<Message[]>;
   conversation(id: ConversationId): Conversation | undefined;
+  /** The history of a conversation comes into sight. */
+  onOpen(id: ConversationId): void;
   /** The newest messages of a conversation have been read from the server. */
   onNewest(id: ConversationId, messages: readonly Message[]): void;
 }
@@ -54,6 +55,7 @@ export class Histories {
       this.timelines.delete(oldest);
     }
     void timeline.open(...this.unreadOf(id));
+    source.onOpen(id);
     return timeline;
   }
 
@@ -121,7 +123,7 @@ export class Histories {
   private unreadOf(id: ConversationId): [Seq | undefined, number] {
     const conversation = this.source.conversation(id);
     return conversation && conversation.unread > 0
-      ? [readCursorOf(conversation, this.source.me), conversation.unread]
+      ? [conversation.me.read, conversation.unread]
       : [undefined, 0];
   }
 }

@@ -13,7 +13,7 @@ import type {
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 
 import { coalesced } from "./coalesced.js";
-import { conversationAfter, readCursorOf, withCursor } from "./entries.js";
+import { conversationAfter, withCursor } from "./entries.js";
 
 /** What is absent from a membership is not set. */
 export const UNSET = { pin_place: null, muted_until: null, draft: null } satisfies Partial<Membership>;
@@ -50,7 +50,8 @@ export class Inbox {
     const known = this.known.get(conversation.id);
     // An answer that was overtaken by entries must not take them back.
     if (!known || conversation.head >= known.head) {
-      this.set(conversation);
+      const cursors = conversation.cursors ?? known?.cursors;
+      this.set(cursors ? { ...conversation, cursors } : conversation);
     }
   }
 
@@ -71,7 +72,7 @@ export class Inbox {
   }
 
   moveCursor(id: ConversationId, cursor: MemberCursor): void {
-    this.change(id, (conversation) => withCursor(conversation, cursor));
+    this.change(id, (conversation) => withCursor(conversation, cursor, this.me));
   }
 
   setMembership(id: ConversationId, membership: Partial<Membership>): void {
@@ -81,11 +82,15 @@ export class Inbox {
   /** The user has read up to `seq`, here or elsewhere, after which so many messages are left. */
   setRead(id: ConversationId, seq: Seq, unread: number): void {
     this.change(id, (conversation) => {
-      const before = readCursorOf(conversation, this.me);
+      const before = conversation.me.read;
       if (before > seq) {
         return conversation;
       }
-      const moved = withCursor(conversation, { user_id: this.me, delivered: seq, read: seq });
+      const moved = withCursor(
+        conversation,
+        { user_id: this.me, delivered: seq, read: seq },
+        this.me,
+      );
       // What was read before is not read again: a mark that was set since stays.
       const me = { ...moved.me, marked_unread: moved.me.marked_unread && before === seq };
       return { ...moved, me, unread, unread_mentions: Math.min(moved.unread_mentions, unread) };

@@ -16,7 +16,6 @@ import { t } from "../i18n/index.js";
 import { Blocks } from "./blocks.js";
 import { Cache } from "./cache.js";
 import { Drafts, draftsKey } from "./drafts.js";
-import { readCursorOf } from "./entries.js";
 import { Histories } from "./histories.js";
 import { Inbox } from "./inbox.js";
 import { withdraw } from "./notifications.js";
@@ -24,6 +23,7 @@ import { OutboxView } from "./outbox.js";
 import { Own, type Owner } from "./own.js";
 import { People } from "./people.js";
 import { Presence } from "./presence.js";
+import { hasAllCursors } from "./status.js";
 import { Typing } from "./typing.js";
 import { type Stores, Updates } from "./updates.js";
 
@@ -77,6 +77,7 @@ export class Session implements Stores {
       http,
       cached: (one) => storage.cachedMessages(one),
       conversation,
+      onOpen: (one) => this.completeCursors(one),
       onNewest: (one, messages) => this.cache.newest(one, messages),
     });
     cached.forEach((one) => this.learn(one));
@@ -94,7 +95,7 @@ export class Session implements Stores {
   /** The user has seen everything up to `seq`. */
   read(id: ConversationId, seq: Seq): void {
     const conversation = this.inbox.get(id);
-    const before = conversation && readCursorOf(conversation, this.account.id);
+    const before = conversation?.me.read;
     if (!conversation || before === undefined || seq <= before || conversation.unread === 0) {
       return;
     }
@@ -126,6 +127,15 @@ export class Session implements Stores {
   async refresh(id: ConversationId): Promise<void> {
     this.learn(await this.http.conversations.get(id));
     this.cache.changed(id);
+  }
+
+  /** Lists come without the cursors of others: what is opened shows how far its messages have come. */
+  private completeCursors(id: ConversationId): void {
+    const conversation = this.inbox.get(id);
+    if (conversation && !hasAllCursors(conversation, this.account.id)) {
+      // If it fails, the marks are those that the server sent with the messages.
+      void this.refresh(id).catch(() => undefined);
+    }
   }
 
   private async run(): Promise<void> {

@@ -56,12 +56,16 @@ describe("a conversation", () => {
       member_count: 3,
       me: { role: "admin" },
     });
-    expect(now.cursors.map((cursor) => cursor.user_id)).toEqual(["ada", "bob", "cyd"]);
+    expect(now.cursors?.map((cursor) => cursor.user_id)).toEqual(["bob", "cyd"]);
   });
 
   it("moves cursors forward only", () => {
-    const moved = withCursor(conversation(1), { user_id: "bob", delivered: 9, read: 5 });
-    expect(withCursor(moved, { user_id: "bob", delivered: 8, read: 4 })).toBe(moved);
+    const moved = withCursor(conversation(1), { user_id: "bob", delivered: 9, read: 5 }, "ada");
+    expect(moved.cursors).toEqual([{ user_id: "bob", delivered: 9, read: 5 }]);
+    expect(withCursor(moved, { user_id: "bob", delivered: 8, read: 4 }, "ada")).toBe(moved);
+    const own = withCursor(moved, { user_id: "ada", delivered: 9, read: 7 }, "ada");
+    expect(own.me).toMatchObject({ delivered: 9, read: 7 });
+    expect(withCursor(own, { user_id: "ada", delivered: 9, read: 6 }, "ada")).toBe(own);
   });
 });
 
@@ -115,6 +119,7 @@ describe("notices", () => {
 describe("progress", () => {
   const others = (...cursors: [number, number][]) => ({
     large: false,
+    member_count: cursors.length + 1,
     cursors: cursors.map(([delivered, read], index) => ({ user_id: `u${index}`, delivered, read })),
   });
 
@@ -125,6 +130,14 @@ describe("progress", () => {
   });
 
   it("is what the server said where there are no cursors", () => {
-    expect(progressOf({ large: true, cursors: [] }, 4, "ada", "DELIVERED")).toBe("delivered");
+    expect(progressOf({ large: true, member_count: 900, cursors: [] }, 4, "ada", "DELIVERED")).toBe(
+      "delivered",
+    );
+    expect(progressOf({ large: false, member_count: 2 }, 4, "ada", "READ")).toBe("read");
+  });
+
+  it("is what the server said until the cursors of all others are known", () => {
+    const some = { ...others([9, 9], [9, 9]), member_count: 4 };
+    expect(progressOf(some, 4, "ada", "SENT")).toBe("sent");
   });
 });

@@ -6,7 +6,7 @@ import { conversation as anyConversation, message as anyMessage } from "../../..
 
 export function conversation(head: number): Conversation {
   return anyConversation("c", head, {
-    cursors: ["ada", "bob"].map((user_id) => ({ user_id, delivered: 0, read: 0 })),
+    cursors: [{ user_id: "bob", delivered: 0, read: 0 }],
   });
 }
 

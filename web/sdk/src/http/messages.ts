@@ -67,8 +67,8 @@ export class Messages {
   }
 
   /** `GET /v1/messages/{id}/edits` */
-  edits(id: MessageId, options?: RequestOptions): Promise<EditList> {
-    return this.transport.call("get", "/v1/messages/{id}/edits", { path: { id } }, options);
+  edits(id: MessageId, page: { after?: string } = {}, options?: RequestOptions): Promise<EditList> {
+    return this.transport.call("get", "/v1/messages/{id}/edits", { path: { id }, query: page }, options);
   }
 
   /** `GET /v1/messages/{id}/receipts`: who has received and read it, and when. */
@@ -108,7 +108,12 @@ export class Messages {
   }
 
   /** `GET /v1/conversations/{id}/pins` */
-  pins(id: ConversationId, options?: RequestOptions): Promise<PinList> {
-    return this.transport.call("get", "/v1/conversations/{id}/pins", { path: { id } }, options);
+  pins(id: ConversationId, page: { after?: string } = {}, options?: RequestOptions): Promise<PinList> {
+    return this.transport.call(
+      "get",
+      "/v1/conversations/{id}/pins",
+      { path: { id }, query: page },
+      options,
+    );
   }
 }

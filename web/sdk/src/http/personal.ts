@@ -38,8 +38,8 @@ export class Personal {
   }
 
   /** `GET /v1/scheduled` */
-  scheduled(options?: RequestOptions): Promise<ScheduledList> {
-    return this.transport.call("get", "/v1/scheduled", {}, options);
+  scheduled(page: { after?: string } = {}, options?: RequestOptions): Promise<ScheduledList> {
+    return this.transport.call("get", "/v1/scheduled", { query: page }, options);
   }
 
   /** `PATCH /v1/scheduled/{id}` */

@@ -111,6 +111,11 @@ export class CatchUp {
         this.awaited.set(id, head);
       }
     }
+    for (const { conversation_id, cursors } of page.cursors) {
+      for (const cursor of cursors) {
+        this.queue.push({ type: "cursor", cursor: { conversation_id, ...cursor } });
+      }
+    }
     for (const entry of [...page.account].sort((one, other) => one.seq - other.seq)) {
       this.give(entry);
     }

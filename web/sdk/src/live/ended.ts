@@ -9,7 +9,13 @@ export type Ended =
   /** The server told when to come back. */
   | { next: "return"; afterMs: number; cause: string }
   /** Wait as after a failure, and at least as long as the server wants. */
-  | { next: "retry"; atLeastMs: number; cause: string };
+  | {
+      next: "retry";
+      atLeastMs: number;
+      cause: string;
+      /** More waited for this client than the server keeps. */
+      tooMuch: boolean;
+    };
 
 export function endedByError(error: unknown): Ended {
   if (error instanceof SocketClosedError) {
@@ -18,7 +24,7 @@ export function endedByError(error: unknown): Ended {
   if (endsSession(error)) {
     return { next: "stop", reason: { by: "sign_out", code: codeOf(error) } };
   }
-  return { next: "retry", atLeastMs: retryAfterMsOf(error), cause: String(error) };
+  return { next: "retry", atLeastMs: retryAfterMsOf(error), cause: String(error), tooMuch: false };
 }
 
 export function endedByClose(closed: Closed): Ended {
@@ -29,5 +35,6 @@ export function endedByClose(closed: Closed): Ended {
   if (closed.by === "server" && !mayReconnect(closed)) {
     return { next: "stop", reason: { by: "server", closeCode: closed.code, cause } };
   }
-  return { next: "retry", atLeastMs: 0, cause };
+  const tooMuch = closed.by === "server" && closed.code === CloseCode.TOO_SLOW;
+  return { next: "retry", atLeastMs: 0, cause, tooMuch };
 }

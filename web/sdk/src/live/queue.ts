@@ -155,10 +155,9 @@ export class Queue {
     } else if (update.type === "conversation") {
       // What was taken before may never have been acknowledged: the page can have been closed just then. And on a first
       // start the conversation itself tells what is in it.
-      const { id, cursors } = update.conversation;
+      const { id, me } = update.conversation;
       const seen = this.state.seen[id];
-      const own = cursors.find((cursor) => cursor.user_id === this.me);
-      if (seen !== undefined && own && own.delivered < seen) {
+      if (seen !== undefined && me.delivered < seen) {
         this.tellTaken(id, seen);
       }
     }

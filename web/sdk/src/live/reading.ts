@@ -2,7 +2,6 @@
 
 import type { ConversationId, LogPage } from "../api.js";
 import { codeOf } from "../errors.js";
-import { PAGE_MAX } from "../limits.js";
 import { monotonicMs } from "../time.js";
 import { type CommandGiver, isDue } from "./commands.js";
 import type { Session } from "./session.js";
@@ -153,6 +152,6 @@ export class Reading {
   }
 
   private pageLimit(): number {
-    return Math.max(1, Math.min(PAGE_MAX, this.giver.socket.hello.limits.page_max));
+    return Math.max(1, Math.min(this.session.pageMax, this.giver.socket.hello.limits.page_max));
   }
 }

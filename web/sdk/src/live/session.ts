@@ -5,6 +5,7 @@ import type { Http } from "../http/index.js";
 import type { WebSocketConstructor } from "../socket/index.js";
 import type { ClientStorage } from "../storage/port.js";
 import type { Tab } from "../storage/tabs.js";
+import { PAGE_MAX } from "../limits.js";
 import { monotonicMs, sleep } from "../time.js";
 import { backoffMs, type Random, STABLE_AFTER_MS } from "./backoff.js";
 import { CatchUp } from "./catch_up.js";
@@ -51,6 +52,8 @@ export class Session {
   private online: Online | undefined;
   /** Connections in a row that failed or did not last. */
   private failures = 0;
+  /** Items of a page that this client asks for at most. Less after a page was too much for a connection. */
+  pageMax = PAGE_MAX;
   private readonly stopping = new AbortController();
   /** The wait before the next attempt, where there is no need for it any more once the network is back. */
   private pause = new AbortController();
@@ -158,8 +161,15 @@ export class Session {
     const ended = await this.online.run();
     this.online = undefined;
     this.disconnected();
-    if (monotonicMs() - openedAt >= STABLE_AFTER_MS) {
+    const isStable = monotonicMs() - openedAt >= STABLE_AFTER_MS;
+    if (isStable) {
       this.failures = 0;
+    }
+    if (ended.next === "retry" && ended.tooMuch) {
+      // The same page again would end in the same way.
+      this.pageMax = Math.max(1, Math.floor(this.pageMax / 4));
+    } else if (isStable) {
+      this.pageMax = PAGE_MAX;
     }
     return ended;
   }

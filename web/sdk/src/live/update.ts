@@ -25,8 +25,9 @@ export type Update =
    */
   | { type: "entry"; conversationId: ConversationId; entry: LogEntry }
   /**
-   * A conversation that is new or changed while this client was away, as it is now. The entries up to its `head` that
-   * the application does not have follow, unless it is a first start that begins at the head.
+   * A conversation that is new or changed while this client was away, as it is now, without the cursors of its members:
+   * those that moved follow as `cursor`, and one that is opened has them all. The entries up to its `head` that the
+   * application does not have follow, unless it is a first start that begins at the head.
    */
   | { type: "conversation"; conversation: Conversation }
   /** A conversation went away. */

@@ -58,12 +58,13 @@ export function conversation(id: string, head: number, fields: Partial<Conversat
     me: {
       role: "member",
       joined_at: AT,
+      delivered: head,
+      read: 0,
       pinned: false,
       archived: false,
       marked_unread: false,
       history_from: 1,
     },
-    cursors: [{ user_id: ME, delivered: head, read: 0 }],
     ...fields,
   };
 }
@@ -74,7 +75,7 @@ export function syncPage(
   fields: Partial<SyncPage> = {},
 ): SyncPage {
   const conversations = Object.entries(heads).map(([id, head]) => conversation(id, head));
-  return { conversations, gone: [], account: [], token, more: false, truncated: false, ...fields };
+  return { conversations, cursors: [], gone: [], account: [], token, more: false, truncated: false, ...fields };
 }
 
 export function logPage(id: string, seqs: number[], head: number, fields: Partial<LogPage> = {}): LogPage {

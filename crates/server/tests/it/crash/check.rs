@@ -153,7 +153,8 @@ impl Pair {
                 row.last_message.as_ref().map(|shown| (shown.id, shown.seq)),
                 Some((last.id, last.seq))
             );
-            for cursor in &row.cursors {
+            let opened = person.http.conversation(self.chat).await.unwrap();
+            for cursor in &opened.cursors {
                 assert!(
                     cursor.read <= cursor.delivered && cursor.delivered <= head,
                     "{cursor:?} with {head}"
@@ -161,8 +162,7 @@ impl Pair {
                 let own = messages(log).filter(|message| message.sender_id == cursor.user_id).last();
                 assert!(own.is_none_or(|own| own.seq <= cursor.read), "who sent has read up to it");
             }
-            let read = row.cursors.iter().find(|cursor| cursor.user_id == person.id).unwrap().read;
-            assert_eq!(row.unread, unread(log, read), "unread agrees with the log");
+            assert_eq!(row.unread, unread(log, row.me.read), "unread agrees with the log");
         }
     }
 

@@ -28,6 +28,9 @@ impl Conversations {
     }
 
     pub(crate) async fn put_trails(&self, id: ConversationId, trails: &[Trail]) -> Result<(), StoreError> {
+        if let Some(at) = trails.iter().map(|trail| trail.moved_at).max() {
+            self.touch_all(id, at).await?;
+        }
         let cursors = self.cursors();
         let puts: Vec<_> = trails.iter().map(|trail| cursors.put_trail(id, trail)).collect();
         stream::iter(puts).buffer_unordered(MOVES_AT_ONCE_MAX).try_collect().await
@@ -46,11 +49,11 @@ impl Cursors<'_> {
         let after = after.map_or(-1, |after| int(after.get()));
         let values = (int(id.get()), after, limit);
         let rows: Vec<CursorRow> = self.cql.rows("read cursors", &self.statements.after, values).await?;
-        let trails = rows.into_iter().map(of_user).map(|(user_id, cursor)| async move {
+        let trails = rows.into_iter().map(of_user).map(|(user_id, (cursor, moved_at))| async move {
             let moves = |mark, reached| self.moves(id, user_id, mark, reached);
             let (delivered, read) =
                 try_join(moves(Mark::Delivered, cursor.delivered), moves(Mark::Read, cursor.read)).await?;
-            Ok(Trail { user_id, cursor, delivered, read })
+            Ok(Trail { user_id, cursor, moved_at, delivered, read })
         });
         stream::iter(trails).buffered(MOVES_AT_ONCE_MAX).try_collect().await
     }
@@ -90,7 +93,7 @@ impl Cursors<'_> {
         let delivered = trail.delivered.iter().map(|(seq, at)| (Mark::Delivered, *seq, *at));
         let read = trail.read.iter().map(|(seq, at)| (Mark::Read, *seq, *at));
         self.record(id, trail.user_id, delivered.chain(read)).await?;
-        self.pass(id, trail.user_id, Passed::both(reached(trail))).await
+        self.pass(id, trail.user_id, Passed::both(reached(trail)), trail.moved_at).await
     }
 }
 

@@ -201,7 +201,7 @@ async fn long_trails_are_read_whole() {
     let delivered = moves(&mut (1..=5_000).chain([65_535, 65_536, 65_537, 3 * 65_536]));
     let read = moves(&mut [1, 131_071].into_iter());
     let cursor = Cursor { delivered: Seq::new(3 * 65_536), read: Seq::new(131_071), read_ordinal: 9 };
-    let trail = Trail { user_id, cursor, delivered, read };
+    let trail = Trail { user_id, cursor, moved_at: NOON, delivered, read };
     store.put_trails(id, std::slice::from_ref(&trail)).await.unwrap();
     assert_eq!(store.trails(id, None, 10).await.unwrap(), [trail]);
     store.close().await.unwrap();

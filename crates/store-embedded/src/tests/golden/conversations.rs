@@ -21,7 +21,7 @@ pub(super) fn samples() -> Vec<Sample> {
         sample("empty head", &HeadRecord::new(Head::empty(), Standing::new(AT))),
         sample("details", &DetailsRecord::from(&details())),
         sample("member", &MemberRecord::from(member(Cursor::default()))),
-        sample("cursor", &CursorRecord::from(cursor())),
+        sample("cursor", &CursorRecord::new(cursor(), AT)),
         sample("move", &MoveRecord(AT)),
         sample("listing", &ListingRecord::new(Place::Ordered, settings())),
         sample("listing on read", &ListingRecord::new(Place::OnRead, Settings::default())),
@@ -44,9 +44,10 @@ fn what_was_written_is_read() {
     assert_eq!(record.fan_out(), FanOut::OnRead);
     assert_eq!(Details::from(record), details());
     let record: MemberRecord = read(&sample("member", &MemberRecord::from(member(Cursor::default()))));
-    assert_eq!(record.into_member(UserId::new(ID), cursor()), member(cursor()));
-    let record: CursorRecord = read(&sample("cursor", &CursorRecord::from(cursor())));
-    assert_eq!(Cursor::from(record), cursor());
+    let moved = Some(CursorRecord::new(cursor(), AT));
+    assert_eq!(record.into_member(UserId::new(ID), moved), member(cursor()));
+    let record: CursorRecord = read(&sample("cursor", &CursorRecord::new(cursor(), AT)));
+    assert_eq!(record.into_cursor(), (cursor(), AT));
     let record: ListingRecord = read(&sample("listing", &ListingRecord::new(Place::Ordered, settings())));
     assert_eq!(record.place, Place::Ordered);
     assert_eq!(record.into_settings(), settings());
@@ -76,7 +77,8 @@ fn head() -> Head {
 }
 
 fn standing() -> Standing {
-    Standing { activity_at: AT, ordered_at: Some(Timestamp::from_millis(1)), has_unlisted: true }
+    let [ordered_at, changed_at] = [1, 60_000].map(Timestamp::from_millis);
+    Standing { activity_at: AT, ordered_at: Some(ordered_at), changed_at, has_unlisted: true }
 }
 
 fn details() -> Details {
@@ -127,6 +129,7 @@ fn member(cursor: Cursor) -> Member {
         unlisted: true,
         cursor,
         concealed: Concealed::default(),
+        moved_at: AT,
         mentions: vec![Seq::new(5), Seq::new(300)],
     }
 }

@@ -173,7 +173,7 @@ async fn what_is_copied_into_it_has_changed_too() {
     store.put_creation(&creation).await.unwrap();
     assert_eq!(changes(&store).await, [Part::Creation(creation.by, creation.key)]);
     let (cursor, moves) = (Cursor::default(), vec![(Seq::new(1), s.now())]);
-    let trail = Trail { user_id: chat.bob, cursor, delivered: moves, read: vec![] };
+    let trail = Trail { user_id: chat.bob, cursor, moved_at: s.now(), delivered: moves, read: vec![] };
     store.put_trails(chat.id, &[trail]).await.unwrap();
     assert_eq!(changes(&store).await, [conversation(chat.id)]);
     store.put_account_log(chat.bob, AccountLog::default()).await.unwrap();

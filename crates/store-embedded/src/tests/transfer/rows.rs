@@ -97,16 +97,17 @@ async fn travelled(s: &Scene, store: &EmbeddedStore) -> (ConversationId, Vec<Tra
     store.move_cursors(&[moved(receiver, cursor(2, 0), 20), moved(leaver, cursor(2, 1), 20)]).await.unwrap();
     let sent_at = s.now().as_millis();
     s.append(s.batch(group.id).await.unwrap().leave(leaver).build()).await.unwrap();
-    let trail = |user_id, cursor, delivered: &[_], read: &[_]| Trail {
+    let trail = |user_id, cursor, moved_ms, delivered: &[_], read: &[_]| Trail {
         user_id,
         cursor,
+        moved_at: at(moved_ms),
         delivered: moves(delivered),
         read: moves(read),
     };
     let expected = vec![
-        trail(owner, Cursor { read_ordinal: 1, ..cursor(2, 2) }, &[(2, sent_at)], &[(2, sent_at)]),
-        trail(receiver, cursor(2, 0), &[(1, 10), (2, 20)], &[]),
-        trail(leaver, Cursor::default(), &[(2, 20)], &[(1, 20)]),
+        trail(owner, Cursor { read_ordinal: 1, ..cursor(2, 2) }, sent_at, &[(2, sent_at)], &[(2, sent_at)]),
+        trail(receiver, cursor(2, 0), 20, &[(1, 10), (2, 20)], &[]),
+        trail(leaver, Cursor::default(), 0, &[(2, 20)], &[(1, 20)]),
     ];
     (group.id, expected)
 }
@@ -136,12 +137,13 @@ async fn trails_are_added_to_those_that_are_there() {
     let put = |user_id| Trail {
         user_id,
         cursor: cursor(7, 6),
+        moved_at: at(5),
         delivered: moves(&[(3, 1), (7, 2)]),
         read: moves(&[(6, 3)]),
     };
     let stranger = UserId::new(s.id());
     for _ in 0..2 {
-        let left = Trail { cursor: Cursor::default(), ..put(stranger) };
+        let left = Trail { cursor: Cursor::default(), moved_at: at(0), ..put(stranger) };
         store.put_trails(group.id, &[put(behind), put(ahead), left.clone()]).await.unwrap();
         let expected = [
             Trail {

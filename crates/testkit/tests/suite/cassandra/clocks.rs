@@ -86,7 +86,7 @@ async fn a_sync_with_the_one_ahead_does_not_miss_what_the_one_behind_says() {
     let floor = Wrong { by_ms: APART_MS }.now().plus_millis(-ahead.activity_lag_ms());
     let (chat, ada, bob) = open_direct(&right).await;
     send(&right, chat, ada, "news").await;
-    let active = ahead.active_since(bob, floor, None, 10).await.unwrap();
+    let active = ahead.changed_since(bob, floor, None, 10).await.unwrap();
     assert!(active.iter().any(|row| row.conversation == chat));
 }
 

@@ -47,7 +47,10 @@ pub(super) enum Fault {
     ReceiptsAreTheNextOnes,
     InboxLosesARowBetweenPages,
     InboxHasPinnedOnes,
-    ActiveSinceSkipsTheFloor,
+    ChangedSinceSkipsTheFloor,
+    QuietChangesAreNotTold,
+    MovedCursorsAreNotTold,
+    ChangesRepeatOnTheNextPage,
     SettingsAreReplaced,
     GoneForTheWrongReason,
     ComesBackInItsOldPlace,
@@ -72,6 +75,8 @@ pub(super) struct Faulty {
     left_behind: Mutex<BTreeSet<(UserId, ClientId)>>,
     /// Where cursors were moved last, forward or not.
     moved: Mutex<BTreeMap<(ConversationId, UserId), Cursor>>,
+    /// When members were told of the last move of a cursor.
+    told: Mutex<BTreeMap<ConversationId, Timestamp>>,
     /// Where conversations were in the inboxes that they went from.
     old_places: Mutex<BTreeMap<(UserId, ConversationId), Timestamp>>,
 }
@@ -83,6 +88,7 @@ impl Faulty {
             fault,
             left_behind: Mutex::default(),
             moved: Mutex::default(),
+            told: Mutex::default(),
             old_places: Mutex::default(),
         }
     }

@@ -8,7 +8,7 @@ use godwit_domain::model::{
 };
 use godwit_domain::ports::{
     Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryEnd, InboxStore, Made,
-    NewConversation, ReceiptTimes, SeqRange, StoreError, StoredReaction,
+    NewConversation, ReceiptTimes, SeqRange, StoreError, StoredReaction, change_time,
 };
 use godwit_domain::projection::{Effects, MemberWrite};
 use godwit_protocol::sync::GoneReason;
@@ -99,6 +99,7 @@ port! { impl ConversationStore {
     async fn move_cursors(&self, moves: &[CursorMove]) -> Vec<(UserId, AccountEntry)> {
         let moved = moves.iter().map(|m| ((m.conversation, m.user_id), m.cursor));
         lock(&self.moved).extend(moved);
+        lock(&self.told).extend(moves.iter().map(|m| (m.conversation, change_time(m.at))));
         let notes = self.right.move_cursors(moves).await?;
         Ok(if self.has(Fault::ReadMarksAreNotNoted) { Vec::new() } else { notes })
     }
@@ -128,6 +129,7 @@ impl Faulty {
                 let messages: Vec<Seq> = effects.messages.iter().map(|(seq, _)| *seq).collect();
                 effects.erase.retain(|seq| messages.contains(seq));
             }
+            Fault::QuietChangesAreNotTold => effects.touch.clear(),
             Fault::MentionsAreDropped => {
                 for write in &mut effects.members {
                     if let MemberWrite::Put(member) = write {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use godwit_domain::model::{AccountEntry, AccountNote, Settings, SettingsChange};
 use godwit_domain::ports::{
-    ActivityPosition, ConversationStore, InboxRow, InboxStore, StoreError, UnorderedRow,
+    ActivityPosition, ChangedRow, ConversationStore, InboxRow, InboxStore, StoreError, UnorderedRow,
 };
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
@@ -28,9 +28,20 @@ port! { impl InboxStore {
     }
     async fn pinned(&self, user: UserId) -> Vec<InboxRow>;
     async fn fanned_out_on_read(&self, user: UserId) -> Vec<UnorderedRow>;
-    async fn active_since(&self, user: UserId, floor: Timestamp, after: Option<ActivityPosition>, limit: usize) -> Vec<InboxRow> {
-        let skips = self.has(Fault::ActiveSinceSkipsTheFloor);
-        self.right.active_since(user, if skips { floor.plus_millis(1) } else { floor }, after, limit).await
+    async fn changed_since(&self, user: UserId, floor: Timestamp, after: Option<ActivityPosition>, limit: usize) -> Vec<ChangedRow> {
+        let skips = self.has(Fault::ChangedSinceSkipsTheFloor);
+        let floor = if skips { floor.plus_millis(1) } else { floor };
+        let mut rows = self.right.changed_since(user, floor, after, limit).await?;
+        if self.has(Fault::MovedCursorsAreNotTold) {
+            let told = lock(&self.told).clone();
+            rows.retain(|row| told.get(&row.conversation).is_none_or(|told| *told != row.changed_at));
+        }
+        if self.has(Fault::ChangesRepeatOnTheNextPage) && let Some(after) = after {
+            let again = self.right.changed_since(user, floor, None, 50).await?;
+            rows.extend(again.into_iter().filter(|row| row.position() == after));
+            rows.sort_by_key(|row| std::cmp::Reverse(row.position()));
+        }
+        Ok(rows)
     }
     async fn settings(&self, user: UserId, conversation: ConversationId) -> Settings;
     async fn change_settings(&self, user: UserId, conversation: ConversationId, change: SettingsChange, note: AccountNote) -> (Settings, AccountEntry) {

@@ -1,0 +1,188 @@
+//! How much an answer may have: measured as it is sent.
+
+use std::io::{self, Write};
+
+use godwit_protocol::limits::PAGE_BYTES_MAX;
+use godwit_protocol::messages::{Change, LogEntry, Message};
+use serde::Serialize;
+
+/// The names, ids, numbers and times of a message, all that it can have of them.
+const MESSAGE_FIXED_BYTES_MAX: usize = 1_000;
+/// An id, or a number, with its name.
+const FIELD_BYTES_MAX: usize = 64;
+
+/// Bytes that are left of an answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    left: usize,
+}
+
+impl Budget {
+    pub(crate) const fn new(bytes: usize) -> Self {
+        Self { left: bytes }
+    }
+
+    pub(crate) const fn left(self) -> usize {
+        self.left
+    }
+
+    /// Takes room for something, with what separates it from the next. Whether there was enough.
+    pub(crate) fn take(&mut self, value: &impl Serialize) -> bool {
+        self.take_bytes(encoded_bytes(value) + 1)
+    }
+
+    pub(crate) fn take_bytes(&mut self, bytes: usize) -> bool {
+        let fits = bytes <= self.left;
+        self.left = self.left.saturating_sub(bytes);
+        fits
+    }
+}
+
+/// How many of the items fit into a page, one after the other. One of them always does.
+pub(crate) fn fitting<'a, T: Serialize + 'a>(items: impl IntoIterator<Item = &'a T>) -> usize {
+    fitting_by(items, encoded_bytes)
+}
+
+/// The same where their sizes are known otherwise.
+pub(crate) fn fitting_by<T>(items: impl IntoIterator<Item = T>, bytes: impl Fn(T) -> usize) -> usize {
+    let mut budget = Budget::new(PAGE_BYTES_MAX);
+    items.into_iter().map(bytes).take_while(|bytes| budget.take_bytes(bytes + 1)).count().max(1)
+}
+
+/// Cuts a list off where a page ends. Whether that left something out.
+pub(crate) fn cut<T: Serialize>(items: &mut Vec<T>) -> bool {
+    let fitting = fitting(items.iter());
+    let is_cut = fitting < items.len();
+    items.truncate(fitting);
+    is_cut
+}
+
+/// How long a message is as JSON, at most. Pages of history are read all the time, and need not be encoded twice for it.
+pub(crate) fn message_bytes(message: &Message) -> usize {
+    let text = |text: &Option<String>| text.as_deref().map_or(0, text_bytes);
+    let reactions = message.reactions.iter().map(|count| text_bytes(&count.reaction) + FIELD_BYTES_MAX);
+    MESSAGE_FIXED_BYTES_MAX
+        + text_bytes(&message.client_id)
+        + text(&message.text)
+        + text(&message.event)
+        + text(&message.my_reaction)
+        + message.media.as_ref().map_or(0, |media| encoded_bytes(media))
+        + message.notice.as_ref().map_or(0, |notice| encoded_bytes(notice))
+        + message.quote.as_ref().map_or(0, |quote| text_bytes(&quote.preview))
+        + message.mentions.user_ids.len() * FIELD_BYTES_MAX
+        + reactions.sum::<usize>()
+}
+
+/// The same for an entry of the log.
+pub(crate) fn entry_bytes(entry: &LogEntry) -> usize {
+    match &entry.change {
+        Change::Message { message } => message_bytes(message) + 2 * FIELD_BYTES_MAX,
+        _ => encoded_bytes(entry),
+    }
+}
+
+/// A text as JSON, without the quotes around it.
+fn text_bytes(text: &str) -> usize {
+    let escaped = |byte: u8| match byte {
+        b'"' | b'\\' => 1,
+        // Some of them are shorter.
+        0..0x20 => 5,
+        _ => 0,
+    };
+    text.len() + text.bytes().map(escaped).sum::<usize>()
+}
+
+/// How long something is as JSON.
+pub(crate) fn encoded_bytes(value: &impl Serialize) -> usize {
+    struct Count(usize);
+
+    impl Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut count = Count(0);
+    match serde_json::to_writer(&mut count, value) {
+        Ok(()) => count.0,
+        // What cannot be encoded is not sent.
+        Err(_) => usize::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use godwit_protocol::messages::{MessageKind, MessageStatus, Quote, ReactionCount};
+    use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
+
+    use super::*;
+
+    const ID: u64 = i64::MAX as u64;
+    const LATE: Timestamp = Timestamp::from_millis(i64::MAX);
+
+    /// With everything that there can be.
+    fn message(text: &str) -> Message {
+        let quote = Quote {
+            message_id: MessageId::new(ID),
+            seq: Seq::new(ID),
+            sender_id: UserId::new(ID),
+            kind: MessageKind::System,
+            preview: "\"".repeat(100),
+            deleted: true,
+        };
+        let count = ReactionCount { reaction: "\\".repeat(40), count: u32::MAX };
+        Message {
+            id: MessageId::new(ID),
+            conversation_id: ConversationId::new(ID),
+            seq: Seq::new(ID),
+            sender_id: UserId::new(ID),
+            client_id: "\"".repeat(64),
+            kind: MessageKind::System,
+            text: Some(text.to_owned()),
+            media: None,
+            event: Some("\"".repeat(64)),
+            notice: None,
+            reply_to: Some(MessageId::new(ID)),
+            quote: Some(Box::new(quote)),
+            thread_id: Some(MessageId::new(ID)),
+            forwarded_from: Some(godwit_protocol::messages::Forwarded {
+                message_id: MessageId::new(ID),
+                sender_id: UserId::new(ID),
+            }),
+            mentions: godwit_protocol::messages::Mentions { user_ids: vec![UserId::new(ID); 50], all: true },
+            created_at: LATE,
+            edited_at: Some(LATE),
+            deleted_at: Some(LATE),
+            expires_at: Some(LATE),
+            reactions: vec![count; 20],
+            my_reaction: Some("\"".repeat(40)),
+            replies: u32::MAX,
+            status: MessageStatus::Delivered,
+        }
+    }
+
+    #[test]
+    fn no_message_is_longer_than_what_is_said_of_it() {
+        for text in ["", "plain", "\"quoted\" \\ \n\t\u{1}", "päivää 👋🏽", &"\"".repeat(16 * 1024)] {
+            let message = message(text);
+            assert!(encoded_bytes(&message) <= message_bytes(&message), "{text}");
+            let change = Change::Message { message: Box::new(message) };
+            let entry = LogEntry { seq: Seq::new(ID), at: LATE, change };
+            assert!(encoded_bytes(&entry) <= entry_bytes(&entry), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_page_has_what_fits_and_one_item_at_least() {
+        assert_eq!(fitting(&["x".repeat(PAGE_BYTES_MAX), String::new()]), 1);
+        let mut items = vec!["x".repeat(PAGE_BYTES_MAX / 4 - 3); 5];
+        assert!(cut(&mut items));
+        assert_eq!(items.len(), 4, "with its quotes and a comma each is a quarter");
+        assert!(!cut(&mut items));
+    }
+}

@@ -1,0 +1,256 @@
+//! The order of change, in which a page finds what is no activity.
+//!
+//! Each member has a row of a conversation at the time of its last change, rounded up to a minute. Within a minute nothing
+//! is written again, however much changes; in a later one the rows of all members move. The conversation says where they
+//! stand (`log_buckets.changed_at`, the *mark*), and a row counts only if it is there. So a move is made in this order:
+//! rows are written, then the mark, then the old rows are deleted; whoever dies between has told nobody of the change yet, and
+//! does it again, and what is left behind does not count.
+//!
+//! Who comes into a conversation gets a row at its mark and at the time when they came, whichever is later: if the others are
+//! told of something in that very minute nobody writes their rows again.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::future::{try_join, try_join_all};
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use godwit_domain::ports::{ActivityPosition, ChangedRow, InboxRow, StoreError, change_time};
+use godwit_protocol::{ConversationId, Timestamp, UserId};
+use quick_cache::sync::Cache;
+use scylla::errors::PrepareError;
+
+use super::{Inbox, Standing};
+use crate::accounts::Section;
+use crate::cql::{Cql, Read, Write};
+use crate::values::int;
+
+/// Conversations of which it is kept in memory where their rows stand.
+const CONVERSATIONS_CACHED_MAX: usize = 100_000;
+/// Rows of one conversation that are written at once.
+const WRITES_AT_ONCE_MAX: usize = 128;
+
+#[derive(Debug)]
+pub(super) struct Changes {
+    cql: Arc<Cql>,
+    /// Where rows stand at least.
+    known: Cache<ConversationId, Timestamp>,
+    mark: Read,
+    raise: Write,
+    first: Read,
+    after: Read,
+    put: Write,
+    remove: Write,
+}
+
+/// Where the rows of a conversation stand, and whether there are any.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ChangeMark {
+    pub(crate) at: Timestamp,
+    pub(crate) fanned_out_on_read: bool,
+}
+
+impl Changes {
+    pub(super) async fn new(cql: Arc<Cql>) -> Result<Self, PrepareError> {
+        let page = "SELECT changed_at, conversation_id FROM inbox_changes WHERE user_id = ?";
+        Ok(Self {
+            known: Cache::new(CONVERSATIONS_CACHED_MAX),
+            mark: cql
+                .prepare_read(
+                    "SELECT changed_at, fanned_out_on_read FROM log_buckets WHERE conversation_id = ? LIMIT 1",
+                )
+                .await?,
+            raise: cql
+                .prepare_write("UPDATE log_buckets USING TIMESTAMP ? SET changed_at = ? WHERE conversation_id = ?")
+                .await?,
+            first: cql.prepare_read(&format!("{page} AND changed_at >= ? LIMIT ?")).await?,
+            after: cql
+                .prepare_read(&format!(
+                    "{page} AND (changed_at, conversation_id) < (?, ?) AND (changed_at) >= (?) LIMIT ?"
+                ))
+                .await?,
+            put: cql
+                .prepare_write(
+                    "INSERT INTO inbox_changes (user_id, changed_at, conversation_id) VALUES (?, ?, ?) \
+                     USING TIMESTAMP ?",
+                )
+                .await?,
+            remove: cql
+                .prepare_write(
+                    "DELETE FROM inbox_changes USING TIMESTAMP ? \
+                     WHERE user_id = ? AND changed_at = ? AND conversation_id = ?",
+                )
+                .await?,
+            cql,
+        })
+    }
+
+    async fn mark(&self, id: ConversationId) -> Result<ChangeMark, StoreError> {
+        let row: Option<(Option<i64>, Option<bool>)> =
+            self.cql.row("read when a conversation changed", &self.mark, (int(id.get()),)).await?;
+        let (at, fanned_out_on_read) = row.unwrap_or_default();
+        Ok(ChangeMark {
+            at: Timestamp::from_millis(at.unwrap_or(0)),
+            fanned_out_on_read: fanned_out_on_read.unwrap_or(false),
+        })
+    }
+
+    async fn raise(&self, id: ConversationId, at: Timestamp) -> Result<(), StoreError> {
+        let values = (at.as_millis(), at.as_millis(), int(id.get()));
+        self.cql.write("say when a conversation changed", &self.raise, values).await
+    }
+
+    /// A row for somebody who comes into the conversation.
+    pub(super) async fn enter(
+        &self,
+        user: UserId,
+        id: ConversationId,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mark = self.mark(id).await?;
+        self.put(user, id, mark.at.max(change_time(at))).await
+    }
+
+    async fn put(&self, user: UserId, id: ConversationId, at: Timestamp) -> Result<(), StoreError> {
+        let values = (int(user.get()), at.as_millis(), int(id.get()), at.as_millis());
+        self.cql.write("write a row of the order of change", &self.put, values).await
+    }
+
+    async fn remove(&self, user: UserId, id: ConversationId, at: Timestamp) -> Result<(), StoreError> {
+        let values = (at.as_millis() + 1, int(user.get()), at.as_millis(), int(id.get()));
+        self.cql.write("remove a row of the order of change", &self.remove, values).await
+    }
+
+    async fn page(
+        &self,
+        user: UserId,
+        floor: Timestamp,
+        after: Option<ActivityPosition>,
+        limit: usize,
+    ) -> Result<Vec<ActivityPosition>, StoreError> {
+        let (user, floor) = (int(user.get()), floor.as_millis());
+        let limit = i32::try_from(limit).unwrap_or(i32::MAX);
+        let rows: Vec<(i64, i64)> = match after {
+            None => self.cql.rows("read the order of change", &self.first, (user, floor, limit)).await?,
+            Some(ActivityPosition { at, conversation }) => {
+                let values = (user, at.as_millis(), int(conversation.get()), floor, limit);
+                self.cql.rows("read the order of change", &self.after, values).await?
+            }
+        };
+        let position = |(at, id): (i64, i64)| ActivityPosition {
+            at: Timestamp::from_millis(at),
+            conversation: ConversationId::new(id.cast_unsigned()),
+        };
+        Ok(rows.into_iter().map(position).collect())
+    }
+}
+
+impl Inbox {
+    /// Where the rows of a conversation stand, unless a change at this time has been told of already.
+    pub(crate) async fn change_to_tell(
+        &self,
+        id: ConversationId,
+        at: Timestamp,
+    ) -> Result<Option<ChangeMark>, StoreError> {
+        let at = change_time(at);
+        if self.changes.known.get(&id).is_some_and(|known| known >= at) {
+            return Ok(None);
+        }
+        let mark = self.changes.mark(id).await?;
+        if mark.at >= at {
+            self.changes.known.insert(id, mark.at);
+            return Ok(None);
+        }
+        Ok(Some(mark))
+    }
+
+    /// Something changed in a conversation, whose members these are.
+    pub(crate) async fn touch(
+        &self,
+        id: ConversationId,
+        at: Timestamp,
+        members: &[UserId],
+    ) -> Result<(), StoreError> {
+        let Some(before) = self.change_to_tell(id, at).await? else { return Ok(()) };
+        let at = change_time(at);
+        let puts: Vec<_> = members.iter().map(|user| self.changes.put(*user, id, at)).collect();
+        stream::iter(puts).buffer_unordered(WRITES_AT_ONCE_MAX).try_collect::<()>().await?;
+        self.changes.raise(id, at).await?;
+        self.changes.known.insert(id, at);
+        if before.at > Timestamp::default() {
+            let removals: Vec<_> =
+                members.iter().map(|user| self.changes.remove(*user, id, before.at)).collect();
+            stream::iter(removals).buffer_unordered(WRITES_AT_ONCE_MAX).try_collect::<()>().await?;
+        }
+        Ok(())
+    }
+
+    /// A page of the conversations that changed, each at the later of its activity and its last other change.
+    pub(super) async fn changed(
+        self: &Arc<Self>,
+        user: UserId,
+        floor: Timestamp,
+        mut after: Option<ActivityPosition>,
+        limit: usize,
+    ) -> Result<Vec<ChangedRow>, StoreError> {
+        let mut page = Vec::new();
+        let recent = self.recent(user).await?;
+        while page.len() < limit {
+            let (active, changes) = try_join(
+                self.sections(user, &recent, &Section::ALL, floor, after, limit),
+                self.changes.page(user, floor, after, limit),
+            )
+            .await?;
+            let is_last = active.len() < limit && changes.len() < limit;
+            let mut positions: Vec<ActivityPosition> = active.iter().map(InboxRow::activity).collect();
+            positions.extend(&changes);
+            positions.sort_unstable_by_key(|position| Reverse(*position));
+            positions.dedup();
+            // Beyond these one of the two may have more.
+            positions.truncate(if is_last { positions.len() } else { limit });
+            after = positions.last().copied().or(after);
+            let known = self.last_changes(user, &recent, active, &positions).await?;
+            page.extend(positions.into_iter().filter_map(|ActivityPosition { at, conversation }| {
+                let (row, mark) = known.get(&conversation)?;
+                (row.activity_at.max(*mark) == at).then(|| ChangedRow {
+                    conversation,
+                    settings: row.settings.clone(),
+                    changed_at: at,
+                })
+            }));
+            if is_last {
+                break;
+            }
+        }
+        page.truncate(limit);
+        Ok(page)
+    }
+
+    /// Conversations at these positions that are in the inbox, with their activity and their marks.
+    async fn last_changes(
+        &self,
+        user: UserId,
+        recent: &[Standing],
+        active: Vec<InboxRow>,
+        positions: &[ActivityPosition],
+    ) -> Result<HashMap<ConversationId, (InboxRow, Timestamp)>, StoreError> {
+        let mut rows: HashMap<ConversationId, InboxRow> =
+            active.into_iter().map(|row| (row.conversation, row)).collect();
+        for standing in recent.iter().filter(|standing| standing.is_listed()) {
+            rows.entry(standing.conversation).or_insert_with(|| standing.clone().into_row());
+        }
+        let mut ids: Vec<ConversationId> = positions.iter().map(|position| position.conversation).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let others: Vec<ConversationId> = ids.iter().filter(|id| !rows.contains_key(id)).copied().collect();
+        for (conversation, membership) in self.accounts.memberships(user, &others).await? {
+            let place = membership.place.map(|place| place.at);
+            let standing = place.map(|activity_at| Standing { conversation, membership, activity_at });
+            let listed = standing.filter(Standing::is_listed);
+            rows.extend(listed.map(|standing| (conversation, standing.into_row())));
+        }
+        let marks = try_join_all(ids.iter().map(|id| self.changes.mark(*id))).await?;
+        let with_mark = |(id, mark): (ConversationId, ChangeMark)| Some((id, (rows.remove(&id)?, mark.at)));
+        Ok(ids.into_iter().zip(marks).filter_map(with_mark).collect())
+    }
+}
