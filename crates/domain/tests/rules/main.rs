@@ -6,6 +6,7 @@ mod accounts;
 mod adding;
 mod bans;
 mod blocks;
+mod bounded;
 mod cursors;
 mod fan_out;
 mod forwards;

@@ -1,0 +1,246 @@
+//! Every answer is bounded as it is encoded, whatever people fill it with, and nothing is lost between its pages.
+
+use godwit_domain::messages::HistoryPage;
+use godwit_domain::model::{ClientId, Draft, MessageBody};
+use godwit_domain::sync::SyncToken;
+use godwit_protocol::accounts::UpdateMe;
+use godwit_protocol::conversations::{NewDraft, UpdateMembership};
+use godwit_protocol::limits::{ANSWER_BYTES_MAX, DRAFT_BYTES_MAX, TEXT_CHARS_MAX};
+use godwit_protocol::messages::{Message, MessageKind, SendMessage};
+use godwit_protocol::personal::ScheduleMessage;
+use godwit_protocol::{ConversationId, MessageId, Position, Seq, UserId};
+use serde::Serialize;
+
+use crate::stage::Stage;
+
+/// Each character is two in JSON.
+fn long_text() -> String {
+    "\"".repeat(TEXT_CHARS_MAX)
+}
+
+fn fits(answer: &impl Serialize) {
+    let bytes = serde_json::to_vec(answer).unwrap().len();
+    assert!(bytes <= ANSWER_BYTES_MAX, "{bytes} bytes");
+}
+
+async fn say(
+    stage: &Stage,
+    by: UserId,
+    id: ConversationId,
+    number: usize,
+    reply_to: Option<MessageId>,
+) -> Message {
+    let client_id = ClientId::parse(&format!("{number}")).unwrap();
+    let body = MessageBody::Text(long_text().into());
+    let draft = Draft { client_id, body, reply_to, forwarded_from: None };
+    stage.app.writing.send(by, id, draft).await.unwrap().message
+}
+
+/// A conversation with more long replies to the first message than fit into any page.
+async fn long_talk(stage: &Stage) -> (UserId, ConversationId, Vec<Message>) {
+    let (ada, _, id) = stage.pair().await;
+    let mut messages = vec![say(stage, ada, id, 0, None).await];
+    for number in 1..60 {
+        messages.push(say(stage, ada, id, number, Some(messages[0].id)).await);
+    }
+    (ada, id, messages)
+}
+
+#[tokio::test]
+async fn pages_of_history_go_through_all_of_it() {
+    let stage = Stage::new();
+    let (ada, id, messages) = long_talk(&stage).await;
+    let ids: Vec<MessageId> = messages.iter().map(|message| message.id).collect();
+    let mut read: Vec<Message> = Vec::new();
+    let mut place = HistoryPage::Newest;
+    loop {
+        let page = stage.app.reading.history(ada, id, place, 200).await.unwrap();
+        fits(&page);
+        place = HistoryPage::Before(Position::Seq(page.messages[0].seq));
+        read.splice(..0, page.messages);
+        if !page.more_before {
+            break;
+        }
+    }
+    assert_eq!(read.iter().map(|message| message.id).collect::<Vec<_>>(), ids);
+    let (mut read, mut after) = (Vec::new(), Seq::ZERO);
+    loop {
+        let place = HistoryPage::After(Position::Seq(after));
+        let page = stage.app.reading.history(ada, id, place, 200).await.unwrap();
+        fits(&page);
+        after = page.messages.last().unwrap().seq;
+        read.extend(page.messages.into_iter().map(|message| message.id));
+        if !page.more_after {
+            break;
+        }
+    }
+    assert_eq!(read, ids);
+    let middle = &messages[30];
+    let place = HistoryPage::Around(Position::Message(middle.id));
+    let page = stage.app.reading.history(ada, id, place, 200).await.unwrap();
+    fits(&page);
+    let around: Vec<MessageId> = page.messages.iter().map(|message| message.id).collect();
+    let anchor = around.iter().position(|id| *id == middle.id).unwrap();
+    assert!(page.more_before && page.more_after && anchor > 1 && around.len() - anchor > 2);
+    assert!(ids.windows(around.len()).any(|part| part == around));
+}
+
+#[tokio::test]
+async fn logs_threads_stars_and_pins_go_on_where_they_end() {
+    let stage = Stage::new();
+    let (ada, id, messages) = long_talk(&stage).await;
+    let mut after = Seq::ZERO;
+    loop {
+        let page = stage.app.reading.log(ada, id, after, 200).await.unwrap();
+        fits(&page);
+        assert_eq!(page.entries[0].seq, after.next());
+        after = page.entries.last().unwrap().seq;
+        if !page.more {
+            assert_eq!(after, page.head);
+            break;
+        }
+    }
+    let (mut replies, mut after) = (Vec::new(), 0);
+    loop {
+        let (page, next) = stage.app.reading.thread(ada, messages[0].id, after, 200).await.unwrap();
+        fits(&page);
+        replies.extend(page.replies.iter().map(|message| message.id));
+        let Some(next) = next else { break };
+        after = next;
+    }
+    assert_eq!(replies, messages[1..].iter().map(|message| message.id).collect::<Vec<_>>());
+    for message in &messages[..40] {
+        stage.app.personal.star(ada, message.id).await.unwrap();
+        stage.app.writing.pin(ada, message.id).await.unwrap();
+    }
+    let (mut stars, mut before) = (Vec::new(), None);
+    loop {
+        let (page, next) = stage.app.personal.stars(ada, before, 200).await.unwrap();
+        fits(&page);
+        stars.extend(page.into_iter().map(|message| message.id));
+        before = next;
+        if before.is_none() {
+            break;
+        }
+    }
+    stars.reverse();
+    assert_eq!(stars, messages[..40].iter().map(|message| message.id).collect::<Vec<_>>());
+    let (mut pins, mut after) = (Vec::new(), 0);
+    loop {
+        let (page, next) = stage.app.reading.pins(ada, id, after).await.unwrap();
+        fits(&page);
+        pins.extend(page.pins.into_iter().map(|pin| pin.message.id));
+        let Some(next) = next else { break };
+        after = next;
+    }
+    pins.reverse();
+    assert_eq!(pins, stars);
+}
+
+#[tokio::test]
+async fn versions_and_what_is_scheduled_go_on_where_they_end() {
+    let stage = Stage::new();
+    let (ada, _, id) = stage.pair().await;
+    let message = say(&stage, ada, id, 0, None).await;
+    for _ in 0..40 {
+        stage.app.writing.edit(ada, message.id, long_text()).await.unwrap();
+    }
+    let (mut versions, mut after) = (0, 0);
+    loop {
+        let (page, next) = stage.app.reading.edits(ada, message.id, after).await.unwrap();
+        fits(&page);
+        versions += page.versions.len();
+        let Some(next) = next else { break };
+        after = next;
+    }
+    assert_eq!(versions, 41);
+    for number in 0..40 {
+        let message = SendMessage {
+            conversation_id: None,
+            client_id: format!("later-{number}"),
+            kind: MessageKind::Text,
+            text: Some(long_text()),
+            media: None,
+            event: None,
+            reply_to: None,
+            forwarded_from: None,
+        };
+        let send_at = stage.now().plus_millis(3_600_000);
+        let request = ScheduleMessage { conversation_id: id, send_at, message };
+        stage.app.personal.schedule(ada, request).await.unwrap();
+    }
+    let (mut scheduled, mut after) = (Vec::new(), None);
+    loop {
+        let (page, next) = stage.app.personal.scheduled(ada, after).await.unwrap();
+        fits(&page);
+        scheduled.extend(page.into_iter().map(|scheduled| scheduled.id));
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    scheduled.dedup();
+    assert_eq!(scheduled.len(), 40);
+}
+
+#[tokio::test]
+async fn lists_with_long_drafts_go_on_where_they_end() {
+    const CONVERSATIONS: usize = 40;
+    let stage = Stage::new();
+    let ada = stage.user("ada").await;
+    let mut expected = Vec::new();
+    for number in 0..CONVERSATIONS {
+        stage.clock.advance_ms(1_000);
+        let other = stage.user(&format!("other{number}")).await;
+        let avatar = Some(Some(format!("https://media.example/{}", "x".repeat(2_000))));
+        stage.app.accounts.update_me(other, UpdateMe { avatar, ..UpdateMe::default() }).await.unwrap();
+        let id = stage.app.inbox.open_direct(ada, other).await.unwrap().conversation.id;
+        let draft = NewDraft { text: "\"".repeat(DRAFT_BYTES_MAX), reply_to: None };
+        let update = UpdateMembership {
+            draft: Some(Some(draft)),
+            pinned: (number % 2 == 0).then_some(true),
+            ..UpdateMembership::default()
+        };
+        stage.app.inbox.update_membership(ada, id, update).await.unwrap();
+        expected.push(id);
+    }
+    expected.sort_unstable();
+    let (mut listed, mut after) = (Vec::new(), None);
+    loop {
+        let (page, next) = stage.app.inbox.page(ada, false, after, 200).await.unwrap();
+        fits(&page);
+        listed.extend(page.into_iter().map(|row| row.id));
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    let count = listed.len();
+    listed.sort_unstable();
+    listed.dedup();
+    assert_eq!((count, &listed), (CONVERSATIONS, &expected), "each once");
+    let (mut synced, mut token) = (Vec::new(), None);
+    loop {
+        let (page, next) = stage.app.sync.since(ada, token, 200).await.unwrap();
+        fits(&page);
+        synced.extend(page.conversations.iter().map(|row| row.id));
+        token = Some(next);
+        if !page.more {
+            break;
+        }
+    }
+    synced.sort_unstable();
+    assert_eq!(synced, expected, "each once");
+    // What changed of them is as much.
+    let mut token = token.map(|token| SyncToken { account_seq: 0, ..token });
+    let mut pages = 0;
+    loop {
+        let (page, next) = stage.app.sync.since(ada, token, 200).await.unwrap();
+        fits(&page);
+        (token, pages) = (Some(next), pages + 1);
+        if !page.more {
+            break;
+        }
+    }
+    assert!(pages > 2);
+}
