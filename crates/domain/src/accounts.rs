@@ -9,8 +9,8 @@ use godwit_protocol::{Timestamp, UserId};
 use thiserror::Error;
 
 use crate::account_log::AccountLog;
-use crate::conversations::Conversations;
 use crate::allowances::{Allowances, Amounts, Overspent};
+use crate::conversations::Conversations;
 use crate::model::{
     AccountChange, AccountNote, Avatar, DeviceName, DisplayName, Handle, InvalidField, Password, Phone, User,
 };

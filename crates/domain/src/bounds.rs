@@ -65,6 +65,7 @@ pub(crate) fn message_bytes(message: &Message) -> usize {
         + text_bytes(&message.client_id)
         + text(&message.text)
         + text(&message.event)
+        + message.data.as_ref().map_or(0, |data| encoded_bytes(data) + FIELD_BYTES_MAX)
         + text(&message.my_reaction)
         + message.media.as_ref().map_or(0, |media| encoded_bytes(media))
         + message.notice.as_ref().map_or(0, |notice| encoded_bytes(notice))
@@ -146,6 +147,7 @@ mod tests {
             text: Some(text.to_owned()),
             media: None,
             event: Some("\"".repeat(64)),
+            data: Some(serde_json::json!({ "key": ["\"".repeat(4_000)] })),
             notice: None,
             reply_to: Some(MessageId::new(ID)),
             quote: Some(Box::new(quote)),

@@ -27,8 +27,8 @@ use crate::model::details::{
     default_permissions, parse_description, parse_image, parse_name, updated_permissions,
 };
 use crate::model::{
-    Ban, Change, ClientId, ConversationState, Created, DetailsChange, FanOut, InvalidField, Invite, InviteToken,
-    Kind, Member, SearchPrefix, User,
+    Ban, Change, ClientId, ConversationState, Created, DetailsChange, FanOut, InvalidField, Invite,
+    InviteToken, Kind, Member, SearchPrefix, User,
 };
 use crate::people::People;
 use crate::ports::{Clock, Delivery, Store, StoreError};
@@ -358,10 +358,7 @@ impl Groups {
             invites.filter(|invite| sees_all || invite.created_by == by).cloned().collect()
         });
         let inviting = self.inviting(&live, invites.iter().map(|invite| invite.created_by)).await?;
-        Ok(invites
-            .iter()
-            .map(|invite| invite.to_wire(id, inviting.contains(&invite.created_by)))
-            .collect())
+        Ok(invites.iter().map(|invite| invite.to_wire(id, inviting.contains(&invite.created_by))).collect())
     }
 
     pub async fn revoke_invite(

@@ -95,7 +95,8 @@ impl Inbox {
     pub async fn conversation(&self, by: UserId, id: ConversationId) -> Result<WireConversation, InboxError> {
         let (live, member) = self.conversations.of_member(by, id).await?;
         let settings = self.store.settings(by, id).await?;
-        let shown = self.complete(by, vec![Listed { live, member, settings, opened: true }], Marks::All).await?;
+        let shown =
+            self.complete(by, vec![Listed { live, member, settings, opened: true }], Marks::All).await?;
         shown.into_iter().next().ok_or(InboxError::NotFound)
     }
 

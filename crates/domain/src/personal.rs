@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use godwit_protocol::limits::{
-    PAGE_BYTES_MAX, SCHEDULED_DAYS_MAX, SCHEDULED_PER_USER_MAX, SCHEDULED_SENT_KEPT_HOURS, SCHEDULED_SENT_KEPT_MAX,
-    STARS_PER_USER_MAX,
+    PAGE_BYTES_MAX, SCHEDULED_DAYS_MAX, SCHEDULED_PER_USER_MAX, SCHEDULED_SENT_KEPT_HOURS,
+    SCHEDULED_SENT_KEPT_MAX, STARS_PER_USER_MAX,
 };
 use godwit_protocol::messages::{Message as WireMessage, SendMessage};
 use godwit_protocol::personal::{ScheduleMessage, Scheduled as WireScheduled, Scheduling, UpdateScheduled};
@@ -346,7 +346,8 @@ impl Personal {
         let outcome = self.writing.send(by, scheduled.conversation, scheduled.draft.clone()).await;
         let (left, change) = match &outcome {
             Ok(sent) => {
-                let forgotten_at = self.clock.now().plus_millis(i64::from(SCHEDULED_SENT_KEPT_HOURS) * HOUR_MS);
+                let forgotten_at =
+                    self.clock.now().plus_millis(i64::from(SCHEDULED_SENT_KEPT_HOURS) * HOUR_MS);
                 (scheduled.remembered_as(sent.message.id, forgotten_at), AccountChange::ScheduledGone(id))
             }
             // The server could not: it is tried again.
@@ -357,7 +358,8 @@ impl Personal {
             }
         };
         let note = Some(self.note(by, change));
-        let replaced = self.store.replace_scheduled(by, id, ScheduledStage::Sending, Some(left), note).await?;
+        let replaced =
+            self.store.replace_scheduled(by, id, ScheduledStage::Sending, Some(left), note).await?;
         if let ReplaceScheduled::Replaced(Some(entry)) = replaced {
             self.account_log.announce(&[(by, entry)]).await;
             self.forget_oldest(by).await?;

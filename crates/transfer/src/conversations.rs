@@ -127,8 +127,8 @@ fn next_batch(entries: &mut Peekable<impl Iterator<Item = Entry>>, head: Seq) ->
             |entry: &Entry| batch.is_empty() || Needs::of(entry).messages.iter().all(|seq| *seq <= head);
         let Some(entry) = entries.next_if(fits) else { break };
         bytes += entry.size_bytes();
-        let is_end = entry.change.departed().is_some()
-            || matches!(entry.change, Change::ConversationDeleted { .. });
+        let is_end =
+            entry.change.departed().is_some() || matches!(entry.change, Change::ConversationDeleted { .. });
         batch.push(entry);
         if is_end {
             break;

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use godwit_protocol::conversations::{HistoryVisibility, Role};
 use godwit_protocol::limits::{
-    BANS_PER_CONVERSATION_MAX, EDITS_PER_MESSAGE_MAX, INVITES_PER_CONVERSATION_MAX, MEMBERS_MAX, PINS_PER_CONVERSATION_MAX,
-    REACTIONS_DISTINCT_MAX, STAFF_MAX,
+    BANS_PER_CONVERSATION_MAX, EDITS_PER_MESSAGE_MAX, INVITES_PER_CONVERSATION_MAX, MEMBERS_MAX,
+    PINS_PER_CONVERSATION_MAX, REACTIONS_DISTINCT_MAX, STAFF_MAX,
 };
 use godwit_protocol::{InviteId, MessageId, Seq, Timestamp, UserId};
 
@@ -453,7 +453,8 @@ impl Case<'_, '_> {
     ) -> Result<Vec<Change>, Refusal> {
         self.check(actor, Deed::CreateInvite)?;
         let made = self.fold.details().invites.iter().filter(|invite| invite.created_by == actor);
-        if client_id.is_some() && made.map(|invite| &invite.client_id).any(|made| made.as_ref() == client_id) {
+        if client_id.is_some() && made.map(|invite| &invite.client_id).any(|made| made.as_ref() == client_id)
+        {
             return Ok(Vec::new());
         }
         let usable = self.fold.details().invites.iter().filter(|invite| invite.is_usable(self.now));

@@ -146,9 +146,8 @@ impl Appending {
         let (kind, is_whole, details) =
             live.read(|state| (state.conversation.kind, state.is_whole(), state.details.clone()));
         let Wanted { people, mut users, messages, reactions, shown, joining } = Wanted::of(batch, &details);
-        let disabled = async {
-            if people.is_empty() { Ok(Vec::new()) } else { self.store.users(&people).await }
-        };
+        let disabled =
+            async { if people.is_empty() { Ok(Vec::new()) } else { self.store.users(&people).await } };
         let blocked = async {
             match kind.pair() {
                 Some(pair) => self.store.is_blocked(pair.low(), pair.high()).await,

@@ -113,7 +113,8 @@ impl Draft {
         let client_id = ClientId::parse(&request.client_id)?;
         let (reply_to, forwarded_from) = (request.reply_to, request.forwarded_from);
         let wire::SendMessage { kind, text, media, event, data, .. } = request;
-        let is_empty = kind.is_none() && text.is_none() && media.is_none() && event.is_none() && data.is_none();
+        let is_empty =
+            kind.is_none() && text.is_none() && media.is_none() && event.is_none() && data.is_none();
         let body = if forwarded_from.is_some() && is_empty {
             None
         } else {
@@ -194,7 +195,11 @@ impl MessageBody {
             MessageKind::System => {
                 let event = event
                     .ok_or_else(|| InvalidField::new("event", "is needed for messages of kind system"))?;
-                Self::System { event: parse_event(&event)?, data: data.as_ref().map(parse_data).transpose()?, text }
+                Self::System {
+                    event: parse_event(&event)?,
+                    data: data.as_ref().map(parse_data).transpose()?,
+                    text,
+                }
             }
         })
     }
@@ -465,7 +470,10 @@ fn parse_data(data: &Value) -> Result<Box<str>, InvalidField> {
     }
     let text = data.to_string();
     if text.len() > EVENT_DATA_BYTES_MAX {
-        return Err(InvalidField::new("data", format!("must have at most {EVENT_DATA_BYTES_MAX} bytes of JSON")));
+        return Err(InvalidField::new(
+            "data",
+            format!("must have at most {EVENT_DATA_BYTES_MAX} bytes of JSON"),
+        ));
     }
     Ok(text.into())
 }

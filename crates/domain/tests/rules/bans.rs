@@ -45,7 +45,10 @@ async fn who_is_banned_is_removed_and_comes_back_by_no_way_until_it_is_lifted() 
     stage.app.groups.unban(ada, group, bob).await.unwrap();
     assert!(banned(&stage, ada, group).await.is_empty());
     stage.app.groups.join_by_invite(bob, token).await.unwrap();
-    assert_eq!(stage.history(ada, group).await[2..], ["[member.banned]", "[member.unbanned]", "[member.joined]"]);
+    assert_eq!(
+        stage.history(ada, group).await[2..],
+        ["[member.banned]", "[member.unbanned]", "[member.joined]"]
+    );
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ async fn say(
 ) -> Message {
     let client_id = ClientId::parse(&format!("{number}")).unwrap();
     let body = MessageBody::Text(long_text().into());
-    let draft = Draft { client_id, body, reply_to, forwarded_from: None };
+    let draft = Draft { client_id, body: Some(body), reply_to, forwarded_from: None };
     stage.app.writing.send(by, id, draft).await.unwrap().message
 }
 
@@ -158,7 +158,8 @@ async fn versions_and_what_is_scheduled_go_on_where_they_end() {
         let message = SendMessage {
             conversation_id: None,
             client_id: format!("later-{number}"),
-            kind: MessageKind::Text,
+            kind: Some(MessageKind::Text),
+            data: None,
             text: Some(long_text()),
             media: None,
             event: None,

@@ -69,7 +69,8 @@ async fn what_goes_away_or_happened_is_not_forwarded() {
     stage.app.writing.delete_for_me(bob, hidden.id).await.unwrap();
     refused(hidden.id).await;
     let event: SendMessage =
-        serde_json::from_str(r#"{"client_id":"e","kind":"system","event":"app.x","data":{"a":[1]}}"#).unwrap();
+        serde_json::from_str(r#"{"client_id":"e","kind":"system","event":"app.x","data":{"a":[1]}}"#)
+            .unwrap();
     let event = stage.app.writing.send(ada, direct, Draft::parse(event).unwrap()).await.unwrap().message;
     assert_eq!(event.data, Some(serde_json::json!({"a": [1]})));
     refused(event.id).await;
@@ -122,6 +123,6 @@ async fn a_scheduled_forward_is_copied_when_it_is_sent() {
     stage.clock.advance_ms(1_000);
     stage.app.sweeper.sweep().await.unwrap();
     assert_eq!(stage.history(ada, group).await[1..], ["one, corrected"]);
-    let failed = stage.app.personal.scheduled(bob).await.unwrap();
+    let failed = stage.app.personal.scheduled(bob, None).await.unwrap().0;
     assert_eq!(failed[0].failed, Some(godwit_protocol::ErrorCode::ForwardNotFound));
 }

@@ -135,8 +135,8 @@ async fn the_makers_of_links_are_asked_for_in_large_conversations_too() {
     let by_bob = invite(&stage, bob, group, CreateInvite::default()).await;
     assert!(works(&stage, eve, &by_bob).await);
     stage.app.groups.join_by_invite(eve, token(&by_bob)).await.unwrap();
-    stage.app.groups.leave(bob, group).await.unwrap();
-    stage.app.groups.leave(eve, group).await.unwrap();
+    stage.app.groups.leave(bob, group, false).await.unwrap();
+    stage.app.groups.leave(eve, group, false).await.unwrap();
     let back = stage.app.groups.join_by_invite(eve, token(&by_bob)).await;
     assert!(matches!(back, Err(Refusal::InviteInvalid)));
 }

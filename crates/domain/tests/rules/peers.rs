@@ -243,7 +243,7 @@ async fn what_may_not_be_done_twice_is_not_when_nobody_knows_whether_it_was() {
     // What the other node was not asked is done here.
     stage.app.groups.leave(eve, group, false).await.unwrap();
     // What it refuses is refused.
-    let refused = stage.app.groups.leave(ada, group).await;
+    let refused = stage.app.groups.leave(ada, group, false).await;
     assert!(matches!(refused, Err(Refusal::LastOwner)), "{refused:?}");
     let left = stage.log(ada, group).await.into_iter().filter(|name| name == "member_left").count();
     assert_eq!(left, 2, "bob by the other node, which nobody heard of, and eve here");

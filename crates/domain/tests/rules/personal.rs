@@ -78,8 +78,16 @@ async fn it_can_be_changed_and_cancelled_before() {
     let at = |ms| stage.now().plus_millis(ms);
     let one = schedule(&stage, ada, later(direct, "a", at(5_000))).await;
     let two = schedule(&stage, ada, later(direct, "b", at(4_000))).await;
-    let listed: Vec<_> =
-        stage.app.personal.scheduled(ada, None).await.unwrap().0.iter().map(|scheduled| scheduled.id).collect();
+    let listed: Vec<_> = stage
+        .app
+        .personal
+        .scheduled(ada, None)
+        .await
+        .unwrap()
+        .0
+        .iter()
+        .map(|scheduled| scheduled.id)
+        .collect();
     assert_eq!(listed, [two.id, one.id]);
     let change = UpdateScheduled { text: Some("another".into()), ..UpdateScheduled::default() };
     stage.app.personal.update_scheduled(ada, one.id, change).await.unwrap();
@@ -168,7 +176,7 @@ async fn scheduling_and_sending_the_same_client_id_is_one_message() {
     stage.app.sweeper.sweep().await.unwrap();
     assert_eq!(stage.app.personal.send_scheduled_now(ada, waiting.id).await.unwrap().id, overtaken.id);
     assert_eq!(stage.history(bob, direct).await, ["later a", "text of b", "text of c"]);
-    assert!(stage.app.personal.scheduled(ada).await.unwrap().is_empty());
+    assert!(stage.app.personal.scheduled(ada, None).await.unwrap().0.is_empty());
 }
 
 #[tokio::test]
@@ -226,9 +234,9 @@ async fn what_was_scheduled_is_decided_on_what_the_user_may_do_when_its_time_com
     stage.app.accounts.set_disabled("bob", false).await.unwrap();
     stage.app.sweeper.sweep().await.unwrap();
     for (user, reason) in [(bob, ErrorCode::AccountDisabled), (eve, ErrorCode::NotFound)] {
-        assert_eq!(stage.app.personal.scheduled(user).await.unwrap()[0].failed, Some(reason));
+        assert_eq!(stage.app.personal.scheduled(user, None).await.unwrap().0[0].failed, Some(reason));
     }
-    let failed = stage.app.personal.scheduled(bob).await.unwrap()[0].id;
+    let failed = stage.app.personal.scheduled(bob, None).await.unwrap().0[0].id;
     stage.app.personal.send_scheduled_now(bob, failed).await.unwrap();
     assert_eq!(stage.history(ada, group).await.last().unwrap(), "later a");
 }

@@ -140,7 +140,7 @@ impl Talk {
                 let guest = stage.user(&format!("guest{}", id.get() % 100_000)).await;
                 app.groups.add_members(owner, id, &[guest]).await.unwrap();
             }
-            "leave" => app.groups.leave(other, id).await.unwrap(),
+            "leave" => app.groups.leave(other, id, false).await.unwrap(),
             _ => unreachable!("{what}"),
         }
         if what == "message" {

@@ -31,7 +31,7 @@ async fn everything(stage: &Stage, by: UserId, id: ConversationId, messages: &[M
         all.push(text(&app.reading.history(by, id, page, 200).await.unwrap()));
     }
     all.push(text(&app.reading.log(by, id, Seq::ZERO, 200).await.unwrap()));
-    all.push(text(&app.reading.pins(by, id).await.unwrap()));
+    all.push(text(&app.reading.pins(by, id, 0).await.unwrap().0));
     all.push(text(&app.inbox.conversation(by, id).await.unwrap()));
     all.push(text(&app.inbox.page(by, false, None, 50).await.unwrap().0));
     all.push(text(&app.sync.since(by, None, 50).await.unwrap().0));
@@ -39,7 +39,7 @@ async fn everything(stage: &Stage, by: UserId, id: ConversationId, messages: &[M
     for message in messages {
         let reading = &app.reading;
         all.extend(reading.message(by, *message).await.ok().map(|found| text(&found)));
-        all.extend(reading.edits(by, *message).await.ok().map(|found| text(&found)));
+        all.extend(reading.edits(by, *message, 0).await.ok().map(|found| text(&found.0)));
         all.extend(reading.thread(by, *message, 0, 50).await.ok().map(|found| text(&found.0)));
         all.extend(reading.reactions(by, *message, None, 50).await.ok().map(|found| text(&found.0)));
         let around = HistoryPage::Around(Position::Message(*message));
@@ -143,7 +143,7 @@ async fn what_one_deletes_for_oneself_is_gone_for_oneself() {
         let node = stage.second_node();
         assert_eq!(node.inbox.conversation(eve, id).await.unwrap().unread, 3);
         // Nor does it come back with a new membership.
-        stage.app.groups.leave(eve, id).await.unwrap();
+        stage.app.groups.leave(eve, id, false).await.unwrap();
         stage.app.groups.add_members(ada, id, &[eve]).await.unwrap();
         assert_nowhere(&stage, eve, id, &messages).await;
     }
@@ -182,7 +182,7 @@ async fn a_conversation_deleted_for_oneself_comes_back_with_what_is_new_alone() 
     assert!(!row.me.pinned, "it comes back as a new one would");
     assert_eq!(stage.row(eve, other).await.me.pin_place, Some(0));
     // Leaving and coming back does not bring back what was deleted.
-    stage.app.groups.leave(eve, id).await.unwrap();
+    stage.app.groups.leave(eve, id, false).await.unwrap();
     stage.app.groups.add_members(ada, id, &[eve]).await.unwrap();
     assert_nowhere(&stage, eve, id, &messages).await;
 }
@@ -201,7 +201,7 @@ async fn the_log_has_no_version_but_the_newest() {
     for words in ["second swordfish", "third swordfish", "last"] {
         stage.app.writing.edit(ada, message.id, words.into()).await.unwrap();
     }
-    assert!(matches!(stage.app.reading.edits(bob, message.id).await, Err(ReadError::Forbidden)));
+    assert!(matches!(stage.app.reading.edits(bob, message.id, 0).await, Err(ReadError::Forbidden)));
     stage.delivery.take();
     assert_nowhere(&stage, bob, id, &[message.id]).await;
     let log = stage.app.reading.log(bob, id, Seq::ZERO, 50).await.unwrap();
@@ -293,7 +293,7 @@ async fn the_same_client_id_of_another_draft_is_the_first_message() {
     let (ada, _, id) = stage.pair().await;
     let draft = |words: &str| Draft {
         client_id: ClientId::parse("same").unwrap(),
-        body: MessageBody::Text(words.into()),
+        body: Some(MessageBody::Text(words.into())),
         ..saying(words)
     };
     let first = stage.app.writing.send(ada, id, draft("one")).await.unwrap();

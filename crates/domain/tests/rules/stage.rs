@@ -200,7 +200,12 @@ pub(crate) fn saying(words: &str) -> Draft {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let client_id = format!("said-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
     let body = MessageBody::Text(words.into());
-    Draft { client_id: ClientId::parse(&client_id).unwrap(), body: Some(body), reply_to: None, forwarded_from: None }
+    Draft {
+        client_id: ClientId::parse(&client_id).unwrap(),
+        body: Some(body),
+        reply_to: None,
+        forwarded_from: None,
+    }
 }
 
 pub(crate) fn text(client_id: &str) -> Draft {

@@ -37,7 +37,8 @@ async fn each_call_made_twice_does_what_the_guide_says() {
     let mut expected = table();
     let mut operations = stage.operations().await;
     operations.retain(|operation| operation.method != "GET");
-    operations.sort_by_key(|operation| LAST.iter().position(|id| **id == operation.id).map_or(0, |at| at + 1));
+    operations
+        .sort_by_key(|operation| LAST.iter().position(|id| **id == operation.id).map_or(0, |at| at + 1));
     let mut wrong = Vec::new();
     for operation in operations {
         let Some((first, again, code)) = expected.remove(&operation.id) else {
@@ -102,7 +103,8 @@ impl<'a> Call<'a> {
             }
             "schedule_message" => {
                 let message = json!({ "client_id": unique("s"), "kind": "text", "text": "good morning" });
-                body = Some(json!({ "conversation_id": stage.direct, "send_at": later(), "message": message }));
+                body =
+                    Some(json!({ "conversation_id": stage.direct, "send_at": later(), "message": message }));
             }
             // Those who come by themselves.
             "join" | "join_by_invite" => by = Person::register(&url, "kim").await.http,

@@ -208,7 +208,8 @@ impl From<&Invite> for StoredInvite {
 
 impl From<StoredInvite> for Invite {
     fn from(stored: StoredInvite) -> Self {
-        let StoredInvite { id, token, client_id, created_by, created_at, expires_at, uses_max, uses } = stored;
+        let StoredInvite { id, token, client_id, created_by, created_at, expires_at, uses_max, uses } =
+            stored;
         let token = InviteToken::from_stored(token);
         let client_id = client_id.map(ClientId::from_stored);
         Self { id, token, client_id, created_by, created_at, expires_at, uses_max, uses }

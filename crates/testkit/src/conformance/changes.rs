@@ -184,7 +184,7 @@ pub(super) async fn what_was_cleared_does_not_come_back_by_a_change(s: &Scene) -
     edit(s, chat.id, chat.ada, sent.seq).await?;
     let head = s.load(chat.id).await?.head.seq;
     let note = s.note(chat.bob, AccountChange::ConversationGone(chat.id, GoneReason::Deleted));
-    s.store().clear(chat.bob, chat.id, head, note).await?;
+    s.store().clear(chat.bob, chat.id, head, 0, note).await?;
     for _ in 0..2 {
         assert_eq!(changed(s, chat.bob, Timestamp::default()).await?, []);
         assert_eq!(changed(s, chat.ada, Timestamp::default()).await?.len(), 1);

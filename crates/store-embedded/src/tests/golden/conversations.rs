@@ -1,6 +1,6 @@
 use godwit_domain::model::{
-    Ban, Concealed, Conversation, Cursor, Details, FanOut, Head, Invite, InviteToken, Kind, LastMessage, Member,
-    MentionOfAll, Pin, SavedDraft, Settings, UserPair,
+    Ban, Concealed, Conversation, Cursor, Details, FanOut, Head, Invite, InviteToken, Kind, LastMessage,
+    Member, MentionOfAll, Pin, SavedDraft, Settings, UserPair,
 };
 use godwit_protocol::conversations::{EditsVisibleTo, HistoryVisibility, Permissions, Role};
 use godwit_protocol::messages::MessageKind;
