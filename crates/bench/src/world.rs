@@ -12,8 +12,8 @@ use godwit_domain::allowances::AddingPolicy;
 use godwit_domain::messages::HistoryPage;
 use godwit_domain::model::{Draft, Handle, Password, User};
 use godwit_domain::ports::{
-    AccessClaims, Clock, CreateUser, HashError, NoPeers, PasswordHasher, RefreshClaims, TokenCodec,
-    TokenError, UserStore, VerifiedToken,
+    AccessClaims, Clock, CreateUser, DeviceProof, HashError, NoPeers, PasswordHasher, RefreshClaims,
+    TokenCodec, TokenError, UserStore, VerifiedToken,
 };
 use godwit_domain::sessions::Lifetimes;
 use godwit_domain::{App, Parts};
@@ -46,6 +46,8 @@ impl World {
             heartbeat_ms: 60_000,
             sign_in_within_ms: 60_000,
             queue_frames_max: QUEUE_FRAMES_MAX,
+            per_user_max: usize::MAX,
+            per_device_max: usize::MAX,
             queue_bytes_max: QUEUE_BYTES_MAX,
         };
         let hub = Arc::new(Hub::new(config, clock.clone()));
@@ -151,6 +153,14 @@ impl TokenCodec for Nobody {
     }
 
     fn verify_refresh(&self, _: &str, _: Timestamp) -> Result<RefreshClaims, TokenError> {
+        Err(TokenError::Invalid)
+    }
+
+    fn sign_device_proof(&self, _: DeviceProof) -> String {
+        String::new()
+    }
+
+    fn verify_device_proof(&self, _: &str, _: Timestamp) -> Result<DeviceProof, TokenError> {
         Err(TokenError::Invalid)
     }
 }

@@ -16,7 +16,7 @@
 //!
 //! # async fn example(peer: godwit_client::protocol::UserId) -> Result<(), godwit_client::Error> {
 //! let http = Http::new("http://127.0.0.1:8080")?;
-//! let sign_in = SignIn { handle: "ada".into(), password: "correct horse".into(), device_name: None };
+//! let sign_in = SignIn { handle: "ada".into(), password: "correct horse".into(), device_name: None, device_proof: None };
 //! http.sign_in(&sign_in).await?;
 //! let conversation = http.direct(peer).await?;
 //! let (live, mut updates) = Live::start(http, LiveConfig::default());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use godwit_domain::ports::Clock;
 use godwit_protocol::socket::{CatchUp, CloseCode, Event, Reconnect};
 use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
-use metrics::gauge;
+use metrics::{counter, gauge};
 
 use crate::followers::Followers;
 use crate::frame;
@@ -26,6 +26,9 @@ pub struct HubConfig {
     pub queue_frames_max: usize,
     /// Bytes that may wait for one socket.
     pub queue_bytes_max: usize,
+    /// Sockets of one user, and of one device. A further one takes the place of another.
+    pub per_user_max: usize,
+    pub per_device_max: usize,
 }
 
 #[derive(Debug)]
@@ -87,8 +90,35 @@ impl Hub {
         socket.set_deadline(expires_at);
         if first {
             self.by_user.add(user, socket);
+            self.make_room(user, device, socket.id);
         }
         true
+    }
+
+    /// Closes a socket of the user for the one that has just come, where the device or the user has too many. One that has
+    /// been silent, and so may have been lost, goes first; then the oldest.
+    fn make_room(&self, user: UserId, device: DeviceId, newest: u64) {
+        let silent_before =
+            self.now_ms.load(Ordering::Relaxed).saturating_sub(u64::from(self.config.heartbeat_ms));
+        let mut open: Vec<(bool, u64, Arc<Socket>)> = Vec::new();
+        self.by_user.with(user, |socket| {
+            if !socket.outgoing.is_closed() {
+                open.push((socket.last_heard_ms() >= silent_before, socket.id, socket.clone()));
+            }
+        });
+        let of_device = |socket: &Socket| socket.owner() == Some((user, device));
+        let too_many_of_device =
+            open.iter().filter(|(.., socket)| of_device(socket)).count() > self.config.per_device_max;
+        if !too_many_of_device && open.len() <= self.config.per_user_max {
+            return;
+        }
+        let may_go = |socket: &Socket| socket.id != newest && (!too_many_of_device || of_device(socket));
+        let goes =
+            open.iter().filter(|(.., socket)| may_go(socket)).min_by_key(|(heard, id, _)| (*heard, *id));
+        if let Some((.., socket)) = goes {
+            counter!("godwit_sockets_replaced_total").increment(1);
+            socket.outgoing.close(CloseCode::Replaced);
+        }
     }
 
     /// The socket has closed.
@@ -255,6 +285,8 @@ mod tests {
             sign_in_within_ms: 500,
             queue_frames_max: 8,
             queue_bytes_max: 4_096,
+            per_user_max: 4,
+            per_device_max: 3,
         };
         (clock.clone(), Hub::new(config, clock))
     }
@@ -379,6 +411,37 @@ mod tests {
         hub.deliver(&[user(1)], &reconnect());
         assert_eq!(phone.outgoing.next().await, Step::Close(CloseCode::SignedOut));
         assert_eq!(frames(&laptop).await, 1);
+    }
+
+    fn is_replaced(socket: &Socket) -> bool {
+        socket.outgoing.is_closed()
+    }
+
+    #[tokio::test]
+    async fn a_further_socket_takes_the_place_of_the_oldest_of_its_device_and_then_of_its_user() {
+        let (_, hub) = hub();
+        let other = signed_in(&hub, 2, 20);
+        let phone = signed_in(&hub, 1, 10);
+        let tabs: Vec<_> = (0..5).map(|_| signed_in(&hub, 1, 11)).collect();
+        assert_eq!(tabs[0].outgoing.next().await, Step::Close(CloseCode::Replaced));
+        let replaced: Vec<bool> = tabs.iter().map(|tab| is_replaced(tab)).collect();
+        assert_eq!(replaced, [true, true, false, false, false]);
+        assert!(!is_replaced(&phone), "another device has its own");
+        // Four of the user are open, of two devices.
+        let laptop = signed_in(&hub, 1, 12);
+        assert!(is_replaced(&phone) && !is_replaced(&laptop) && !is_replaced(&other));
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_is_silent_goes_before_an_older_one() {
+        let (_, hub) = hub();
+        let tabs: Vec<_> = (0..3).map(|_| signed_in(&hub, 1, 11)).collect();
+        hub.sweep(Duration::from_millis(1_500));
+        hub.heard(&tabs[0]);
+        hub.heard(&tabs[2]);
+        let newest = signed_in(&hub, 1, 11);
+        assert!(is_replaced(&tabs[1]));
+        assert!(!is_replaced(&tabs[0]) && !is_replaced(&tabs[2]) && !is_replaced(&newest));
     }
 
     #[tokio::test]

@@ -59,6 +59,10 @@ impl Socket {
         self.heard_ms.store(now_ms, Ordering::Relaxed);
     }
 
+    pub(crate) fn last_heard_ms(&self) -> u64 {
+        self.heard_ms.load(Ordering::Relaxed)
+    }
+
     /// Closes a socket whose time is over, and pings one whose turn it is.
     pub(crate) fn sweep(&self, now: Timestamp, now_ms: u64, heartbeat_ms: u64) {
         if now.as_millis() >= self.deadline_ms.load(Ordering::Relaxed) {

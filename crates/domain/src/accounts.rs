@@ -5,7 +5,7 @@ use std::sync::Arc;
 use godwit_protocol::accounts::{ChangePassword, Me, Register, SignIn, SignedIn, UpdateMe};
 use godwit_protocol::limits::{FORMER_HANDLE_DAYS, FORMER_HANDLES_MAX};
 use godwit_protocol::socket::CloseCode;
-use godwit_protocol::{Timestamp, UserId};
+use godwit_protocol::{DeviceId, Timestamp, UserId};
 use thiserror::Error;
 
 use crate::account_log::AccountLog;
@@ -123,6 +123,15 @@ impl Accounts {
             CreateUser::Created => Ok(user),
             CreateUser::HandleTaken | CreateUser::SubjectTaken(_) => Err(AccountError::HandleTaken),
         }
+    }
+
+    /// The device that a sign-in comes from, when the user has signed in on it before. An account that does not exist has
+    /// none, and a proof of somebody else is none.
+    pub async fn known_device(&self, request: &SignIn) -> Result<Option<DeviceId>, StoreError> {
+        let proof = request.device_proof.as_deref().and_then(|proof| self.sessions.known_device(proof));
+        let (Some(proof), Ok(handle)) = (proof, Handle::parse(&request.handle)) else { return Ok(None) };
+        let user = self.store.user_by_handle(&handle).await?;
+        Ok(user.filter(|user| user.id == proof.user_id).map(|_| proof.device_id))
     }
 
     pub async fn sign_in(&self, request: SignIn) -> Result<SignedIn, AccountError> {

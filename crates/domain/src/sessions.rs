@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use godwit_protocol::accounts::{Device as WireDevice, SignedIn, Tokens};
-use godwit_protocol::limits::DEVICES_PER_USER_MAX;
+use godwit_protocol::limits::{DEVICE_PROOF_DAYS, DEVICES_PER_USER_MAX};
 use godwit_protocol::socket::CloseCode;
 use godwit_protocol::{DeviceId, Timestamp, UserId};
 use thiserror::Error;
@@ -14,12 +14,13 @@ use crate::model::{
     Subject, User,
 };
 use crate::ports::{
-    AccessClaims, ApplicationClaims, Clock, CreateDevice, CreateUser, Delivery, RefreshClaims, Rotation,
-    Store, StoreError, TokenCodec, TokenError, VerifiedToken,
+    AccessClaims, ApplicationClaims, Clock, CreateDevice, CreateUser, Delivery, DeviceProof, RefreshClaims,
+    Rotation, Store, StoreError, TokenCodec, TokenError, VerifiedToken,
 };
 
 /// The device key of users whose application does not tell devices apart.
 const ONLY_DEVICE: &str = "application";
+const DEVICE_PROOF_MS: i64 = DEVICE_PROOF_DAYS as i64 * 24 * 60 * 60 * 1_000;
 
 #[derive(Debug)]
 pub struct Sessions {
@@ -90,7 +91,22 @@ impl Sessions {
             Session::Own { generation: 1, refresh_expires_at: now.plus_millis(self.lifetimes.refresh_ms) };
         let device = self.add_device(user.id, name, session, now).await?;
         let tokens = self.tokens_of(&device, now)?;
-        Ok(SignedIn { user: user.to_me(), device: device.to_wire(device.id), tokens })
+        let device_proof = self.tokens.sign_device_proof(DeviceProof {
+            user_id: user.id,
+            device_id: device.id,
+            expires_at: now.plus_millis(DEVICE_PROOF_MS),
+        });
+        Ok(SignedIn { user: user.to_me(), device: device.to_wire(device.id), tokens, device_proof })
+    }
+
+    /// Who has signed in on which device, if the proof is one of this server. That session may have ended since.
+    pub(crate) fn known_device(&self, proof: &str) -> Option<DeviceProof> {
+        self.tokens.verify_device_proof(proof, self.clock.now()).ok()
+    }
+
+    /// Whose refresh token it is, if it is one. Whether it is still good is for [`Self::refresh`] to say.
+    pub fn refreshed_device(&self, refresh_token: &str) -> Result<DeviceId, AuthError> {
+        Ok(self.tokens.verify_refresh(refresh_token, self.clock.now())?.device_id)
     }
 
     /// New tokens for a refresh token. One that was used before is in the wrong hands: the session ends.

@@ -33,6 +33,10 @@ pub struct SignIn {
     pub password: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_name: Option<String>,
+    /// What an earlier sign-in on this client gave: then attempts of strangers to sign in as this user do not keep the
+    /// user out. One that is of another user, or not valid any more, is ignored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_proof: Option<String>,
 }
 
 /// `POST /v1/sessions/refresh`
@@ -50,6 +54,9 @@ pub struct SignedIn {
     pub user: Me,
     pub device: Device,
     pub tokens: Tokens,
+    /// Proves that the user has signed in on this client. Keep it for each user, also after signing out, and send it with
+    /// the next sign-in. It opens nothing by itself.
+    pub device_proof: String,
 }
 
 /// What a client keeps of its session.

@@ -94,6 +94,8 @@ pub const AVATAR_BYTES_MAX: usize = 2_048;
 pub const PHONE_CHARS_MAX: usize = 16;
 /// Signed-in devices of one user. A further sign-in signs out the one that was inactive longest.
 pub const DEVICES_PER_USER_MAX: usize = 50;
+/// How long a device on which a user has signed in is known, in days.
+pub const DEVICE_PROOF_DAYS: u32 = 365;
 /// Users that one user can block.
 pub const BLOCKS_PER_USER_MAX: usize = 10_000;
 /// Groups and channels that a user has left for good. With a further one the oldest can add the user again.

@@ -401,6 +401,8 @@ pub enum CloseCode {
     HeartbeatTimeout,
     /// Too many frames that the server could not accept.
     Flood,
+    /// The user opened another socket, and had as many as one device or one user can have. This was the oldest.
+    Replaced,
 }
 
 impl CloseCode {
@@ -416,6 +418,7 @@ impl CloseCode {
         Self::TooSlow,
         Self::HeartbeatTimeout,
         Self::Flood,
+        Self::Replaced,
     ];
 
     pub const fn code(self) -> u16 {
@@ -431,6 +434,7 @@ impl CloseCode {
             Self::TooSlow => 4004,
             Self::HeartbeatTimeout => 4005,
             Self::Flood => 4006,
+            Self::Replaced => 4007,
         }
     }
 
@@ -451,7 +455,8 @@ impl CloseCode {
             | Self::NotUtf8
             | Self::SignedOut
             | Self::SignInTimeout
-            | Self::Flood => false,
+            | Self::Flood
+            | Self::Replaced => false,
         }
     }
 
@@ -468,6 +473,7 @@ impl CloseCode {
             Self::TooSlow => "too slow to read",
             Self::HeartbeatTimeout => "no answer to heartbeats",
             Self::Flood => "too many bad frames",
+            Self::Replaced => "another socket of the user took its place",
         }
     }
 }

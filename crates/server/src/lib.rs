@@ -3,7 +3,7 @@
 //! - [`cli`]: the command line; [`config`]: what can be set
 //! - [`serve`]: the life of a server; [`wiring`]: what it is made of
 //! - [`listener`]: connections; [`http`]: requests; [`socket`]: sockets; [`state`]: what their handlers share
-//! - [`auth`], [`rate`], [`admission`], [`opaque`], [`problem`]: what handlers do before and after a use case
+//! - [`auth`], [`network`], [`rate`], [`admission`], [`opaque`], [`problem`]: what handlers do before and after a use case
 //! - [`admin`]: what the operator does with users; [`moving`]: moving the data to another store; [`demo`]: a small world to
 //!   look around in; [`observe`]: logs and metrics; [`clock`]: the time
 //!
@@ -19,6 +19,7 @@ pub mod demo;
 pub mod http;
 pub mod listener;
 pub mod moving;
+pub mod network;
 pub mod observe;
 pub mod opaque;
 pub mod problem;

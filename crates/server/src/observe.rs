@@ -68,11 +68,11 @@ fn describe() {
     describe_histogram!(
         "godwit_admission_wait_seconds",
         Unit::Seconds,
-        "How long those waited for whom there was no place at once, to sign in or to sync."
+        "How long those waited for whom there was no place at once: for a socket's sign-in, a sync, a password."
     );
     describe_counter!(
         "godwit_admission_refused_total",
-        "Those who waited too long and were told to come back."
+        "Those who waited too long, or would have, and were told to come back."
     );
     describe_gauge!("godwit_ready", "Whether the server is ready for traffic, as /readyz says.");
 
@@ -91,6 +91,10 @@ fn describe() {
     );
 
     describe_counter!("godwit_deliveries_total", "Events that were put into the queue of a socket.");
+    describe_counter!(
+        "godwit_sockets_replaced_total",
+        "Sockets that made room for another one of their user."
+    );
     describe_counter!("godwit_slow_readers_total", "Sockets that were closed because they were not read.");
     describe_gauge!("godwit_sockets", "Open sockets, by whether they are signed in.");
     describe_gauge!("godwit_socket_queue_bytes", Unit::Bytes, "What waits in the queues of all sockets.");
@@ -100,8 +104,15 @@ fn describe() {
 
     describe_gauge!("godwit_connections", "Open connections, sockets included.");
     describe_counter!("godwit_connections_refused_total", "Connections beyond the limit.");
-    describe_gauge!("godwit_handshakes", "Connections without a first request, and sockets not signed in.");
-    describe_counter!("godwit_handshakes_ended_total", "Handshakes that were ended, by reason.");
+    describe_gauge!("godwit_anonymous_connections", "Connections on which no valid token was seen.");
+    describe_counter!(
+        "godwit_connections_evicted_total",
+        "Anonymous connections that made room for others, or were idle for too long, by reason."
+    );
+    describe_counter!(
+        "godwit_bodies_given_up_total",
+        "Bodies of anonymous requests that were given up, by the limit that they exceeded."
+    );
 
     describe_gauge!("process_resident_memory_bytes", Unit::Bytes, "Memory in use.");
     describe_gauge!("process_cpu_seconds_total", Unit::Seconds, "Processor time used.");

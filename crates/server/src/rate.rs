@@ -1,15 +1,19 @@
-//! Rate limits per user and per address.
+//! Rate limits per user, per device, per address and per network.
 //!
 //! Each limit is a bucket: `burst` requests at once, then `per_minute`. The number of buckets is bounded: the least used
 //! ones are forgotten, which only forgives.
+//!
+//! Attempts to sign in are counted so that a stranger cannot lock somebody out: per account *and* network first, and only
+//! what passes that counts towards the account as a whole. A device on which the user has signed in before passes both, and
+//! has a limit of its own.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use godwit_protocol::{ErrorCode, UserId};
+use godwit_protocol::{DeviceId, ErrorCode, UserId};
 use governor::clock::{Clock, DefaultClock};
 use governor::nanos::Nanos;
 use governor::state::{InMemoryState, NotKeyed, StateStore};
@@ -18,14 +22,13 @@ use metrics::counter;
 use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
 
+use crate::network::ClientAddress;
 use crate::problem::{ApiError, ApiResult};
 
 /// Buckets that one limit keeps.
 pub const RATE_BUCKETS_MAX: usize = 100_000;
-
-/// The address a request came from. The listener puts it into the extensions of every request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClientAddress(pub IpAddr);
+/// Users that a command looks up for the price of one command.
+const USERS_PER_COMMAND: usize = 10;
 
 /// How often something may be done. Without `per_minute` (or with 0) there is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,33 +54,62 @@ impl Rate {
     }
 }
 
-/// All limits. Many people can share one address, so limits per address are wide.
+/// All limits. Many people can share one address, so limits per address are wide. What an address and a network are is said
+/// in [`crate::network`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RateConfig {
+    /// Attempts to sign in, whatever for.
     pub sign_in_per_address: Rate,
+    pub sign_in_per_network: Rate,
+    /// Attempts for one account from one network.
+    pub sign_in_per_user_and_network: Rate,
     /// Attempts for one account, from wherever they come.
     pub sign_in_per_user: Rate,
+    /// Attempts from a device on which the user has signed in before, and password changes. The four limits above do not
+    /// count these.
+    pub sign_in_per_device: Rate,
     pub register_per_address: Rate,
+    pub register_per_network: Rate,
+    pub refresh_per_device: Rate,
+    pub refresh_per_address: Rate,
+    /// Sockets that sign in, or are signed in again with a fresh token.
+    pub socket_sign_in_per_user: Rate,
+    /// The same, attempts with bad tokens included.
+    pub socket_sign_in_per_address: Rate,
     pub send_per_user: Rate,
     pub send_per_address: Rate,
     pub search_per_user: Rate,
     pub search_per_address: Rate,
+    /// What others are told of, or is stored: all but reading and sending. Also counted by `commands_per_user`.
+    pub changes_per_user: Rate,
     /// Everything that a signed-in user asks for, over HTTP and the socket.
     pub commands_per_user: Rate,
+    /// The web client, the documents, and what does not exist.
+    pub pages_per_address: Rate,
 }
 
 impl Default for RateConfig {
     fn default() -> Self {
         Self {
             sign_in_per_address: Rate::new(60, 60),
-            sign_in_per_user: Rate::new(10, 20),
+            sign_in_per_network: Rate::new(600, 300),
+            sign_in_per_user_and_network: Rate::new(3, 20),
+            sign_in_per_user: Rate::new(10, 60),
+            sign_in_per_device: Rate::new(10, 20),
             register_per_address: Rate::new(30, 60),
+            register_per_network: Rate::new(120, 240),
+            refresh_per_device: Rate::new(6, 20),
+            refresh_per_address: Rate::new(1_200, 600),
+            socket_sign_in_per_user: Rate::new(120, 120),
+            socket_sign_in_per_address: Rate::new(3_000, 1_500),
             send_per_user: Rate::new(1_800, 300),
             send_per_address: Rate::new(30_000, 3_000),
             search_per_user: Rate::new(120, 60),
             search_per_address: Rate::new(1_200, 600),
+            changes_per_user: Rate::new(3_000, 600),
             commands_per_user: Rate::new(6_000, 1_000),
+            pages_per_address: Rate::new(3_000, 1_000),
         }
     }
 }
@@ -86,13 +118,23 @@ impl RateConfig {
     /// No limits at all.
     pub const OFF: Self = Self {
         sign_in_per_address: Rate::OFF,
+        sign_in_per_network: Rate::OFF,
+        sign_in_per_user_and_network: Rate::OFF,
         sign_in_per_user: Rate::OFF,
+        sign_in_per_device: Rate::OFF,
         register_per_address: Rate::OFF,
+        register_per_network: Rate::OFF,
+        refresh_per_device: Rate::OFF,
+        refresh_per_address: Rate::OFF,
+        socket_sign_in_per_user: Rate::OFF,
+        socket_sign_in_per_address: Rate::OFF,
         send_per_user: Rate::OFF,
         send_per_address: Rate::OFF,
         search_per_user: Rate::OFF,
         search_per_address: Rate::OFF,
+        changes_per_user: Rate::OFF,
         commands_per_user: Rate::OFF,
+        pages_per_address: Rate::OFF,
     };
 }
 
@@ -100,39 +142,98 @@ impl RateConfig {
 #[derive(Debug)]
 pub struct RateLimits {
     sign_in_per_address: Limit<IpAddr>,
+    sign_in_per_network: Limit<IpAddr>,
+    sign_in_per_user_and_network: Limit<(u64, IpAddr)>,
     sign_in_per_user: Limit<u64>,
+    sign_in_per_device: Limit<DeviceId>,
     register_per_address: Limit<IpAddr>,
+    register_per_network: Limit<IpAddr>,
+    refresh_per_device: Limit<DeviceId>,
+    refresh_per_address: Limit<IpAddr>,
+    socket_sign_in_per_user: Limit<UserId>,
+    socket_sign_in_per_address: Limit<IpAddr>,
     send_per_user: Limit<UserId>,
     send_per_address: Limit<IpAddr>,
     search_per_user: Limit<UserId>,
     search_per_address: Limit<IpAddr>,
+    changes_per_user: Limit<UserId>,
     commands_per_user: Limit<UserId>,
+    pages_per_address: Limit<IpAddr>,
 }
 
 impl RateLimits {
     pub fn new(config: &RateConfig) -> Self {
         Self {
             sign_in_per_address: Limit::new("sign_in", config.sign_in_per_address),
+            sign_in_per_network: Limit::new("sign_in", config.sign_in_per_network),
+            sign_in_per_user_and_network: Limit::new("sign_in", config.sign_in_per_user_and_network),
             sign_in_per_user: Limit::new("sign_in", config.sign_in_per_user),
+            sign_in_per_device: Limit::new("sign_in", config.sign_in_per_device),
             register_per_address: Limit::new("register", config.register_per_address),
+            register_per_network: Limit::new("register", config.register_per_network),
+            refresh_per_device: Limit::new("refresh", config.refresh_per_device),
+            refresh_per_address: Limit::new("refresh", config.refresh_per_address),
+            socket_sign_in_per_user: Limit::new("socket_sign_in", config.socket_sign_in_per_user),
+            socket_sign_in_per_address: Limit::new("socket_sign_in", config.socket_sign_in_per_address),
             send_per_user: Limit::new("send", config.send_per_user),
             send_per_address: Limit::new("send", config.send_per_address),
             search_per_user: Limit::new("search", config.search_per_user),
             search_per_address: Limit::new("search", config.search_per_address),
+            changes_per_user: Limit::new("changes", config.changes_per_user),
             commands_per_user: Limit::new("commands", config.commands_per_user),
+            pages_per_address: Limit::new("pages", config.pages_per_address),
         }
     }
 
-    /// Before a password is looked at. `account` is the handle as it was typed, whether or not it exists.
-    pub fn check_sign_in(&self, address: ClientAddress, account: &str) -> ApiResult<()> {
-        self.sign_in_per_address.check(&address.network())?;
+    /// Before a password is looked at. `account` is the handle as it was typed, whether or not it exists; `device` is there
+    /// when the user of that handle has signed in on it before.
+    pub fn check_sign_in(
+        &self,
+        address: ClientAddress,
+        account: &str,
+        device: Option<DeviceId>,
+    ) -> ApiResult<()> {
+        if let Some(device) = device {
+            return self.sign_in_per_device.check(&device);
+        }
+        let network = address.network();
+        self.sign_in_per_address.check(&address.address())?;
+        self.sign_in_per_network.check(&network)?;
         let mut hasher = DefaultHasher::new();
         account.to_ascii_lowercase().hash(&mut hasher);
-        self.sign_in_per_user.check(&hasher.finish())
+        let account = hasher.finish();
+        self.sign_in_per_user_and_network.check(&(account, network))?;
+        self.sign_in_per_user.check(&account)
+    }
+
+    /// A stolen token must not serve to guess the password.
+    pub fn check_password_change(&self, device: DeviceId) -> ApiResult<()> {
+        self.sign_in_per_device.check(&device)
     }
 
     pub fn check_register(&self, address: ClientAddress) -> ApiResult<()> {
-        self.register_per_address.check(&address.network())
+        self.register_per_address.check(&address.address())?;
+        self.register_per_network.check(&address.network())
+    }
+
+    /// Before a refresh token is looked at.
+    pub fn check_refresh_from(&self, address: ClientAddress) -> ApiResult<()> {
+        self.refresh_per_address.check(&address.address())
+    }
+
+    /// Beside [`Self::check_refresh_from`], when it is known whose it is.
+    pub fn check_refresh(&self, device: DeviceId) -> ApiResult<()> {
+        self.refresh_per_device.check(&device)
+    }
+
+    /// Before the token of a socket is looked at.
+    pub fn check_socket_sign_in_from(&self, address: ClientAddress) -> ApiResult<()> {
+        self.socket_sign_in_per_address.check(&address.address())
+    }
+
+    /// Beside [`Self::check_socket_sign_in_from`], when it is known whose it is.
+    pub fn check_socket_sign_in(&self, user: UserId) -> ApiResult<()> {
+        self.socket_sign_in_per_user.check(&user)
     }
 
     pub fn check_send(&self, user: UserId) -> ApiResult<()> {
@@ -141,29 +242,29 @@ impl RateLimits {
 
     /// Beside [`Self::check_send`]: what all users of an address send together.
     pub fn check_send_from(&self, address: ClientAddress) -> ApiResult<()> {
-        self.send_per_address.check(&address.network())
+        self.send_per_address.check(&address.address())
     }
 
     pub fn check_search(&self, user: UserId, address: ClientAddress) -> ApiResult<()> {
         self.search_per_user.check(&user)?;
-        self.search_per_address.check(&address.network())
+        self.search_per_address.check(&address.address())
+    }
+
+    pub fn check_changes(&self, user: UserId) -> ApiResult<()> {
+        self.changes_per_user.check(&user)
     }
 
     pub fn check_commands(&self, user: UserId) -> ApiResult<()> {
         self.commands_per_user.check(&user)
     }
-}
 
-impl ClientAddress {
-    /// For requests that came by no listener.
-    pub const UNKNOWN: Self = Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    /// Beside [`Self::check_commands`], for a command that names many users: each ten of them count as one more.
+    pub fn check_users_named(&self, user: UserId, named: usize) -> ApiResult<()> {
+        self.commands_per_user.check_times(&user, named / USERS_PER_COMMAND)
+    }
 
-    /// What one customer of a provider has: an IPv4 address, or an IPv6 network of 64 bits.
-    fn network(self) -> IpAddr {
-        match self.0.to_canonical() {
-            IpAddr::V4(address) => IpAddr::V4(address),
-            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from(u128::from(address) >> 64 << 64)),
-        }
+    pub fn check_pages(&self, address: ClientAddress) -> ApiResult<()> {
+        self.pages_per_address.check(&address.address())
     }
 }
 
@@ -188,6 +289,10 @@ impl<K: Clone + Eq + Hash> Limit<K> {
             let wait = refused.wait_time_from(self.clock.now());
             ApiError::new(ErrorCode::RateLimited).with_retry_after(whole_seconds(wait))
         })
+    }
+
+    fn check_times(&self, key: &K, times: usize) -> ApiResult<()> {
+        (0..times).try_for_each(|_| self.check(key))
     }
 }
 
@@ -247,11 +352,30 @@ mod tests {
     #[test]
     fn an_ipv6_network_is_one_address() {
         let limits = limits(Rate::new(1, 1));
-        limits.check_sign_in(address("2001:db8::1"), "ada").unwrap();
-        assert!(limits.check_sign_in(address("2001:db8::2"), "ada").is_err());
-        limits.check_sign_in(address("2001:db8:0:1::1"), "ada").unwrap();
-        limits.check_sign_in(address("192.0.2.1"), "ada").unwrap();
-        assert!(limits.check_sign_in(address("::ffff:192.0.2.1"), "ada").is_err());
+        limits.check_sign_in(address("2001:db8::1"), "ada", None).unwrap();
+        assert!(limits.check_sign_in(address("2001:db8::2"), "ada", None).is_err());
+        limits.check_sign_in(address("2001:db8:0:1::1"), "ada", None).unwrap();
+        limits.check_sign_in(address("192.0.2.1"), "ada", None).unwrap();
+        assert!(limits.check_sign_in(address("::ffff:192.0.2.1"), "ada", None).is_err());
+    }
+
+    #[test]
+    fn one_network_cannot_use_up_what_an_account_has() {
+        let limits = RateLimits::new(&RateConfig {
+            sign_in_per_user_and_network: Rate::new(1, 3),
+            sign_in_per_user: Rate::new(1, 4),
+            sign_in_per_device: Rate::new(1, 2),
+            ..RateConfig::OFF
+        });
+        let tried = |from: &str, device| limits.check_sign_in(address(from), "Ada", device).is_ok();
+        let attempts = (0..100).filter(|n| tried(&format!("192.0.2.{n}"), None)).count();
+        assert_eq!(attempts, 3, "all addresses of a network count together");
+        assert!(tried("198.51.100.1", None));
+        // The account as a whole is used up now, which its own devices do not notice.
+        assert!(!tried("203.0.113.1", None));
+        let device = Some(DeviceId::new(1));
+        assert!(tried("192.0.2.1", device) && tried("203.0.113.1", device));
+        assert!(!tried("203.0.113.1", device), "a device has its own limit");
     }
 
     #[test]

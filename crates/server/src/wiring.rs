@@ -194,7 +194,7 @@ impl Core {
             clock: self.clock.clone(),
             store: self.store.port(),
             rates: RateLimits::new(&config.rates),
-            admission: Admission::new(&config.admission),
+            admission: Admission::new(&config.admission, config.auth.passwords.at_once_max()),
             sealer: Sealer::new(self.signing_key),
             metrics,
             stopping,
@@ -419,6 +419,8 @@ const fn hub_config(config: &SocketConfig) -> HubConfig {
         sign_in_within_ms: config.sign_in_within_ms,
         queue_frames_max: config.queue_frames_max,
         queue_bytes_max: config.queue_bytes_max,
+        per_user_max: config.per_user_max,
+        per_device_max: config.per_device_max,
     }
 }
 

@@ -21,8 +21,14 @@ pub(crate) const KEY: &str = "godwit-bench-application-secret-for-one-run";
 /// Without limits for one address: everything comes from one here.
 pub(crate) const CONFIG: &str = r#"
 [server]
-handshakes_max = 100000
-handshakes_per_address_max = 100000
+connections_per_address_max = 200000
+connections_per_network_max = 200000
+anonymous_max = 200000
+anonymous_per_address_max = 200000
+anonymous_per_network_max = 200000
+[socket]
+per_user_max = 200000
+per_device_max = 200000
 [auth]
 passwords_enabled = false
 [auth.application]
@@ -31,13 +37,23 @@ secret = "godwit-bench-application-secret-for-one-run"
 level = "warn"
 [rates]
 sign_in_per_address = { per_minute = 0 }
+sign_in_per_network = { per_minute = 0 }
 sign_in_per_user = { per_minute = 0 }
+sign_in_per_user_and_network = { per_minute = 0 }
+sign_in_per_device = { per_minute = 0 }
 register_per_address = { per_minute = 0 }
+register_per_network = { per_minute = 0 }
+refresh_per_address = { per_minute = 0 }
+refresh_per_device = { per_minute = 0 }
+socket_sign_in_per_address = { per_minute = 0 }
+socket_sign_in_per_user = { per_minute = 0 }
 send_per_user = { per_minute = 0 }
 send_per_address = { per_minute = 0 }
 search_per_user = { per_minute = 0 }
 search_per_address = { per_minute = 0 }
+changes_per_user = { per_minute = 0 }
 commands_per_user = { per_minute = 0 }
+pages_per_address = { per_minute = 0 }
 [groups]
 added_per_day_max = 0
 strangers_added_per_day_max = 0

@@ -16,14 +16,18 @@ impl Http {
         self.enter(Request::new(Method::POST, "/v1/accounts").json(register)?).await
     }
 
-    /// `POST /v1/sessions`. Whoever was signed in here before is replaced.
+    /// `POST /v1/sessions`. Whoever was signed in here before is replaced. Without a device proof of its own, that of the
+    /// last sign-in here is sent: the server ignores one of another user.
     pub async fn sign_in(&self, sign_in: &SignIn) -> Result<SignedIn, Error> {
-        self.enter(Request::new(Method::POST, "/v1/sessions").json(sign_in)?).await
+        let device_proof = sign_in.device_proof.clone().or_else(|| self.device_proof());
+        let sign_in = SignIn { device_proof, ..sign_in.clone() };
+        self.enter(Request::new(Method::POST, "/v1/sessions").json(&sign_in)?).await
     }
 
     async fn enter(&self, request: Request) -> Result<SignedIn, Error> {
         let signed_in: SignedIn = self.call(request.without_token()).await?;
         self.set_tokens(signed_in.tokens.clone());
+        self.set_device_proof(signed_in.device_proof.clone());
         Ok(signed_in)
     }
 

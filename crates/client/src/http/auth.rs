@@ -17,6 +17,8 @@ use crate::Error;
 #[derive(Default)]
 pub(super) struct Auth {
     credentials: Mutex<Credentials>,
+    /// Of the last sign-in. It outlives the session.
+    device_proof: Mutex<Option<String>>,
     /// Held while a refresh is under way.
     refreshing: tokio::sync::Mutex<()>,
 }
@@ -46,6 +48,14 @@ impl Auth {
             Credentials::Application(token) => Some(token.clone()),
             Credentials::Nobody | Credentials::Ended(_) => None,
         }
+    }
+
+    pub(super) fn device_proof(&self) -> Option<String> {
+        self.device_proof.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_device_proof(&self, proof: String) {
+        *self.device_proof.lock().unwrap_or_else(PoisonError::into_inner) = Some(proof);
     }
 
     pub(super) fn set_tokens(&self, tokens: Tokens) {

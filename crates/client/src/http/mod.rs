@@ -99,6 +99,17 @@ impl Http {
         self.auth.set_access_token(access_token.into());
     }
 
+    /// What to keep for the next sign-in of the same user, also after a sign-out: it proves that the user has signed in on
+    /// this device before, and so is not kept out by the attempts of strangers.
+    pub fn device_proof(&self) -> Option<String> {
+        self.auth.device_proof()
+    }
+
+    /// That of an earlier process.
+    pub fn set_device_proof(&self, proof: impl Into<String>) {
+        self.auth.set_device_proof(proof.into());
+    }
+
     pub fn access_token(&self) -> Option<String> {
         self.auth.access_token()
     }

@@ -85,7 +85,7 @@ fn me() -> Value {
 
 fn signed_in() -> Value {
     let socket = sample::signed_in();
-    json!({ "user": me(), "device": socket.device, "tokens": tokens(0) })
+    json!({ "user": me(), "device": socket.device, "tokens": tokens(0), "device_proof": "proof" })
 }
 
 /// Calls one method; the server answers with `$answer` and must have been asked for `$line`.
@@ -111,7 +111,12 @@ async fn every_route_is_asked_as_the_api_has_it() {
         phone: None,
         device_name: None,
     };
-    let sign_in = SignIn { handle: "me".into(), password: "secret words".into(), device_name: None };
+    let sign_in = SignIn {
+        handle: "me".into(),
+        password: "secret words".into(),
+        device_name: None,
+        device_proof: None,
+    };
     let change = ChangePassword { current_password: "a".into(), new_password: "b".into() };
     let users = json!({ "users": [] });
     let conversation = sample::conversation(C, 3, 3);
@@ -481,4 +486,23 @@ async fn a_token_of_the_application_is_not_refreshed() {
     http.set_access_token("from elsewhere");
     assert_eq!(http.me().await.unwrap_err().code(), Some(ErrorCode::TokenExpired));
     assert!(server.refreshes().is_empty());
+}
+
+#[tokio::test]
+async fn a_device_that_has_signed_in_says_so_the_next_time() {
+    let script = Script::default();
+    let http = script.http().await;
+    let sign_in = SignIn {
+        handle: "me".into(),
+        password: "secret words".into(),
+        device_name: None,
+        device_proof: None,
+    };
+    for expected in [json!(null), json!("proof")] {
+        script.say(201, signed_in());
+        http.sign_in(&sign_in).await.unwrap();
+        assert_eq!(script.last().2["device_proof"], expected);
+        script.say(204, Value::Null);
+        http.sign_out().await.unwrap();
+    }
 }

@@ -37,8 +37,8 @@ pub use inbox::{
 pub use peers::{ForwardedAction, NoPeers, Peers, Unanswered};
 pub use personal::{Listed, PersonalStore, ReplaceScheduled, ScheduleOutcome};
 pub use security::{
-    AccessClaims, ApplicationClaims, HashError, PasswordHasher, RefreshClaims, TokenCodec, TokenError,
-    VerifiedToken,
+    AccessClaims, ApplicationClaims, DeviceProof, HashError, PasswordHasher, RefreshClaims, TokenCodec,
+    TokenError, VerifiedToken,
 };
 pub use transfer::{AccountLog, Changed, Creation, Moving, Part, Trail, TransferStore};
 

@@ -30,6 +30,10 @@ pub trait TokenCodec: Send + Sync + std::fmt::Debug {
     fn verify(&self, token: &str, now: Timestamp) -> Result<VerifiedToken, TokenError>;
 
     fn verify_refresh(&self, token: &str, now: Timestamp) -> Result<RefreshClaims, TokenError>;
+
+    fn sign_device_proof(&self, claims: DeviceProof) -> String;
+
+    fn verify_device_proof(&self, proof: &str, now: Timestamp) -> Result<DeviceProof, TokenError>;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +53,14 @@ pub struct AccessClaims {
 pub struct RefreshClaims {
     pub device_id: DeviceId,
     pub generation: u32,
+    pub expires_at: Timestamp,
+}
+
+/// The user has signed in on this device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceProof {
+    pub user_id: UserId,
+    pub device_id: DeviceId,
     pub expires_at: Timestamp,
 }
 

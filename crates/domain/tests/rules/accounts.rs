@@ -8,7 +8,7 @@ use godwit_testkit::delivery::Delivered;
 use crate::stage::{LIFETIMES, Stage, registration};
 
 fn sign_in(handle: &str, password: &str) -> SignIn {
-    SignIn { handle: handle.into(), password: password.into(), device_name: None }
+    SignIn { handle: handle.into(), password: password.into(), device_name: None, device_proof: None }
 }
 
 #[tokio::test]

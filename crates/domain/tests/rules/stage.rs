@@ -10,8 +10,8 @@ use godwit_domain::allowances::AddingPolicy;
 use godwit_domain::messages::HistoryPage;
 use godwit_domain::model::{ClientId, Draft, MessageBody, Password};
 use godwit_domain::ports::{
-    AccessClaims, Clock, HashError, NoPeers, PasswordHasher, Peers, RefreshClaims, TokenCodec, TokenError,
-    VerifiedToken,
+    AccessClaims, Clock, DeviceProof, HashError, NoPeers, PasswordHasher, Peers, RefreshClaims, TokenCodec,
+    TokenError, VerifiedToken,
 };
 use godwit_domain::sessions::Lifetimes;
 use godwit_domain::{App, Parts};
@@ -250,6 +250,16 @@ impl TokenCodec for PlainTokens {
         let [device, generation, expires] = parts(token, "refresh")?;
         let expires_at = unexpired(expires, now)?;
         Ok(RefreshClaims { device_id: DeviceId::new(device), generation: generation as u32, expires_at })
+    }
+
+    fn sign_device_proof(&self, proof: DeviceProof) -> String {
+        format!("device {} {} {}", proof.user_id, proof.device_id, proof.expires_at.as_millis())
+    }
+
+    fn verify_device_proof(&self, proof: &str, now: Timestamp) -> Result<DeviceProof, TokenError> {
+        let [user, device, expires] = parts(proof, "device")?;
+        let expires_at = unexpired(expires, now)?;
+        Ok(DeviceProof { user_id: UserId::new(user), device_id: DeviceId::new(device), expires_at })
     }
 }
 

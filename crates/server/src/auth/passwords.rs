@@ -24,13 +24,22 @@ pub struct PasswordConfig {
     pub iterations: u32,
     /// Lanes within one hash.
     pub parallelism: u32,
-    /// Hashes that are computed at once, others wait; 0 for one a processor.
+    /// Hashes that are computed at once, others wait (`[admission]`); 0 for one a processor.
     pub concurrent_max: usize,
 }
 
 impl Default for PasswordConfig {
     fn default() -> Self {
         Self { memory_kib: 19 * 1024, iterations: 2, parallelism: 1, concurrent_max: 0 }
+    }
+}
+
+impl PasswordConfig {
+    /// Hashes that are computed at once.
+    pub fn at_once_max(&self) -> usize {
+        let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let at_once = if self.concurrent_max == 0 { processors() } else { self.concurrent_max };
+        at_once.min(Semaphore::MAX_PERMITS)
     }
 }
 
@@ -52,11 +61,9 @@ impl Argon2Hasher {
     pub fn new(config: &PasswordConfig) -> Result<Self, InvalidPasswordConfig> {
         let params = Params::new(config.memory_kib, config.iterations, config.parallelism, None)
             .map_err(InvalidPasswordConfig)?;
-        let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let concurrent = if config.concurrent_max == 0 { processors() } else { config.concurrent_max };
         Ok(Self {
             argon2: Argon2::new(Algorithm::Argon2id, Version::V0x13, params),
-            permits: Arc::new(Semaphore::new(concurrent.min(Semaphore::MAX_PERMITS))),
+            permits: Arc::new(Semaphore::new(config.at_once_max())),
             decoy: Arc::default(),
         })
     }

@@ -1,9 +1,9 @@
 //! The tokens of this server.
 //!
-//! Access and refresh tokens are JWTs signed with HS256, each kind with a key of its own and its kind in `typ`, so that
-//! one can never pass for the other. What `typ` says only chooses the key that the signature is checked with.
+//! Access tokens, refresh tokens and device proofs are JWTs signed with HS256, each kind with a key of its own and its kind in
+//! `typ`, so that one can never pass for another. What `typ` says only chooses the key that the signature is checked with.
 
-use godwit_domain::ports::{AccessClaims, RefreshClaims, TokenCodec, TokenError, VerifiedToken};
+use godwit_domain::ports::{AccessClaims, DeviceProof, RefreshClaims, TokenCodec, TokenError, VerifiedToken};
 use godwit_domain::sessions::Lifetimes;
 use godwit_protocol::{DeviceId, Timestamp, UserId};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
@@ -19,6 +19,7 @@ pub const TOKEN_BYTES_MAX: usize = 8 * 1024;
 const ISSUER: &str = "godwit";
 const ACCESS_TYPE: &str = "godwit-access+jwt";
 const REFRESH_TYPE: &str = "godwit-refresh+jwt";
+const DEVICE_TYPE: &str = "godwit-device+jwt";
 
 /// How long the tokens of this server are good for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +52,7 @@ impl TokenConfig {
 pub struct Codec {
     access: Signer,
     refresh: Signer,
+    device: Signer,
     application: Option<ApplicationTokens>,
 }
 
@@ -59,6 +61,7 @@ impl Codec {
         Self {
             access: Signer::new(ACCESS_TYPE, signing_key.derive("godwit access token")),
             refresh: Signer::new(REFRESH_TYPE, signing_key.derive("godwit refresh token")),
+            device: Signer::new(DEVICE_TYPE, signing_key.derive("godwit device proof")),
             application,
         }
     }
@@ -104,8 +107,25 @@ impl TokenCodec for Codec {
             expires_at: not_past(from_numeric_date(claims.exp), now)?,
         })
     }
+
+    fn sign_device_proof(&self, proof: DeviceProof) -> String {
+        self.device.sign(&OwnAccess {
+            iss: ISSUER.into(),
+            sub: proof.user_id,
+            dev: proof.device_id,
+            exp: to_numeric_date(proof.expires_at),
+        })
+    }
+
+    fn verify_device_proof(&self, proof: &str, now: Timestamp) -> Result<DeviceProof, TokenError> {
+        decode_header(proof)?;
+        let claims: OwnAccess = self.device.open(proof)?;
+        let expires_at = not_past(from_numeric_date(claims.exp), now)?;
+        Ok(DeviceProof { user_id: claims.sub, device_id: claims.dev, expires_at })
+    }
 }
 
+/// Of access tokens and of device proofs.
 #[derive(Serialize, Deserialize)]
 struct OwnAccess {
     iss: String,

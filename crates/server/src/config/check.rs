@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use godwit_protocol::limits::REQUEST_BODY_BYTES_MAX;
 use tracing_subscriber::EnvFilter;
 
 use super::{AuthConfig, Config};
@@ -12,6 +13,8 @@ const MINUTE_MS: u64 = 60_000;
 const COUNT_MAX: u64 = u32::MAX as u64;
 const GIB_AS_MIB: u64 = 1_024;
 const MIB: u64 = 1_024 * 1_024;
+/// A limit for bodies must leave room for one.
+const BODY: u64 = REQUEST_BODY_BYTES_MAX as u64;
 
 /// What is wrong, one line each, in the order of the sections.
 pub fn problems(config: &Config) -> Vec<String> {
@@ -28,10 +31,20 @@ fn out_of_range(config: &Config) -> Vec<String> {
     let embedded = &store.embedded;
     let tokens = &config.auth.tokens;
     let cassandra = &store.cassandra;
-    let bounds: [(&str, u64, RangeInclusive<u64>); 25] = [
+    let bounds: [(&str, u64, RangeInclusive<u64>); 35] = [
         ("server.max_connections", server.max_connections as u64, 1..=COUNT_MAX),
-        ("server.handshakes_max", server.handshakes_max as u64, 1..=COUNT_MAX),
-        ("server.handshakes_per_address_max", server.handshakes_per_address_max as u64, 1..=COUNT_MAX),
+        ("server.connections_per_address_max", server.connections_per_address_max as u64, 1..=COUNT_MAX),
+        ("server.connections_per_network_max", server.connections_per_network_max as u64, 1..=COUNT_MAX),
+        ("server.anonymous_max", server.anonymous_max as u64, 1..=COUNT_MAX),
+        ("server.anonymous_per_address_max", server.anonymous_per_address_max as u64, 1..=COUNT_MAX),
+        ("server.anonymous_per_network_max", server.anonymous_per_network_max as u64, 1..=COUNT_MAX),
+        ("server.anonymous_body_bytes_max", server.anonymous_body_bytes_max as u64, BODY..=GIB_AS_MIB * MIB),
+        (
+            "server.anonymous_body_bytes_per_network_max",
+            server.anonymous_body_bytes_per_network_max as u64,
+            BODY..=GIB_AS_MIB * MIB,
+        ),
+        ("server.anonymous_idle_timeout_ms", server.anonymous_idle_timeout_ms, 100..=HOUR_MS),
         ("server.header_timeout_ms", server.header_timeout_ms, 100..=HOUR_MS),
         ("server.idle_timeout_ms", server.idle_timeout_ms, 100..=HOUR_MS),
         ("server.write_timeout_ms", server.write_timeout_ms, 100..=HOUR_MS),
@@ -49,11 +62,19 @@ fn out_of_range(config: &Config) -> Vec<String> {
         ("messages.fan_out_members_max", u64::from(config.messages.fan_out_members_max), 1..=100_000),
         ("admission.sign_ins_at_once_max", admission.sign_ins_at_once_max as u64, 1..=COUNT_MAX),
         ("admission.syncs_at_once_max", admission.syncs_at_once_max as u64, 1..=COUNT_MAX),
+        ("admission.passwords_waiting_max", admission.passwords_waiting_max as u64, 1..=COUNT_MAX),
+        (
+            "admission.passwords_waiting_per_network_max",
+            admission.passwords_waiting_per_network_max as u64,
+            1..=COUNT_MAX,
+        ),
         ("admission.wait_ms", admission.wait_ms, 0..=MINUTE_MS),
         ("socket.heartbeat_ms", u64::from(socket.heartbeat_ms), 1_000..=HOUR_MS),
         ("socket.sign_in_within_ms", u64::from(socket.sign_in_within_ms), 100..=HOUR_MS),
         ("socket.queue_frames_max", socket.queue_frames_max as u64, 512..=1_000_000),
         ("socket.queue_bytes_max", socket.queue_bytes_max as u64, MIB..=GIB_AS_MIB * MIB),
+        ("socket.per_user_max", socket.per_user_max as u64, 1..=COUNT_MAX),
+        ("socket.per_device_max", socket.per_device_max as u64, 1..=COUNT_MAX),
     ];
     bounds
         .into_iter()

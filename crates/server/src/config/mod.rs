@@ -73,13 +73,25 @@ pub struct ServerConfig {
     /// The data folder; that of the embedded store when absent, `./data` when that is absent too. A server on Cassandra has
     /// its admin socket there.
     pub data: Option<PathBuf>,
-    /// Open connections, sockets included. Further ones are turned away.
+    /// Open connections, sockets included. When there are as many, the anonymous one that has been idle longest makes room
+    /// for the next; when all are authenticated, further ones are refused.
     pub max_connections: usize,
-    /// Connections that have not sent their first request yet, and sockets that are not signed in. The oldest goes when
-    /// another one comes.
-    pub handshakes_max: usize,
-    /// The same for one address. Not used with `trust_forwarded_for`, where all have the proxy's.
-    pub handshakes_per_address_max: usize,
+    /// The same for one address (an IPv4 address, or an IPv6 network of 64 bits). Behind a proxy, with
+    /// `trust_forwarded_for`, limits for addresses and networks count sockets only, by the address that the proxy names.
+    pub connections_per_address_max: usize,
+    /// The same for one network (IPv4 /24, IPv6 /48).
+    pub connections_per_network_max: usize,
+    /// Connections on which no valid token was seen, sockets that are not signed in included. The one that has been idle
+    /// longest goes when another one comes.
+    pub anonymous_max: usize,
+    pub anonymous_per_address_max: usize,
+    pub anonymous_per_network_max: usize,
+    /// Bytes of request bodies without a valid token that are on their way. When there are more, the body that has been
+    /// arriving longest is given up.
+    pub anonymous_body_bytes_max: usize,
+    pub anonymous_body_bytes_per_network_max: usize,
+    /// The same as `idle_timeout_ms` on connections without a valid token. Not for those of a proxy.
+    pub anonymous_idle_timeout_ms: u64,
     /// From the connection to the end of the first request's head.
     pub header_timeout_ms: u64,
     /// From one request of a connection to the end of the next one's head.
@@ -99,8 +111,14 @@ impl Default for ServerConfig {
             listen: ListenAddress::default(),
             data: None,
             max_connections: 100_000,
-            handshakes_max: 4_096,
-            handshakes_per_address_max: 1_024,
+            connections_per_address_max: 10_000,
+            connections_per_network_max: 25_000,
+            anonymous_max: 8_192,
+            anonymous_per_address_max: 1_024,
+            anonymous_per_network_max: 4_096,
+            anonymous_body_bytes_max: 64 * 1024 * 1024,
+            anonymous_body_bytes_per_network_max: 8 * 1024 * 1024,
+            anonymous_idle_timeout_ms: 5_000,
             header_timeout_ms: 10_000,
             idle_timeout_ms: 75_000,
             write_timeout_ms: 30_000,
@@ -286,6 +304,10 @@ pub struct SocketConfig {
     pub queue_frames_max: usize,
     /// Bytes that may wait for one socket.
     pub queue_bytes_max: usize,
+    /// Sockets of one user on this server. A further one takes the place of the oldest, those that are silent first.
+    pub per_user_max: usize,
+    /// The same for one device: the tabs of a browser are one.
+    pub per_device_max: usize,
 }
 
 impl Default for SocketConfig {
@@ -295,6 +317,8 @@ impl Default for SocketConfig {
             sign_in_within_ms: 10_000,
             queue_frames_max: 1_024,
             queue_bytes_max: 1024 * 1024,
+            per_user_max: 64,
+            per_device_max: 32,
         }
     }
 }

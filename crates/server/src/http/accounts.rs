@@ -6,8 +6,8 @@ use godwit_protocol::accounts::{ChangePassword, Me, Register, SignedIn, UpdateMe
 
 use super::extract::{Body, Caller};
 use crate::http::json::Json;
+use crate::network::ClientAddress;
 use crate::problem::ApiResult;
-use crate::rate::ClientAddress;
 use crate::state::ServerState;
 
 /// Register
@@ -27,7 +27,10 @@ pub async fn register(
     Body(request): Body<Register>,
 ) -> ApiResult<(StatusCode, Json<SignedIn>)> {
     state.rates.check_register(address)?;
-    Ok((StatusCode::CREATED, Json(state.app.accounts.register(request).await?)))
+    let accounts = state.app.accounts.clone();
+    let registering = async move { accounts.register(request).await };
+    let signed_in = state.admission.passwords.run(address, false, registering).await??;
+    Ok((StatusCode::CREATED, Json(signed_in)))
 }
 
 /// Own profile and settings
@@ -73,8 +76,9 @@ pub async fn change_password(
     address: ClientAddress,
     Body(request): Body<ChangePassword>,
 ) -> ApiResult<StatusCode> {
-    // A stolen token must not serve to guess the password. No handle begins like this.
-    state.rates.check_sign_in(address, &format!("#{}", by.user_id))?;
-    state.app.accounts.change_password(by, request).await?;
+    state.rates.check_password_change(by.device_id)?;
+    let accounts = state.app.accounts.clone();
+    let changing = async move { accounts.change_password(by, request).await };
+    state.admission.passwords.run(address, true, changing).await??;
     Ok(StatusCode::NO_CONTENT)
 }

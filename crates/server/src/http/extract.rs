@@ -13,8 +13,9 @@ use godwit_protocol::limits::REQUEST_BODY_BYTES_MAX;
 use godwit_protocol::object::Object;
 use serde::de::DeserializeOwned;
 
+use crate::listener::Peer;
+use crate::network::ClientAddress;
 use crate::problem::{ApiError, ApiResult};
-use crate::rate::ClientAddress;
 use crate::state::ServerState;
 
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -33,7 +34,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
         if !is_json(request.headers()) {
             return Err(ApiError::new(ErrorCode::UnsupportedMediaType));
         }
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
+        let bytes = Bytes::from_request(received(request), state).await.map_err(|rejection| {
             if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
                 ApiError::new(ErrorCode::TooLarge)
                     .with_detail(format!("a body has at most {REQUEST_BODY_BYTES_MAX} bytes"))
@@ -123,9 +124,29 @@ impl FromRequestParts<ServerState> for Caller {
         let token = bearer_token(&parts.headers)?
             .ok_or_else(|| ApiError::new(ErrorCode::Unauthenticated).with_detail("no token was sent"))?;
         let principal = state.app.sessions.authenticate(token).await?;
+        if let Some(peer) = parts.extensions.get::<Peer>() {
+            // Where there are too many connections that stay, this one may be evicted; the request is good all the same.
+            peer.authenticated();
+        }
+        parts.extensions.insert(Authenticated);
         state.rates.check_commands(principal.user_id)?;
+        if !parts.method.is_safe() {
+            state.rates.check_changes(principal.user_id)?;
+        }
         Ok(Self(principal))
     }
+}
+
+/// A valid token came with the request.
+#[derive(Debug, Clone, Copy)]
+struct Authenticated;
+
+/// The body is watched by the connection as it arrives, and counted where nobody is known to send it.
+fn received(request: Request) -> Request {
+    let Some(peer) = request.extensions().get::<Peer>().cloned() else { return request };
+    let address = request.extensions().get().copied().unwrap_or(ClientAddress::UNKNOWN);
+    let is_anonymous = request.extensions().get::<Authenticated>().is_none();
+    request.map(|body| peer.receive(body, is_anonymous.then_some(address)))
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {

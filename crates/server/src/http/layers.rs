@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::time::{Duration, Instant};
 
-use axum::extract::{MatchedPath, Request};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderName, HeaderValue, Method, Response as HttpResponse};
 use axum::middleware::Next;
@@ -13,7 +13,9 @@ use metrics::histogram;
 use tower_http::catch_panic::CatchPanicLayer;
 use tracing::Instrument;
 
+use crate::network::ClientAddress;
 use crate::problem::ApiError;
+use crate::state::ServerState;
 
 /// How long an answer may take, the arrival of the body included. A send that was begun goes on.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -66,6 +68,19 @@ pub async fn time_limit(request: Request, next: Next) -> Response {
             tracing::warn!("a request took too long and was given up");
             ApiError::new(ErrorCode::Unavailable).with_detail("this took too long").into_response()
         }
+    }
+}
+
+/// Pages are the same for everybody, and large.
+pub async fn pages(
+    State(state): State<ServerState>,
+    address: ClientAddress,
+    request: Request,
+    next: Next,
+) -> Response {
+    match state.rates.check_pages(address) {
+        Ok(()) => next.run(request).await,
+        Err(error) => error.into_response(),
     }
 }
 

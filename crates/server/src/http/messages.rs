@@ -16,9 +16,9 @@ use utoipa::IntoParams;
 use super::conversations::DeleteParams;
 use super::extract::{Body, Caller, Id, Params, agree};
 use crate::http::json::Json;
+use crate::network::ClientAddress;
 use crate::opaque::List;
 use crate::problem::{ApiError, ApiResult};
-use crate::rate::ClientAddress;
 use crate::state::{ServerState, Shared};
 
 /// On an answer that was given before.

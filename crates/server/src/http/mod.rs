@@ -48,11 +48,11 @@ use crate::state::ServerState;
 /// Everything that this server answers.
 pub fn router(state: ServerState) -> Router {
     let (described, _) = api().split_for_parts();
-    let router = described
-        .route("/v1/ws", get(socket::upgrade))
+    let pages = docs::routes()
+        .merge(web::routes())
         .route("/asyncapi.json", get(socket::asyncapi::serve))
-        .merge(docs::routes())
-        .merge(web::routes());
+        .route_layer(axum::middleware::from_fn_with_state(state.clone(), layers::pages));
+    let router = described.route("/v1/ws", get(socket::upgrade)).merge(pages);
     dressed(router).with_state(state)
 }
 

@@ -10,9 +10,9 @@ use godwit_protocol::personal::{ScheduleMessage, Scheduled, ScheduledList, Sched
 use super::extract::{Body, Caller, Id, Params, agree};
 use super::messages::AfterParams;
 use crate::http::json::Json;
+use crate::network::ClientAddress;
 use crate::opaque::List;
 use crate::problem::ApiResult;
-use crate::rate::ClientAddress;
 use crate::state::ServerState;
 
 /// Scheduled messages

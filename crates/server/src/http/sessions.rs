@@ -6,13 +6,14 @@ use godwit_protocol::accounts::{Refresh, SignIn, SignedIn, Tokens};
 
 use super::extract::{Body, Caller};
 use crate::http::json::Json;
+use crate::network::ClientAddress;
 use crate::problem::ApiResult;
-use crate::rate::ClientAddress;
 use crate::state::ServerState;
 
 /// Sign in
 ///
-/// Each sign-in is a device of its own, with its own tokens.
+/// Each sign-in is a device of its own, with its own tokens. Attempts are limited for each account, above all from one
+/// network; who sends the `device_proof` of an earlier sign-in is not hindered by the attempts of others.
 #[utoipa::path(
     post, path = "/v1/sessions", tag = "Sessions", operation_id = "sign_in", security(()),
     request_body = SignIn,
@@ -24,8 +25,12 @@ pub async fn sign_in(
     address: ClientAddress,
     Body(request): Body<SignIn>,
 ) -> ApiResult<(StatusCode, Json<SignedIn>)> {
-    state.rates.check_sign_in(address, &request.handle)?;
-    Ok((StatusCode::CREATED, Json(state.app.accounts.sign_in(request).await?)))
+    let accounts = state.app.accounts.clone();
+    let device = accounts.known_device(&request).await?;
+    state.rates.check_sign_in(address, &request.handle, device)?;
+    let signing_in = async move { accounts.sign_in(request).await };
+    let signed_in = state.admission.passwords.run(address, device.is_some(), signing_in).await??;
+    Ok((StatusCode::CREATED, Json(signed_in)))
 }
 
 /// Refresh the tokens
@@ -39,8 +44,11 @@ pub async fn sign_in(
 )]
 pub async fn refresh(
     State(state): State<ServerState>,
+    address: ClientAddress,
     Body(request): Body<Refresh>,
 ) -> ApiResult<Json<Tokens>> {
+    state.rates.check_refresh_from(address)?;
+    state.rates.check_refresh(state.app.sessions.refreshed_device(&request.refresh_token)?)?;
     Ok(Json(state.app.sessions.refresh(&request.refresh_token).await?))
 }
 

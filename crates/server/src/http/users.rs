@@ -10,9 +10,9 @@ use utoipa::IntoParams;
 
 use super::extract::{Caller, Id, Params};
 use crate::http::json::Json;
+use crate::network::ClientAddress;
 use crate::opaque::List;
 use crate::problem::{ApiError, ApiResult};
-use crate::rate::ClientAddress;
 use crate::state::ServerState;
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -50,7 +50,9 @@ pub async fn find(
     let query = match (&params.query, &params.ids) {
         (Some(query), None) => query,
         (None, Some(ids)) => {
-            let users = state.app.people.users(&user_ids(ids)?).await?;
+            let ids = user_ids(ids)?;
+            state.rates.check_users_named(by.user_id, ids.len())?;
+            let users = state.app.people.users(&ids).await?;
             return Ok(Json(UserPage { users, next: None }));
         }
         _ => return Err(ApiError::invalid_request("give one of the parameters query and ids")),

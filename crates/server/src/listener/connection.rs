@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Sleep, sleep};
 
-use super::handshakes::Gate;
+use super::places::{Gate, Place};
 
 /// A stream that carries its own limits. They hold as long as the stream does, whoever owns it: hyper, and after an
 /// upgrade the handler of the socket.
@@ -22,7 +22,8 @@ pub(super) struct Connection {
     stall_max: Duration,
     /// Runs only while the peer takes nothing of what is to be written.
     stall: Option<Pin<Box<Sleep>>>,
-    /// One of the server's connections, given back when this is dropped.
+    /// Both are given back when this is dropped.
+    _place: Place,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -31,9 +32,19 @@ impl Connection {
         stream: TcpStream,
         gate: Arc<Gate>,
         stall_max: Duration,
+        place: Place,
         permit: OwnedSemaphorePermit,
     ) -> Self {
-        Self { stream, gate, stall_max, stall: None, _permit: permit }
+        Self { stream, gate, stall_max, stall: None, _place: place, _permit: permit }
+    }
+
+    /// Fails when the connection has been evicted.
+    fn check_gate(&self, context: &Context<'_>) -> Result<()> {
+        if self.gate.is_open(context) {
+            Ok(())
+        } else {
+            Err(Error::new(ErrorKind::ConnectionAborted, "evicted to make room for others"))
+        }
     }
 
     /// Passes the outcome of a write on, and gives up on a peer that has taken nothing for too long.
@@ -54,15 +65,14 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<Result<()>> {
-        if !self.gate.is_open(context) {
-            return Poll::Ready(Err(Error::new(ErrorKind::ConnectionAborted, "lost its place to others")));
-        }
+        self.check_gate(context)?;
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
 impl AsyncWrite for Connection {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
+        self.check_gate(context)?;
         let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.or_stalled(outcome, context)
     }
@@ -72,6 +82,7 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<Result<usize>> {
+        self.check_gate(context)?;
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
         self.or_stalled(outcome, context)
     }

@@ -1,15 +1,17 @@
 //! Connections: accepting them, bounding them, and letting them end.
 //!
 //! - [`Listener`]: accepts until the server stops
-//! - [`handshakes`]: connections that have shown nothing yet
-//! - [`connection`]: the bytes of one connection, with its limits
+//! - [`places`]: how many connections there are, of whom, and which of them must go; [`bodies`]: what they send
+//! - [`connection`]: the bytes of one connection, with its limits; [`peer`]: the same for the handlers of its requests
 //! - [`request`]: what happens to a request before it is routed
 //!
 //! An idle connection costs one task and hyper's two buffers of 8 KiB, which go away when it becomes a socket.
 
+mod bodies;
 mod connection;
 mod files;
-mod handshakes;
+mod peer;
+mod places;
 mod request;
 
 use std::io::{self, ErrorKind, Write};
@@ -26,10 +28,11 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-pub use handshakes::Newcomer;
+pub use peer::{Busy, Peer};
 
+use self::bodies::{Bodies, BodyLimits};
 use self::connection::Connection;
-use self::handshakes::{Gate, HandshakeLimits, Handshakes};
+use self::places::{CrowdLimits, Gate, PlaceLimits, Places};
 use self::request::Front;
 use crate::config::ServerConfig;
 
@@ -38,12 +41,14 @@ const HEAD_BYTES_MAX: usize = 16 * 1024;
 const HEADERS_MAX: usize = 64;
 /// Connections that the kernel holds for us until we accept them.
 const BACKLOG: u32 = 4_096;
-/// How often the accept loop looks after handshakes and gauges.
+/// How often the accept loop looks after anonymous connections and gauges.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 /// How long to wait when no connection can be accepted for want of files or memory, instead of asking in a circle.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
-/// How long handshakes may go on when the server stops.
-const STOP_HANDSHAKE_GRACE: Duration = Duration::from_secs(1);
+/// How long anonymous connections that wait for their client may go on when the server stops.
+const STOP_IDLE_GRACE: Duration = Duration::from_secs(1);
+/// Connections beyond the limit that there may be for a moment: one that was evicted is closed when its task runs.
+const CLOSING_MAX: usize = 256;
 /// What a connection beyond the limit is told, if it takes it.
 const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
@@ -64,7 +69,7 @@ pub struct Listener {
 pub struct OpenConnections {
     max: usize,
     permits: Arc<Semaphore>,
-    handshakes: Arc<Handshakes>,
+    places: Arc<Places>,
 }
 
 impl Listener {
@@ -76,16 +81,17 @@ impl Listener {
         socket.bind(address)?;
         let socket = socket.listen(BACKLOG)?;
         let max = files::connections_max(config.max_connections);
-        let handshakes = Handshakes::new(HandshakeLimits {
-            total_max: config.handshakes_max,
-            per_address_max: (!config.trust_forwarded_for).then_some(config.handshakes_per_address_max),
-            head_within: Duration::from_millis(config.header_timeout_ms),
+        let places = Places::new(place_limits(config, max));
+        let bodies = Bodies::new(BodyLimits {
+            total_bytes_max: config.anonymous_body_bytes_max,
+            per_network_bytes_max: config.anonymous_body_bytes_per_network_max,
         });
-        let front = Front { trust_forwarded_for: config.trust_forwarded_for, handshakes: handshakes.clone() };
+        let front = Front { trust_forwarded_for: config.trust_forwarded_for, places: places.clone(), bodies };
+        let permits = max.saturating_add(CLOSING_MAX).min(Semaphore::MAX_PERMITS);
         Ok(Self {
             address: socket.local_addr()?,
             socket,
-            open: OpenConnections { max, permits: Arc::new(Semaphore::new(max)), handshakes },
+            open: OpenConnections { max: permits, permits: Arc::new(Semaphore::new(permits)), places },
             http: http(Duration::from_millis(config.idle_timeout_ms)),
             front,
             stall_max: Duration::from_millis(config.write_timeout_ms),
@@ -133,7 +139,10 @@ impl Listener {
         router: &Router,
         stopping: &watch::Receiver<bool>,
     ) -> bool {
-        let Ok(permit) = self.open.permits.clone().try_acquire_owned() else {
+        let gate = Arc::new(Gate::default());
+        let from = (!self.front.trust_forwarded_for).then_some(peer);
+        let permit = self.open.permits.clone().try_acquire_owned().ok();
+        let Some((permit, place)) = permit.zip(self.open.places.enter(from, &gate)) else {
             counter!("godwit_connections_refused_total").increment(1);
             refuse(stream);
             return false;
@@ -141,9 +150,8 @@ impl Listener {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection without nodelay");
         }
-        let gate = Arc::new(Gate::default());
-        let service = self.front.service(peer, gate.clone(), router.clone());
-        let bytes = TokioIo::new(Connection::new(stream, gate, self.stall_max, permit));
+        let service = self.front.service(peer, place.id(), gate.clone(), router.clone());
+        let bytes = TokioIo::new(Connection::new(stream, gate, self.stall_max, place, permit));
         let connection = self.http.serve_connection(bytes, service).with_upgrades();
         let stopping = stopping.clone();
         tokio::spawn(async move {
@@ -163,11 +171,13 @@ impl Listener {
     }
 
     fn sweep(&self, refused: &mut u64) {
-        self.open.handshakes.expire(Instant::now());
+        self.open.places.expire(Instant::now());
         gauge!("godwit_connections").set(self.open.count() as f64);
         if *refused > 0 {
-            let max = self.open.max;
-            tracing::warn!(refused = *refused, max, "there are as many connections as allowed");
+            tracing::warn!(
+                refused = *refused,
+                "there are as many connections as allowed, of one client or of all"
+            );
             *refused = 0;
         }
     }
@@ -182,14 +192,31 @@ impl OpenConnections {
     pub async fn drain(self, within: Duration) -> usize {
         let all = u32::try_from(self.max).unwrap_or(u32::MAX);
         let ended = async {
-            if timeout(STOP_HANDSHAKE_GRACE, self.permits.acquire_many(all)).await.is_err() {
-                self.handshakes.end_all();
+            if timeout(STOP_IDLE_GRACE, self.permits.acquire_many(all)).await.is_err() {
+                self.places.end_idle();
                 // An error would mean that the semaphore was closed, which nobody does.
                 let _ = self.permits.acquire_many(all).await;
             }
         };
         // On success the permits have been given back, so they are not counted here.
         timeout(within, ended).await.map_or_else(|_| self.count(), |()| 0)
+    }
+}
+
+fn place_limits(config: &ServerConfig, total_max: usize) -> PlaceLimits {
+    PlaceLimits {
+        all: CrowdLimits {
+            total_max,
+            per_address_max: config.connections_per_address_max,
+            per_network_max: config.connections_per_network_max,
+        },
+        anonymous: CrowdLimits {
+            total_max: config.anonymous_max,
+            per_address_max: config.anonymous_per_address_max,
+            per_network_max: config.anonymous_per_network_max,
+        },
+        head_within: Duration::from_millis(config.header_timeout_ms),
+        anonymous_idle_max: Duration::from_millis(config.anonymous_idle_timeout_ms),
     }
 }
 

@@ -1,21 +1,24 @@
-//! What happens to a request before it is routed: from whom it is, and whether its connection has shown enough.
+//! What happens to a request before it is routed: from where it is, and by which connection.
 
-use std::cell::Cell;
 use std::convert::Infallible;
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 use axum::response::Response;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::service::Service;
 use tower::util::{Oneshot, ServiceExt};
 
-use super::handshakes::{Gate, Handshakes, Newcomer};
-use crate::rate::ClientAddress;
+use super::bodies::Bodies;
+use super::peer::Peer;
+use super::places::{Gate, Places};
+use crate::network::ClientAddress;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
@@ -23,44 +26,59 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 #[derive(Debug, Clone)]
 pub(super) struct Front {
     pub(super) trust_forwarded_for: bool,
-    pub(super) handshakes: Arc<Handshakes>,
+    pub(super) places: Arc<Places>,
+    pub(super) bodies: Arc<Bodies>,
 }
 
 impl Front {
-    /// The service of one connection, which takes a place among the handshakes.
-    pub(super) fn service(&self, peer: IpAddr, gate: Arc<Gate>, router: Router) -> ConnectionService {
-        let newcomer = Cell::new(Some(self.handshakes.enter(peer, &gate)));
-        ConnectionService { front: self.clone(), peer, gate, newcomer, router }
+    /// The service of one connection, which has this place.
+    pub(super) fn service(
+        &self,
+        from: IpAddr,
+        place: u64,
+        gate: Arc<Gate>,
+        router: Router,
+    ) -> ConnectionService {
+        let peer = Peer { id: place, gate, places: self.places.clone(), bodies: self.bodies.clone() };
+        ConnectionService { trust_forwarded_for: self.trust_forwarded_for, from, peer, router }
     }
 }
 
 pub(super) struct ConnectionService {
-    front: Front,
-    peer: IpAddr,
-    gate: Arc<Gate>,
-    /// Until the first request is complete.
-    newcomer: Cell<Option<Newcomer>>,
+    trust_forwarded_for: bool,
+    from: IpAddr,
+    peer: Peer,
     router: Router,
 }
 
 impl Service<Request<Incoming>> for ConnectionService {
     type Response = Response;
     type Error = Infallible;
-    type Future = Oneshot<Router, Request>;
+    type Future = Serving;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
+        self.peer.requested(!request.body().is_end_stream());
         let mut request = request.map(Body::new);
-        let address = if self.front.trust_forwarded_for { forwarded_for(request.headers()) } else { None };
-        request.extensions_mut().insert(ClientAddress(address.unwrap_or(self.peer)));
+        let address = if self.trust_forwarded_for { forwarded_for(request.headers()) } else { None };
+        request.extensions_mut().insert(ClientAddress(address.unwrap_or(self.from)));
+        request.extensions_mut().insert(self.peer.clone());
+        Serving { answer: Box::pin(self.router.clone().oneshot(request)), peer: self.peer.clone() }
+    }
+}
 
-        let newcomer = self.newcomer.take();
-        if request.headers().contains_key(header::UPGRADE) {
-            let newcomer = newcomer.unwrap_or_else(|| self.front.handshakes.enter(self.peer, &self.gate));
-            newcomer.asks_for_socket();
-            request.extensions_mut().insert(newcomer);
-        }
+/// A request that is being answered.
+pub(super) struct Serving {
+    answer: Pin<Box<Oneshot<Router, Request>>>,
+    peer: Peer,
+}
 
-        self.router.clone().oneshot(request)
+impl Future for Serving {
+    type Output = Result<Response, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let answer = ready!(self.answer.as_mut().poll(context));
+        self.peer.answered();
+        Poll::Ready(answer)
     }
 }
 

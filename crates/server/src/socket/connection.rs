@@ -17,12 +17,12 @@ use super::commands::{self, Outcome};
 use super::frames;
 use super::wire::{Message, Violation, Wire};
 use crate::admission::Place;
-use crate::listener::Newcomer;
+use crate::listener::Peer;
+use crate::network::ClientAddress;
 use crate::problem::ApiError;
-use crate::rate::ClientAddress;
 use crate::state::ServerState;
 
-/// Frames in a row that a client may send and the server not understand.
+/// Frames in a row that a client may send and the server not understand; and all frames of one that does not sign in.
 const BAD_FRAMES_MAX: u32 = 100;
 /// How long a client has to take its close frame and answer it.
 const CLOSE_LINGER: Duration = Duration::from_secs(1);
@@ -33,8 +33,7 @@ pub(super) struct Connection {
     pub(super) socket: Arc<Socket>,
     pub(super) address: ClientAddress,
     pub(super) caller: Option<Principal>,
-    /// Its place among those who have not signed in, until it has.
-    pub(super) newcomer: Option<Newcomer>,
+    pub(super) peer: Option<Peer>,
     bad_frames: u32,
 }
 
@@ -56,17 +55,17 @@ enum Stop {
 /// What a handshake brings along.
 pub(super) struct Handshake {
     pub(super) address: ClientAddress,
-    pub(super) newcomer: Option<Newcomer>,
+    pub(super) peer: Option<Peer>,
     /// What the socket is signed in with, and the place that it has until it is.
     pub(super) token: Option<(String, Place)>,
 }
 
 /// Serves a socket until it closes.
 pub(super) async fn run(state: ServerState, wire: Wire, handshake: Handshake) {
-    let Handshake { address, newcomer, token } = handshake;
+    let Handshake { address, peer, token } = handshake;
     let socket = state.hub.open();
     let _forget = ForgetOnDrop { state: state.clone(), socket: socket.clone() };
-    let mut connection = Connection { state, socket, address, caller: None, newcomer, bad_frames: 0 };
+    let mut connection = Connection { state, socket, address, caller: None, peer, bad_frames: 0 };
     match token {
         None => connection.push(frames::event(&Event::Hello(connection.hello(None)))),
         Some((token, place)) => {
@@ -122,10 +121,7 @@ impl Connection {
         let text = match message {
             Message::Text(text) => text,
             Message::Binary => return self.bad_frame(None, ApiError::new(ErrorCode::BinaryFrame)),
-            Message::Ping(payload) => {
-                self.push(frame::pong(&payload));
-                return Received::Nothing;
-            }
+            Message::Ping(payload) => return self.pinged(&payload),
             Message::Pong => return Received::Nothing,
             Message::Close(goodbye) => return Received::Gone(goodbye),
         };
@@ -143,18 +139,33 @@ impl Connection {
         }
         if self.caller.is_some() {
             self.bad_frames = 0;
+            return Received::Nothing;
         }
-        Received::Nothing
+        self.useless_frame()
     }
 
-    /// Answers a frame that makes no sense. Who sends nothing else is cut off.
-    fn bad_frame(&mut self, id: Option<u64>, error: ApiError) -> Received {
+    /// A frame that brings nobody closer to anything. Who sends nothing else is cut off.
+    fn useless_frame(&mut self) -> Received {
         self.bad_frames += 1;
-        if self.bad_frames > BAD_FRAMES_MAX {
-            return Received::Close(CloseCode::Flood);
+        if self.bad_frames > BAD_FRAMES_MAX { Received::Close(CloseCode::Flood) } else { Received::Nothing }
+    }
+
+    /// A ping of the protocol. It costs as much as a command, and there is no way to refuse one.
+    fn pinged(&mut self, payload: &[u8]) -> Received {
+        self.push(frame::pong(payload));
+        match self.caller {
+            None => self.useless_frame(),
+            Some(caller) if self.state.rates.check_commands(caller.user_id).is_err() => {
+                Received::Close(CloseCode::Flood)
+            }
+            Some(_) => Received::Nothing,
         }
+    }
+
+    /// Answers a frame that makes no sense.
+    fn bad_frame(&mut self, id: Option<u64>, error: ApiError) -> Received {
         self.push(frames::error(id, error));
-        Received::Nothing
+        self.useless_frame()
     }
 
     /// The hello goes into the queue before the socket is known to the hub: it is the first frame, whatever happens.

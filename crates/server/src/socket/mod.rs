@@ -23,16 +23,16 @@ use godwit_protocol::ErrorCode;
 use self::connection::Handshake;
 use self::wire::Wire;
 use crate::http::extract::bearer_token;
-use crate::listener::Newcomer;
+use crate::listener::Peer;
+use crate::network::ClientAddress;
 use crate::problem::ApiError;
-use crate::rate::ClientAddress;
 use crate::state::ServerState;
 
 /// `GET /v1/ws`. A client that can send an `Authorization` header is signed in by it; browsers send the `sign_in` command.
 pub async fn upgrade(
     State(state): State<ServerState>,
     address: ClientAddress,
-    newcomer: Option<Extension<Newcomer>>,
+    peer: Option<Extension<Peer>>,
     mut request: Request,
 ) -> Result<Response, ApiError> {
     let response = handshake::answer(request.headers()).map_err(|what| {
@@ -44,14 +44,20 @@ pub async fn upgrade(
     let token = bearer_token(request.headers())?.map(str::to_owned);
     let token = match token {
         Some(token) => {
+            state.rates.check_socket_sign_in_from(address)?;
             let place = state.admission.sign_ins.enter().await?;
             // Refused here, a bad token is answered with a status; the socket checks it again when it opens.
-            state.app.sessions.authenticate(&token).await?;
+            let caller = state.app.sessions.authenticate(&token).await?;
+            state.rates.check_socket_sign_in(caller.user_id)?;
             Some((token, place))
         }
         None => None,
     };
-    let handshake = Handshake { address, newcomer: newcomer.map(|Extension(newcomer)| newcomer), token };
+    let peer = peer.map(|Extension(peer)| peer);
+    if let Some(peer) = &peer {
+        peer.becomes_socket(address);
+    }
+    let handshake = Handshake { address, peer, token };
     let upgraded = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {
         match upgraded.await {

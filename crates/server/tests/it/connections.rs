@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use godwit_server::config::Config;
 
-use crate::people::PATIENCE;
+use crate::people::{PATIENCE, unique};
 use crate::process::ServerProcess;
 use crate::raw;
 
@@ -18,14 +18,14 @@ fn half_open(server: &ServerProcess) -> TcpStream {
 
 #[tokio::test]
 async fn thousands_of_half_open_handshakes_hinder_nobody() {
-    let few = "server.handshakes_per_address_max=100";
+    let few = "server.anonymous_per_address_max=100";
     let patient = "server.header_timeout_ms=3600000";
     let server = ServerProcess::with_args(&["--set", few, "--set", patient]).await;
     let mut flood: Vec<_> = (0..2_000).map(|_| half_open(&server)).collect();
     assert_eq!(raw::get(server.address(), "/healthz").unwrap().status, 200);
     let metrics = raw::get(server.address(), "/metrics").unwrap().body;
     let ended =
-        metrics.lines().find(|line| line.starts_with("godwit_handshakes_ended_total{reason=\"address\"}"));
+        metrics.lines().find(|line| line.starts_with("godwit_connections_evicted_total{reason=\"address\"}"));
     let ended: usize = ended.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap();
     assert!(ended >= 1_900, "{ended} were ended");
     assert!(raw::is_closed(&mut flood[0]), "the oldest must go first");
@@ -54,10 +54,19 @@ async fn a_head_that_is_too_large_is_refused() {
     }
 }
 
+/// Signs in on a connection by hand, and leaves it open.
+fn authenticated(server: &ServerProcess, token: &str) -> TcpStream {
+    let mut stream = raw::connect(server.address());
+    write!(stream, "GET /v1/me HTTP/1.1\r\nhost: godwit\r\nauthorization: Bearer {token}\r\n\r\n").unwrap();
+    assert!(raw::read_some(&mut stream).starts_with("HTTP/1.1 200 "));
+    stream
+}
+
 #[tokio::test]
-async fn connections_beyond_the_limit_are_turned_away_until_others_leave() {
+async fn when_all_are_authenticated_further_connections_are_turned_away_until_others_leave() {
     let server = ServerProcess::with_args(&["--set", "server.max_connections=2"]).await;
-    let taken = [half_open(&server), half_open(&server)];
+    let token = register(&server);
+    let taken = [authenticated(&server, &token), authenticated(&server, &token)];
     let mut further = raw::connect(server.address());
     assert_eq!(raw::read_answer(&mut further).unwrap().status, 503);
     drop(taken);
@@ -66,6 +75,13 @@ async fn connections_beyond_the_limit_are_turned_away_until_others_leave() {
         assert!(began.elapsed() < PATIENCE, "no place became free");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+fn register(server: &ServerProcess) -> String {
+    let body = format!(r#"{{"handle":"{}","password":"correct horse battery"}}"#, unique("ada"));
+    let answer = raw::post(server.address(), "/v1/accounts", &body).unwrap();
+    let signed_in: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+    signed_in["tokens"]["access_token"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]
@@ -77,7 +93,8 @@ async fn a_client_that_takes_nothing_is_given_up() {
         "server.max_connections=1",
     ])
     .await;
-    let mut greedy = raw::connect(server.address());
+    // One without a token would be evicted by the next that comes.
+    let mut greedy = authenticated(&server, &register(&server));
     greedy.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
     let request = b"GET /openapi.json HTTP/1.1\r\nhost: godwit\r\n\r\n";
     let began = Instant::now();

@@ -112,6 +112,7 @@ impl Person {
             handle: self.handle.clone(),
             password: PASSWORD.to_owned(),
             device_name: Some(device_name.to_owned()),
+            device_proof: None,
         };
         let signed_in = answered(async || http.sign_in(&sign_in).await).await;
         (signed_in.device.id, http)

@@ -18,6 +18,17 @@ pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
+/// From another address of this machine, such as `127.0.5.1`.
+pub(crate) async fn connect_from(from: [u8; 4], address: SocketAddr) -> TcpStream {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::from((from, 0))).unwrap();
+    let stream = socket.connect(address).await.expect("the server accepts connections");
+    let stream = stream.into_std().unwrap();
+    stream.set_nonblocking(false).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
 pub(crate) fn get(address: SocketAddr, path: &str) -> io::Result<Answer> {
     let mut stream = connect(address);
     write!(stream, "GET {path} HTTP/1.1\r\nhost: godwit\r\nconnection: close\r\n\r\n")?;
@@ -47,6 +58,13 @@ pub(crate) fn read_answer(stream: &mut TcpStream) -> io::Result<Answer> {
     let status = status.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "no answer"))?;
     let body = text.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default();
     Ok(Answer { status, body })
+}
+
+/// What comes next, as much as there is at once.
+pub(crate) fn read_some(stream: &mut TcpStream) -> String {
+    let mut bytes = [0; 16 * 1024];
+    let count = stream.read(&mut bytes).unwrap_or(0);
+    String::from_utf8_lossy(&bytes[..count]).into_owned()
 }
 
 /// Waits until the other side has closed the connection.

@@ -40,6 +40,12 @@ impl RawHttp {
         Self { client: reqwest::Client::new(), url: url.to_owned() }
     }
 
+    /// From another address of this machine.
+    pub(crate) fn new_from(from: [u8; 4], url: &str) -> Self {
+        let client = reqwest::Client::builder().local_address(std::net::IpAddr::from(from)).build().unwrap();
+        Self { client, url: url.to_owned() }
+    }
+
     pub(crate) fn ask(&self, method: &str, path: &str) -> Ask {
         let method: Method = method.parse().unwrap();
         let what = format!("{method} {path}");

@@ -53,9 +53,21 @@ impl RawSocket {
 
     /// The head of the answer where it is not an upgrade.
     pub(crate) async fn try_connect(address: SocketAddr, token: Option<&str>) -> Result<Self, String> {
+        Self::shake_hands(address, &handshake(token)).await
+    }
+
+    /// Past the hello, not signed in, and by a proxy that says from whom it is.
+    pub(crate) async fn open_forwarded(address: SocketAddr, client: &str) -> Self {
+        let request = handshake(None).replace("\r\n\r\n", &format!("\r\nx-forwarded-for: {client}\r\n\r\n"));
+        let mut socket = Self::shake_hands(address, &request).await.unwrap();
+        assert!(socket.json().await.get("hello").is_some());
+        socket
+    }
+
+    async fn shake_hands(address: SocketAddr, request: &str) -> Result<Self, String> {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.set_nodelay(true).unwrap();
-        stream.write_all(handshake(token).as_bytes()).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             let mut byte = [0];

@@ -8,13 +8,23 @@ use crate::store::TestStore;
 /// Every rate limit that there is.
 const LIMITS: &[&str] = &[
     "sign_in_per_address",
+    "sign_in_per_network",
+    "sign_in_per_user_and_network",
     "sign_in_per_user",
+    "sign_in_per_device",
     "register_per_address",
+    "register_per_network",
+    "refresh_per_device",
+    "refresh_per_address",
+    "socket_sign_in_per_user",
+    "socket_sign_in_per_address",
     "send_per_user",
     "send_per_address",
     "search_per_user",
     "search_per_address",
+    "changes_per_user",
     "commands_per_user",
+    "pages_per_address",
 ];
 
 /// A server without rate limits, where passwords are quick to hash.

@@ -37,6 +37,7 @@ export const en = {
   "account.sign_out_text": "What is stored here of this account is deleted, unsent messages included.",
   "connection.offline": "No connection. Messages are sent when it is back.",
   "connection.connecting": "Connecting…",
+  "connection.replaced": "This account is open in too many windows. Reload the page to use it here.",
   "connection.stopped": "The server has ended this connection. Reload the page to try again.",
   "version.new": "A new version is there.",
   "version.reload": "Reload",

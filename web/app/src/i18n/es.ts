@@ -40,6 +40,8 @@ export const es: Catalogue = {
     "Se borra lo que este navegador guarda de la cuenta, también los mensajes sin enviar.",
   "connection.offline": "Sin conexión. Los mensajes se enviarán cuando vuelva.",
   "connection.connecting": "Conectando…",
+  "connection.replaced":
+    "Esta cuenta está abierta en demasiadas ventanas. Recarga la página para usarla aquí.",
   "connection.stopped": "El servidor ha cerrado la conexión. Recarga la página para volver a intentarlo.",
   "version.new": "Hay una versión nueva.",
   "version.reload": "Recargar",

@@ -7,6 +7,7 @@ import {
   type SignedIn,
   type Tokens,
   type UserId,
+  WebDeviceProofs,
   WebTokenStore,
 } from "@godwit/sdk";
 import { computed, signal } from "@preact/signals";
@@ -25,6 +26,8 @@ export interface KnownAccount {
 
 const ACCOUNTS_KEY = "godwit.accounts";
 const ACTIVE_KEY = "godwit.active";
+/** Who has signed in on this browser before; kept when they sign out. */
+const DEVICES_KEY = "godwit.devices";
 
 class Accounts {
   readonly list = signal<readonly KnownAccount[]>(read());
@@ -174,7 +177,7 @@ export const activeAccount = computed(() =>
 );
 
 function anonymous(): Http {
-  return new Http({ baseUrl: location.origin });
+  return new Http({ baseUrl: location.origin, deviceProofs: new WebDeviceProofs(localStorage, DEVICES_KEY) });
 }
 
 /** Without a connection the session goes on to exist on the server, where another device can revoke it. */

@@ -1,3 +1,4 @@
+import { CloseCode, type StopReason } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
@@ -9,7 +10,8 @@ const QUIET_MS = 3_000;
 
 /** How it stands with the connection, when there is something to say. */
 export function ConnectionLine() {
-  const { state } = useSession().connection.value;
+  const connection = useSession().connection.value;
+  const { state } = connection;
   const away = state === "offline" || state === "connecting";
   const isLong = useSignal(false);
   /** While it is tried again and again, the line stays as it is. */
@@ -30,8 +32,8 @@ export function ConnectionLine() {
   }, [state]);
 
   const text =
-    state === "stopped"
-      ? t("connection.stopped")
+    connection.state === "stopped"
+      ? t(isReplaced(connection.reason) ? "connection.replaced" : "connection.stopped")
       : away && isLong.value
         ? t(hasFailed.value ? "connection.offline" : "connection.connecting")
         : "";
@@ -40,4 +42,9 @@ export function ConnectionLine() {
       {text}
     </div>
   );
+}
+
+/** Another window of the same account took its place. */
+function isReplaced(reason: StopReason): boolean {
+  return reason.by === "server" && reason.closeCode === CloseCode.REPLACED;
 }

@@ -3,6 +3,7 @@
 import type { Register, SignedIn, SignIn, Tokens } from "../api.js";
 import { endsSession, NotSignedInError } from "../errors.js";
 import type { Credentials } from "./credentials.js";
+import type { DeviceProofs } from "./device_proofs.js";
 import type { RequestOptions, Transport } from "./request.js";
 
 export class Auth {
@@ -11,6 +12,7 @@ export class Auth {
     private readonly anonymous: Transport,
     private readonly transport: Transport,
     private readonly credentials: Credentials,
+    private readonly deviceProofs: DeviceProofs,
   ) {}
 
   /** What to keep in order to go on with this session elsewhere. */
@@ -39,7 +41,9 @@ export class Auth {
 
   /** `POST /v1/sessions`. Whoever was signed in here before is replaced. */
   async signIn(signIn: SignIn, options?: RequestOptions): Promise<SignedIn> {
-    return this.entered(await this.anonymous.call("post", "/v1/sessions", { body: signIn }, options));
+    const device_proof = signIn.device_proof ?? this.deviceProofs.get(signIn.handle) ?? null;
+    const body = { ...signIn, device_proof };
+    return this.entered(await this.anonymous.call("post", "/v1/sessions", { body }, options));
   }
 
   /** `POST /v1/sessions/refresh`. Happens by itself when a token has expired. */
@@ -75,6 +79,7 @@ export class Auth {
 
   private entered(signedIn: SignedIn): SignedIn {
     this.credentials.setTokens(signedIn.tokens);
+    this.deviceProofs.set(signedIn.user.handle, signedIn.device_proof);
     return signedIn;
   }
 }

@@ -5,6 +5,7 @@
  * - `auth`, `accounts`, `people`, `conversations`, `groups`, `messages`, `personal`, `operation`: the routes
  * - `request`: what every request has in common, typed by the server's document
  * - `credentials`, `token_store`: the tokens, and refreshing them once for everybody who waits
+ * - `device_proofs`: who has signed in here before
  */
 
 import { defaultLocks, type Locks } from "../locks.js";
@@ -12,6 +13,7 @@ import { Accounts } from "./accounts.js";
 import { Auth } from "./auth.js";
 import { Conversations } from "./conversations.js";
 import { Credentials } from "./credentials.js";
+import { type DeviceProofs, MemoryDeviceProofs } from "./device_proofs.js";
 import { Groups } from "./groups.js";
 import { Messages } from "./messages.js";
 import { Operation } from "./operation.js";
@@ -20,6 +22,7 @@ import { Personal } from "./personal.js";
 import { REQUEST_TIMEOUT_MS, Transport, type TransportConfig } from "./request.js";
 import { MemoryTokenStore, type TokenStore } from "./token_store.js";
 
+export { type DeviceProofs, MemoryDeviceProofs, WebDeviceProofs } from "./device_proofs.js";
 export type { MemberFilter } from "./groups.js";
 export type { History, Position } from "./messages.js";
 export type { Page } from "./page.js";
@@ -34,6 +37,8 @@ export interface HttpConfig {
   baseUrl: string;
   /** In memory when absent. Tabs of one account share a store. */
   tokens?: TokenStore;
+  /** In memory when absent. */
+  deviceProofs?: DeviceProofs;
   /** From the first byte of the request to the last of the response. */
   timeoutMs?: number;
   fetch?: typeof fetch;
@@ -69,7 +74,7 @@ export class Http {
     );
     const anonymous = new Transport(shared, undefined);
     const transport = new Transport(shared, credentials);
-    this.auth = new Auth(anonymous, transport, credentials);
+    this.auth = new Auth(anonymous, transport, credentials, config.deviceProofs ?? new MemoryDeviceProofs());
     this.accounts = new Accounts(transport);
     this.people = new People(transport);
     this.conversations = new Conversations(transport);

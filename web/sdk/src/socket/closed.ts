@@ -13,6 +13,7 @@ export const CloseCode = {
   TOO_SLOW: 4004,
   HEARTBEAT_TIMEOUT: 4005,
   FLOOD: 4006,
+  REPLACED: 4007,
 } as const;
 
 /** After one of these, coming back in the same way ends in the same way. */
@@ -22,6 +23,8 @@ const FINAL: ReadonlySet<number> = new Set([
   CloseCode.TOO_LARGE,
   CloseCode.SIGNED_OUT,
   CloseCode.FLOOD,
+  // Coming back would take the place of another socket of the user, whose client would come back as well.
+  CloseCode.REPLACED,
 ]);
 
 export type Closed =

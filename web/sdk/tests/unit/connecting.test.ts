@@ -125,6 +125,7 @@ test("close codes say whether to come back", async () => {
   const reasons = [
     [CloseCode.SIGNED_OUT, { by: "sign_out" }],
     [CloseCode.FLOOD, { by: "server", closeCode: 4006 }],
+    [CloseCode.REPLACED, { by: "server", closeCode: 4007 }],
   ] as const;
   for (const [code, reason] of reasons) {
     const server = new FakeServer();

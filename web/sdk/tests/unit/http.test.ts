@@ -9,6 +9,7 @@ import {
   ProtocolError,
   TimeoutError,
   TransportError,
+  WebDeviceProofs,
 } from "../../src/index.js";
 import { FakeHttp, type Handler, json, refusal } from "../fake/http.js";
 import { C, PEER, tokens } from "../fake/samples.js";
@@ -126,4 +127,38 @@ test("a request can be called off, before and while it is under way", async () =
     name: "AbortError",
   });
   expect(server.requests).toHaveLength(1);
+});
+
+test("a device that has signed in says so the next time, also after a sign-out", async () => {
+  const stored = new Map<string, string>();
+  const storage = {
+    getItem: (key: string) => stored.get(key) ?? null,
+    setItem: (key: string, value: string) => void stored.set(key, value),
+  };
+  let proofs = 0;
+  const server = new FakeHttp(({ path }) =>
+    path === "/v1/sessions"
+      ? json(
+          { user: { handle: "ada" }, device: {}, tokens: tokens(1), device_proof: `proof-${++proofs}` },
+          201,
+        )
+      : json({}),
+  );
+  const open = () =>
+    new Http({
+      baseUrl: "http://chat.test",
+      fetch: server.fetch,
+      deviceProofs: new WebDeviceProofs(storage, "devices"),
+    });
+  const http = open();
+  await http.auth.signIn({ handle: "Ada", password: "secret words" });
+  await http.auth.signOut();
+  await open().auth.signIn({ handle: "ADA", password: "secret words" });
+  await open().auth.signIn({ handle: "bob", password: "secret words" });
+  const sent = server.requests.filter((request) => request.path === "/v1/sessions");
+  expect(sent.map((request) => (request.body as { device_proof: unknown }).device_proof)).toEqual([
+    null,
+    "proof-1",
+    null,
+  ]);
 });

@@ -57,9 +57,12 @@ pub(super) async fn execute(
     connection: &mut Connection,
     CommandFrame { id, command }: CommandFrame,
 ) -> Result<Outcome, ApiError> {
+    if let (true, Some(caller)) = (is_change(&command), connection.caller) {
+        connection.state.rates.check_changes(caller.user_id)?;
+    }
     let reply = match command {
         Command::SignIn(request) => Reply::SignedIn(connection.sign_in(&request.access_token).await?),
-        Command::Ping(_) => Reply::Empty(Empty {}),
+        Command::Ping(_) => Reply::Empty(connection.ping()?),
         Command::Send(request) => return connection.send(id, request).await.map(|()| Outcome::Later),
         Command::Edit(request) => Reply::Message(connection.edit(request).await?),
         Command::Delete(request) => Reply::Empty(connection.delete(request).await?),
@@ -99,6 +102,20 @@ pub(super) async fn execute(
         Command::WatchPresence(request) => Reply::Presence(connection.watch_presence(request).await?),
     };
     Ok(Outcome::Reply(Box::new(reply)))
+}
+
+/// Whether others are told of it, or it is stored. Sends have a limit of their own.
+const fn is_change(command: &Command) -> bool {
+    !matches!(
+        command,
+        Command::SignIn(_)
+            | Command::Ping(_)
+            | Command::Send(_)
+            | Command::History(_)
+            | Command::Log(_)
+            | Command::Sync(_)
+            | Command::WatchPresence(_)
+    )
 }
 
 impl Connection {

@@ -3,19 +3,31 @@
 use godwit_domain::model::InvalidField;
 use godwit_domain::sessions::Principal;
 use godwit_protocol::limits::PRESENCE_WATCHED_MAX;
-use godwit_protocol::socket::{CloseCode, PresenceEvent, PresenceList, SignedInSocket, WatchPresence};
+use godwit_protocol::socket::{CloseCode, Empty, PresenceEvent, PresenceList, SignedInSocket, WatchPresence};
 use godwit_protocol::{ErrorCode, UserId};
 
 use super::Connection;
+use crate::listener::Peer;
 use crate::problem::{ApiError, ApiResult};
 
 impl Connection {
     /// Signs the socket in, or extends it with a fresh token of the same device.
     pub(super) async fn sign_in(&mut self, token: &str) -> ApiResult<SignedInSocket> {
+        self.state.rates.check_socket_sign_in_from(self.address)?;
+        let _busy = self.peer.as_ref().map(Peer::busy);
         let _place = self.state.admission.sign_ins.enter().await?;
         let (caller, signed_in) = self.identify(token).await?;
+        self.state.rates.check_socket_sign_in(caller.user_id)?;
         self.admit(token, caller).await?;
         Ok(signed_in)
+    }
+
+    /// Who is not signed in may not ask for ever whether somebody is there.
+    pub(super) fn ping(&mut self) -> ApiResult<Empty> {
+        if self.caller.is_some() {
+            self.limited_caller()?;
+        }
+        Ok(Empty {})
     }
 
     /// Who a token stands for.
@@ -30,11 +42,13 @@ impl Connection {
     /// Makes the socket the caller's, from now on until the token expires.
     pub(in crate::socket) async fn admit(&mut self, token: &str, caller: Principal) -> ApiResult<()> {
         let is_first = self.caller.is_none();
+        if !self.peer.as_ref().is_none_or(Peer::authenticated) {
+            return Err(ApiError::new(ErrorCode::Unavailable).with_detail("there are too many connections"));
+        }
         if !self.state.hub.sign_in(&self.socket, caller.user_id, caller.device_id, caller.expires_at) {
             return Err(ApiError::new(ErrorCode::AlreadySignedIn));
         }
         self.caller = Some(caller);
-        self.newcomer = None;
         // A session that ended after the first look found no socket to close. Now that there is one, look again.
         let refused = match self.state.app.sessions.authenticate(token).await {
             Ok(again) if again == caller => None,
@@ -57,6 +71,7 @@ impl Connection {
             let reason = format!("must have at most {PRESENCE_WATCHED_MAX} users");
             return Err(InvalidField::new("user_ids", reason).into());
         }
+        self.state.rates.check_users_named(by, request.user_ids.len())?;
         let presences = &self.state.app.presence;
         let visible = ids(&presences.visible(by, &request.user_ids).await?);
         self.state.hub.watch(&self.socket, &visible);

@@ -29,7 +29,7 @@ fn registration(handle: &str) -> Register {
 }
 
 fn credentials(handle: &str, password: &str) -> SignIn {
-    SignIn { handle: handle.to_owned(), password: password.to_owned(), device_name: None }
+    SignIn { handle: handle.to_owned(), password: password.to_owned(), device_name: None, device_proof: None }
 }
 
 fn assert_refused<T: std::fmt::Debug>(result: Result<T, Error>, code: ErrorCode) {

@@ -147,7 +147,8 @@ async fn a_server_can_do_without_passwords() {
         device_name: None,
     };
     assert_eq!(http.register(&register).await.unwrap_err().code(), Some(ErrorCode::PasswordsDisabled));
-    let sign_in = SignIn { handle: ada.clone(), password: PASSWORD.to_owned(), device_name: None };
+    let sign_in =
+        SignIn { handle: ada.clone(), password: PASSWORD.to_owned(), device_name: None, device_proof: None };
     assert_eq!(http.sign_in(&sign_in).await.unwrap_err().code(), Some(ErrorCode::PasswordsDisabled));
     http.set_access_token(hs256(&Claims::of(&ada)));
     http.me().await.unwrap();

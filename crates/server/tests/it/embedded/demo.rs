@@ -17,8 +17,12 @@ async fn an_empty_place_is_filled_once_and_the_printed_password_is_right() {
 
     let mut server = ServerProcess::on(&data, &[]).await;
     let http = connect(&server.url());
-    let sign_in =
-        SignIn { handle: "ada".into(), password: password.to_owned(), device_name: Some("laptop".into()) };
+    let sign_in = SignIn {
+        handle: "ada".into(),
+        password: password.to_owned(),
+        device_name: Some("laptop".into()),
+        device_proof: None,
+    };
     let ada = http.sign_in(&sign_in).await.unwrap().user;
     assert_eq!(ada.display_name, "Ada Okafor");
     let inbox = http.conversations(None, None).await.unwrap().conversations;

@@ -62,7 +62,7 @@ async fn attempts_to_sign_in_are_limited_for_each_account() {
 
 #[tokio::test]
 async fn a_stolen_token_does_not_serve_to_guess_the_password() {
-    let server = limited("sign_in_per_user").await;
+    let server = limited("sign_in_per_device").await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let raw = RawHttp::new(&server.url());
     let guess = json!({ "current_password": "a guess", "new_password": "another password" });

@@ -1,9 +1,12 @@
-//! How much is done at once of what costs the store most, and comes all at once when a server is lost: signing in, and
-//! asking what was missed.
+//! How much is done at once of what costs most, and comes all at once when a server is lost or attacked: signing in, asking
+//! what was missed, and hashing passwords ([`passwords`]).
 //!
 //! Who finds no place waits for one, in turn; who waits too long is told to come back, each at another time. So those who
 //! are let in are served at the speed of the store, and everybody else of the server is not slowed down by the rest.
 
+pub mod passwords;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use godwit_protocol::ErrorCode;
@@ -12,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
+use self::passwords::{PasswordQueue, PasswordQueueLimits};
 use crate::problem::ApiError;
 
 /// Who is turned away comes back within this time.
@@ -24,13 +28,24 @@ pub struct AdmissionConfig {
     pub sign_ins_at_once_max: usize,
     /// `sync` that is answered at once. Further ones wait.
     pub syncs_at_once_max: usize,
-    /// How long one waits before being told to come back.
+    /// Passwords that wait to be hashed: registrations, sign-ins and password changes. How many are hashed at once is
+    /// `auth.passwords.concurrent_max`.
+    pub passwords_waiting_max: usize,
+    /// The same from one network (IPv4 /24, IPv6 /48). Networks take turns.
+    pub passwords_waiting_per_network_max: usize,
+    /// How long one waits before being told to come back. Who would have to wait longer for a password is told at once.
     pub wait_ms: u64,
 }
 
 impl Default for AdmissionConfig {
     fn default() -> Self {
-        Self { sign_ins_at_once_max: 32, syncs_at_once_max: 16, wait_ms: 5_000 }
+        Self {
+            sign_ins_at_once_max: 32,
+            syncs_at_once_max: 16,
+            passwords_waiting_max: 1_024,
+            passwords_waiting_per_network_max: 128,
+            wait_ms: 5_000,
+        }
     }
 }
 
@@ -38,16 +53,22 @@ impl Default for AdmissionConfig {
 pub struct Admission {
     pub sign_ins: Gate,
     pub syncs: Gate,
+    pub passwords: Arc<PasswordQueue>,
 }
 
 impl Admission {
-    pub fn new(config: &AdmissionConfig) -> Self {
+    pub fn new(config: &AdmissionConfig, passwords_at_once_max: usize) -> Self {
         let wait_max = Duration::from_millis(config.wait_ms);
-        let gate =
-            |name, places| Gate { name, places: std::sync::Arc::new(Semaphore::new(places)), wait_max };
+        let gate = |name, places| Gate { name, places: Arc::new(Semaphore::new(places)), wait_max };
         Self {
             sign_ins: gate("sign_in", config.sign_ins_at_once_max),
             syncs: gate("sync", config.syncs_at_once_max),
+            passwords: PasswordQueue::new(PasswordQueueLimits {
+                at_once_max: passwords_at_once_max,
+                waiting_max: config.passwords_waiting_max,
+                waiting_per_network_max: config.passwords_waiting_per_network_max,
+                wait_max,
+            }),
         }
     }
 }
@@ -55,7 +76,7 @@ impl Admission {
 #[derive(Debug)]
 pub struct Gate {
     name: &'static str,
-    places: std::sync::Arc<Semaphore>,
+    places: Arc<Semaphore>,
     wait_max: Duration,
 }
 
@@ -92,7 +113,7 @@ mod tests {
     async fn those_for_whom_there_is_no_place_wait_in_turn_and_not_for_ever() {
         let config =
             AdmissionConfig { sign_ins_at_once_max: 1, wait_ms: 1_000, ..AdmissionConfig::default() };
-        let admission = std::sync::Arc::new(Admission::new(&config));
+        let admission = Arc::new(Admission::new(&config, 1));
         let first = admission.sign_ins.enter().await.unwrap();
         let second = tokio::spawn({
             let admission = admission.clone();

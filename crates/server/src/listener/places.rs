@@ -1,0 +1,554 @@
+//! Who has a connection, and who must give theirs up.
+//!
+//! A connection is anonymous until a valid token has been seen on it. Anonymous connections have limits of their own, per
+//! address, per network and in total. A newcomer is always let in where that is possible: the anonymous connection that has
+//! been idle longest makes room, first of the same address, then of the same network, then of all. So a flood without an
+//! account pushes out its own connections, and people with accounts get in and stay. An authenticated connection is never
+//! evicted; where only those are left, a newcomer is refused.
+//!
+//! Behind a proxy (`trust_forwarded_for`) a connection carries requests of many clients, so it has no address of its own and
+//! counts towards the totals only, until it becomes a socket: then it is one client's.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Context;
+use std::time::{Duration, Instant};
+
+use futures_util::task::AtomicWaker;
+use metrics::{counter, gauge};
+
+use crate::network::ClientAddress;
+
+/// Connections that are left to newcomers when all others are authenticated, so that a health check is still answered; and
+/// the part of all connections that they are at most.
+const SPARE_MAX: usize = 16;
+const SPARE_PART: usize = 8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PlaceLimits {
+    pub(crate) all: CrowdLimits,
+    pub(crate) anonymous: CrowdLimits,
+    /// From the connection to the end of the first request's head.
+    pub(crate) head_within: Duration,
+    /// From an answer on an anonymous connection to the end of the next request's head.
+    pub(crate) anonymous_idle_max: Duration,
+}
+
+/// How many connections there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CrowdLimits {
+    pub(crate) total_max: usize,
+    pub(crate) per_address_max: usize,
+    pub(crate) per_network_max: usize,
+}
+
+/// The places of all connections of the server.
+#[derive(Debug)]
+pub(crate) struct Places {
+    limits: PlaceLimits,
+    table: Mutex<Table>,
+}
+
+/// The place of a connection. Given back when it is dropped, with the connection.
+#[derive(Debug)]
+pub(crate) struct Place {
+    id: u64,
+    places: Arc<Places>,
+}
+
+/// What a connection shares with those who may end it.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    is_closed: AtomicBool,
+    /// Spares authenticated connections the lock of the table.
+    is_authenticated: AtomicBool,
+    task: AtomicWaker,
+}
+
+impl Places {
+    pub(crate) fn new(limits: PlaceLimits) -> Arc<Self> {
+        Arc::new(Self { limits, table: Mutex::default() })
+    }
+
+    /// Takes a place for a connection; one without an address comes from a proxy. `None` when everybody who could make room
+    /// is authenticated.
+    pub(crate) fn enter(self: &Arc<Self>, from: Option<IpAddr>, gate: &Arc<Gate>) -> Option<Place> {
+        let mut table = self.table();
+        let from = from.map(ClientAddress);
+        let id = table.add(from, gate.clone(), Instant::now() + self.limits.head_within);
+        if self.make_room(&mut table, id, from) {
+            Some(Place { id, places: self.clone() })
+        } else {
+            table.remove(id);
+            None
+        }
+    }
+
+    /// Ends anonymous connections whose time is over. For one timer of the whole server.
+    pub(crate) fn expire(&self, now: Instant) {
+        let mut table = self.table();
+        let is_late = |rank: &&Rank| table.open.get(&rank.id).is_some_and(|open| open.is_late(now));
+        let late: Vec<u64> = table.everybody.anonymous.iter().filter(is_late).map(|rank| rank.id).collect();
+        for id in late {
+            table.evict(id, "time");
+        }
+        gauge!("godwit_anonymous_connections").set(table.everybody.anonymous.len() as f64);
+    }
+
+    /// Ends the anonymous connections without a request, and sockets. For a stop.
+    pub(crate) fn end_idle(&self) {
+        let mut table = self.table();
+        let is_idle = |rank: &&Rank| {
+            !rank.is_busy
+                && table.open.get(&rank.id).is_some_and(|open| open.ends_at.is_some() || open.is_socket)
+        };
+        let idle: Vec<u64> = table.everybody.anonymous.iter().filter(is_idle).map(|rank| rank.id).collect();
+        for id in idle {
+            table.evict(id, "stop");
+        }
+    }
+
+    /// A valid token was seen on the connection. False when there are as many authenticated ones as there can be: then it
+    /// stays anonymous.
+    pub(crate) fn authenticated(&self, id: u64) -> bool {
+        let mut table = self.table();
+        let Some(open) = table.open.get(&id) else { return true };
+        if open.is_proxy || open.rank.is_none() {
+            return true;
+        }
+        let authenticated = table.everybody.count - table.everybody.anonymous.len();
+        if authenticated >= self.limits.all.total_max {
+            return false;
+        }
+        table.rank(id, None);
+        if let Some(open) = table.open.get(&id) {
+            open.gate.is_authenticated.store(true, Ordering::Release);
+        }
+        true
+    }
+
+    /// The head of a request is complete. The connection waits for the body, unless there is none.
+    pub(crate) fn requested(&self, id: u64, has_body: bool) {
+        self.table().touch(id, !has_body, None);
+    }
+
+    /// The connection waits for the server, and no longer for its client.
+    pub(crate) fn is_busy(&self, id: u64) {
+        self.table().touch(id, true, None);
+    }
+
+    /// It waits for its client again.
+    pub(crate) fn answered(&self, id: u64) {
+        let mut table = self.table();
+        let Some(open) = table.open.get(&id) else { return };
+        // Proxies keep connections open for whoever comes next; sockets are looked after by the hub.
+        let limited = !open.is_proxy && !open.is_socket;
+        table.touch(id, false, limited.then(|| Instant::now() + self.limits.anonymous_idle_max));
+    }
+
+    /// The connection becomes a socket, of whoever is at this address.
+    pub(crate) fn becomes_socket(&self, id: u64, from: ClientAddress) {
+        let mut table = self.table();
+        let Some(open) = table.open.get_mut(&id) else { return };
+        open.is_socket = true;
+        if std::mem::take(&mut open.is_proxy) {
+            table.move_to(id, from);
+            self.make_room(&mut table, id, Some(from));
+        }
+    }
+
+    /// Evicts others until the connection is within all limits; false when that is not possible.
+    fn make_room(&self, table: &mut Table, id: u64, from: Option<ClientAddress>) -> bool {
+        let PlaceLimits { all, anonymous, .. } = self.limits;
+        if let Some(from) = from {
+            let address = table.by_address.get(&from.address());
+            let max = (all.per_address_max, anonymous.per_address_max);
+            let outcome = address.map_or(Room::Enough, |crowd| crowd.room(id, max, 0));
+            if !table.settle(outcome, "address") {
+                return false;
+            }
+            let network = table.by_network.get(&from.network());
+            let max = (all.per_network_max, anonymous.per_network_max);
+            let outcome = network.map_or(Room::Enough, |crowd| crowd.room(id, max, 0));
+            if !table.settle(outcome, "network") {
+                return false;
+            }
+        }
+        let spare = SPARE_MAX.min(all.total_max / SPARE_PART);
+        let outcome = table.everybody.room(id, (all.total_max, anonymous.total_max), spare);
+        table.settle(outcome, "total")
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    pub(crate) const fn id(&self) -> u64 {
+        self.id
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.places.table().remove(self.id);
+    }
+}
+
+impl Gate {
+    /// Whether the connection may go on. If it may now, the task is woken when it may not any more.
+    pub(crate) fn is_open(&self, context: &Context<'_>) -> bool {
+        self.task.register(context.waker());
+        !self.is_closed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn is_authenticated(&self) -> bool {
+        self.is_authenticated.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        self.task.wake();
+    }
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    /// Numbers connections, and orders what happens to them.
+    next: u64,
+    open: HashMap<u64, Open>,
+    everybody: Crowd,
+    by_address: HashMap<IpAddr, Crowd>,
+    by_network: HashMap<IpAddr, Crowd>,
+}
+
+/// One connection.
+#[derive(Debug)]
+struct Open {
+    from: Option<ClientAddress>,
+    gate: Arc<Gate>,
+    /// `None` when it is authenticated.
+    rank: Option<Rank>,
+    is_proxy: bool,
+    is_socket: bool,
+    ends_at: Option<Instant>,
+}
+
+/// In which order anonymous connections are evicted: those that wait for their client before those that wait for the server,
+/// and of each the longest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    is_busy: bool,
+    since: u64,
+    id: u64,
+}
+
+/// Connections that count together.
+#[derive(Debug, Default)]
+struct Crowd {
+    count: usize,
+    anonymous: BTreeSet<Rank>,
+}
+
+/// What has to happen for a connection to be within a limit.
+enum Room {
+    Enough,
+    Evict(u64),
+    Never,
+}
+
+impl Crowd {
+    /// `max` of all, and of the anonymous, of which `spare` may be there whoever else is.
+    fn room(&self, id: u64, max: (usize, usize), spare: usize) -> Room {
+        let anonymous = self.anonymous.len();
+        let too_many = self.count > max.0 && anonymous > spare;
+        if !too_many && anonymous <= max.1 {
+            return Room::Enough;
+        }
+        match self.anonymous.iter().find(|rank| rank.id != id) {
+            Some(rank) => Room::Evict(rank.id),
+            None => Room::Never,
+        }
+    }
+}
+
+impl Open {
+    fn is_late(&self, now: Instant) -> bool {
+        self.ends_at.is_some_and(|by| by <= now)
+    }
+}
+
+impl Table {
+    fn add(&mut self, from: Option<ClientAddress>, gate: Arc<Gate>, head_by: Instant) -> u64 {
+        let id = self.tick();
+        let rank = Some(Rank { is_busy: false, since: id, id });
+        let is_proxy = from.is_none();
+        let open = Open { from: None, gate, rank: None, is_proxy, is_socket: false, ends_at: Some(head_by) };
+        self.open.insert(id, open);
+        self.everybody.count += 1;
+        if let Some(from) = from {
+            self.move_to(id, from);
+        }
+        self.rank(id, rank);
+        id
+    }
+
+    fn tick(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    /// Counts a connection towards an address that had none.
+    fn move_to(&mut self, id: u64, from: ClientAddress) {
+        let Some(open) = self.open.get_mut(&id) else { return };
+        open.from = Some(from);
+        let rank = open.rank;
+        for crowd in [
+            self.by_address.entry(from.address()).or_default(),
+            self.by_network.entry(from.network()).or_default(),
+        ] {
+            crowd.count += 1;
+            crowd.anonymous.extend(rank);
+        }
+    }
+
+    fn touch(&mut self, id: u64, is_busy: bool, ends_at: Option<Instant>) {
+        let since = self.tick();
+        let Some(open) = self.open.get_mut(&id) else { return };
+        open.ends_at = ends_at;
+        if open.rank.is_some() {
+            self.rank(id, Some(Rank { is_busy, since, id }));
+        }
+    }
+
+    fn rank(&mut self, id: u64, rank: Option<Rank>) {
+        let Some(open) = self.open.get_mut(&id) else { return };
+        let before = std::mem::replace(&mut open.rank, rank);
+        let from = open.from;
+        self.each_crowd(from, |crowd| {
+            if let Some(before) = before {
+                crowd.anonymous.remove(&before);
+            }
+            crowd.anonymous.extend(rank);
+        });
+    }
+
+    fn remove(&mut self, id: u64) -> Option<Arc<Gate>> {
+        let Open { from, gate, rank, .. } = self.open.remove(&id)?;
+        self.each_crowd(from, |crowd| {
+            crowd.count -= 1;
+            if let Some(rank) = rank {
+                crowd.anonymous.remove(&rank);
+            }
+        });
+        if let Some(from) = from {
+            remove_if_empty(&mut self.by_address, from.address());
+            remove_if_empty(&mut self.by_network, from.network());
+        }
+        Some(gate)
+    }
+
+    /// What the connection counts towards.
+    fn each_crowd(&mut self, from: Option<ClientAddress>, mut act: impl FnMut(&mut Crowd)) {
+        act(&mut self.everybody);
+        if let Some(from) = from {
+            self.by_address.get_mut(&from.address()).map(&mut act);
+            self.by_network.get_mut(&from.network()).map(&mut act);
+        }
+    }
+
+    fn settle(&mut self, room: Room, reason: &'static str) -> bool {
+        match room {
+            Room::Enough => true,
+            Room::Evict(id) => {
+                self.evict(id, reason);
+                true
+            }
+            Room::Never => false,
+        }
+    }
+
+    fn evict(&mut self, id: u64, reason: &'static str) {
+        if let Some(gate) = self.remove(id) {
+            counter!("godwit_connections_evicted_total", "reason" => reason).increment(1);
+            gate.close();
+        }
+    }
+}
+
+fn remove_if_empty(crowds: &mut HashMap<IpAddr, Crowd>, key: IpAddr) {
+    if crowds.get(&key).is_some_and(|crowd| crowd.count == 0) {
+        crowds.remove(&key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    const LIMITS: PlaceLimits = PlaceLimits {
+        all: CrowdLimits { total_max: 6, per_address_max: 3, per_network_max: 5 },
+        anonymous: CrowdLimits { total_max: 4, per_address_max: 2, per_network_max: 3 },
+        head_within: Duration::from_secs(10),
+        anonymous_idle_max: Duration::from_secs(5),
+    };
+
+    struct Visitor {
+        gate: Arc<Gate>,
+        place: Option<Place>,
+    }
+
+    impl Visitor {
+        fn id(&self) -> u64 {
+            self.place.as_ref().unwrap().id()
+        }
+
+        fn is_in(&self) -> bool {
+            self.place.is_some() && self.gate.is_open(&Context::from_waker(Waker::noop()))
+        }
+    }
+
+    fn enter(places: &Arc<Places>, from: &str) -> Visitor {
+        let gate = Arc::new(Gate::default());
+        let place = places.enter(from.parse().ok(), &gate);
+        Visitor { gate, place }
+    }
+
+    fn known(places: &Arc<Places>, from: &str) -> Visitor {
+        let visitor = enter(places, from);
+        assert!(places.authenticated(visitor.id()));
+        visitor
+    }
+
+    fn count(visitors: &[Visitor]) -> usize {
+        visitors.iter().filter(|visitor| visitor.is_in()).count()
+    }
+
+    #[test]
+    fn a_flood_pushes_out_its_own_oldest_and_nobody_else() {
+        let places = Places::new(LIMITS);
+        let other = enter(&places, "198.51.100.1");
+        let flood: Vec<_> = (0..100).map(|_| enter(&places, "192.0.2.2")).collect();
+        assert!(other.is_in());
+        assert_eq!(count(&flood), 2);
+        assert!(flood[98].is_in() && flood[99].is_in(), "the newest must be let in");
+    }
+
+    #[test]
+    fn addresses_of_one_network_have_a_limit_together() {
+        for network in ["192.0.2.", "2001:db8:7:1", "2001:db8:7::"] {
+            let places = Places::new(LIMITS);
+            let from = |n: usize| match network {
+                "2001:db8:7:1" => format!("{network}{n:02}::1"),
+                _ => format!("{network}{n}"),
+            };
+            let flood: Vec<_> = (1..100).map(|n| enter(&places, &from(n))).collect();
+            // Those of one /64 are one address.
+            let expected = if network == "2001:db8:7::" { 2 } else { 3 };
+            assert_eq!(count(&flood), expected, "{network}");
+        }
+    }
+
+    #[test]
+    fn the_total_is_bounded_also_when_every_network_is_different() {
+        let places = Places::new(LIMITS);
+        let flood: Vec<_> = (0..100).map(|n| enter(&places, &format!("192.0.{n}.1"))).collect();
+        assert_eq!(count(&flood), LIMITS.anonymous.total_max);
+    }
+
+    #[test]
+    fn who_is_authenticated_stays_and_those_who_are_not_make_room() {
+        let places = Places::new(LIMITS);
+        let known: Vec<_> = (0..4).map(|n| known(&places, &format!("192.0.{n}.1"))).collect();
+        let strangers: Vec<_> = (0..10).map(|n| enter(&places, &format!("198.51.{n}.1"))).collect();
+        assert_eq!((count(&known), count(&strangers)), (4, 2));
+        let more: Vec<_> = (0..2).map(|n| self::known(&places, &format!("203.0.{n}.1"))).collect();
+        assert_eq!((count(&known), count(&strangers), count(&more)), (4, 0, 2));
+        assert!(!enter(&places, "198.51.100.1").is_in(), "nobody could make room");
+        drop(more);
+        assert!(enter(&places, "198.51.100.1").is_in());
+    }
+
+    #[test]
+    fn an_address_has_a_limit_for_those_who_are_authenticated_too() {
+        let places = Places::new(LIMITS);
+        let known: Vec<_> = (0..3).map(|_| known(&places, "192.0.2.1")).collect();
+        assert!(!enter(&places, "192.0.2.1").is_in());
+        assert!(enter(&places, "192.0.2.2").is_in());
+        assert_eq!(count(&known), 3);
+    }
+
+    #[test]
+    fn some_places_are_left_for_newcomers_when_all_others_are_authenticated() {
+        let many = CrowdLimits { total_max: 80, per_address_max: 1_000, per_network_max: 1_000 };
+        let places = Places::new(PlaceLimits { all: many, anonymous: many, ..LIMITS });
+        let known: Vec<_> = (0..80).map(|_| known(&places, "192.0.2.1")).collect();
+        let strangers: Vec<_> = (0..100).map(|_| enter(&places, "192.0.2.1")).collect();
+        assert_eq!((count(&known), count(&strangers)), (80, 10));
+        assert!(!places.authenticated(strangers[99].id()), "there is no room for another one that stays");
+    }
+
+    #[test]
+    fn the_longest_idle_goes_first_and_who_waits_for_the_server_last() {
+        let places = Places::new(LIMITS);
+        let (asks, idle) = (enter(&places, "192.0.2.1"), enter(&places, "192.0.2.1"));
+        places.requested(asks.id(), false);
+        let third = enter(&places, "192.0.2.1");
+        assert!(asks.is_in() && !idle.is_in() && third.is_in());
+        // Answered, it has been idle for a shorter time than the third.
+        places.answered(asks.id());
+        let fourth = enter(&places, "192.0.2.1");
+        assert!(asks.is_in() && !third.is_in() && fourth.is_in());
+    }
+
+    #[test]
+    fn a_place_is_free_when_it_is_dropped() {
+        let places = Places::new(LIMITS);
+        drop((known(&places, "192.0.2.1"), enter(&places, "192.0.2.1")));
+        let table = places.table();
+        assert!(table.open.is_empty() && table.by_address.is_empty() && table.by_network.is_empty());
+        assert_eq!((table.everybody.count, table.everybody.anonymous.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_proxy_has_no_address_and_its_sockets_have_those_of_their_clients() {
+        let places = Places::new(LIMITS);
+        let proxied: Vec<_> = (0..4).map(|_| enter(&places, "proxy")).collect();
+        assert_eq!(count(&proxied), 4);
+        assert!(places.authenticated(proxied[0].id()));
+        places.answered(proxied[3].id());
+        places.expire(Instant::now() + LIMITS.anonymous_idle_max * 2);
+        assert!(proxied[3].is_in(), "the next request on it is somebody else's");
+        let client = ClientAddress("192.0.2.1".parse().unwrap());
+        for socket in &proxied[..3] {
+            places.becomes_socket(socket.id(), client);
+        }
+        assert_eq!(count(&proxied[..3]), LIMITS.anonymous.per_address_max);
+    }
+
+    #[test]
+    fn who_is_late_or_idle_is_ended_but_sockets_have_their_own_time() {
+        let places = Places::new(LIMITS);
+        let now = Instant::now();
+        let (slow, socket) = (enter(&places, "192.0.2.1"), enter(&places, "192.0.3.1"));
+        let (idle, known) = (enter(&places, "192.0.4.1"), known(&places, "192.0.5.1"));
+        places.requested(socket.id(), false);
+        places.becomes_socket(socket.id(), ClientAddress("192.0.3.1".parse().unwrap()));
+        for id in [socket.id(), idle.id(), known.id()] {
+            places.answered(id);
+        }
+        places.expire(now);
+        assert!(slow.is_in() && idle.is_in());
+        places.expire(now + Duration::from_secs(7));
+        assert!(slow.is_in() && !idle.is_in());
+        places.expire(now + Duration::from_secs(20));
+        assert!(!slow.is_in() && socket.is_in() && known.is_in());
+        places.end_idle();
+        assert!(!socket.is_in() && known.is_in());
+    }
+}

@@ -1,0 +1,113 @@
+use godwit_client::protocol::ErrorCode;
+use godwit_client::protocol::socket::CloseCode;
+use serde_json::{Value, json};
+
+use crate::people::Person;
+use crate::raw_http::RawHttp;
+use crate::raw_socket::{Ended, RawSocket};
+use crate::unlimited::{limited_with, unlimited_with};
+
+const BURST: usize = 3;
+
+fn assert_reply_limited(reply: &Value) {
+    assert_eq!(reply["error"]["code"], "rate_limited", "{reply}");
+    assert!(reply["error"]["retry_after"].as_u64().unwrap() >= 1);
+}
+
+#[tokio::test]
+async fn a_further_socket_takes_the_place_of_the_oldest_of_its_device_or_its_user() {
+    let server = unlimited_with("[socket]\nper_device_max = 3\nper_user_max = 4\n").await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let (_, phone) = ada.sign_in("phone").await;
+    let open = async |token: Option<String>| RawSocket::open(server.address(), token.as_deref()).await;
+    let mut others = open(bob.http.access_token()).await;
+    let mut on_phone = open(phone.access_token()).await;
+    let mut tabs = Vec::new();
+    for _ in 0..4 {
+        tabs.push(open(ada.http.access_token()).await);
+    }
+    assert_eq!(tabs[0].end().await, Ended::Closed(CloseCode::Replaced));
+    on_phone.assert_alive().await;
+    // Four of the user: the next one, of a third device, takes the place of the oldest of all.
+    let (_, tablet) = ada.sign_in("tablet").await;
+    let mut on_tablet = RawSocket::open(server.address(), None).await;
+    let signed_in = on_tablet.call("sign_in", json!({ "access_token": tablet.access_token() })).await;
+    assert!(signed_in.get("ok").is_some(), "{signed_in}");
+    assert_eq!(on_phone.end().await, Ended::Closed(CloseCode::Replaced));
+    for socket in tabs[1..].iter_mut().chain([&mut on_tablet, &mut others]) {
+        socket.assert_alive().await;
+    }
+}
+
+#[tokio::test]
+async fn refreshing_is_limited_for_each_device_and_for_each_address() {
+    let server = limited_with("refresh_per_device", BURST, "").await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    for _ in 0..BURST {
+        ada.http.refresh().await.unwrap();
+    }
+    let raw = RawHttp::new(&server.url());
+    let refresh = json!({ "refresh_token": ada.http.tokens().unwrap().refresh_token });
+    raw.ask("POST", "/v1/sessions/refresh").json(&refresh).refused(429, ErrorCode::RateLimited).await;
+    ada.http.me().await.unwrap();
+    bob.http.refresh().await.unwrap();
+
+    let server = limited_with("refresh_per_address", BURST, "").await;
+    let raw = RawHttp::new(&server.url());
+    let bad = json!({ "refresh_token": "not one" });
+    for _ in 0..BURST {
+        raw.ask("POST", "/v1/sessions/refresh").json(&bad).refused(401, ErrorCode::Unauthenticated).await;
+    }
+    raw.ask("POST", "/v1/sessions/refresh").json(&bad).refused(429, ErrorCode::RateLimited).await;
+    let elsewhere = RawHttp::new_from([127, 0, 6, 1], &server.url());
+    elsewhere.ask("POST", "/v1/sessions/refresh").json(&bad).refused(401, ErrorCode::Unauthenticated).await;
+}
+
+#[tokio::test]
+async fn sockets_that_sign_in_are_limited_for_each_user_and_for_each_address() {
+    let server = limited_with("socket_sign_in_per_user", BURST, "").await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let token = ada.http.access_token().unwrap();
+    let sign_in = json!({ "access_token": token });
+    let mut socket = RawSocket::open(server.address(), Some(&token)).await;
+    for _ in 1..BURST {
+        let reply = socket.call("sign_in", sign_in.clone()).await;
+        assert!(reply.get("ok").is_some(), "{reply}");
+    }
+    assert_reply_limited(&socket.call("sign_in", sign_in.clone()).await);
+    let refused = RawSocket::try_connect(server.address(), Some(&token)).await.err().unwrap();
+    assert!(refused.starts_with("HTTP/1.1 429 "), "{refused}");
+    socket.assert_alive().await;
+    RawSocket::open(server.address(), bob.http.access_token().as_deref()).await.assert_alive().await;
+
+    let server = limited_with("socket_sign_in_per_address", BURST, "").await;
+    let mut socket = RawSocket::open(server.address(), None).await;
+    for _ in 0..BURST {
+        let reply = socket.call("sign_in", json!({ "access_token": "not one" })).await;
+        assert_eq!(reply["error"]["code"], "unauthenticated", "{reply}");
+    }
+    assert_reply_limited(&socket.call("sign_in", sign_in).await);
+}
+
+#[tokio::test]
+async fn changes_have_a_limit_beside_that_of_all_commands() {
+    let server = limited_with("changes_per_user", BURST, "").await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let direct = ada.open_direct(&bob).await;
+    let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
+    let typing = json!({ "conversation_id": direct, "typing": true });
+    for _ in 1..BURST {
+        let reply = socket.call("typing", typing.clone()).await;
+        assert!(reply.get("ok").is_some(), "{reply}");
+    }
+    assert_reply_limited(&socket.call("typing", typing).await);
+    let raw = RawHttp::new(&server.url());
+    let update = json!({ "display_name": "Ada" });
+    raw.ask("PATCH", "/v1/me").by(&ada.http).json(&update).refused(429, ErrorCode::RateLimited).await;
+    // Reading is no change, and sends have a limit of their own.
+    ada.http.me().await.unwrap();
+    let log = socket.call("log", json!({ "conversation_id": direct, "after": 0 })).await;
+    assert!(log.get("ok").is_some(), "{log}");
+    let sent = json!({ "conversation_id": direct, "client_id": "c", "kind": "text", "text": "hi" });
+    assert!(socket.call("send", sent).await.get("ok").is_some());
+}

@@ -1,0 +1,127 @@
+use godwit_client::protocol::ErrorCode;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::people::{PASSWORD, Person, soon, unique};
+use crate::process::ServerProcess;
+use crate::raw_http::{Answer, RawHttp};
+use crate::unlimited::limited_with;
+
+/// How many are let through at once. Only one more follows within the next minute.
+const BURST: usize = 3;
+
+const HOME: [u8; 4] = [127, 0, 7, 1];
+
+async fn sign_in(from: [u8; 4], server: &ServerProcess, body: &Value) -> Answer {
+    RawHttp::new_from(from, &server.url()).ask("POST", "/v1/sessions").json(body).send().await
+}
+
+fn guess(handle: &str) -> Value {
+    json!({ "handle": handle, "password": "a guess" })
+}
+
+fn right(handle: &str) -> Value {
+    json!({ "handle": handle, "password": PASSWORD })
+}
+
+/// What a sign-in gives to the device, for the next one.
+async fn proof_of(ada: &Person, server: &ServerProcess) -> String {
+    let signed_in = sign_in(HOME, server, &right(&ada.handle)).await.ok();
+    signed_in["device_proof"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_stranger_who_fails_to_sign_in_locks_out_their_own_network_only() {
+    let server = limited_with("sign_in_per_user_and_network", BURST, "").await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let proof = proof_of(&ada, &server).await;
+    for host in 0..BURST as u8 {
+        sign_in([127, 0, 5, host + 1], &server, &guess(&ada.handle))
+            .await
+            .assert_problem(401, ErrorCode::WrongCredentials);
+    }
+    let refused = sign_in([127, 0, 5, 9], &server, &guess(&ada.handle)).await;
+    refused.assert_problem(429, ErrorCode::RateLimited);
+    // An account that does not exist is no different.
+    let nobody = unique("nobody");
+    for _ in 0..BURST {
+        sign_in([127, 0, 5, 1], &server, &guess(&nobody))
+            .await
+            .assert_problem(401, ErrorCode::WrongCredentials);
+    }
+    sign_in([127, 0, 5, 1], &server, &guess(&nobody)).await.assert_problem(429, ErrorCode::RateLimited);
+    // Ada signs in at home, and in the network of the stranger with a device that she has used before.
+    assert_eq!(sign_in(HOME, &server, &right(&ada.handle)).await.status, 201);
+    let mut known = right(&ada.handle);
+    known["device_proof"] = json!(proof);
+    assert_eq!(sign_in([127, 0, 5, 1], &server, &known).await.status, 201);
+}
+
+#[tokio::test]
+async fn attempts_from_everywhere_use_up_an_account_but_not_for_its_own_devices() {
+    let server = limited_with("sign_in_per_user", BURST + 2, "").await;
+    let [ada, eve] = Person::register_all(&server.url(), ["ada", "eve"]).await;
+    let (proof, of_eve) = (proof_of(&ada, &server).await, proof_of(&eve, &server).await);
+    for network in 0..BURST as u8 + 1 {
+        sign_in([127, 0, network, 1], &server, &guess(&ada.handle))
+            .await
+            .assert_problem(401, ErrorCode::WrongCredentials);
+    }
+    let with = |proof: &str, password: &str| json!({ "handle": ada.handle, "password": password, "device_proof": proof });
+    sign_in(HOME, &server, &right(&ada.handle)).await.assert_problem(429, ErrorCode::RateLimited);
+    // What proves nothing of Ada is nothing.
+    for other in [of_eve.as_str(), ada.http.access_token().as_deref().unwrap(), "", "a.b.c"] {
+        sign_in(HOME, &server, &with(other, PASSWORD)).await.assert_problem(429, ErrorCode::RateLimited);
+    }
+    assert_eq!(sign_in(HOME, &server, &with(&proof, PASSWORD)).await.status, 201);
+    // It opens nothing by itself.
+    sign_in(HOME, &server, &with(&proof, "a guess")).await.assert_problem(401, ErrorCode::WrongCredentials);
+}
+
+#[tokio::test]
+async fn a_device_has_a_limit_of_its_own() {
+    let server = limited_with("sign_in_per_device", BURST, "").await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let proof = proof_of(&ada, &server).await;
+    let guess = json!({ "handle": ada.handle, "password": "a guess", "device_proof": proof });
+    for _ in 0..BURST {
+        sign_in(HOME, &server, &guess).await.assert_problem(401, ErrorCode::WrongCredentials);
+    }
+    sign_in(HOME, &server, &guess).await.assert_problem(429, ErrorCode::RateLimited);
+    assert_eq!(sign_in(HOME, &server, &right(&ada.handle)).await.status, 201);
+}
+
+/// One password at a time, each of which takes a while.
+const SLOW: &str = "[auth.passwords]\nmemory_kib = 65536\niterations = 8\nconcurrent_max = 1\n[admission]\n\
+    wait_ms = 60000\npasswords_waiting_per_network_max = 12\n";
+
+#[tokio::test]
+async fn a_flood_of_passwords_does_not_keep_others_waiting() {
+    let mut settings = "[rates]\n".to_owned();
+    for limit in ["address", "network", "user_and_network", "user"] {
+        settings.push_str(&format!("sign_in_per_{limit} = {{ per_minute = 0 }}\n"));
+    }
+    let server = ServerProcess::with_config(&format!("{settings}{SLOW}")).await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let mut flood = JoinSet::new();
+    for number in 0..40 {
+        let raw = RawHttp::new_from([127, 0, 5, number], &server.url());
+        let body = guess("nobody");
+        flood.spawn(async move { raw.ask("POST", "/v1/sessions").json(&body).send().await });
+    }
+    // The queue of the network is full, and whoever is too much is told so at once.
+    for _ in 0..40 - 12 - 4 {
+        let answer = soon("a refusal", flood.join_next()).await.unwrap().unwrap();
+        if answer.status != 401 {
+            let problem = answer.assert_problem(429, ErrorCode::RateLimited);
+            assert!(problem.retry_after.unwrap() >= 1);
+        }
+    }
+    let waiting = flood.len();
+    assert_eq!(sign_in(HOME, &server, &right(&ada.handle)).await.status, 201);
+    let mut served = 0;
+    while flood.try_join_next().is_some() {
+        served += 1;
+    }
+    assert!(served + 4 < waiting, "{served} of {waiting} were served before Ada");
+}
