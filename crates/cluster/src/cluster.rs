@@ -31,6 +31,7 @@ use crate::mesh::{Listener, Mesh, Servant, SharedKey};
 use crate::node::{NodeId, NodeInfo, PROTOCOL};
 use crate::notice::Notice;
 use crate::redis::RedisAddress;
+use crate::seal::Seal;
 
 /// How long a server that starts waits for the others to know it.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(3);
@@ -98,7 +99,8 @@ impl Cluster {
             internal.set_ip(address);
         }
         let keys = Keys::new(&options.signing_key);
-        let (bus, items) = Bus::new(me, options.redis, keys, hub.clone());
+        let seal = Seal::new(&options.signing_key, &options.secret);
+        let (bus, items) = Bus::new(me, options.redis, keys, seal, hub.clone());
         Ok(Arc::new(Self {
             servant: Servant::new(hub.clone()),
             hub,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! godwit:{INSTALLATION}:nodes          set of node ids; one without the next key is gone
-//! godwit:{INSTALLATION}:node:NODE      what a node says of itself, as JSON; expires unless it is heard of
+//! godwit:{INSTALLATION}:node:NODE      what a node says of itself, as JSON after its signature; expires
 //! godwit:{INSTALLATION}:user:USER      set of the nodes at which a user is; expires unless it is refreshed
 //! godwit:{INSTALLATION}:to:NODE        channel of what a node is told
 //! ```

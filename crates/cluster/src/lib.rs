@@ -2,6 +2,7 @@
 //!
 //! - [`redis`]: where Redis is
 //! - [`node`], [`registry`]: who the servers are, and which of them are there
+//! - [`seal`]: signatures of what goes through Redis
 //! - [`bus`]: what they tell each other through Redis: hints, which may be lost
 //! - [`mesh`]: what they ask each other directly: appends, and what must be known everywhere before somebody is told
 //! - [`cluster`]: the ports of the domain on top of these
@@ -19,9 +20,10 @@ pub mod node;
 mod notice;
 pub mod redis;
 mod registry;
+mod seal;
 pub mod status;
 
 pub use self::metrics::describe_metrics;
 pub use cluster::{Cluster, Options, StartError};
 pub use node::{NodeId, NodeInfo};
-pub use redis::RedisAddress;
+pub use redis::{RedisAddress, RedisTls, TlsError};

@@ -21,5 +21,13 @@ pub fn describe_metrics() {
         "godwit_cluster_refused_total",
         "Connections to the internal port that were not of servers."
     );
+    describe_counter!(
+        "godwit_cluster_frames_refused_total",
+        "Frames that came through Redis and were not of servers, or came twice, by reason."
+    );
+    describe_gauge!(
+        "godwit_cluster_strangers",
+        "Servers on this Redis and store whose signature is not of this cluster.secret."
+    );
     describe_counter!("godwit_cluster_untold_total", "Servers that did not answer in time.");
 }

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// What nodes say to each other is of this version. Nodes of another one are not asked to do anything: each appends for
 /// itself, which is always right.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// One run of a server. A server that is started again is another node: nothing that was meant for the one before is meant
 /// for it.
@@ -20,6 +20,10 @@ pub struct NodeId(u64);
 impl NodeId {
     pub fn random() -> Self {
         Self(rand::random())
+    }
+
+    pub(crate) const fn get(self) -> u64 {
+        self.0
     }
 
     /// How much this node is for appending to a conversation. All nodes see the same, and when one goes only its

@@ -1,23 +1,54 @@
 //! The nodes that are there.
+//!
+//! Each entry is signed. What is not signed by a server with the same secret is a stranger: it is asked for nothing and told
+//! nothing. But it may be a server all the same, which was given another secret and appends to the same logs; so as long as
+//! there is one, nothing in memory is taken for new.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use metrics::gauge;
 use redis::aio::MultiplexedConnection;
 use redis::{Pipeline, RedisResult, cmd};
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 use crate::keys::Keys;
 use crate::node::{NodeId, NodeInfo};
+use crate::seal::{Seal, TAG_BYTES};
 
 /// How often a node says that it is there, and looks who else is.
 pub(crate) const BEAT_INTERVAL: Duration = Duration::from_secs(1);
 /// A node that was not heard of for so long is gone.
 const NODE_TTL: Duration = Duration::from_secs(5);
+/// Runs of servers whose last beat is remembered.
+const BEATS_MAX: usize = 65_536;
 
 /// The others, as of the last look.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     others: RwLock<Arc<Vec<NodeInfo>>>,
+    /// The last beat of each node, and when it was first seen.
+    beats: Mutex<HashMap<NodeId, (u64, Instant)>>,
+    strangers: AtomicUsize,
+}
+
+/// What a node writes down of itself.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// One more each time. An entry that somebody has kept and puts back is not alive.
+    beat: u64,
+    pub(crate) info: NodeInfo,
+}
+
+/// What is written down.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// In the order of their ids.
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) strangers: usize,
 }
 
 impl Registry {
@@ -32,44 +63,87 @@ impl Registry {
     pub(crate) fn set(&self, others: Vec<NodeInfo>) {
         *self.others.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(others);
     }
+
+    /// Whether somebody is there who may be a server with another secret.
+    pub(crate) fn has_strangers(&self) -> bool {
+        self.strangers.load(Ordering::Relaxed) > 0
+    }
+
+    /// Those who have said something new lately.
+    pub(crate) fn alive(&self, found: Found) -> Vec<NodeInfo> {
+        let before = self.strangers.swap(found.strangers, Ordering::Relaxed);
+        gauge!("godwit_cluster_strangers").set(found.strangers as f64);
+        if found.strangers > before {
+            tracing::error!(
+                strangers = found.strangers,
+                "servers on this Redis and store have another cluster.secret, or somebody else writes to Redis; \
+                 they are not heard, and every read asks the store until they are gone"
+            );
+        }
+        let mut beats = self.beats.lock().unwrap_or_else(PoisonError::into_inner);
+        if beats.len() >= BEATS_MAX {
+            beats.clear();
+        }
+        let alive = found.entries.into_iter().filter(|entry| is_alive(&mut beats, entry));
+        alive.map(|entry| entry.info).collect()
+    }
+}
+
+fn is_alive(beats: &mut HashMap<NodeId, (u64, Instant)>, entry: &Entry) -> bool {
+    match beats.get_mut(&entry.info.id) {
+        Some((last, _)) if entry.beat < *last => false,
+        Some((last, since)) if entry.beat == *last => since.elapsed() <= NODE_TTL,
+        _ => {
+            beats.insert(entry.info.id, (entry.beat, Instant::now()));
+            true
+        }
+    }
 }
 
 /// Says that this node is there. False when Redis had forgotten it: then it has forgotten the rest as well.
-pub(crate) async fn beat(redis: &mut MultiplexedConnection, keys: &Keys, me: &NodeInfo) -> RedisResult<bool> {
-    let info = serde_json::to_string(me).unwrap_or_default();
+pub(crate) async fn beat(
+    redis: &mut MultiplexedConnection,
+    keys: &Keys,
+    seal: &Seal,
+    beat: u64,
+    me: &NodeInfo,
+) -> RedisResult<bool> {
+    let id = me.id;
+    let entry = write(seal, &Entry { beat, info: me.clone() });
     let ttl_ms = NODE_TTL.as_millis() as u64;
     let mut pipeline = Pipeline::new();
-    pipeline.cmd("SET").arg(keys.node(me.id)).arg(info).arg("PX").arg(ttl_ms).arg("GET");
-    pipeline.cmd("SADD").arg(keys.nodes()).arg(me.id.to_string()).ignore();
-    let (before,): (Option<String>,) = pipeline.query_async(redis).await?;
+    pipeline.cmd("SET").arg(keys.node(id)).arg(entry).arg("PX").arg(ttl_ms).arg("GET");
+    pipeline.cmd("SADD").arg(keys.nodes()).arg(id.to_string()).ignore();
+    let (before,): (Option<Vec<u8>>,) = pipeline.query_async(redis).await?;
     Ok(before.is_some())
 }
 
-/// Every node that is there, in the order of their ids.
-pub(crate) async fn nodes(redis: &mut MultiplexedConnection, keys: &Keys) -> RedisResult<Vec<NodeInfo>> {
-    let ids: Vec<String> = cmd("SMEMBERS").arg(keys.nodes()).query_async(redis).await?;
-    let ids: Vec<NodeId> = ids.iter().filter_map(|id| id.parse().ok()).collect();
+/// Every node that is there.
+pub(crate) async fn nodes(redis: &mut MultiplexedConnection, keys: &Keys, seal: &Seal) -> RedisResult<Found> {
+    let mut found = Found { entries: Vec::new(), strangers: 0 };
+    let ids: Vec<Vec<u8>> = cmd("SMEMBERS").arg(keys.nodes()).query_async(redis).await?;
+    let ids: Vec<NodeId> = ids.iter().filter_map(|id| std::str::from_utf8(id).ok()?.parse().ok()).collect();
     if ids.is_empty() {
-        return Ok(Vec::new());
+        return Ok(found);
     }
     let mut get = cmd("MGET");
     ids.iter().for_each(|id| {
         get.arg(keys.node(*id));
     });
-    let infos: Vec<Option<String>> = get.query_async(redis).await?;
-    let (mut there, mut gone) = (Vec::new(), Vec::new());
-    for (id, info) in ids.into_iter().zip(infos) {
-        match info {
-            // One of a newer build that this one cannot read is there all the same, and goes its own way.
-            Some(info) => there.extend(serde_json::from_str::<NodeInfo>(&info).ok()),
+    let entries: Vec<Option<Vec<u8>>> = get.query_async(redis).await?;
+    let mut gone = Vec::new();
+    for (id, entry) in ids.into_iter().zip(entries) {
+        match entry.map(|entry| read(seal, id, &entry)) {
+            Some(Ok(entry)) => found.entries.extend(entry),
+            Some(Err(Stranger)) => found.strangers += 1,
             None => gone.push(id.to_string()),
         }
     }
     if !gone.is_empty() {
         let _: u64 = cmd("SREM").arg(keys.nodes()).arg(gone).query_async(redis).await?;
     }
-    there.sort_unstable_by_key(|node| node.id);
-    Ok(there)
+    found.entries.sort_unstable_by_key(|entry| entry.info.id);
+    Ok(found)
 }
 
 /// This node goes.
@@ -78,4 +152,69 @@ pub(crate) async fn leave(redis: &mut MultiplexedConnection, keys: &Keys, me: No
     pipeline.cmd("DEL").arg(keys.node(me)).ignore();
     pipeline.cmd("SREM").arg(keys.nodes()).arg(me.to_string()).ignore();
     pipeline.query_async(redis).await
+}
+
+/// It is not signed by a server with this secret.
+#[derive(Debug, PartialEq, Eq)]
+struct Stranger;
+
+fn write(seal: &Seal, entry: &Entry) -> Vec<u8> {
+    let text = serde_json::to_vec(entry).unwrap_or_default();
+    [&seal.of_node(entry.info.id, &text)[..], &text].concat()
+}
+
+/// One of a newer build that this one cannot read is there all the same, and goes its own way.
+fn read(seal: &Seal, id: NodeId, bytes: &[u8]) -> Result<Option<Entry>, Stranger> {
+    let (tag, text) = bytes.split_first_chunk::<TAG_BYTES>().ok_or(Stranger)?;
+    if !seal.is_of_node(tag, id, text) {
+        return Err(Stranger);
+    }
+    Ok(serde_json::from_slice::<Entry>(text).ok().filter(|entry| entry.info.id == id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::PROTOCOL;
+
+    fn entry(id: NodeId, beat: u64) -> Entry {
+        let address = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
+        let info = NodeInfo {
+            id,
+            host: "host".into(),
+            version: "1".into(),
+            protocol: PROTOCOL,
+            serves: address,
+            internal: address,
+            started_at: godwit_protocol::Timestamp::from_millis(0),
+            sockets: 0,
+            appends: 0,
+            lag_ms: 0,
+            draining: false,
+        };
+        Entry { beat, info }
+    }
+
+    #[test]
+    fn an_entry_is_of_the_node_that_signed_it() {
+        let (seal, ada) = (Seal::new(&[7; 32], "secret"), NodeId::random());
+        let written = write(&seal, &entry(ada, 5));
+        assert_eq!(read(&seal, ada, &written).unwrap().unwrap().beat, 5);
+        assert_eq!(read(&seal, NodeId::random(), &written).unwrap_err(), Stranger);
+        assert_eq!(read(&Seal::new(&[7; 32], "other"), ada, &written).unwrap_err(), Stranger);
+        assert_eq!(read(&seal, ada, b"{}").unwrap_err(), Stranger);
+        assert_eq!(read(&seal, ada, &written[TAG_BYTES..]).unwrap_err(), Stranger);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_entry_that_says_nothing_new_is_of_nobody_who_is_there() {
+        let (registry, ada) = (Registry::default(), NodeId::random());
+        let is_there =
+            |beat: u64| !registry.alive(Found { entries: vec![entry(ada, beat)], strangers: 0 }).is_empty();
+        assert!(is_there(5) && is_there(5) && is_there(6));
+        assert!(!is_there(5), "put back");
+        tokio::time::advance(NODE_TTL + Duration::from_secs(1)).await;
+        assert!(!is_there(6), "kept alive by somebody else");
+        assert!(is_there(7));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use godwit_protocol::accounts::{ChangePassword, Me, Register, SignIn, SignedIn, UpdateMe};
+use godwit_protocol::accounts::{ChangePassword, Me, PasswordChanged, Register, SignIn, SignedIn, UpdateMe};
 use godwit_protocol::limits::{FORMER_HANDLE_DAYS, FORMER_HANDLES_MAX};
 use godwit_protocol::socket::CloseCode;
 use godwit_protocol::{DeviceId, Timestamp, UserId};
@@ -231,8 +231,13 @@ impl Accounts {
         Ok(())
     }
 
-    /// Sets a new password and ends every other session.
-    pub async fn change_password(&self, by: Principal, request: ChangePassword) -> Result<(), AccountError> {
+    /// Sets a new password, ends every other session, and gives this one new tokens: whoever has the old ones, and the old
+    /// password, must not stay.
+    pub async fn change_password(
+        &self,
+        by: Principal,
+        request: ChangePassword,
+    ) -> Result<PasswordChanged, AccountError> {
         let current = Password::parse_attempt("current_password", &request.current_password)?;
         let user = self.store.user(by.user_id).await?.ok_or(AccountError::NotFound)?;
         let new = Password::parse_new("new_password", &request.new_password, &user.handle)?;
@@ -241,7 +246,8 @@ impl Accounts {
             return Err(AccountError::WrongCredentials);
         }
         self.store_password(by.user_id, new).await?;
-        Ok(self.sessions.end_all(by.user_id, Some(by.device_id)).await?)
+        self.sessions.end_all(by.user_id, Some(by.device_id)).await?;
+        Ok(PasswordChanged { tokens: self.sessions.renew(by.device_id).await? })
     }
 
     /// For the operator: sets a password without knowing the old one, and ends every session.

@@ -1,8 +1,10 @@
 //! What other nodes tell this one and ask it to do.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use godwit_protocol::{ConversationId, DeviceId, Seq, UserId};
 
 use crate::actions::{Action, Answer, Appending};
@@ -11,6 +13,9 @@ use crate::model::Concealed;
 use crate::ports::{CursorMove, StoreError};
 use crate::presence::Presence;
 use crate::sessions::Sessions;
+
+/// Members who are looked up at once.
+const LOOKED_UP_AT_ONCE_MAX: usize = 16;
 
 #[derive(Debug)]
 pub struct FromPeers {
@@ -55,6 +60,20 @@ impl FromPeers {
     /// The same for all conversations.
     pub async fn settle_all(&self) {
         self.conversations.settle_all().await;
+    }
+
+    /// Those of these users who are members of a conversation, each with the first entry that they see, as the store has it.
+    pub async fn members_among(
+        &self,
+        conversation: ConversationId,
+        users: &[UserId],
+    ) -> Result<Vec<(UserId, Seq)>, StoreError> {
+        stream::iter(users.to_vec())
+            .map(|user| self.conversations.stored_member(conversation, user))
+            .buffer_unordered(LOOKED_UP_AT_ONCE_MAX)
+            .try_filter_map(|member| ready(Ok(member.map(|member| (member.user_id, member.history_from())))))
+            .try_collect()
+            .await
     }
 
     /// The node at which the user was has gone without a word.

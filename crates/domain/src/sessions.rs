@@ -44,8 +44,8 @@ pub struct Lifetimes {
 pub struct Principal {
     pub user_id: UserId,
     pub device_id: DeviceId,
-    /// When the token that proved it expires; never for tokens of the application that do not.
-    pub expires_at: Option<Timestamp>,
+    /// When the token that proved it expires.
+    pub expires_at: Timestamp,
 }
 
 #[derive(Debug, Error)]
@@ -125,6 +125,23 @@ impl Sessions {
         }
     }
 
+    /// New tokens for a session whose refresh token may be in other hands: that one is good for nothing from now on. None for
+    /// a session of the application, which has no refresh token.
+    pub(crate) async fn renew(&self, id: DeviceId) -> Result<Option<Tokens>, AuthError> {
+        loop {
+            let device = self.store.device(id).await?.ok_or(AuthError::Invalid)?;
+            let Session::Own { generation, .. } = device.session else { return Ok(None) };
+            let now = self.clock.now();
+            let expires_at = now.plus_millis(self.lifetimes.refresh_ms);
+            match self.store.rotate_session(id, generation, expires_at, now).await? {
+                Rotation::Rotated(device) => return self.tokens_of(&device, now).map(Some),
+                Rotation::NotFound => return Err(AuthError::Invalid),
+                // Somebody has refreshed it meanwhile.
+                Rotation::Reused(_) => {}
+            }
+        }
+    }
+
     pub async fn devices(&self, by: Principal) -> Result<Vec<WireDevice>, StoreError> {
         let devices = self.store.devices_of(by.user_id).await?;
         Ok(devices.iter().filter(|d| d.revoked_at().is_none()).map(|d| d.to_wire(by.device_id)).collect())
@@ -190,7 +207,7 @@ impl Sessions {
                 Ok(Principal {
                     user_id: claims.user_id,
                     device_id: claims.device_id,
-                    expires_at: Some(claims.expires_at),
+                    expires_at: claims.expires_at,
                 })
             }
             _ => Err(AuthError::Invalid),

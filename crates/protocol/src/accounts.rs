@@ -134,6 +134,16 @@ pub struct ChangePassword {
     pub new_password: String,
 }
 
+/// The answer to it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PasswordChanged {
+    /// The tokens of this session from now on: its old refresh token is good for nothing any more. Absent for sessions of the
+    /// embedding application.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+}
+
 /// A signed-in client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -180,10 +180,8 @@ pub struct SignInSocket {
 pub struct SignedInSocket {
     pub user_id: UserId,
     pub device: Device,
-    /// When the server closes the socket unless the client signs in on it again with a fresh token. Absent where the
-    /// token does not expire.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Timestamp>,
+    /// When the server closes the socket unless the client signs in on it again with a fresh token.
+    pub expires_at: Timestamp,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! Logs and metrics.
 //!
-//! Logs go to stderr, so that stdout stays for what was asked for. Metrics are kept in memory and read at `/metrics`.
+//! Logs go to stderr, so that stdout stays for what was asked for. Metrics are kept in memory and read at `metrics.listen`.
 
 use std::io::IsTerminal;
 
@@ -99,6 +99,7 @@ fn describe() {
     describe_gauge!("godwit_sockets", "Open sockets, by whether they are signed in.");
     describe_gauge!("godwit_socket_queue_bytes", Unit::Bytes, "What waits in the queues of all sockets.");
 
+    describe_counter!("godwit_sign_ins_total", "Attempts to sign in, by what and by outcome.");
     describe_histogram!("godwit_http_seconds", Unit::Seconds, "Requests, by route and status.");
     describe_counter!("godwit_rate_limited_total", "Requests and commands that were too many, by limit.");
 

@@ -20,11 +20,13 @@ use tokio::time::sleep;
 use crate::admin::Operated;
 use crate::admin::server::AdminServer;
 use crate::config::{Config, ListenAddress, StoreLocation};
+use crate::data_folder::make_private;
 use crate::http;
 use crate::listener::{Listener, OpenConnections};
+use crate::metrics_listener::MetricsListener;
 use crate::moving::Moves;
 use crate::problem::chain;
-use crate::wiring::{Core, CoreError, Role, make_private};
+use crate::wiring::{Core, CoreError, Role};
 
 /// Sockets that are told to come back do so spread over this time, so that they do not come all at once.
 const RECONNECT_SPREAD: Duration = Duration::from_secs(5);
@@ -38,6 +40,7 @@ const FAILED_STOP_TIMEOUT: Duration = Duration::from_millis(500);
 pub struct Server {
     core: Core,
     listener: Listener,
+    metrics_listener: Option<MetricsListener>,
     admin: AdminServer,
     metrics: PrometheusHandle,
     config: Config,
@@ -49,6 +52,8 @@ pub enum StartError {
     Core(#[from] CoreError),
     #[error("{address} cannot be listened on: {source}; choose another one with --listen")]
     Listen { address: ListenAddress, source: io::Error },
+    #[error("metrics.listen: {address} cannot be listened on: {source}")]
+    Metrics { address: ListenAddress, source: io::Error },
     #[error("the admin socket in {} cannot be made: {source}", folder.display())]
     Admin { folder: PathBuf, source: io::Error },
 }
@@ -81,15 +86,21 @@ impl Server {
         let address = config.server.listen;
         let listener =
             Listener::bind(&config.server).map_err(|source| StartError::Listen { address, source })?;
+        let metrics_listener = listen_for_metrics(config.metrics.listen).await?;
         let folder = config.data_folder();
-        make_private(folder);
+        make_private(folder).map_err(CoreError::from)?;
         let admin = AdminServer::bind(folder)
             .map_err(|source| StartError::Admin { folder: folder.to_owned(), source })?;
-        Ok(Self { core, listener, admin, metrics, config })
+        Ok(Self { core, listener, metrics_listener, admin, metrics, config })
     }
 
     pub const fn address(&self) -> SocketAddr {
         self.listener.address()
+    }
+
+    /// Where the metrics are read, if they are.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics_listener.as_ref().map(MetricsListener::address)
     }
 
     pub const fn core(&self) -> &Core {
@@ -98,10 +109,13 @@ impl Server {
 
     /// Serves until `asked` to stop, or until it cannot go on.
     pub async fn run(self, asked: impl Future<Output = ()>) -> Result<Ended, Failure> {
-        let Self { core, listener, admin, metrics, config } = self;
+        let Self { core, listener, metrics_listener, admin, metrics, config } = self;
         let (stop, stopping) = watch::channel(false);
-        let router = http::router(core.state(&config, metrics.clone(), stopping.clone()));
-        let mut background = core.background(metrics);
+        let router = http::router(core.state(&config, stopping.clone()));
+        let mut background = core.background(metrics.clone());
+        if let Some(listener) = metrics_listener {
+            background.spawn(listener.run(core.metrics_page(metrics)));
+        }
         core.join(listener.address(), &mut background).await;
         let mut admin_task = JoinSet::new();
         let moves = Arc::new(Moves::new(core.movable_store(), config.clone()));
@@ -150,6 +164,15 @@ impl Server {
         tracing::info!(took_ms = began.elapsed().as_millis() as u64, "stopped");
         outcome
     }
+}
+
+async fn listen_for_metrics(address: Option<ListenAddress>) -> Result<Option<MetricsListener>, StartError> {
+    let Some(address) = address else { return Ok(None) };
+    if !SocketAddr::from(address).ip().is_loopback() {
+        tracing::info!(%address, "everybody who can reach metrics.listen can read the metrics");
+    }
+    let bound = MetricsListener::bind(address).await;
+    bound.map(Some).map_err(|source| StartError::Metrics { address, source })
 }
 
 async fn drain(core: &Core, open: OpenConnections, within: Duration) {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use godwit_delivery::Hub;
 use godwit_domain::App;
 use godwit_domain::ports::{Clock, Store};
-use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
 
 use crate::admission::Admission;
 use crate::opaque::Sealer;
 use crate::rate::RateLimits;
+use crate::sign_ins::SignIns;
 
 /// Cheap to clone: everything is behind one pointer.
 pub type ServerState = Arc<Shared>;
@@ -24,8 +24,8 @@ pub struct Shared {
     pub store: Arc<dyn Store>,
     pub rates: RateLimits,
     pub admission: Admission,
+    pub sign_ins: SignIns,
     pub sealer: Sealer,
-    pub metrics: PrometheusHandle,
     /// Becomes true when the server begins to stop.
     pub stopping: watch::Receiver<bool>,
 }

@@ -1,10 +1,8 @@
 //! What the server is made of. This is the one file that names concrete stores.
 
-use std::fs::DirBuilder;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,9 +30,12 @@ use crate::config::{
     CassandraConfig, ClusterUrl, Config, Copies, EmbeddedConfig, Level, Registration, SerialLevel,
     SocketConfig, StoreLocation,
 };
+use crate::data_folder::{ReadableByOthers, make_private};
+use crate::metrics_listener::Page;
 use crate::observe;
 use crate::opaque::Sealer;
 use crate::rate::RateLimits;
+use crate::sign_ins::SignIns;
 use crate::state::{ServerState, Shared};
 
 /// What such a store is opened with.
@@ -79,6 +80,10 @@ pub enum CoreError {
     SigningKey(#[source] StoreError),
     #[error("the data folder {} cannot be used: {source}", folder.display())]
     Folder { folder: PathBuf, source: io::Error },
+    #[error("cluster.redis_tls: {0}")]
+    RedisTls(String),
+    #[error(transparent)]
+    Readable(#[from] ReadableByOthers),
     #[error(transparent)]
     Cluster(#[from] godwit_cluster::StartError),
     #[error("it is not known whether the data is complete")]
@@ -124,7 +129,7 @@ impl Core {
         store.refuse_what_was_moved().await?;
         let signing_key = store.signing_key().await?;
         let hub = Arc::new(Hub::new(hub_config(&config.socket), clock.clone()));
-        let cluster = match cluster_options(config, signing_key) {
+        let cluster = match cluster_options(config, signing_key)? {
             Some(options) => Some(Cluster::bind(options, hub.clone(), &*clock).await?),
             None => None,
         };
@@ -182,12 +187,7 @@ impl Core {
     }
 
     /// What the handlers share.
-    pub fn state(
-        &self,
-        config: &Config,
-        metrics: PrometheusHandle,
-        stopping: watch::Receiver<bool>,
-    ) -> ServerState {
+    pub fn state(&self, config: &Config, stopping: watch::Receiver<bool>) -> ServerState {
         Arc::new(Shared {
             app: self.app.clone(),
             hub: self.hub.clone(),
@@ -195,8 +195,8 @@ impl Core {
             store: self.store.port(),
             rates: RateLimits::new(&config.rates),
             admission: Admission::new(&config.admission, config.auth.passwords.at_once_max()),
+            sign_ins: SignIns::new(self.signing_key),
             sealer: Sealer::new(self.signing_key),
-            metrics,
             stopping,
         })
     }
@@ -215,6 +215,15 @@ impl Core {
             store.refresh_metrics();
         }));
         tasks
+    }
+
+    /// What Prometheus reads.
+    pub fn metrics_page(&self, metrics: PrometheusHandle) -> Page {
+        let store = self.store.port();
+        Page::new(move || {
+            gauge!("godwit_ready").set(if store.health().is_ok() { 1.0 } else { 0.0 });
+            metrics.render()
+        })
     }
 
     /// Waits until the store will never take a write again. One that only cannot be reached is waited for.
@@ -244,16 +253,13 @@ impl OpenStore {
     async fn open(config: &Config, clock: &Arc<dyn Clock>, role: Role) -> Result<Self, CoreError> {
         match config.store_location() {
             StoreLocation::Embedded(folder) => {
-                make_private(&folder);
+                make_private(&folder)?;
                 let options = embedded_options(&config.store.embedded);
                 Ok(Self::Embedded(Arc::new(EmbeddedStore::open(&folder, clock.clone(), options)?)))
             }
             StoreLocation::Cassandra(url) => {
                 let server = match role {
-                    Role::Server => Some(server_name(config).map_err(|source| CoreError::Folder {
-                        folder: config.data_folder().to_owned(),
-                        source,
-                    })?),
+                    Role::Server => Some(server_name(config)?),
                     Role::Operator => None,
                 };
                 let options = StoreOptions { server, ..cassandra_options(&url, &config.store.cassandra) };
@@ -371,27 +377,20 @@ pub fn schema_options(config: &Config) -> Option<StoreOptions> {
     }
 }
 
-/// Makes a folder that only its owner can look into. One that is there stays as it is, and whatever is wrong with it the
-/// store says better.
-pub fn make_private(folder: &Path) {
-    if let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(folder) {
-        tracing::debug!(%error, "the data folder was not made");
-    }
-}
-
 /// How this server is known to others on the store, the same after each restart.
-fn server_name(config: &Config) -> io::Result<ServerName> {
+fn server_name(config: &Config) -> Result<ServerName, CoreError> {
     let folder = config.data_folder();
-    make_private(folder);
+    make_private(folder)?;
+    let unusable = |source| CoreError::Folder { folder: folder.to_owned(), source };
     let path = folder.join(SERVER_NAME_FILE);
     let server = match std::fs::read_to_string(&path) {
         Ok(name) => name.trim().to_owned(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let name = format!("{:016x}", rand::random::<u64>());
-            std::fs::write(&path, format!("{name}\n"))?;
+            std::fs::write(&path, format!("{name}\n")).map_err(unusable)?;
             name
         }
-        Err(error) => return Err(error),
+        Err(error) => return Err(unusable(error)),
     };
     Ok(ServerName { server, host: host_name(), alone: config.cluster.redis_url.is_none() })
 }
@@ -400,17 +399,21 @@ fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-fn cluster_options(config: &Config, signing_key: [u8; 32]) -> Option<godwit_cluster::Options> {
+fn cluster_options(
+    config: &Config,
+    signing_key: [u8; 32],
+) -> Result<Option<godwit_cluster::Options>, CoreError> {
     let cluster = &config.cluster;
-    Some(godwit_cluster::Options {
-        redis: cluster.redis_url.clone()?,
+    let Some(redis) = cluster.redis().map_err(CoreError::RedisTls)? else { return Ok(None) };
+    Ok(Some(godwit_cluster::Options {
+        redis,
         listen: cluster.listen.into(),
         advertise: cluster.advertise,
-        secret: cluster.secret.as_ref().map_or_else(String::new, |secret| secret.reveal().to_owned()),
+        secret: cluster.secret().to_owned(),
         signing_key,
         host: host_name(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-    })
+    }))
 }
 
 const fn hub_config(config: &SocketConfig) -> HubConfig {

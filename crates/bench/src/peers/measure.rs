@@ -78,7 +78,15 @@ impl Plan {
 }
 
 const fn common(seconds: f64, warm_up: f64) -> Common {
-    let which = Which { server: None, data: None, set: Vec::new(), url: None, key: None, pid: None };
+    let which = Which {
+        server: None,
+        data: None,
+        set: Vec::new(),
+        url: None,
+        metrics_url: None,
+        key: None,
+        pid: None,
+    };
     Common { which, seconds, warm_up, text_bytes: TEXT_BYTES, json: None }
 }
 

@@ -1,4 +1,4 @@
-//! What the server says about itself at `/metrics`.
+//! What the server says about itself at its `metrics.listen`.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

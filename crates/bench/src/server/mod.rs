@@ -48,6 +48,10 @@ pub(crate) struct Which {
     #[arg(long, value_name = "SECRET", requires = "url")]
     pub(crate) key: Option<String>,
 
+    /// Its metrics.listen, such as http://127.0.0.1:9464
+    #[arg(long, value_name = "URL", requires = "url")]
+    pub(crate) metrics_url: Option<String>,
+
     /// Its process, if it runs on this machine, to tell what it uses
     #[arg(long, value_name = "PID", requires = "url")]
     pub(crate) pid: Option<u32>,
@@ -58,14 +62,16 @@ pub(crate) struct Which {
 pub(crate) enum Server {
     Started(ServerProcess),
     Peer(PeerProcess),
-    Running { address: SocketAddr, key: String, pid: Option<u32> },
+    Running { address: SocketAddr, metrics: Option<SocketAddr>, key: String, pid: Option<u32> },
 }
 
 impl Which {
     /// To be called on a runtime: it watches for Ctrl-C.
     pub(crate) fn start(&self) -> anyhow::Result<Server> {
         if let (Some(url), Some(key)) = (&self.url, &self.key) {
-            return Ok(Server::Running { address: address_of(url)?, key: key.clone(), pid: self.pid });
+            let metrics = self.metrics_url.as_deref().map(address_of).transpose()?;
+            let address = address_of(url)?;
+            return Ok(Server::Running { address, metrics, key: key.clone(), pid: self.pid });
         }
         let binary = match &self.server {
             Some(path) => path.clone(),
@@ -105,10 +111,12 @@ impl Server {
 
     /// How often it has made something durable; `None` if it does not say.
     pub(crate) fn fsyncs(&self) -> anyhow::Result<Option<u64>> {
-        match self {
-            Self::Peer(_) => Ok(None),
-            Self::Started(_) | Self::Running { .. } => metrics::fsyncs(self.address()),
-        }
+        let metrics = match self {
+            Self::Peer(_) => None,
+            Self::Started(process) => process.metrics(),
+            Self::Running { metrics, .. } => *metrics,
+        };
+        metrics.map_or(Ok(None), metrics::fsyncs)
     }
 
     /// Ends it without a warning, as a crash does. One that ran before goes on as it is.

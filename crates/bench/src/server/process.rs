@@ -33,6 +33,10 @@ per_device_max = 200000
 passwords_enabled = false
 [auth.application]
 secret = "godwit-bench-application-secret-for-one-run"
+accept_any_issuer = true
+accept_any_audience = true
+[metrics]
+listen = "127.0.0.1:0"
 [log]
 level = "warn"
 [rates]
@@ -69,7 +73,14 @@ pub(crate) struct ServerProcess {
     running: Running,
     command: Command,
     log: PathBuf,
-    address: SocketAddr,
+    addresses: Addresses,
+}
+
+/// Where a server listens.
+#[derive(Debug, Clone, Copy)]
+struct Addresses {
+    clients: SocketAddr,
+    metrics: Option<SocketAddr>,
 }
 
 impl ServerProcess {
@@ -87,8 +98,8 @@ impl ServerProcess {
         // What is configured in the environment is for another server; and Ctrl-C is for this program, which ends it.
         remove_settings(&mut command);
         command.process_group(0);
-        let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let mut server = Self { running, command, log, address };
+        let addresses = Addresses { clients: SocketAddr::from(([127, 0, 0, 1], 0)), metrics: None };
+        let mut server = Self { running, command, log, addresses };
         server.start_again()?;
         Ok(server)
     }
@@ -109,8 +120,8 @@ impl ServerProcess {
         let mut child = self.command.spawn().with_context(|| format!("{program} cannot be started"))?;
         let stdout = child.stdout.take().context("its stdout is piped")?;
         self.running.add(child, false);
-        match find_address(stdout).recv_timeout(START_MAX) {
-            Ok(address) => self.address = address,
+        match find_addresses(stdout).recv_timeout(START_MAX) {
+            Ok(addresses) => self.addresses = addresses,
             Err(RecvTimeoutError::Timeout) => {
                 bail!("the server does not start within {} s", START_MAX.as_secs())
             }
@@ -123,7 +134,12 @@ impl ServerProcess {
     }
 
     pub(crate) const fn address(&self) -> SocketAddr {
-        self.address
+        self.addresses.clients
+    }
+
+    /// Where it says how it is doing.
+    pub(crate) const fn metrics(&self) -> Option<SocketAddr> {
+        self.addresses.metrics
     }
 
     pub(crate) fn pid(&self) -> Option<u32> {
@@ -145,15 +161,18 @@ fn remove_settings(command: &mut Command) {
 }
 
 /// Finds where the server listens, and reads on, so that it never waits for us.
-fn find_address(stdout: ChildStdout) -> Receiver<SocketAddr> {
+fn find_addresses(stdout: ChildStdout) -> Receiver<Addresses> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
+        let mut metrics = None;
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            if let Some(address) =
-                line.strip_prefix("listening on http://").and_then(|rest| rest.parse().ok())
-            {
+            let after = |prefix| line.strip_prefix(prefix);
+            if let Some(page) = after("metrics at http://").and_then(|rest| rest.strip_suffix("/metrics")) {
+                metrics = page.parse().ok();
+            }
+            if let Some(clients) = after("listening on http://").and_then(|rest| rest.parse().ok()) {
                 // Who does not wait any more does not need it.
-                let _ = sender.send(address);
+                let _ = sender.send(Addresses { clients, metrics });
             }
         }
     });
@@ -188,10 +207,14 @@ mod tests {
     #[tokio::test]
     async fn a_server_ends_and_its_folder_goes_with_it() {
         let folder = folder();
-        let binary = script(folder.path(), "echo 'listening on http://127.0.0.1:4321'; exec sleep 60");
+        let binary = script(
+            folder.path(),
+            "echo 'metrics at http://127.0.0.1:4322/metrics'; echo 'listening on http://127.0.0.1:4321'; exec sleep 60",
+        );
         let data = folder.path().join("data");
         let mut server = ServerProcess::start(&binary, &data, &[]).unwrap();
         assert_eq!(server.address().port(), 4321);
+        assert_eq!(server.metrics().map(|address| address.port()), Some(4322));
         let first = server.pid().unwrap();
         server.start_again().unwrap();
         assert!(!exists(first));

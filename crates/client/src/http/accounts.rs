@@ -55,9 +55,9 @@ impl Http {
         self.call(Request::new(Method::PATCH, "/v1/me").json(update)?).await
     }
 
-    /// `PUT /v1/me/password`
+    /// `PUT /v1/me/password`. Every other session of the user ends; this one goes on with new tokens.
     pub async fn change_password(&self, change: &ChangePassword) -> Result<(), Error> {
-        self.call_empty(Request::new(Method::PUT, "/v1/me/password").json(change)?).await
+        self.replace_tokens(Request::new(Method::PUT, "/v1/me/password").json(change)?).await
     }
 
     /// `GET /v1/devices`

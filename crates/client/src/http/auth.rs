@@ -6,8 +6,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use godwit_protocol::Problem;
-use godwit_protocol::accounts::{Refresh, Tokens};
+use godwit_protocol::accounts::{PasswordChanged, Refresh, Tokens};
+use godwit_protocol::{ErrorCode, Problem};
 use reqwest::Method;
 
 use super::Http;
@@ -19,7 +19,7 @@ pub(super) struct Auth {
     credentials: Mutex<Credentials>,
     /// Of the last sign-in. It outlives the session.
     device_proof: Mutex<Option<String>>,
-    /// Held while a refresh is under way.
+    /// Held while a refresh, or something else that replaces the tokens, is under way.
     refreshing: tokio::sync::Mutex<()>,
 }
 
@@ -107,6 +107,37 @@ enum Step {
 }
 
 impl Http {
+    /// Sends a request that is answered with the next tokens of this session. Nobody may refresh the old ones meanwhile: their
+    /// refresh token would count as used twice, which ends the session.
+    pub(super) async fn replace_tokens(&self, request: Request) -> Result<(), Error> {
+        let http = self.clone();
+        let replacing = tokio::spawn(async move { http.replace_tokens_alone(request).await });
+        replacing.await.map_err(|source| Error::transport("replacing the tokens", source))?
+    }
+
+    async fn replace_tokens_alone(&self, request: Request) -> Result<(), Error> {
+        let mut is_first = true;
+        loop {
+            let alone = self.auth.refreshing.lock().await;
+            let token = self.access_token();
+            match self.call_with::<PasswordChanged>(&request, token.as_deref()).await {
+                Ok(changed) => {
+                    changed.tokens.into_iter().for_each(|tokens| self.auth.set_tokens(tokens));
+                    return Ok(());
+                }
+                Err(error) if is_first && error.code() == Some(ErrorCode::TokenExpired) => {
+                    drop(alone);
+                    let Some(stale) = token else { return Err(error) };
+                    if self.renew(&stale).await?.is_none() {
+                        return Err(error);
+                    }
+                    is_first = false;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// An access token that is not `stale`; `None` when there is no way to get one.
     pub(crate) async fn renew(&self, stale: &str) -> Result<Option<String>, Error> {
         let (http, stale) = (self.clone(), stale.to_owned());

@@ -123,11 +123,6 @@ impl Http {
     pub async fn readyz(&self) -> Result<String, Error> {
         self.text("/readyz").await
     }
-
-    /// `GET /metrics`
-    pub async fn metrics(&self) -> Result<String, Error> {
-        self.text("/metrics").await
-    }
 }
 
 impl fmt::Debug for Http {

@@ -71,7 +71,16 @@ impl Http {
 
     /// Without a token, and so never with a fresh one: what the refresh itself uses.
     pub(super) async fn call_once<T: DeserializeOwned>(&self, request: &Request) -> Result<T, Error> {
-        let (_, body) = self.once(request, None).await?;
+        self.call_with(request, None).await
+    }
+
+    /// With this token and no other one.
+    pub(super) async fn call_with<T: DeserializeOwned>(
+        &self,
+        request: &Request,
+        token: Option<&str>,
+    ) -> Result<T, Error> {
+        let (_, body) = self.once(request, token).await?;
         request.decode(&body)
     }
 

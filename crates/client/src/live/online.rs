@@ -183,11 +183,9 @@ impl<'a> Online<'a> {
 
     /// Notes when the token with which the socket is signed in must be replaced.
     pub(super) fn signed_in(&mut self, signed_in: &SignedInSocket) {
-        self.renew_at = signed_in.expires_at.map(|expires_at| {
-            let left = self.clock.until(expires_at);
-            let early = (left / 5).min(RENEW_BEFORE_MAX);
-            Instant::now() + (left - early).max(RENEW_EVERY_MIN)
-        });
+        let left = self.clock.until(signed_in.expires_at);
+        let early = (left / 5).min(RENEW_BEFORE_MAX);
+        self.renew_at = Some(Instant::now() + (left - early).max(RENEW_EVERY_MIN));
     }
 
     pub(super) fn is_leaving(&self) -> bool {

@@ -168,7 +168,7 @@ async fn dropping_both_ends_closes_the_socket() {
     peer.is_gone().await;
 }
 
-async fn sign_in_with(peer: &mut Peer, token: &str, expires_at: Option<Timestamp>) {
+async fn sign_in_with(peer: &mut Peer, token: &str, expires_at: Timestamp) {
     let frame = peer.command().await;
     match frame.command {
         Command::SignIn(sign_in) => assert_eq!(sign_in.access_token, token),
@@ -184,7 +184,7 @@ async fn an_expired_token_is_refreshed_while_connecting() {
     let mut peer = server.accept().await;
     let frame = peer.command().await;
     peer.error(frame.id, problem(ErrorCode::TokenExpired, 401, false)).await;
-    sign_in_with(&mut peer, "access-1", None).await;
+    sign_in_with(&mut peer, "access-1", now().plus_millis(3_600_000)).await;
     assert_eq!(server.refreshes(), ["refresh-0"]);
 }
 
@@ -193,11 +193,11 @@ async fn a_token_is_replaced_on_the_socket_before_it_expires() {
     let server = TokenServer::start().await;
     let (_live, mut updates) = Live::start(server.http(tokens(0)), eager());
     let mut peer = server.accept().await;
-    sign_in_with(&mut peer, "access-0", Some(now().plus_millis(1_300))).await;
+    sign_in_with(&mut peer, "access-0", now().plus_millis(1_300)).await;
     let (id, _) = peer.sync_command().await;
     peer.ok(id, &sync_page("t1", &[])).await;
     caught_up(&mut updates).await;
-    sign_in_with(&mut peer, "access-1", Some(now().plus_millis(3_600_000))).await;
+    sign_in_with(&mut peer, "access-1", now().plus_millis(3_600_000)).await;
     assert_eq!(server.refreshes(), ["refresh-0"]);
     peer.stays_quiet().await;
 }

@@ -139,7 +139,10 @@ async fn every_route_is_asked_as_the_api_has_it() {
         http.update_me(&UpdateMe { phone: Some(None), ..UpdateMe::default() })
     );
     assert_eq!(s.last().2, json!({ "phone": null }));
-    route!(s, "PUT /v1/me/password", 204, Value::Null, http.change_password(&change));
+    let changed = json!({ "tokens": tokens(1) });
+    route!(s, "PUT /v1/me/password", 200, changed, http.change_password(&change));
+    assert_eq!(s.last().1, "Bearer access-0");
+    assert_eq!(http.tokens().unwrap().refresh_token, "refresh-1");
     route!(s, "GET /v1/devices", 200, json!({ "devices": [] }), http.devices());
     route!(s, "DELETE /v1/devices/5", 204, Value::Null, http.revoke_device(DeviceId::new(5)));
     route!(

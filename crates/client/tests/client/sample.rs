@@ -42,7 +42,7 @@ pub(crate) fn signed_in() -> SignedInSocket {
         last_active_at: now(),
         current: true,
     };
-    SignedInSocket { user_id: ME, device, expires_at: None }
+    SignedInSocket { user_id: ME, device, expires_at: now().plus_millis(3_600_000) }
 }
 
 pub(crate) fn message(

@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::node::NodeId;
 use crate::notice::Notice;
+use crate::seal::{Seal, TAG_BYTES};
 
 /// The first byte of a frame. A node that gets one of another version takes it for lost.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Everything that a node has for another one at a moment.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +22,8 @@ pub(crate) struct Frame {
     pub(crate) from: NodeId,
     /// One more than that of the frame before from this node to that one. What is skipped was lost.
     pub(crate) number: u64,
+    /// More than that of every frame before from this node, to whomever. What has no more was there before.
+    pub(crate) serial: u64,
     pub(crate) told: Vec<Told>,
 }
 
@@ -62,15 +65,34 @@ pub(crate) enum Told {
 }
 
 impl Frame {
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    /// With its signature, for a node.
+    pub(crate) fn encode(&self, to: NodeId, seal: &Seal) -> Vec<u8> {
         // Nothing in it can fail to be written.
-        postcard::to_extend(self, vec![VERSION]).unwrap_or_default()
+        let mut bytes = postcard::to_extend(self, vec![VERSION]).unwrap_or_default();
+        bytes.extend(seal.of_frame(to, &bytes));
+        bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        let (version, frame) = bytes.split_first()?;
-        if *version == VERSION { postcard::from_bytes(frame).ok() } else { None }
+    /// Nothing is looked at before the signature.
+    pub(crate) fn decode(bytes: &[u8], me: NodeId, seal: &Seal) -> Result<Self, Undecoded> {
+        let (signed, tag) = bytes.split_last_chunk::<TAG_BYTES>().ok_or(Undecoded::Unsigned)?;
+        if !seal.is_of_frame(tag, me, signed) {
+            return Err(Undecoded::Unsigned);
+        }
+        match signed.split_first() {
+            Some((&VERSION, frame)) => postcard::from_bytes(frame).map_err(|_| Undecoded::Foreign),
+            _ => Err(Undecoded::Foreign),
+        }
     }
+}
+
+/// Why a frame cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Undecoded {
+    /// It is not from a server of this installation, or not for this one.
+    Unsigned,
+    /// It is of another build.
+    Foreign,
 }
 
 impl Told {
@@ -103,11 +125,25 @@ mod tests {
             Told::Frames { to: vec![UserId::new(1)], frames: vec![Bytes::from_static(b"{}")] },
             Told::Echo(9),
         ];
-        let frame = Frame { from: NodeId::random(), number: 5, told };
-        let bytes = frame.encode();
-        assert_eq!(Frame::decode(&bytes), Some(frame));
-        for broken in [&[][..], &[9, 1, 2], &bytes[..bytes.len() - 1]] {
-            assert_eq!(Frame::decode(broken), None);
+        let (seal, me) = (Seal::new(&[7; 32], ""), NodeId::random());
+        let frame = Frame { from: NodeId::random(), number: 5, serial: 9, told };
+        let bytes = frame.encode(me, &seal);
+        assert_eq!(
+            Frame::decode(&bytes, NodeId::random(), &seal),
+            Err(Undecoded::Unsigned),
+            "for another node"
+        );
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            assert_eq!(Frame::decode(&changed, me, &seal), Err(Undecoded::Unsigned), "byte {at}");
         }
+        for broken in [&[][..], &[2, 1, 2], &[0; 40], &bytes[..bytes.len() - 1]] {
+            assert_eq!(Frame::decode(broken, me, &seal), Err(Undecoded::Unsigned));
+        }
+        let mut newer = vec![VERSION + 1, 7, 7];
+        newer.extend(seal.of_frame(me, &newer));
+        assert_eq!(Frame::decode(&newer, me, &seal), Err(Undecoded::Foreign));
+        assert_eq!(Frame::decode(&bytes, me, &seal), Ok(frame));
     }
 }

@@ -1,11 +1,42 @@
 //! Takes what comes through Redis.
 
-use metrics::counter;
 use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 
-use super::frame::{Frame, Told};
+use godwit_protocol::{ConversationId, Seq, UserId};
+use metrics::counter;
+
+use super::frame::{Frame, Told, Undecoded};
+use super::refusals::Refusal;
 use super::{Bus, lock};
 use crate::node::NodeId;
+
+/// Runs of servers whose last frame is remembered. One that has gone must not speak again by the hand of somebody who has
+/// kept its frames, so it is remembered as long as there is room for many more than there ever are.
+const SENDERS_MAX: usize = 65_536;
+
+/// The serial number of the last frame of each node, for as long as this node runs: also over a loss of Redis, before which
+/// frames may have been kept.
+#[derive(Debug, Default)]
+pub(super) struct Senders(Mutex<HashMap<NodeId, u64>>);
+
+impl Senders {
+    /// False when this frame, or a later one, was here before.
+    fn is_next(&self, from: NodeId, serial: u64) -> bool {
+        let mut last = lock(&self.0);
+        if last.len() >= SENDERS_MAX && !last.contains_key(&from) {
+            last.clear();
+        }
+        match last.insert(from, serial) {
+            Some(before) if before >= serial => {
+                last.insert(from, before);
+                false
+            }
+            _ => true,
+        }
+    }
+}
 
 pub(super) struct Incoming<'a> {
     bus: &'a Bus,
@@ -20,9 +51,15 @@ impl<'a> Incoming<'a> {
 
     pub(super) fn take(&mut self, payload: &[u8]) {
         counter!("godwit_cluster_received_bytes_total").increment(payload.len() as u64);
-        let Some(frame) = Frame::decode(payload) else {
-            return self.bus.missed_something();
+        let frame = match Frame::decode(payload, self.bus.me, &self.bus.seal) {
+            Ok(frame) => frame,
+            // Whoever has put it in the place of another one is found out by the number of the next.
+            Err(Undecoded::Unsigned) => return self.bus.refusals.add(Refusal::Unsigned),
+            Err(Undecoded::Foreign) => return self.bus.missed_something(),
         };
+        if !self.bus.senders.is_next(frame.from, frame.serial) {
+            return self.bus.refusals.add(Refusal::Replayed);
+        }
         self.follow(frame.from, frame.number);
         for told in frame.told {
             self.obey(told);
@@ -57,10 +94,10 @@ impl<'a> Incoming<'a> {
         match told {
             Told::Frames { to, frames } => return hub.send_all(&to, &frames),
             Told::Followed { conversation, frames, less } => {
-                return hub.send_to_followers(conversation, &frames, &less);
+                return self.bus.newcomers.send(hub, conversation, &frames, &less);
             }
             Told::Presence { user, frame } => return hub.send_to_watchers(user, &frame),
-            Told::Follow { users, conversation } => return hub.follow(&users, conversation),
+            Told::Follow { users, conversation } => return self.expect(users, conversation),
             Told::Echo(echo) => return self.echoed(echo),
             Told::Look => return self.bus.look.notify_one(),
             Told::Head(..) | Told::Appended(_) | Told::CursorMoved(_) | Told::Notice(_) => {}
@@ -79,12 +116,41 @@ impl<'a> Incoming<'a> {
         }
     }
 
+    /// Whether they are members, and from where they see, is for the store to say.
+    fn expect(&self, users: Vec<(UserId, Seq)>, conversation: ConversationId) {
+        let users: Vec<UserId> =
+            users.into_iter().map(|(user, _)| user).filter(|user| self.bus.hub.has(*user)).collect();
+        let Some(app) = self.bus.app.get().cloned() else { return };
+        if users.is_empty() {
+            return;
+        }
+        let id = self.bus.next_newcomers.fetch_add(1, Ordering::Relaxed);
+        let (hub, newcomers) = (self.bus.hub.clone(), self.bus.newcomers.clone());
+        newcomers.expect(id, users, conversation);
+        tokio::spawn(async move { newcomers.confirm(id, conversation, &hub, &app).await });
+    }
+
     fn echoed(&self, echo: u64) {
         self.bus.trust.echoed(echo);
         let mut waiting = lock(&self.bus.echoes);
         for (_, done) in waiting.extract_if(.., |(number, _)| *number <= echo) {
             // Who no longer waits need not be told.
             let _ = done.send(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_taken_once_and_in_order() {
+        let (senders, ada, bob) = (Senders::default(), NodeId::random(), NodeId::random());
+        for (from, serial, is_next) in
+            [(ada, 1, true), (ada, 1, false), (bob, 1, true), (ada, 7, true), (ada, 3, false), (ada, 8, true)]
+        {
+            assert_eq!(senders.is_next(from, serial), is_next, "{serial}");
         }
     }
 }

@@ -8,17 +8,24 @@
 //! - [`frame`]: what is sent
 //! - [`outgoing`]: finds out where to, and sends it
 //! - [`incoming`]: takes what comes
+//! - [`refusals`]: what comes and is not from a server
+//! - [`newcomers`]: who is said to have come, and is looked up first
 //! - [`trust`]: whether everything comes
 //! - [`lost`]: users of nodes that have gone
 //! - [`recheck`]: what was taken away while nobody could say so
+//!
+//! Every frame is signed (see [`seal`](crate::seal)). Even so nothing that is heard makes anybody a member or gives them a
+//! right: for that the store is asked. What is taken away takes effect at once.
 //!
 //! Nothing waits for Redis: while it is away what would be sent is dropped, and counted as lost.
 
 pub(crate) mod frame;
 mod incoming;
 mod lost;
+mod newcomers;
 mod outgoing;
 mod recheck;
+mod refusals;
 mod trust;
 
 use std::convert::Infallible;
@@ -36,15 +43,18 @@ use redis::{Pipeline, RedisError, RedisResult, cmd};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, interval, sleep, timeout};
 
-use self::incoming::Incoming;
+use self::incoming::{Incoming, Senders};
 use self::lost::Lost;
+use self::newcomers::Newcomers;
 pub(crate) use self::outgoing::Item;
 use self::outgoing::Numbers;
+use self::refusals::Refusals;
 use self::trust::Trust;
 use crate::keys::Keys;
 use crate::node::{NodeId, NodeInfo};
 use crate::redis::{Connections, RedisAddress};
 use crate::registry::{self, BEAT_INTERVAL, Registry};
+use crate::seal::Seal;
 
 /// What waits to be sent. What comes when there is no room is lost.
 const QUEUE_ITEMS_MAX: usize = 16_384;
@@ -70,6 +80,7 @@ pub(crate) struct Bus {
     pub(crate) registry: Arc<Registry>,
     redis: RedisAddress,
     keys: Keys,
+    seal: Seal,
     hub: Arc<Hub>,
     app: OnceLock<Arc<FromPeers>>,
     queue: mpsc::Sender<Item>,
@@ -80,6 +91,12 @@ pub(crate) struct Bus {
     missed: AtomicBool,
     trust: Trust,
     lost: Lost,
+    senders: Senders,
+    refusals: Refusals,
+    newcomers: Arc<Newcomers>,
+    next_newcomers: AtomicU64,
+    /// How often this node has said that it is there.
+    beats: AtomicU64,
     /// For questions beside the queue, while Redis is there.
     commands: Mutex<Option<MultiplexedConnection>>,
     /// Those who wait for what they sent to themselves.
@@ -108,6 +125,7 @@ impl Bus {
         me: NodeId,
         redis: RedisAddress,
         keys: Keys,
+        seal: Seal,
         hub: Arc<Hub>,
     ) -> (Arc<Self>, mpsc::Receiver<Item>) {
         let (queue, items) = mpsc::channel(QUEUE_ITEMS_MAX);
@@ -116,6 +134,7 @@ impl Bus {
             registry: Arc::default(),
             redis,
             keys,
+            seal,
             hub,
             app: OnceLock::new(),
             queue,
@@ -124,6 +143,11 @@ impl Bus {
             missed: AtomicBool::new(false),
             trust: Trust::new(),
             lost: Lost::default(),
+            senders: Senders::default(),
+            refusals: Refusals::default(),
+            newcomers: Arc::default(),
+            next_newcomers: AtomicU64::new(0),
+            beats: AtomicU64::new(0),
             commands: Mutex::default(),
             echoes: Mutex::default(),
             next_echo: AtomicU64::new(1),
@@ -169,7 +193,7 @@ impl Bus {
 
     /// Whether everything that other nodes tell comes here.
     pub(crate) fn is_trusted(&self) -> bool {
-        self.trust.is_certain(&self.registry.others())
+        self.trust.is_certain(&self.registry.others()) && !self.registry.has_strangers()
     }
 
     pub(crate) fn lag(&self) -> Duration {
@@ -195,7 +219,7 @@ impl Bus {
 
     /// Runs until this node has left, or the future is dropped.
     pub(crate) async fn run(&self, mut items: mpsc::Receiver<Item>, neighbourhood: Arc<dyn Neighbourhood>) {
-        let mut numbers = Numbers::new(self.me);
+        let mut numbers = Numbers::new(self.me, self.seal.clone());
         let mut is_first = true;
         let mut is_away = false;
         loop {
@@ -320,6 +344,7 @@ impl Bus {
                 return Err(RedisError::from((redis::ErrorKind::Io, "what was published has not come")));
             }
             self.measure();
+            self.refusals.tell();
         }
     }
 
@@ -329,8 +354,11 @@ impl Bus {
         redis: &mut MultiplexedConnection,
         neighbourhood: &dyn Neighbourhood,
     ) -> RedisResult<bool> {
-        let was_known = registry::beat(redis, &self.keys, &neighbourhood.me(self.lag())).await?;
-        let mut others = registry::nodes(redis, &self.keys).await?;
+        let beat = self.beats.fetch_add(1, Ordering::Relaxed);
+        let me = neighbourhood.me(self.lag());
+        let was_known = registry::beat(redis, &self.keys, &self.seal, beat, &me).await?;
+        let found = registry::nodes(redis, &self.keys, &self.seal).await?;
+        let mut others = self.registry.alive(found);
         others.retain(|node| node.id != self.me);
         self.trust.others_are(&others);
         neighbourhood.others_are(&others);

@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::frame::{Frame, Told};
 use super::{Bus, lock};
 use crate::node::NodeId;
+use crate::seal::Seal;
 
 /// Items that are sent together.
 const BATCH_MAX: usize = 1_024;
@@ -87,11 +88,14 @@ pub(super) struct Numbers {
     next: HashMap<NodeId, u64>,
     /// With which number frames to a node begin that has had none. Zero says that nothing was lost.
     first: u64,
+    /// Of the last frame, to whomever it was.
+    serial: u64,
+    seal: Seal,
 }
 
 impl Numbers {
-    pub(super) fn new(me: NodeId) -> Self {
-        Self { me, next: HashMap::new(), first: 0 }
+    pub(super) fn new(me: NodeId, seal: Seal) -> Self {
+        Self { me, next: HashMap::new(), first: 0, serial: 0, seal }
     }
 
     /// Something is not sent: every other node will see that a number is missing.
@@ -102,9 +106,10 @@ impl Numbers {
 
     fn frame(&mut self, to: NodeId, told: Vec<Told>) -> Vec<u8> {
         let next = self.next.entry(to).or_insert(self.first);
-        let frame = Frame { from: self.me, number: *next, told };
+        self.serial += 1;
+        let frame = Frame { from: self.me, number: *next, serial: self.serial, told };
         *next += 1;
-        frame.encode()
+        frame.encode(to, &self.seal)
     }
 
     /// Those who are gone must not be remembered for ever.

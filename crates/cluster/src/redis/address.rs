@@ -3,8 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo};
+use redis::{ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo, TlsCertificates};
 use serde::{Deserialize, Serialize};
+
+use super::tls::RedisTls;
 
 const PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
@@ -16,6 +18,10 @@ pub struct RedisAddress {
     pub(super) kind: Kind,
     /// How to sign in, once the server is found.
     pub(super) login: RedisConnectionInfo,
+    /// Whether all connections are encrypted, those to Sentinels included.
+    pub(super) is_encrypted: bool,
+    /// Whom to trust, and as whom to come, where that is not what the machine has.
+    pub(super) tls: Option<TlsCertificates>,
     shown: String,
     given: String,
 }
@@ -32,6 +38,16 @@ impl RedisAddress {
     pub fn reveal(&self) -> &str {
         &self.given
     }
+
+    /// Whether all connections are encrypted.
+    pub const fn is_encrypted(&self) -> bool {
+        self.is_encrypted
+    }
+
+    #[must_use]
+    pub fn with_tls(self, tls: RedisTls) -> Self {
+        Self { tls: Some(tls.0), ..self }
+    }
 }
 
 impl FromStr for RedisAddress {
@@ -41,7 +57,7 @@ impl FromStr for RedisAddress {
         let wrong = |reason: &str| {
             format!(
                 "`{}` is not an address of Redis: {reason}; write redis://HOST:PORT, \
-                 redis+sentinel://HOST:PORT,…/MASTER or redis+cluster://HOST:PORT,…",
+                 redis+sentinel://HOST:PORT,…/MASTER or redis+cluster://HOST:PORT,…, with rediss for TLS",
                 without_password(text)
             )
         };
@@ -52,14 +68,14 @@ impl FromStr for RedisAddress {
                 let login = info.redis_settings().clone();
                 (Kind::One(info), login)
             }
-            "redis+sentinel" => {
+            "redis+sentinel" | "rediss+sentinel" => {
                 let (login, hosts, path) = parts(rest).map_err(wrong)?;
                 let master =
                     path.filter(|path| !path.is_empty()).ok_or_else(|| wrong("it names no master"))?;
                 let sentinels = hosts_of(hosts, SENTINEL_PORT).map_err(wrong)?;
                 (Kind::Sentinel { sentinels, master: master.to_owned() }, login)
             }
-            "redis+cluster" => {
+            "redis+cluster" | "rediss+cluster" => {
                 let (login, hosts, path) = parts(rest).map_err(wrong)?;
                 if path.is_some_and(|path| !path.is_empty()) {
                     return Err(wrong("a Redis Cluster has no numbered databases"));
@@ -68,7 +84,15 @@ impl FromStr for RedisAddress {
             }
             _ => return Err(wrong("the scheme is unknown")),
         };
-        Ok(Self { kind, login, shown: without_password(text), given: text.to_owned() })
+        let is_encrypted = scheme.starts_with("rediss");
+        Ok(Self {
+            kind,
+            login,
+            is_encrypted,
+            tls: None,
+            shown: without_password(text),
+            given: text.to_owned(),
+        })
     }
 }
 
@@ -116,10 +140,6 @@ fn without_password(text: &str) -> String {
     hidden().unwrap_or_else(|| text.to_owned())
 }
 
-pub(super) fn tcp((host, port): &(String, u16)) -> ConnectionAddr {
-    ConnectionAddr::Tcp(host.clone(), *port)
-}
-
 impl TryFrom<String> for RedisAddress {
     type Error = String;
 
@@ -165,10 +185,13 @@ mod tests {
             ("rediss://chat:se%40cret@cache:6380/2", "rediss://chat:…@cache:6380/2"),
             ("redis+sentinel://:secret@a:1,b/mymaster", "redis+sentinel://:…@a:1,b/mymaster"),
             ("redis+cluster://a:7000,b:7001", "redis+cluster://a:7000,b:7001"),
+            ("rediss+sentinel://:secret@a/mymaster", "rediss+sentinel://:…@a/mymaster"),
+            ("rediss+cluster://a:7000,b:7001", "rediss+cluster://a:7000,b:7001"),
         ] {
             let address: RedisAddress = text.parse().unwrap();
             assert_eq!((address.to_string().as_str(), address.reveal()), (shown, text));
             assert!(!format!("{address:?}").contains("secret"), "{address:?}");
+            assert_eq!(address.is_encrypted(), text.starts_with("rediss"), "{text}");
         }
     }
 

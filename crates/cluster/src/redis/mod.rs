@@ -4,18 +4,21 @@
 //! kind of address comes down to finding one server; who loses it looks again.
 
 mod address;
+mod tls;
 
 use std::time::Duration;
 
 use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionInfo, IntoConnectionInfo, RedisError, RedisResult, cmd,
+    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisError,
+    RedisResult, cmd,
 };
 use tokio::time::timeout;
 
-use self::address::{Kind, tcp};
+use self::address::Kind;
 
 pub use self::address::RedisAddress;
+pub use self::tls::{RedisTls, TlsError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Redis that takes longer to answer is as good as away: what waits for it is given up, and found again by `sync`.
@@ -42,7 +45,7 @@ impl RedisAddress {
 
     async fn find(&self, key: &str) -> RedisResult<Client> {
         match &self.kind {
-            Kind::One(info) => Client::open(info.clone()),
+            Kind::One(info) => self.client(info.clone()),
             Kind::Sentinel { sentinels, master } => {
                 first_of(sentinels, |sentinel| self.ask_sentinel(sentinel, master)).await
             }
@@ -52,7 +55,7 @@ impl RedisAddress {
 
     /// Sentinels are asked without a password: the one that is given is that of the servers.
     async fn ask_sentinel(&self, sentinel: &(String, u16), master: &str) -> RedisResult<Client> {
-        let mut connection = commands(&Client::open(tcp(sentinel).into_connection_info()?)?).await?;
+        let mut connection = commands(&self.client(self.tcp(sentinel).into_connection_info()?)?).await?;
         let mut question = cmd("SENTINEL");
         question.arg("get-master-addr-by-name").arg(master);
         let found: Option<(String, u16)> = question.query_async(&mut connection).await?;
@@ -63,11 +66,11 @@ impl RedisAddress {
                 master.to_owned(),
             ))
         })?;
-        Client::open(self.at(&address)?)
+        self.client(self.at(&address)?)
     }
 
     async fn ask_cluster(&self, seed: &(String, u16), key: &str) -> RedisResult<Client> {
-        let mut connection = commands(&Client::open(self.at(seed)?)?).await?;
+        let mut connection = commands(&self.client(self.at(seed)?)?).await?;
         let slot: u16 = cmd("CLUSTER").arg("KEYSLOT").arg(key).query_async(&mut connection).await?;
         // Each begins with its slots and the address of the master; what follows is not needed.
         let ranges: Vec<Vec<redis::Value>> = cmd("CLUSTER").arg("SLOTS").query_async(&mut connection).await?;
@@ -82,14 +85,33 @@ impl RedisAddress {
                 let port = redis::from_redis_value(port.clone())?;
                 // A node that does not know its own address means the one by which it was asked.
                 let host = host.filter(|host| !host.is_empty()).unwrap_or_else(|| seed.0.clone());
-                return Client::open(self.at(&(host, port))?);
+                return self.client(self.at(&(host, port))?);
             }
         }
         Err(RedisError::from((redis::ErrorKind::Client, "no master of the Redis Cluster has the slot")))
     }
 
     fn at(&self, address: &(String, u16)) -> RedisResult<ConnectionInfo> {
-        Ok(tcp(address).into_connection_info()?.set_redis_settings(self.login.clone()))
+        Ok(self.tcp(address).into_connection_info()?.set_redis_settings(self.login.clone()))
+    }
+
+    fn tcp(&self, (host, port): &(String, u16)) -> ConnectionAddr {
+        let (host, port) = (host.clone(), *port);
+        if self.is_encrypted {
+            ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None }
+        } else {
+            ConnectionAddr::Tcp(host, port)
+        }
+    }
+
+    fn client(&self, info: ConnectionInfo) -> RedisResult<Client> {
+        if self.is_encrypted {
+            tls::provide_cryptography();
+        }
+        match &self.tls {
+            Some(tls) if self.is_encrypted => Client::build_with_tls(info, tls.clone()),
+            _ => Client::open(info),
+        }
     }
 }
 

@@ -33,6 +33,11 @@ impl StateChange {
         }
     }
 
+    /// Whether it could let somebody in, or let them do more. That is not taken from hearsay: the store is asked.
+    pub(super) fn may_grant(&self) -> bool {
+        self.details.is_some() || self.members.iter().any(|write| matches!(write, MemberWrite::Put(_)))
+    }
+
     pub(super) fn apply_to(&self, state: &mut ConversationState) {
         apply(state, &self.head, self.details.as_ref(), &self.members, &self.cursors);
     }

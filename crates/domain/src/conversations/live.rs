@@ -66,10 +66,11 @@ impl Live {
         });
     }
 
-    /// Another node has appended this. Where something is missing before it, it is only heard of.
+    /// Another node has appended this. Where something is missing before it, or where it may give somebody something, it is
+    /// only heard of: whoever uses the conversation next asks the store.
     pub(super) fn follow(&self, change: &StateChange) {
         self.write(|state| {
-            if state.head.seq == change.expected_head {
+            if state.head.seq == change.expected_head && !change.may_grant() {
                 change.apply_to(state);
                 self.has_come_to(state.head.seq);
             } else if state.head.seq < change.head.seq {

@@ -2,7 +2,7 @@
 //!
 //! The cache decides nothing: which entries a log has is settled by the store's compare-and-set alone. A conversation
 //! that was dropped here, or changed by another node, is loaded again. What other nodes append they tell
-//! ([`Conversations::follow`], [`Conversations::hear_of`]); while it is not certain that they are heard, nothing here is
+//! ([`Conversations::follow`], [`Conversations::hear_of`]), and are believed in all that gives nobody a right; while it is not certain that they are heard, nothing here is
 //! taken for new until it has been compared with the store ([`Conversations::doubt`]).
 
 mod change;

@@ -74,7 +74,7 @@ pub struct ApplicationClaims {
     /// Tells the devices of the user apart; users with one device need none.
     pub device: Option<String>,
     pub issued_at: Option<Timestamp>,
-    pub expires_at: Option<Timestamp>,
+    pub expires_at: Timestamp,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]

@@ -95,10 +95,15 @@ async fn a_new_password_ends_the_other_sessions() {
     ));
     let change =
         ChangePassword { current_password: "password of ada".into(), new_password: "a new password".into() };
-    stage.app.accounts.change_password(by, change).await.unwrap();
-    stage.app.sessions.authenticate(&here.tokens.access_token).await.unwrap();
+    let tokens = stage.app.accounts.change_password(by, change).await.unwrap().tokens.unwrap();
+    assert_ne!(tokens.refresh_token, here.tokens.refresh_token);
+    stage.app.sessions.authenticate(&tokens.access_token).await.unwrap();
     assert!(stage.app.sessions.authenticate(&there.tokens.access_token).await.is_err());
     stage.app.accounts.sign_in(sign_in("ada", "a new password")).await.unwrap();
+    let next = stage.app.sessions.refresh(&tokens.refresh_token).await.unwrap();
+    // Who has kept the token from before the change is not let in, and shows that it was stolen.
+    assert!(matches!(stage.app.sessions.refresh(&here.tokens.refresh_token).await, Err(AuthError::Reused)));
+    assert!(stage.app.sessions.authenticate(&next.access_token).await.is_err());
 }
 
 #[tokio::test]

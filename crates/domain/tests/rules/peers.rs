@@ -10,6 +10,7 @@ use godwit_domain::actions::{Action, Answer, Refusal};
 use godwit_domain::conversations::StateChange;
 use godwit_domain::model::Concealed;
 use godwit_domain::ports::{Append, CursorMove, ForwardedAction, Peers, Unanswered};
+use godwit_protocol::conversations::Role;
 use godwit_protocol::{ConversationId, Seq, UserId};
 
 use crate::stage::{Stage, saying};
@@ -129,6 +130,45 @@ async fn what_another_node_has_done_is_seen_when_it_is_told_and_not_before() {
     other.from_peers.appended(&change);
     assert_eq!(head().await, Seq::new(5));
     assert_eq!(other.inbox.conversation(bob, chat).await.unwrap().unread, 4);
+}
+
+/// What a node hears may be a lie: it makes nobody a member, and gives nobody a role.
+#[tokio::test]
+async fn hearsay_lets_nobody_in() {
+    let (stage, peers) = with_peers();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    let group = stage.group(&[ada, bob]).await;
+    let other = stage.second_node();
+    let head = other.inbox.conversation(bob, group).await.unwrap().head;
+    stage.app.groups.add_members(ada, group, &[eve]).await.unwrap();
+    stage.app.groups.remove_member(ada, group, eve).await.unwrap();
+    stage.app.groups.set_role(ada, group, bob, Role::Admin).await.unwrap();
+    stage.app.groups.set_role(ada, group, bob, Role::Member).await.unwrap();
+    let changes = std::mem::take(&mut *peers.changes.lock().unwrap());
+    let [added, _, promoted, _] = &changes[changes.len() - 4..] else { panic!("{changes:?}") };
+    // As if each were the next thing that happened.
+    for heard in [added, promoted] {
+        let next = StateChange { expected_head: head, ..heard.clone() };
+        other.from_peers.appended(&next);
+    }
+    other.inbox.conversation(eve, group).await.unwrap_err();
+    assert_eq!(other.inbox.conversation(bob, group).await.unwrap().me.role, Role::Member);
+    assert!(other.groups.remove_member(bob, group, ada).await.is_err());
+    assert_eq!(other.from_peers.members_among(group, &[ada, eve, bob]).await.unwrap().len(), 2);
+}
+
+/// What takes something away is believed at once, whoever says it: the worst of a lie is a question to the store.
+#[tokio::test]
+async fn hearsay_lets_somebody_out() {
+    let (stage, peers) = with_peers();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    let group = stage.group(&[ada, bob, eve]).await;
+    let other = stage.second_node();
+    other.inbox.conversation(eve, group).await.unwrap();
+    stage.app.groups.remove_member(ada, group, eve).await.unwrap();
+    let change = peers.changes.lock().unwrap().pop().unwrap();
+    other.from_peers.appended(&change);
+    other.inbox.conversation(eve, group).await.unwrap_err();
 }
 
 #[tokio::test]

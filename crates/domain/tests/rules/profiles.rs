@@ -167,11 +167,8 @@ async fn passwords_that_are_guessed_first_are_refused_wherever_they_are_set() {
 fn sign_in(handle: &str) -> godwit_protocol::accounts::SignIn {
     godwit_protocol::accounts::SignIn {
         handle: handle.into(),
-        password: format!(
-            "password of {handle
-        device_proof: None,
-    }"
-        ),
+        password: format!("password of {handle}"),
         device_name: None,
+        device_proof: None,
     }
 }

@@ -30,10 +30,17 @@ pub struct ApplicationConfig {
     pub public_key_file: Option<PathBuf>,
     /// A file with a JWK set. It is read again when it changes, so keys can be rotated while the server runs.
     pub jwks_file: Option<PathBuf>,
-    /// What `iss` must be, if it is to be checked.
+    /// What `iss` must be.
     pub issuer: Option<String>,
-    /// What `aud` must be or contain, if it is to be checked.
+    /// Takes tokens whatever their `iss` is, in the place of an `issuer`.
+    pub accept_any_issuer: bool,
+    /// What `aud` must be or contain.
     pub audience: Option<String>,
+    /// Takes tokens whatever their `aud` is, in the place of an `audience`: also those that the application has made for
+    /// others.
+    pub accept_any_audience: bool,
+    /// How far ahead `exp` may be. Every token has one.
+    pub lifetime_max_secs: u32,
     /// By how much the clocks of the application and of this server may differ.
     pub leeway_seconds: u32,
     pub claims: ClaimNames,
@@ -47,10 +54,37 @@ impl Default for ApplicationConfig {
             public_key_file: None,
             jwks_file: None,
             issuer: None,
+            accept_any_issuer: false,
             audience: None,
+            accept_any_audience: false,
+            lifetime_max_secs: 24 * 60 * 60,
             leeway_seconds: 30,
             claims: ClaimNames::default(),
         }
+    }
+}
+
+impl ApplicationConfig {
+    /// What the operator has to decide before tokens are taken, one line each.
+    pub fn undecided(&self) -> Vec<String> {
+        let claims = [
+            ("issuer", "iss", self.issuer.is_some(), self.accept_any_issuer),
+            ("audience", "aud", self.audience.is_some(), self.accept_any_audience),
+        ];
+        let problem = |(setting, claim, is_set, accepts_any): (&str, &str, bool, bool)| match (
+            is_set,
+            accepts_any,
+        ) {
+            (false, false) => Some(format!(
+                "auth.application.{setting}: set what `{claim}` of a token must be, so that tokens made for others are refused, \
+                 or auth.application.accept_any_{setting} = true"
+            )),
+            (true, true) => Some(format!(
+                "auth.application.{setting} is set, and accept_any_{setting} is true as well: choose one of them"
+            )),
+            _ => None,
+        };
+        claims.into_iter().filter_map(problem).collect()
     }
 }
 
@@ -82,6 +116,7 @@ pub struct ApplicationTokens {
     keys: Keys,
     issuer: Option<String>,
     audience: Option<String>,
+    lifetime_max_ms: i64,
     leeway_ms: i64,
     claims: ClaimNames,
 }
@@ -115,6 +150,7 @@ impl ApplicationTokens {
             keys,
             issuer: config.issuer.clone(),
             audience: config.audience.clone(),
+            lifetime_max_ms: i64::from(config.lifetime_max_secs) * 1_000,
             leeway_ms: i64::from(config.leeway_seconds) * 1_000,
             claims: config.claims.clone(),
         }))
@@ -166,9 +202,12 @@ impl ApplicationTokens {
             return Err(TokenError::Invalid);
         }
         // With the leeway, because until then the token is accepted.
-        let expires_at = time(claims, "exp")?.map(|at| at.plus_millis(self.leeway_ms));
-        if expires_at.is_some_and(|at| at <= now) {
+        let expires_at = time(claims, "exp")?.ok_or(TokenError::Invalid)?.plus_millis(self.leeway_ms);
+        if expires_at <= now {
             return Err(TokenError::Expired);
+        }
+        if expires_at > now.plus_millis(self.lifetime_max_ms + 2 * self.leeway_ms) {
+            return Err(TokenError::Invalid);
         }
         Ok(ApplicationClaims {
             subject: text(claims, "sub")?.ok_or(TokenError::Invalid)?,

@@ -55,9 +55,14 @@ fn with_public_key(name: &str) -> ApplicationConfig {
     ApplicationConfig { public_key_file: Some(key_file(name)), ..ApplicationConfig::default() }
 }
 
+/// Good for a minute, unless the claims say when it ends.
 fn sign(algorithm: Algorithm, key: &EncodingKey, kid: Option<&str>, claims: &Value) -> String {
     let header = Header { kid: kid.map(Into::into), ..Header::new(algorithm) };
-    jsonwebtoken::encode(&header, claims, key).unwrap()
+    let mut claims = claims.clone();
+    if let Some(claims) = claims.as_object_mut() {
+        claims.entry("exp").or_insert(json!(NOW_S + 60));
+    }
+    jsonwebtoken::encode(&header, &claims, key).unwrap()
 }
 
 fn hs256(claims: &Value) -> String {
@@ -189,7 +194,7 @@ fn claims_of_the_application_are_read_by_their_configured_names() {
             device: Some("phone".into()),
             issued_at: Some(Timestamp::from_millis((NOW_S - 5) * 1_000)),
             // With the leeway of 30 seconds.
-            expires_at: Some(Timestamp::from_millis((NOW_S + 90) * 1_000)),
+            expires_at: Timestamp::from_millis((NOW_S + 90) * 1_000),
         }
     );
 }
@@ -219,8 +224,21 @@ fn clocks_may_differ_by_the_leeway() {
     let verify = |claims: Value| codec.verify(&hs256(&claims), NOW);
     assert!(verify(json!({ "sub": "ada", "exp": NOW_S - 29 })).is_ok());
     assert_eq!(verify(json!({ "sub": "ada", "exp": NOW_S - 30 })), Err(TokenError::Expired));
-    assert!(verify(json!({ "sub": "ada", "nbf": NOW_S + 30 })).is_ok());
-    assert_eq!(application(verify(json!({ "sub": "ada" }))).expires_at, None);
+    assert!(verify(json!({ "sub": "ada", "nbf": NOW_S + 30, "exp": NOW_S + 60 })).is_ok());
+}
+
+#[test]
+fn every_token_ends_and_not_too_late() {
+    let codec = with_application(&ApplicationConfig { lifetime_max_secs: 600, ..with_secret() });
+    let verify = |claims: Value| codec.verify(&hs256(&claims), NOW);
+    assert!(verify(json!({ "sub": "ada", "exp": NOW_S + 630 })).is_ok(), "with the leeway");
+    assert_eq!(verify(json!({ "sub": "ada", "exp": NOW_S + 631 })), Err(TokenError::Invalid));
+    assert_eq!(verify(json!({ "sub": "ada", "exp": 1e11 })), Err(TokenError::Invalid));
+    assert_eq!(verify(json!({ "sub": "ada", "exp": null })), Err(TokenError::Invalid));
+    let key = EncodingKey::from_secret(SECRET.as_bytes());
+    let endless =
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), &json!({ "sub": "ada" }), &key).unwrap();
+    assert_eq!(codec.verify(&endless, NOW), Err(TokenError::Invalid));
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! `godwit cluster`.
 
-use std::io::{Write, stdout};
+use std::io::{Write, stderr, stdout};
 
 use anyhow::{Context, bail};
-use godwit_cluster::{NodeInfo, status};
+use godwit_cluster::NodeInfo;
+use godwit_cluster::status::{self, Nodes};
 use godwit_protocol::Timestamp;
 
 use super::config::refuse_problems;
@@ -13,12 +14,17 @@ use crate::wiring::Core;
 
 pub(super) async fn status(config: &Config, json: bool) -> anyhow::Result<()> {
     refuse_problems(config)?;
-    let Some(redis) = &config.cluster.redis_url else {
+    let Some(redis) = config.cluster.redis().map_err(anyhow::Error::msg)? else {
         bail!("servers that share a store hear of each other through Redis: say where it is with --redis");
     };
     let signing_key = Core::signing_key(config).await?;
-    let nodes =
-        status::nodes(redis, &signing_key).await.with_context(|| format!("{redis} does not answer"))?;
+    let Nodes { known: nodes, strangers } = status::nodes(&redis, &signing_key, config.cluster.secret())
+        .await
+        .with_context(|| format!("{redis} does not answer"))?;
+    if strangers > 0 {
+        let problem = "entries are not signed by servers with this cluster.secret";
+        writeln!(stderr(), "warning: {strangers} {problem}; set it as the servers have it")?;
+    }
     let mut out = stdout().lock();
     if json {
         for node in &nodes {

@@ -12,6 +12,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::config::refuse_problems;
 use crate::config::{Config, ListenAddress, Registration, StoreLocation};
+use crate::metrics_listener;
 use crate::observe;
 use crate::serve::{Ended, Server};
 
@@ -34,20 +35,28 @@ pub(super) fn run(config: Config) -> anyhow::Result<()> {
 async fn serve(mut config: Config) -> anyhow::Result<()> {
     let metrics = observe::start_metrics().context("the metrics cannot be started")?;
     loop {
-        let (address, ended) = Box::pin(serve_once(config.clone(), metrics.clone())).await?;
+        let (addresses, ended) = Box::pin(serve_once(config.clone(), metrics.clone())).await?;
         match ended {
             Ended::Asked => return Ok(()),
             Ended::Moved(to) => {
                 tracing::info!(%to, "the data was moved; the server goes on there");
                 config.store.url = Some(to);
                 // Clients come back to where they were.
-                config.server.listen = ListenAddress::new(address);
+                config.server.listen = ListenAddress::new(addresses.clients);
+                config.metrics.listen = addresses.metrics.map(ListenAddress::new);
             }
         }
     }
 }
 
-async fn serve_once(config: Config, metrics: PrometheusHandle) -> anyhow::Result<(SocketAddr, Ended)> {
+/// Where a server listens.
+#[derive(Debug, Clone, Copy)]
+struct Addresses {
+    clients: SocketAddr,
+    metrics: Option<SocketAddr>,
+}
+
+async fn serve_once(config: Config, metrics: PrometheusHandle) -> anyhow::Result<(Addresses, Ended)> {
     let welcome = Welcome {
         folder: std::path::absolute(config.data_folder())?,
         cluster: match config.store_location() {
@@ -60,9 +69,9 @@ async fn serve_once(config: Config, metrics: PrometheusHandle) -> anyhow::Result
     let is_empty = server.core().app.accounts.list(None, 1).await?.is_empty();
     let signals = Signals::new().context("signals cannot be received")?;
     // A server whose stdout is closed serves all the same.
-    let address = server.address();
-    let _ = welcome.print(address, is_empty);
-    Ok((address, server.run(signals.first()).await?))
+    let addresses = Addresses { clients: server.address(), metrics: server.metrics_address() };
+    let _ = welcome.print(addresses, is_empty);
+    Ok((addresses, server.run(signals.first()).await?))
 }
 
 struct Signals {
@@ -103,16 +112,19 @@ struct Welcome {
 }
 
 impl Welcome {
-    fn print(&self, address: SocketAddr, is_empty: bool) -> io::Result<()> {
+    fn print(&self, Addresses { clients: address, metrics }: Addresses, is_empty: bool) -> io::Result<()> {
         let mut out = stdout().lock();
         writeln!(out, "godwit {}", env!("CARGO_PKG_VERSION"))?;
-        // Programs look for this line.
+        // Programs look for these lines: when the second one is there, so is the first, if it comes at all.
+        if let Some(metrics) = metrics {
+            writeln!(out, "metrics at http://{metrics}{}", metrics_listener::PATH)?;
+        }
         writeln!(out, "listening on http://{address}")?;
         match &self.cluster {
             None => writeln!(out, "data in {}", self.folder.display())?,
             Some(cluster) => writeln!(out, "data in {cluster}, admin socket in {}", self.folder.display())?,
         }
-        writeln!(out, "documentation at http://{address}/docs, metrics at http://{address}/metrics")?;
+        writeln!(out, "documentation at http://{address}/docs")?;
         if is_empty {
             self.print_first_user(&mut out, address)?;
         }

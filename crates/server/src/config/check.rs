@@ -7,9 +7,11 @@ use tracing_subscriber::EnvFilter;
 
 use super::{AuthConfig, Config};
 use crate::auth::{ApplicationTokens, Argon2Hasher};
+use crate::data_folder::check_private;
 
 const HOUR_MS: u64 = 3_600_000;
 const MINUTE_MS: u64 = 60_000;
+const YEAR_SECS: u64 = 366 * 24 * 60 * 60;
 const COUNT_MAX: u64 = u32::MAX as u64;
 const GIB_AS_MIB: u64 = 1_024;
 const MIB: u64 = 1_024 * 1_024;
@@ -31,7 +33,8 @@ fn out_of_range(config: &Config) -> Vec<String> {
     let embedded = &store.embedded;
     let tokens = &config.auth.tokens;
     let cassandra = &store.cassandra;
-    let bounds: [(&str, u64, RangeInclusive<u64>); 35] = [
+    let application = &config.auth.application;
+    let bounds: [(&str, u64, RangeInclusive<u64>); 37] = [
         ("server.max_connections", server.max_connections as u64, 1..=COUNT_MAX),
         ("server.connections_per_address_max", server.connections_per_address_max as u64, 1..=COUNT_MAX),
         ("server.connections_per_network_max", server.connections_per_network_max as u64, 1..=COUNT_MAX),
@@ -59,6 +62,8 @@ fn out_of_range(config: &Config) -> Vec<String> {
         ("store.cassandra.requests_at_once_max", cassandra.requests_at_once_max as u64, 1..=COUNT_MAX),
         ("auth.tokens.access_minutes", u64::from(tokens.access_minutes), 1..=24 * 60),
         ("auth.tokens.refresh_days", u64::from(tokens.refresh_days), 1..=3_650),
+        ("auth.application.lifetime_max_secs", u64::from(application.lifetime_max_secs), 60..=YEAR_SECS),
+        ("auth.application.leeway_seconds", u64::from(application.leeway_seconds), 0..=HOUR_MS / 1_000),
         ("messages.fan_out_members_max", u64::from(config.messages.fan_out_members_max), 1..=100_000),
         ("admission.sign_ins_at_once_max", admission.sign_ins_at_once_max as u64, 1..=COUNT_MAX),
         ("admission.syncs_at_once_max", admission.syncs_at_once_max as u64, 1..=COUNT_MAX),
@@ -95,7 +100,8 @@ fn unusable_auth(auth: &AuthConfig) -> Vec<String> {
             "auth.passwords_enabled is false and auth.application has no key, so nobody could sign in; set one of them"
                 .into(),
         ),
-        Ok(_) => {}
+        Ok(None) => {}
+        Ok(Some(_)) => problems.extend(auth.application.undecided()),
         Err(error) => problems.push(format!("auth.application: {error}")),
     }
     problems
@@ -106,6 +112,9 @@ fn impossible(config: &Config) -> Vec<String> {
     let folder = config.data_folder();
     if folder.exists() && !folder.is_dir() {
         problems.push(format!("server.data: {} is not a folder", folder.display()));
+    }
+    if let Err(error) = check_private(folder) {
+        problems.push(format!("server.data: {error}"));
     }
     if let Err(error) = EnvFilter::try_new(&config.log.level) {
         problems.push(format!("log.level: `{}` is not a level: {error}", config.log.level));
@@ -120,6 +129,24 @@ mod tests {
     #[test]
     fn the_defaults_are_right() {
         assert_eq!(problems(&Config::default()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn whose_tokens_are_taken_is_for_the_operator_to_say() {
+        let mut config = Config::default();
+        config.auth.application.secret = Some(crate::auth::Secret::new("x".repeat(32)));
+        let undecided = problems(&config);
+        let [issuer, audience] = undecided.as_slice() else { panic!("{undecided:?}") };
+        assert!(
+            issuer.contains("auth.application.issuer") && issuer.contains("accept_any_issuer"),
+            "{issuer}"
+        );
+        assert!(audience.contains("`aud`") && audience.contains("accept_any_audience"), "{audience}");
+        config.auth.application.issuer = Some("shop".into());
+        config.auth.application.accept_any_audience = true;
+        assert_eq!(problems(&config), Vec::<String>::new());
+        config.auth.application.audience = Some("chat".into());
+        assert!(problems(&config)[0].contains("choose one"), "{:?}", problems(&config));
     }
 
     #[test]

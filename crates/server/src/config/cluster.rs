@@ -1,8 +1,9 @@
 //! How several servers on one store hear of each other.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
-use godwit_cluster::RedisAddress;
+use godwit_cluster::{RedisAddress, RedisTls};
 use serde::{Deserialize, Serialize};
 
 use super::{ListenAddress, StoreLocation};
@@ -14,8 +15,10 @@ const SECRET_CHARS_MIN: usize = 16;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClusterConfig {
-    /// `redis://HOST:PORT`, `redis+sentinel://HOST:PORT,…/MASTER` or `redis+cluster://HOST:PORT,…`. One server needs none.
+    /// `redis://HOST:PORT`, `redis+sentinel://HOST:PORT,…/MASTER` or `redis+cluster://HOST:PORT,…`, each with `rediss` for TLS.
+    /// One server needs none.
     pub redis_url: Option<RedisAddress>,
+    pub redis_tls: RedisTlsConfig,
     /// Where other servers connect to this one; port 0 picks a free one. Clients have no business there.
     pub listen: ListenAddress,
     /// The address by which other servers find this one, if it is not the one that it listens on.
@@ -24,14 +27,52 @@ pub struct ClusterConfig {
     pub secret: Option<Secret>,
 }
 
+/// How to know Redis, where its address begins with `rediss`. All files are in PEM.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RedisTlsConfig {
+    /// Who signs for Redis, if that is nobody whom this machine trusts.
+    pub ca_file: Option<PathBuf>,
+    /// The certificate and the key of this server, where Redis wants them.
+    pub cert_file: Option<PathBuf>,
+    pub key_file: Option<PathBuf>,
+}
+
+impl RedisTlsConfig {
+    /// None when nothing is set.
+    fn read(&self) -> Result<Option<RedisTls>, String> {
+        if *self == Self::default() {
+            return Ok(None);
+        }
+        let client = self.cert_file.as_deref().zip(self.key_file.as_deref());
+        if client.is_none() && (self.cert_file.is_some() || self.key_file.is_some()) {
+            return Err("set both cert_file and key_file, or neither".into());
+        }
+        RedisTls::read(self.ca_file.as_deref(), client).map(Some).map_err(|error| error.to_string())
+    }
+}
+
 impl Default for ClusterConfig {
     fn default() -> Self {
         let listen = ListenAddress::new(SocketAddr::from(([127, 0, 0, 1], 0)));
-        Self { redis_url: None, listen, advertise: None, secret: None }
+        Self { redis_url: None, redis_tls: RedisTlsConfig::default(), listen, advertise: None, secret: None }
     }
 }
 
 impl ClusterConfig {
+    /// Where Redis is, and how it is known. Fails where [`problems`](Self::problems) says so.
+    pub fn redis(&self) -> Result<Option<RedisAddress>, String> {
+        let Some(address) = self.redis_url.clone() else { return Ok(None) };
+        Ok(Some(match self.redis_tls.read()? {
+            Some(tls) => address.with_tls(tls),
+            None => address,
+        }))
+    }
+
+    pub fn secret(&self) -> &str {
+        self.secret.as_ref().map_or("", Secret::reveal)
+    }
+
     /// What is wrong, one line each.
     pub(super) fn problems(&self, store: &StoreLocation) -> Vec<String> {
         let mut problems = Vec::new();
@@ -41,6 +82,12 @@ impl ClusterConfig {
                  several servers share a cluster, with --store cassandra://…"
                     .into(),
             );
+        }
+        match self.redis_tls.read() {
+            Err(error) => problems.push(format!("cluster.redis_tls: {error}")),
+            Ok(Some(_)) if !self.redis_url.as_ref().is_some_and(RedisAddress::is_encrypted) => problems
+                .push("cluster.redis_tls is set, but cluster.redis_url does not begin with rediss".into()),
+            Ok(_) => {}
         }
         let address = SocketAddr::from(self.listen).ip();
         match &self.secret {
@@ -75,6 +122,7 @@ mod tests {
             listen: listen.parse().unwrap(),
             advertise: advertise.map(|address| address.parse().unwrap()),
             secret: secret.map(Secret::new),
+            ..ClusterConfig::default()
         };
         config.problems(&"cassandra://db".parse().unwrap())
     }
@@ -95,6 +143,20 @@ mod tests {
             let problems = problems(listen, advertise, secret);
             assert!(problems.len() == 1 && problems[0].starts_with(wrong), "{listen}: {problems:?}");
         }
+    }
+
+    #[test]
+    fn certificates_are_for_redis_with_tls() {
+        let problems = |url: &str, ca_file: &str| {
+            let redis_tls = RedisTlsConfig { ca_file: Some(ca_file.into()), ..RedisTlsConfig::default() };
+            let redis_url = Some(url.parse().unwrap());
+            let config = ClusterConfig { redis_url, redis_tls, ..ClusterConfig::default() };
+            config.problems(&"cassandra://db".parse().unwrap())
+        };
+        let there = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/keys/other-ca.pem");
+        assert_eq!(problems("rediss+sentinel://a/m", there), Vec::<String>::new());
+        assert!(problems("redis+sentinel://a/m", there)[0].contains("does not begin with rediss"));
+        assert!(problems("rediss://a", "/nowhere/ca.pem")[0].contains("/nowhere/ca.pem"));
     }
 
     #[test]

@@ -48,6 +48,7 @@ pub struct Config {
     pub rates: RateConfig,
     pub admission: AdmissionConfig,
     pub socket: SocketConfig,
+    pub metrics: MetricsConfig,
     pub log: LogConfig,
 }
 
@@ -100,8 +101,9 @@ pub struct ServerConfig {
     pub write_timeout_ms: u64,
     /// How long requests that are under way may take when the server stops.
     pub stop_timeout_ms: u64,
-    /// Takes the client's address from the last entry of `X-Forwarded-For`. Only behind a proxy that sets it: otherwise
-    /// clients choose their address and with it their rate limits.
+    /// Takes the client's address from the last entry of `X-Forwarded-For`. Behind a proxy it must be set, and the proxy must
+    /// set the header: otherwise all clients share the limits of the proxy's address. Without a proxy it must not be:
+    /// otherwise clients choose their address and with it their rate limits.
     pub trust_forwarded_for: bool,
 }
 
@@ -321,6 +323,14 @@ impl Default for SocketConfig {
             per_device_max: 32,
         }
     }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MetricsConfig {
+    /// Where Prometheus reads the metrics, at `/metrics`; nowhere when absent. Whoever can reach it can read them, so it is an
+    /// address of this machine or of an inner network, such as 127.0.0.1:9464. Port 0 picks a free one.
+    pub listen: Option<ListenAddress>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

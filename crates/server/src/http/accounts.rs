@@ -2,12 +2,14 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use godwit_protocol::accounts::{ChangePassword, Me, Register, SignedIn, UpdateMe};
+use godwit_domain::sessions::Principal;
+use godwit_protocol::accounts::{ChangePassword, Me, PasswordChanged, Register, SignedIn, UpdateMe};
 
 use super::extract::{Body, Caller};
 use crate::http::json::Json;
 use crate::network::ClientAddress;
 use crate::problem::ApiResult;
+use crate::sign_ins::By;
 use crate::state::ServerState;
 
 /// Register
@@ -26,11 +28,10 @@ pub async fn register(
     address: ClientAddress,
     Body(request): Body<Register>,
 ) -> ApiResult<(StatusCode, Json<SignedIn>)> {
-    state.rates.check_register(address)?;
-    let accounts = state.app.accounts.clone();
-    let registering = async move { accounts.register(request).await };
-    let signed_in = state.admission.passwords.run(address, false, registering).await??;
-    Ok((StatusCode::CREATED, Json(signed_in)))
+    let handle = request.handle.clone();
+    let outcome = register_by_password(&state, address, request).await;
+    state.sign_ins.tried(By::Registration, &handle, address, &outcome);
+    outcome.map(|signed_in| (StatusCode::CREATED, Json(signed_in)))
 }
 
 /// Own profile and settings
@@ -63,11 +64,11 @@ pub async fn update_me(
 
 /// Change the password
 ///
-/// Ends every other session of the user.
+/// Ends every other session of the user, and gives this one new tokens: its old refresh token is good for nothing any more.
 #[utoipa::path(
     put, path = "/v1/me/password", tag = "Accounts", operation_id = "change_password",
     request_body = ChangePassword,
-    responses((status = 204, description = "The password is changed")),
+    responses((status = 200, description = "The password is changed; the tokens from now on", body = PasswordChanged)),
     extensions(("x-error-codes" = json!(["invalid_field", "wrong_credentials", "passwords_disabled"])))
 )]
 pub async fn change_password(
@@ -75,10 +76,32 @@ pub async fn change_password(
     Caller(by): Caller,
     address: ClientAddress,
     Body(request): Body<ChangePassword>,
-) -> ApiResult<StatusCode> {
+) -> ApiResult<Json<PasswordChanged>> {
+    let outcome = change_by_password(&state, by, address, request).await;
+    state.sign_ins.changed_password(by.user_id, by.device_id, address, outcome.as_ref().map(|_| ()));
+    outcome.map(Json)
+}
+
+async fn register_by_password(
+    state: &ServerState,
+    address: ClientAddress,
+    request: Register,
+) -> ApiResult<SignedIn> {
+    state.rates.check_register(address)?;
+    let accounts = state.app.accounts.clone();
+    let registering = async move { accounts.register(request).await };
+    Ok(state.admission.passwords.run(address, false, registering).await??)
+}
+
+/// A stolen token must not serve to guess the password, so it has a rate of its own.
+async fn change_by_password(
+    state: &ServerState,
+    by: Principal,
+    address: ClientAddress,
+    request: ChangePassword,
+) -> ApiResult<PasswordChanged> {
     state.rates.check_password_change(by.device_id)?;
     let accounts = state.app.accounts.clone();
     let changing = async move { accounts.change_password(by, request).await };
-    state.admission.passwords.run(address, true, changing).await??;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(state.admission.passwords.run(address, true, changing).await??)
 }

@@ -1,10 +1,8 @@
-//! For operators: is it alive, is it ready, how is it doing.
+//! For supervisors and balancers: is it alive, is it ready. How it is doing is told on a port of its own: see
+//! [`crate::metrics_listener`].
 
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
 use godwit_protocol::ErrorCode;
-use metrics::gauge;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -51,16 +49,4 @@ pub async fn ready(State(state): State<ServerState>) -> ApiResult<Json<Health>> 
             Err(ApiError::from(error).with_detail(reason))
         }
     }
-}
-
-/// Metrics
-///
-/// In the text format of Prometheus.
-#[utoipa::path(
-    get, path = "/metrics", tag = "Operation", operation_id = "metrics", security(()),
-    responses((status = 200, description = "All metrics", body = String, content_type = "text/plain"))
-)]
-pub async fn metrics(State(state): State<ServerState>) -> impl IntoResponse {
-    gauge!("godwit_ready").set(if state.store.health().is_ok() { 1.0 } else { 0.0 });
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], state.metrics.render())
 }

@@ -108,7 +108,6 @@ fn api() -> OpenApiRouter<ServerState> {
         .routes(routes!(sync::changes))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
-        .routes(routes!(health::metrics))
 }
 
 /// What holds for every request, whatever it asks for. The first to see a request stands last.

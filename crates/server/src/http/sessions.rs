@@ -8,6 +8,7 @@ use super::extract::{Body, Caller};
 use crate::http::json::Json;
 use crate::network::ClientAddress;
 use crate::problem::ApiResult;
+use crate::sign_ins::{By, Who};
 use crate::state::ServerState;
 
 /// Sign in
@@ -25,12 +26,10 @@ pub async fn sign_in(
     address: ClientAddress,
     Body(request): Body<SignIn>,
 ) -> ApiResult<(StatusCode, Json<SignedIn>)> {
-    let accounts = state.app.accounts.clone();
-    let device = accounts.known_device(&request).await?;
-    state.rates.check_sign_in(address, &request.handle, device)?;
-    let signing_in = async move { accounts.sign_in(request).await };
-    let signed_in = state.admission.passwords.run(address, device.is_some(), signing_in).await??;
-    Ok((StatusCode::CREATED, Json(signed_in)))
+    let handle = request.handle.clone();
+    let outcome = sign_in_by_password(&state, address, request).await;
+    state.sign_ins.tried(By::Password, &handle, address, &outcome);
+    outcome.map(|signed_in| (StatusCode::CREATED, Json(signed_in)))
 }
 
 /// Refresh the tokens
@@ -48,8 +47,10 @@ pub async fn refresh(
     Body(request): Body<Refresh>,
 ) -> ApiResult<Json<Tokens>> {
     state.rates.check_refresh_from(address)?;
-    state.rates.check_refresh(state.app.sessions.refreshed_device(&request.refresh_token)?)?;
-    Ok(Json(state.app.sessions.refresh(&request.refresh_token).await?))
+    let refreshed = refresh_session(&state, &request.refresh_token).await;
+    refreshed.map(Json).inspect_err(|error| {
+        state.sign_ins.failed(By::RefreshToken, Who::Unknown, address, error);
+    })
 }
 
 /// Sign out
@@ -62,4 +63,21 @@ pub async fn refresh(
 pub async fn sign_out(State(state): State<ServerState>, Caller(by): Caller) -> ApiResult<StatusCode> {
     state.app.sessions.revoke(by, by.device_id).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+async fn sign_in_by_password(
+    state: &ServerState,
+    address: ClientAddress,
+    request: SignIn,
+) -> ApiResult<SignedIn> {
+    let accounts = state.app.accounts.clone();
+    let device = accounts.known_device(&request).await?;
+    state.rates.check_sign_in(address, &request.handle, device)?;
+    let signing_in = async move { accounts.sign_in(request).await };
+    Ok(state.admission.passwords.run(address, device.is_some(), signing_in).await??)
+}
+
+async fn refresh_session(state: &ServerState, refresh_token: &str) -> ApiResult<Tokens> {
+    state.rates.check_refresh(state.app.sessions.refreshed_device(refresh_token)?)?;
+    Ok(state.app.sessions.refresh(refresh_token).await?)
 }

@@ -35,7 +35,6 @@ This one was built without its web client: with Node.js 18 installed, `make run`
 /asyncapi.json   the WebSocket at /v1/ws, for programs
 /healthz         alive?
 /readyz          ready for traffic?
-/metrics         Prometheus
 ";
 
 pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {

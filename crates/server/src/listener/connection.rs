@@ -3,7 +3,8 @@
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -12,6 +13,26 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Sleep, sleep};
 
 use super::places::{Gate, Place};
+
+/// How long, and how many bytes, a client may go on sending after an answer that closes its connection.
+const LINGER_MAX: Duration = Duration::from_secs(1);
+const LINGER_BYTES_MAX: usize = 1024 * 1024;
+const LINGER_BYTES_AT_ONCE: usize = 8 * 1024;
+
+/// Whether the client is still sending when its connection is closed: then what comes is read for a while, so that the
+/// connection is not reset before the client has read its answer.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Linger(Arc<AtomicBool>);
+
+impl Linger {
+    pub(super) fn ask(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// A stream that carries its own limits. They hold as long as the stream does, whoever owns it: hyper, and after an
 /// upgrade the handler of the socket.
@@ -22,6 +43,9 @@ pub(super) struct Connection {
     stall_max: Duration,
     /// Runs only while the peer takes nothing of what is to be written.
     stall: Option<Pin<Box<Sleep>>>,
+    linger: Linger,
+    /// Since nothing more is written; with the bytes that may still be read.
+    lingering: Option<(Pin<Box<Sleep>>, usize)>,
     /// Both are given back when this is dropped.
     _place: Place,
     _permit: OwnedSemaphorePermit,
@@ -31,11 +55,12 @@ impl Connection {
     pub(super) const fn new(
         stream: TcpStream,
         gate: Arc<Gate>,
+        linger: Linger,
         stall_max: Duration,
         place: Place,
         permit: OwnedSemaphorePermit,
     ) -> Self {
-        Self { stream, gate, stall_max, stall: None, _place: place, _permit: permit }
+        Self { stream, gate, stall_max, stall: None, linger, lingering: None, _place: place, _permit: permit }
     }
 
     /// Fails when the connection has been evicted.
@@ -56,6 +81,25 @@ impl Connection {
         let stall_max = self.stall_max;
         let stall = self.stall.get_or_insert_with(|| Box::pin(sleep(stall_max)));
         stall.as_mut().poll(context).map(|()| Err(ErrorKind::TimedOut.into()))
+    }
+
+    /// Reads what still comes, until the client has gone or has had its time.
+    fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let until = || (Box::pin(sleep(LINGER_MAX)), LINGER_BYTES_MAX);
+        let (end, bytes_left) = self.lingering.get_or_insert_with(until);
+        loop {
+            let mut bytes = [0; LINGER_BYTES_AT_ONCE];
+            let mut buffer = ReadBuf::new(&mut bytes);
+            match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
+                Poll::Pending => return end.as_mut().poll(context),
+                Poll::Ready(Err(_)) => return Poll::Ready(()),
+                Poll::Ready(Ok(())) if buffer.filled().is_empty() => return Poll::Ready(()),
+                Poll::Ready(Ok(())) => *bytes_left = bytes_left.saturating_sub(buffer.filled().len()),
+            }
+            if *bytes_left == 0 {
+                return Poll::Ready(());
+            }
+        }
     }
 }
 
@@ -96,6 +140,9 @@ impl AsyncWrite for Connection {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        if self.lingering.is_none() {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+        }
+        if self.linger.is_asked() { self.poll_linger(context).map(Ok) } else { Poll::Ready(Ok(())) }
     }
 }

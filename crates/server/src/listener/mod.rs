@@ -3,13 +3,16 @@
 //! - [`Listener`]: accepts until the server stops
 //! - [`places`]: how many connections there are, of whom, and which of them must go; [`bodies`]: what they send
 //! - [`connection`]: the bytes of one connection, with its limits; [`peer`]: the same for the handlers of its requests
-//! - [`request`]: what happens to a request before it is routed
+//! - [`request`]: what happens to a request before it is routed, and to what is left of it afterwards ([`body`])
+//! - [`forwarding`]: what the operator should know of proxies
 //!
 //! An idle connection costs one task and hyper's two buffers of 8 KiB, which go away when it becomes a socket.
 
 mod bodies;
+mod body;
 mod connection;
 mod files;
+mod forwarding;
 mod peer;
 mod places;
 mod request;
@@ -31,7 +34,8 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 pub use peer::{Busy, Peer};
 
 use self::bodies::{Bodies, BodyLimits};
-use self::connection::Connection;
+use self::connection::{Connection, Linger};
+use self::forwarding::Advice;
 use self::places::{CrowdLimits, Gate, PlaceLimits, Places};
 use self::request::Front;
 use crate::config::ServerConfig;
@@ -86,7 +90,12 @@ impl Listener {
             total_bytes_max: config.anonymous_body_bytes_max,
             per_network_bytes_max: config.anonymous_body_bytes_per_network_max,
         });
-        let front = Front { trust_forwarded_for: config.trust_forwarded_for, places: places.clone(), bodies };
+        let front = Front {
+            trust_forwarded_for: config.trust_forwarded_for,
+            places: places.clone(),
+            bodies,
+            advice: Arc::new(Advice::default()),
+        };
         let permits = max.saturating_add(CLOSING_MAX).min(Semaphore::MAX_PERMITS);
         Ok(Self {
             address: socket.local_addr()?,
@@ -150,8 +159,9 @@ impl Listener {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection without nodelay");
         }
-        let service = self.front.service(peer, place.id(), gate.clone(), router.clone());
-        let bytes = TokioIo::new(Connection::new(stream, gate, self.stall_max, place, permit));
+        let linger = Linger::default();
+        let service = self.front.service(peer, place.id(), gate.clone(), linger.clone(), router.clone());
+        let bytes = TokioIo::new(Connection::new(stream, gate, linger, self.stall_max, place, permit));
         let connection = self.http.serve_connection(bytes, service).with_upgrades();
         let stopping = stopping.clone();
         tokio::spawn(async move {

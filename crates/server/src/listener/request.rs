@@ -2,25 +2,27 @@
 
 use std::convert::Infallible;
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
+use futures_util::future::BoxFuture;
 use hyper::body::{Body as _, Incoming};
 use hyper::service::Service;
-use tower::util::{Oneshot, ServiceExt};
+use tower::util::ServiceExt;
 
 use super::bodies::Bodies;
+use super::body::{Rest, SharedBody};
+use super::connection::Linger;
+use super::forwarding::Advice;
 use super::peer::Peer;
 use super::places::{Gate, Places};
 use crate::network::ClientAddress;
 
-const FORWARDED_FOR: &str = "x-forwarded-for";
+pub(super) const FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// What all connections have in common.
 #[derive(Debug, Clone)]
@@ -28,6 +30,7 @@ pub(super) struct Front {
     pub(super) trust_forwarded_for: bool,
     pub(super) places: Arc<Places>,
     pub(super) bodies: Arc<Bodies>,
+    pub(super) advice: Arc<Advice>,
 }
 
 impl Front {
@@ -37,49 +40,80 @@ impl Front {
         from: IpAddr,
         place: u64,
         gate: Arc<Gate>,
+        linger: Linger,
         router: Router,
     ) -> ConnectionService {
         let peer = Peer { id: place, gate, places: self.places.clone(), bodies: self.bodies.clone() };
-        ConnectionService { trust_forwarded_for: self.trust_forwarded_for, from, peer, router }
+        ConnectionService { front: self.clone(), from, peer, linger, router }
+    }
+
+    /// From where the client comes.
+    fn address(&self, from: IpAddr, headers: &HeaderMap) -> IpAddr {
+        if !self.trust_forwarded_for {
+            self.advice.untrusting(from, headers);
+            return from;
+        }
+        forwarded_for(headers).unwrap_or_else(|| {
+            self.advice.trusting(from);
+            from
+        })
     }
 }
 
 pub(super) struct ConnectionService {
-    trust_forwarded_for: bool,
+    front: Front,
     from: IpAddr,
     peer: Peer,
+    linger: Linger,
     router: Router,
 }
 
 impl Service<Request<Incoming>> for ConnectionService {
     type Response = Response;
     type Error = Infallible;
-    type Future = Serving;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        self.peer.requested(!request.body().is_end_stream());
-        let mut request = request.map(Body::new);
-        let address = if self.trust_forwarded_for { forwarded_for(request.headers()) } else { None };
-        request.extensions_mut().insert(ClientAddress(address.unwrap_or(self.from)));
+        let (mut request, rest) = with_rest(request);
+        self.peer.requested(rest.is_some());
+        let address = self.front.address(self.from, request.headers());
+        request.extensions_mut().insert(ClientAddress(address));
         request.extensions_mut().insert(self.peer.clone());
-        Serving { answer: Box::pin(self.router.clone().oneshot(request)), peer: self.peer.clone() }
+        let answer = self.router.clone().oneshot(request);
+        let (peer, linger) = (self.peer.clone(), self.linger.clone());
+        Box::pin(async move {
+            let answer = match rest {
+                None => answer.await,
+                Some(rest) => close_unless_read(answer, rest, linger).await,
+            };
+            peer.answered();
+            answer
+        })
     }
 }
 
-/// A request that is being answered.
-pub(super) struct Serving {
-    answer: Pin<Box<Oneshot<Router, Request>>>,
-    peer: Peer,
+/// The request, and a hand on its body if it has one.
+fn with_rest(request: Request<Incoming>) -> (Request, Option<Rest>) {
+    if request.body().is_end_stream() {
+        return (request.map(Body::new), None);
+    }
+    let (parts, body) = request.into_parts();
+    let (body, rest) = SharedBody::new(body, &parts.headers);
+    (Request::from_parts(parts, Body::new(body)), Some(rest))
 }
 
-impl Future for Serving {
-    type Output = Result<Response, Infallible>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let answer = ready!(self.answer.as_mut().poll(context));
-        self.peer.answered();
-        Poll::Ready(answer)
+/// After a body that was not read nothing on the connection can be understood.
+async fn close_unless_read(
+    answer: impl Future<Output = Result<Response, Infallible>>,
+    rest: Rest,
+    linger: Linger,
+) -> Result<Response, Infallible> {
+    let mut response = answer.await?;
+    if !rest.is_read().await {
+        linger.ask();
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
+    Ok(response)
 }
 
 /// The address that the proxy in front of us has seen: the last one, because those before it are what the client claims.

@@ -26,6 +26,7 @@ use crate::http::extract::bearer_token;
 use crate::listener::Peer;
 use crate::network::ClientAddress;
 use crate::problem::ApiError;
+use crate::sign_ins::{By, Who};
 use crate::state::ServerState;
 
 /// `GET /v1/ws`. A client that can send an `Authorization` header is signed in by it; browsers send the `sign_in` command.
@@ -47,7 +48,10 @@ pub async fn upgrade(
             state.rates.check_socket_sign_in_from(address)?;
             let place = state.admission.sign_ins.enter().await?;
             // Refused here, a bad token is answered with a status; the socket checks it again when it opens.
-            let caller = state.app.sessions.authenticate(&token).await?;
+            let authenticated = state.app.sessions.authenticate(&token).await.map_err(ApiError::from);
+            let caller = authenticated.inspect_err(|error| {
+                state.sign_ins.failed(By::Socket, Who::Unknown, address, error);
+            })?;
             state.rates.check_socket_sign_in(caller.user_id)?;
             Some((token, place))
         }

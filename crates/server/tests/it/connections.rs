@@ -23,7 +23,7 @@ async fn thousands_of_half_open_handshakes_hinder_nobody() {
     let server = ServerProcess::with_args(&["--set", few, "--set", patient]).await;
     let mut flood: Vec<_> = (0..2_000).map(|_| half_open(&server)).collect();
     assert_eq!(raw::get(server.address(), "/healthz").unwrap().status, 200);
-    let metrics = raw::get(server.address(), "/metrics").unwrap().body;
+    let metrics = server.metrics().await;
     let ended =
         metrics.lines().find(|line| line.starts_with("godwit_connections_evicted_total{reason=\"address\"}"));
     let ended: usize = ended.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap();

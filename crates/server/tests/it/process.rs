@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
+use crate::raw_http::RawHttp;
 use crate::store::TestStore;
 
 /// A start reads the journal again, or prepares its statements, on a machine that may be busy with other tests.
@@ -26,14 +27,21 @@ const STEP: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub(crate) struct ServerProcess {
     running: Option<Running>,
-    /// Stays as it was when the server has ended.
-    address: SocketAddr,
+    /// Stay as they were when the server has ended.
+    addresses: Addresses,
     args: Vec<String>,
     data: PathBuf,
     stderr: Arc<Mutex<String>>,
     /// Removed with this, if it is ours.
     folder: Option<TempDir>,
     _store: TestStore,
+}
+
+/// Where a server listens.
+#[derive(Debug, Clone, Copy)]
+struct Addresses {
+    clients: SocketAddr,
+    metrics: Option<SocketAddr>,
 }
 
 impl ServerProcess {
@@ -80,7 +88,7 @@ impl ServerProcess {
         store.settle(data.parent().expect("the data folder is in a folder"));
         let mut server = Self {
             running: None,
-            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            addresses: Addresses { clients: SocketAddr::from(([127, 0, 0, 1], 0)), metrics: None },
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             data: data.to_owned(),
             stderr: Arc::default(),
@@ -101,24 +109,34 @@ impl ServerProcess {
     pub(crate) async fn start_again(&mut self) {
         assert!(self.running.is_none(), "the server still runs");
         let mut running = Running::spawn(&self.data, &self.args, &self.stderr);
-        match timeout(START_MAX, &mut running.address).await {
+        match timeout(START_MAX, &mut running.addresses).await {
             Err(_) => panic!("the server does not start; its log:\n{}", self.stderr()),
             Ok(Err(_)) => {
                 let status = running.wait().await;
                 panic!("the server ended with {status} before it listened; its log:\n{}", self.stderr());
             }
-            Ok(Ok(address)) => self.address = address,
+            Ok(Ok(addresses)) => self.addresses = addresses,
         }
         self.running = Some(running);
     }
 
     /// Such as `http://127.0.0.1:43021`.
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.address())
     }
 
     pub(crate) const fn address(&self) -> SocketAddr {
-        self.address
+        self.addresses.clients
+    }
+
+    /// Where its metrics are read.
+    pub(crate) fn metrics_url(&self) -> String {
+        format!("http://{}", self.addresses.metrics.expect("it says where its metrics are"))
+    }
+
+    /// All of its metrics.
+    pub(crate) async fn metrics(&self) -> String {
+        RawHttp::new(&self.metrics_url()).ask("GET", "/metrics").send().await.body
     }
 
     pub(crate) fn data_dir(&self) -> &Path {
@@ -187,14 +205,14 @@ impl Drop for ServerProcess {
 #[derive(Debug)]
 struct Running {
     child: Child,
-    address: oneshot::Receiver<SocketAddr>,
+    addresses: oneshot::Receiver<Addresses>,
     log: Option<thread::JoinHandle<()>>,
 }
 
 impl Running {
     fn spawn(data: &Path, args: &[String], log: &Arc<Mutex<String>>) -> Self {
         let mut child = godwit(data)
-            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(["serve", "--listen", "127.0.0.1:0", "--set", "metrics.listen=127.0.0.1:0"])
             .args(args)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -202,8 +220,8 @@ impl Running {
             .spawn()
             .expect("the binary can be started");
         let log = gather(child.stderr.take().expect("stderr is piped"), log.clone());
-        let address = find_address(child.stdout.take().expect("stdout is piped"));
-        Self { child, address, log: Some(log) }
+        let addresses = find_addresses(child.stdout.take().expect("stdout is piped"));
+        Self { child, addresses, log: Some(log) }
     }
 
     async fn wait(&mut self) -> ExitStatus {
@@ -279,15 +297,18 @@ fn gather(stream: impl Read + Send + 'static, text: Arc<Mutex<String>>) -> threa
 }
 
 /// Finds where the server listens, and reads on, so that it never waits for us.
-fn find_address(stream: impl Read + Send + 'static) -> oneshot::Receiver<SocketAddr> {
+fn find_addresses(stream: impl Read + Send + 'static) -> oneshot::Receiver<Addresses> {
     let (sender, receiver) = oneshot::channel();
     thread::spawn(move || {
-        let mut sender = Some(sender);
+        let (mut sender, mut metrics) = (Some(sender), None);
         for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            if let Some(page) = line.strip_prefix("metrics at http://") {
+                metrics = page.strip_suffix("/metrics").map(|address| address.parse().expect("an address"));
+            }
             if let Some(address) = line.strip_prefix("listening on http://")
                 && let Some(sender) = sender.take()
             {
-                let _ = sender.send(address.parse().expect("an address"));
+                let _ = sender.send(Addresses { clients: address.parse().expect("an address"), metrics });
             }
         }
     });

@@ -44,7 +44,7 @@ pub use alone::Alone;
 pub use error::ClusterError;
 pub use nodes::{NODES, Nodes, Owned};
 pub use redis::{Redis, RedisServer};
-pub use redis_groups::{RedisCluster, RedisSentinel};
+pub use redis_groups::{RedisCluster, RedisSentinel, redis_authority};
 pub use secured::Secured;
 pub use software::fetch_cassandra;
 

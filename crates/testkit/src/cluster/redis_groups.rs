@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::error::{ClusterError, Doing as _};
@@ -17,26 +17,73 @@ const STEP: Duration = Duration::from_millis(50);
 const MASTER: &str = "mymaster";
 const SLOTS: u32 = 16_384;
 
+/// Keys for tests only: a certificate for this machine, and who has signed it.
+const KEYS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/keys");
+
+/// The certificate, as PEM, of the authority that vouches for Redis where it is encrypted.
+pub fn redis_authority() -> PathBuf {
+    Path::new(KEYS).join("redis-ca.pem")
+}
+
+/// Whether clients, and the servers among themselves, connect with TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wire {
+    Plain,
+    Encrypted,
+}
+
+impl Wire {
+    /// What a server is told, on the command line or in its file.
+    fn settings(self, port: u16) -> Vec<(&'static str, String)> {
+        let key = |name: &str| Path::new(KEYS).join(name).to_string_lossy().into_owned();
+        match self {
+            Self::Plain => Vec::new(),
+            Self::Encrypted => vec![
+                ("tls-port", port.to_string()),
+                ("tls-cert-file", key("redis.pem")),
+                ("tls-key-file", key("redis.key")),
+                ("tls-ca-cert-file", key("redis-ca.pem")),
+                ("tls-auth-clients", "no".to_owned()),
+                ("tls-replication", "yes".to_owned()),
+            ],
+        }
+    }
+
+    const fn scheme(self) -> &'static str {
+        match self {
+            Self::Plain => "redis",
+            Self::Encrypted => "rediss",
+        }
+    }
+}
+
 /// A server of a group.
 #[derive(Debug)]
 struct Server {
     process: Process,
+    /// For this process, which speaks in the clear.
     port: u16,
+    /// For everybody else.
+    client_port: u16,
 }
 
 impl Server {
-    fn start(owner: &Path, name: &str, port: u16, more: &[&str]) -> Result<Self, ClusterError> {
+    fn start(owner: &Path, name: &str, wire: Wire, more: &[&str]) -> Result<Self, ClusterError> {
+        let port = free_port()?;
+        let client_port = if wire == Wire::Plain { port } else { free_port()? };
         let folder = owner.join(name);
         std::fs::create_dir_all(&folder).doing(|| format!("create {}", folder.display()))?;
         let process = Process::new(format!("Redis ({name})"), folder.clone(), owner);
         let common = ["--port", &port.to_string(), "--bind", &ADDRESS.to_string()].map(str::to_owned);
         let kept =
             ["--save", "", "--appendonly", "no", "--dir", &folder.to_string_lossy()].map(str::to_owned);
-        let arguments: Vec<String> =
-            common.into_iter().chain(kept).chain(more.iter().map(|arg| (*arg).to_owned())).collect();
+        let encrypted = wire.settings(client_port).into_iter();
+        let encrypted = encrypted.flat_map(|(name, value)| [format!("--{name}"), value]);
+        let more = more.iter().map(|arg| (*arg).to_owned());
+        let arguments: Vec<String> = common.into_iter().chain(kept).chain(encrypted).chain(more).collect();
         process.start(&tools::redis_server()?, &arguments)?;
         process.wait_for("up", START_WAIT_MAX, |log| log.contains("Ready to accept connections"))?;
-        Ok(Self { process, port })
+        Ok(Self { process, port, client_port })
     }
 
     fn ask(&self, command: &str) -> Result<String, ClusterError> {
@@ -73,26 +120,38 @@ pub struct RedisSentinel {
     replica: Server,
     sentinel: Process,
     sentinel_port: u16,
+    wire: Wire,
     _leash: Leash,
 }
 
 impl RedisSentinel {
     pub fn start() -> Result<Self, ClusterError> {
+        Self::start_with(Wire::Plain)
+    }
+
+    /// With TLS, by [`redis_authority`].
+    pub fn start_encrypted() -> Result<Self, ClusterError> {
+        Self::start_with(Wire::Encrypted)
+    }
+
+    fn start_with(wire: Wire) -> Result<Self, ClusterError> {
         let leash = Leash::on_new_folder("godwit-sentinel-")?;
         let owner = leash.folder();
-        let master = Server::start(owner, "master", free_port()?, &[])?;
-        let port = master.port.to_string();
-        let replica =
-            Server::start(owner, "replica", free_port()?, &["--replicaof", &ADDRESS.to_string(), &port])?;
+        let master = Server::start(owner, "master", wire, &[])?;
+        let port = master.client_port.to_string();
+        let replica = Server::start(owner, "replica", wire, &["--replicaof", &ADDRESS.to_string(), &port])?;
         until("the replica to follow", || {
             Ok(replica.ask("INFO replication")?.contains("master_link_status:up"))
         })?;
-        let sentinel_port = free_port()?;
+        let plain_port = free_port()?;
+        let sentinel_port = if wire == Wire::Plain { plain_port } else { free_port()? };
+        let encrypted: String =
+            wire.settings(sentinel_port).iter().map(|(name, value)| format!("{name} {value}\n")).collect();
         let folder = owner.join("sentinel");
         std::fs::create_dir_all(&folder).doing(|| format!("create {}", folder.display()))?;
         let file = folder.join("sentinel.conf");
         let config = format!(
-            "port {sentinel_port}\nbind {ADDRESS}\ndir {}\nsentinel monitor {MASTER} {ADDRESS} {port} 1\n\
+            "port {plain_port}\n{encrypted}bind {ADDRESS}\ndir {}\nsentinel monitor {MASTER} {ADDRESS} {port} 1\n\
              sentinel down-after-milliseconds {MASTER} 500\nsentinel failover-timeout {MASTER} 2000\n",
             folder.display()
         );
@@ -102,14 +161,14 @@ impl RedisSentinel {
         sentinel.start(&tools::redis_server()?, &arguments)?;
         sentinel.wait_for("up", START_WAIT_MAX, |log| log.contains("+monitor"))?;
         until("the Sentinel to know the replica", || {
-            Ok(ask(sentinel_port, &format!("SENTINEL replicas {MASTER}"))?
-                .contains(&replica.port.to_string()))
+            Ok(ask(plain_port, &format!("SENTINEL replicas {MASTER}"))?
+                .contains(&replica.client_port.to_string()))
         })?;
-        Ok(Self { master, replica, sentinel, sentinel_port, _leash: leash })
+        Ok(Self { master, replica, sentinel, sentinel_port, wire, _leash: leash })
     }
 
     pub fn url(&self) -> String {
-        format!("redis+sentinel://{ADDRESS}:{}/{MASTER}", self.sentinel_port)
+        format!("{}+sentinel://{ADDRESS}:{}/{MASTER}", self.wire.scheme(), self.sentinel_port)
     }
 
     /// Ends the master, and waits until the replica is the master.
@@ -132,6 +191,7 @@ impl Drop for RedisSentinel {
 #[derive(Debug)]
 pub struct RedisCluster {
     masters: Vec<Server>,
+    wire: Wire,
     _leash: Leash,
 }
 
@@ -139,31 +199,43 @@ impl RedisCluster {
     const MASTERS: u32 = 3;
 
     pub fn start() -> Result<Self, ClusterError> {
+        Self::start_with(Wire::Plain)
+    }
+
+    /// With TLS, by [`redis_authority`].
+    pub fn start_encrypted() -> Result<Self, ClusterError> {
+        Self::start_with(Wire::Encrypted)
+    }
+
+    fn start_with(wire: Wire) -> Result<Self, ClusterError> {
         let leash = Leash::on_new_folder("godwit-redis-cluster-")?;
         let mut masters = Vec::new();
         for number in 0..Self::MASTERS {
             let bus = free_port()?.to_string();
-            let more = ["--cluster-enabled", "yes", "--cluster-port", &bus];
-            let master = Server::start(leash.folder(), &format!("master-{number}"), free_port()?, &more)?;
+            let mut more = vec!["--cluster-enabled", "yes", "--cluster-port", &bus];
+            if wire == Wire::Encrypted {
+                more.extend(["--tls-cluster", "yes"]);
+            }
+            let master = Server::start(leash.folder(), &format!("master-{number}"), wire, &more)?;
             let share = SLOTS.div_ceil(Self::MASTERS);
             let (first, last) = (number * share, ((number + 1) * share).min(SLOTS) - 1);
             master.ask(&format!("CLUSTER ADDSLOTSRANGE {first} {last}"))?;
             masters.push((master, bus));
         }
         for (other, bus) in &masters[1..] {
-            masters[0].0.ask(&format!("CLUSTER MEET {ADDRESS} {} {bus}", other.port))?;
+            masters[0].0.ask(&format!("CLUSTER MEET {ADDRESS} {} {bus}", other.client_port))?;
         }
         let masters: Vec<Server> = masters.into_iter().map(|(master, _)| master).collect();
         for master in &masters {
             until("the masters to meet", || Ok(master.ask("CLUSTER INFO")?.contains("cluster_state:ok")))?;
         }
-        Ok(Self { masters, _leash: leash })
+        Ok(Self { masters, wire, _leash: leash })
     }
 
     pub fn url(&self) -> String {
         let hosts: Vec<String> =
-            self.masters.iter().map(|master| format!("{ADDRESS}:{}", master.port)).collect();
-        format!("redis+cluster://{}", hosts.join(","))
+            self.masters.iter().map(|master| format!("{ADDRESS}:{}", master.client_port)).collect();
+        format!("{}+cluster://{}", self.wire.scheme(), hosts.join(","))
     }
 }
 

@@ -1,10 +1,14 @@
 /** `/v1/me`, `/v1/devices`: the own account. */
 
 import type { ChangePassword, DeviceId, DeviceList, Me, UpdateMe } from "../api.js";
+import type { Credentials } from "./credentials.js";
 import type { RequestOptions, Transport } from "./request.js";
 
 export class Accounts {
-  constructor(private readonly transport: Transport) {}
+  constructor(
+    private readonly transport: Transport,
+    private readonly credentials: Credentials,
+  ) {}
 
   /** `GET /v1/me` */
   me(options?: RequestOptions): Promise<Me> {
@@ -16,9 +20,16 @@ export class Accounts {
     return this.transport.call("patch", "/v1/me", { body: update }, options);
   }
 
-  /** `PUT /v1/me/password`. Ends every other session of the user. */
-  async changePassword(change: ChangePassword, options?: RequestOptions): Promise<void> {
-    await this.transport.call("put", "/v1/me/password", { body: change }, options);
+  /**
+   * `PUT /v1/me/password`. Every other session of the user ends; this one goes on with new tokens. It cannot be called off:
+   * whoever did would lose them.
+   */
+  async changePassword(change: ChangePassword): Promise<void> {
+    await this.credentials.replaceTokens(async (authorization) => {
+      const transport = this.transport.with(authorization);
+      const changed = await transport.call("put", "/v1/me/password", { body: change });
+      return changed.tokens ?? undefined;
+    });
   }
 
   /** `GET /v1/devices` */

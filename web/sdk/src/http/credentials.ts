@@ -52,6 +52,21 @@ export class Credentials implements Authorization {
     return await this.locks.exclusive(this.lockName, () => this.renewAlone(stale));
   }
 
+  /**
+   * Runs a request that is answered with the next tokens of this session. Nobody refreshes the old ones meanwhile, in this
+   * tab or in another: their refresh token would count as used twice, which ends the session.
+   */
+  async replaceTokens(ask: (authorization: Authorization) => Promise<Tokens | undefined>): Promise<void> {
+    await this.locks.exclusive(this.lockName, async () => {
+      const renew = (stale: string) => this.renewAlone(stale);
+      const accessToken = this.accessToken;
+      const next = await ask({ accessToken, renew });
+      if (next) {
+        this.setTokens(next);
+      }
+    });
+  }
+
   private async renewAlone(stale: string): Promise<string | undefined> {
     if (this.applicationToken !== undefined) {
       return this.applicationToken === stale ? undefined : this.applicationToken;

@@ -75,7 +75,7 @@ export class Http {
     const anonymous = new Transport(shared, undefined);
     const transport = new Transport(shared, credentials);
     this.auth = new Auth(anonymous, transport, credentials, config.deviceProofs ?? new MemoryDeviceProofs());
-    this.accounts = new Accounts(transport);
+    this.accounts = new Accounts(transport, credentials);
     this.people = new People(transport);
     this.conversations = new Conversations(transport);
     this.groups = new Groups(transport);

@@ -1,4 +1,4 @@
-/** `/healthz`, `/readyz`, `/metrics`: for those who run the server. */
+/** `/healthz`, `/readyz`: for those who run the server. */
 
 import type { Health } from "../api.js";
 import type { RequestOptions, Transport } from "./request.js";
@@ -14,10 +14,5 @@ export class Operation {
   /** `GET /readyz` */
   ready(options?: RequestOptions): Promise<Health> {
     return this.transport.call("get", "/readyz", {}, options);
-  }
-
-  /** `GET /metrics`, as Prometheus reads them. */
-  metrics(options?: RequestOptions): Promise<string> {
-    return this.transport.call("get", "/metrics", {}, options);
   }
 }

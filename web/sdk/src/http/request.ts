@@ -76,6 +76,11 @@ export class Transport {
     private readonly authorization: Authorization | undefined,
   ) {}
 
+  /** The same with tokens from elsewhere. */
+  with(authorization: Authorization): Transport {
+    return new Transport(this.config, authorization);
+  }
+
   async call<M extends Method, P extends keyof paths>(
     method: M,
     path: P,

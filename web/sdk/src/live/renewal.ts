@@ -59,11 +59,9 @@ export class Renewal {
 
   /** Notes when the token must be replaced. */
   private plan({ expires_at: expiresAt }: SignedInSocket): void {
-    if (typeof expiresAt === "string") {
-      const leftMs = this.clock.untilMs(expiresAt);
-      const earlyMs = Math.min(leftMs * RENEW_BEFORE_PART, RENEW_BEFORE_MS_MAX);
-      this.at = monotonicMs() + Math.max(leftMs - earlyMs, RENEW_EVERY_MS_MIN);
-    }
+    const leftMs = this.clock.untilMs(expiresAt);
+    const earlyMs = Math.min(leftMs * RENEW_BEFORE_PART, RENEW_BEFORE_MS_MAX);
+    this.at = monotonicMs() + Math.max(leftMs - earlyMs, RENEW_EVERY_MS_MIN);
   }
 }
 

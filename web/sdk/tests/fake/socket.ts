@@ -186,7 +186,7 @@ function message(id: string, seq: number): Commands["send"]["reply"] {
   return sent.message;
 }
 
-export function signedIn(expiresAt?: string): Commands["sign_in"]["reply"] {
+export function signedIn(expiresAt = "2026-11-16T08:30:00.000Z"): Commands["sign_in"]["reply"] {
   const device = {
     id: "11",
     name: "test",
@@ -194,5 +194,5 @@ export function signedIn(expiresAt?: string): Commands["sign_in"]["reply"] {
     last_active_at: SERVER_TIME,
     current: true,
   };
-  return expiresAt === undefined ? { user_id: ME, device } : { user_id: ME, device, expires_at: expiresAt };
+  return { user_id: ME, device, expires_at: expiresAt };
 }

@@ -21,9 +21,14 @@ class TokenServer {
     if (this.ended) {
       return refusal({ code: "unauthenticated", status: 401 });
     }
-    return authorization === `Bearer access-${this.generation}`
-      ? json({ id: "1" })
-      : refusal({ code: "token_expired", status: 401 });
+    if (authorization !== `Bearer access-${this.generation}`) {
+      return refusal({ code: "token_expired", status: 401 });
+    }
+    if (path === "/v1/me/password") {
+      this.generation += 1;
+      return json({ tokens: tokens(this.generation) });
+    }
+    return json({ id: "1" });
   });
 
   /** All access tokens have expired. */
@@ -63,6 +68,17 @@ test("one refresh does for all requests of all tabs", async () => {
   expect(await Promise.all(requests)).toHaveLength(6);
   expect(server.refreshes).toBe(1);
   expect(store.get()).toEqual(tokens(2));
+});
+
+test("a new password brings new tokens, which no refresh of the old ones gets in the way of", async () => {
+  const { server, store, tabs } = world();
+  const change = { current_password: "old", new_password: "new" };
+  await tabs[0].accounts.changePassword(change);
+  expect(store.get()).toEqual(tokens(2));
+  server.expire();
+  await Promise.all([tabs[1].accounts.me(), tabs[0].accounts.changePassword(change), tabs[1].auth.renew("access-2")]);
+  expect(server.ended).toBe(false);
+  expect(store.get()).toEqual(tokens(4));
 });
 
 test("a request that began with a token that was replaced meanwhile does not refresh again", async () => {

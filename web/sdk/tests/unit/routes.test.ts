@@ -97,7 +97,6 @@ async function callAll(http: Http): Promise<void> {
   await personal.cancelScheduled("11");
   await operation.alive();
   await operation.ready();
-  await operation.metrics();
   await auth.signOut();
 }
 

@@ -23,6 +23,8 @@ use crate::wire::frame::{self, Opcode};
 
 /// From here on are the ids of commands that send nothing. Tickets are below it.
 const SETUP_ID: u64 = 1 << 32;
+/// How long a token is good for. A server takes none for longer than a day.
+const TOKEN_SECS: u64 = 23 * 60 * 60;
 const SEQ: &[u8] = br#""seq":"#;
 
 pub(crate) struct Godwit {
@@ -69,9 +71,10 @@ impl Godwit {
         Self { reads_over_http, ..self }
     }
 
-    /// What a user signs in with. It does not expire.
+    /// What a user signs in with. It is good for longer than any run takes.
     pub(crate) fn token(&self, user: u32) -> anyhow::Result<String> {
-        let claims = json!({ "sub": format!("bench-{}-{user}", self.run) });
+        let expires_at = jsonwebtoken::get_current_timestamp() + TOKEN_SECS;
+        let claims = json!({ "sub": format!("bench-{}-{user}", self.run), "exp": expires_at });
         jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.key)
             .context("a token cannot be signed")
     }

@@ -37,7 +37,7 @@ const TAGS: &[(&str, &str)] = &[
     ("Members", "Members, roles, bans and invite links"),
     ("Messages", "Sending, reading, editing, reactions, pins, stars, scheduled messages"),
     ("Sync", "What changed while a client was away"),
-    ("Operation", "Health and metrics"),
+    ("Operation", "Health"),
 ];
 
 /// `GET /openapi.json`

@@ -9,6 +9,7 @@ use godwit_protocol::{ErrorCode, UserId};
 use super::Connection;
 use crate::listener::Peer;
 use crate::problem::{ApiError, ApiResult};
+use crate::sign_ins::{By, Who};
 
 impl Connection {
     /// Signs the socket in, or extends it with a fresh token of the same device.
@@ -16,7 +17,9 @@ impl Connection {
         self.state.rates.check_socket_sign_in_from(self.address)?;
         let _busy = self.peer.as_ref().map(Peer::busy);
         let _place = self.state.admission.sign_ins.enter().await?;
-        let (caller, signed_in) = self.identify(token).await?;
+        let (caller, signed_in) = self.identify(token).await.inspect_err(|error| {
+            self.state.sign_ins.failed(By::Socket, Who::Unknown, self.address, error);
+        })?;
         self.state.rates.check_socket_sign_in(caller.user_id)?;
         self.admit(token, caller).await?;
         Ok(signed_in)
@@ -45,7 +48,8 @@ impl Connection {
         if !self.peer.as_ref().is_none_or(Peer::authenticated) {
             return Err(ApiError::new(ErrorCode::Unavailable).with_detail("there are too many connections"));
         }
-        if !self.state.hub.sign_in(&self.socket, caller.user_id, caller.device_id, caller.expires_at) {
+        let until = Some(caller.expires_at);
+        if !self.state.hub.sign_in(&self.socket, caller.user_id, caller.device_id, until) {
             return Err(ApiError::new(ErrorCode::AlreadySignedIn));
         }
         self.caller = Some(caller);

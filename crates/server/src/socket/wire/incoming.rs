@@ -114,8 +114,7 @@ impl Incoming {
     /// What a frame says; nothing where more of it is to come.
     fn take(&mut self, header: &Header, payload: BytesMut) -> Result<Option<Message>, Violation> {
         match header.opcode {
-            0x8 if payload.len() == 1 => return Err(Violation::Protocol),
-            0x8 => return Ok(Some(Message::Close(payload.freeze()))),
+            0x8 => return goodbye(payload.freeze()).map(Some),
             0x9 => return Ok(Some(Message::Ping(payload.freeze()))),
             0xa => return Ok(Some(Message::Pong)),
             _ => {}
@@ -141,6 +140,24 @@ impl Incoming {
             Err(_) => Err(Violation::NotUtf8),
         }
     }
+}
+
+/// A close frame. It is echoed, so what may not be sent must not come either.
+fn goodbye(payload: Bytes) -> Result<Message, Violation> {
+    match payload.split_first_chunk() {
+        None if payload.is_empty() => {}
+        Some((code, reason)) if may_be_sent(u16::from_be_bytes(*code)) => {
+            std::str::from_utf8(reason).map_err(|_| Violation::NotUtf8)?;
+        }
+        _ => return Err(Violation::Protocol),
+    }
+    Ok(Message::Close(payload))
+}
+
+/// Whether a close frame may have this code (RFC 6455, section 7.4, and what IANA has registered since). 1004 has no
+/// meaning; 1005, 1006 and 1015 are what an API says where there was no close frame.
+const fn may_be_sent(code: u16) -> bool {
+    matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
 }
 
 /// Eight bytes at a time: the mask twice.
@@ -223,6 +240,9 @@ mod tests {
             (&frame(0x80, b"continues nothing"), Violation::Protocol),
             (&begun, Violation::Protocol),
             (&frame(0x88, b"1"), Violation::Protocol),
+            (&frame(0x88, &999_u16.to_be_bytes()), Violation::Protocol),
+            (&frame(0x88, &1005_u16.to_be_bytes()), Violation::Protocol),
+            (&frame(0x88, &[0x03, 0xe8, 0xff]), Violation::NotUtf8),
             (&huge, Violation::TooLarge),
             (&frame(0x81, &[0xff]), Violation::NotUtf8),
         ] {

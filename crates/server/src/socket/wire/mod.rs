@@ -75,6 +75,16 @@ impl Wire {
         self.stream.shutdown().await
     }
 
+    /// Reads what still comes, whatever it is, until the client has gone.
+    pub(super) async fn discard(&mut self) {
+        loop {
+            self.incoming = Incoming::default();
+            if !self.read().await.is_ok_and(|bytes| bytes > 0) {
+                return;
+            }
+        }
+    }
+
     async fn read(&mut self) -> io::Result<usize> {
         poll_fn(|context| {
             READ.with_borrow_mut(|shared| {

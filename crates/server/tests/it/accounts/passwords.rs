@@ -38,6 +38,7 @@ async fn a_new_password_ends_every_other_session() {
         ErrorCode::WrongCredentials,
     );
     others.assert_alive().await;
+    let before = ada.http.tokens().unwrap();
     ada.http.change_password(&change(PASSWORD, "another password")).await.unwrap();
     assert_eq!(others.end().await, Ended::Closed(CloseCode::SignedOut));
     assert_refused(phone.me().await, ErrorCode::Unauthenticated);
@@ -47,6 +48,29 @@ async fn a_new_password_ends_every_other_session() {
     let fresh = Http::new(&server.url()).unwrap();
     assert_refused(fresh.sign_in(&credentials(&ada.handle, PASSWORD)).await, ErrorCode::WrongCredentials);
     fresh.sign_in(&credentials(&ada.handle, "another password")).await.unwrap();
+
+    // Whoever has the refresh token from before has nothing, and is noticed.
+    let thief = Http::new(&server.url()).unwrap();
+    thief.set_tokens(before);
+    assert_refused(thief.refresh().await, ErrorCode::RefreshReused);
+}
+
+/// The session goes on although its tokens are replaced while it is used, and while they are just being refreshed.
+#[tokio::test]
+async fn a_new_password_and_a_refresh_do_not_get_in_each_others_way() {
+    let server = unlimited().await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let mut current = PASSWORD.to_owned();
+    for round in 0..ROUNDS.here() {
+        let new = format!("password number {round}");
+        let change = change(&current, &new);
+        let (changed, refreshed) = tokio::join!(ada.http.change_password(&change), ada.http.refresh());
+        changed.unwrap();
+        refreshed.unwrap();
+        ada.http.me().await.unwrap();
+        current = new;
+    }
+    ada.http.refresh().await.unwrap();
 }
 
 /// Whoever signs in with the old password while it is changed gets in before, and is thrown out, or not at all.

@@ -10,8 +10,14 @@ use serde_json::{Value, json};
 /// For tests only.
 pub(crate) const SECRET: &str = "0123456789abcdef0123456789abcdef";
 /// A server that takes tokens signed with [`SECRET`], by an exact clock.
-pub(crate) const HMAC_CONFIG: &str =
-    "[auth.application]\nsecret = \"0123456789abcdef0123456789abcdef\"\nleeway_seconds = 0\n";
+pub(crate) const HMAC_CONFIG: &str = "[auth.application]\naccept_any_issuer = true\naccept_any_audience = true\n\
+     secret = \"0123456789abcdef0123456789abcdef\"\nleeway_seconds = 0\n";
+/// The same for tokens of one issuer for one audience.
+pub(crate) const STRICT_HMAC_CONFIG: &str = "[auth.application]\nissuer = \"shop\"\naudience = \"chat\"\n\
+    secret = \"0123456789abcdef0123456789abcdef\"\nleeway_seconds = 0\n";
+/// What says that neither is looked at.
+pub(crate) const FROM_ANYBODY: &str =
+    "[auth.application]\naccept_any_issuer = true\naccept_any_audience = true\n";
 
 /// The claims of a token.
 #[derive(Clone)]
@@ -66,7 +72,7 @@ pub(crate) fn pairs() -> [(&'static str, Algorithm, EncodingKey); 3] {
 /// The settings for the public half of a pair.
 pub(crate) fn public_key_config(pair: &str) -> String {
     let file = key_file(&format!("{pair}.public.pem"));
-    format!("[auth.application]\npublic_key_file = {:?}\nleeway_seconds = 0\n", file.to_str().unwrap())
+    format!("{FROM_ANYBODY}public_key_file = {:?}\nleeway_seconds = 0\n", file.to_str().unwrap())
 }
 
 /// The public half as a JWK.

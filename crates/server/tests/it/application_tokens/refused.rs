@@ -4,9 +4,11 @@ use godwit_client::protocol::{ErrorCode, UserId};
 use jsonwebtoken::{Algorithm, EncodingKey};
 use serde_json::{Value, json};
 
-use super::keys::{Claims, HMAC_CONFIG, SECRET, hs256, now, pairs, pem, public_key_config, sign};
+use super::keys::{
+    Claims, HMAC_CONFIG, SECRET, STRICT_HMAC_CONFIG, hs256, now, pairs, pem, public_key_config, sign,
+};
 use crate::people::{Person, unique};
-use crate::process::ServerProcess;
+use crate::process::{ServerProcess, run};
 use crate::raw_http::RawHttp;
 use crate::raw_socket::RawSocket;
 use crate::unlimited::unlimited_with;
@@ -71,8 +73,7 @@ async fn the_header_of_a_token_does_not_choose_the_algorithm() {
 
 #[tokio::test]
 async fn tokens_of_other_times_issuers_and_audiences_are_refused() {
-    let config = format!("{HMAC_CONFIG}issuer = \"shop\"\naudience = \"chat\"\n");
-    let server = unlimited_with(&config).await;
+    let server = unlimited_with(STRICT_HMAC_CONFIG).await;
     let good = Claims::of(&unique("ada")).with("iss", "shop").with("aud", "chat");
     let invalid = [
         ("no issuer", good.clone().without("iss")),
@@ -89,6 +90,10 @@ async fn tokens_of_other_times_issuers_and_audiences_are_refused() {
         ("a handle that is none", good.clone().with("handle", "not a handle")),
         ("a name with a line break", good.clone().with("name", "Ada\nLovelace")),
         ("a picture that is a script", good.clone().with("picture", "javascript:alert(1)")),
+        ("no end", good.clone().without("exp")),
+        ("an end that is null", good.clone().with("exp", json!(null))),
+        ("an end in a hundred years", good.clone().expires_in(100 * 365 * 86_400)),
+        ("an end after more than a day", good.clone().expires_in(86_400 + 3_600)),
         ("an end that is no time", good.clone().with("exp", "tomorrow")),
         ("a device with a line break", good.clone().with("device", "a\nb")),
     ];
@@ -111,6 +116,33 @@ async fn tokens_of_other_times_issuers_and_audiences_are_refused() {
     for audience in [json!("chat"), json!(["mail", "chat"])] {
         raw.ask("GET", "/v1/me").token(&hs256(&good.clone().with("aud", audience))).send().await.ok();
     }
+}
+
+/// Which tokens are taken has to be said before any are.
+#[tokio::test]
+async fn a_server_does_not_start_before_it_knows_whose_tokens_it_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let secret = format!("auth.application.secret={SECRET}");
+    for command in ["config check", "serve"] {
+        let args: Vec<&str> = command.split(' ').chain(["--set", &secret]).collect();
+        let output = run(&data, &args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{command}");
+        for setting in ["issuer", "accept_any_issuer", "audience", "accept_any_audience"] {
+            assert!(said.contains(&format!("auth.application.{setting}")), "{command}: {said}");
+        }
+    }
+    let decided = [
+        "--set",
+        &secret,
+        "--set",
+        "auth.application.issuer=shop",
+        "--set",
+        "auth.application.accept_any_audience=true",
+    ];
+    let args: Vec<&str> = ["config", "check"].into_iter().chain(decided).collect();
+    assert!(run(&data, &args).status.success());
 }
 
 /// The application signs for its own users. It cannot sign for those who have a password here.

@@ -3,7 +3,7 @@ use std::time::Duration;
 use jsonwebtoken::EncodingKey;
 use serde_json::{Value, json};
 
-use super::keys::{Claims, SECRET, jwk, pairs, sign};
+use super::keys::{Claims, FROM_ANYBODY, SECRET, jwk, pairs, sign};
 use crate::people::{soon, unique};
 use crate::raw_http::RawHttp;
 use crate::unlimited::unlimited_with;
@@ -22,7 +22,7 @@ async fn keys_of_a_jwk_set_can_be_rotated_while_the_server_runs() {
         std::fs::rename(new, &path).unwrap();
     };
     write(json!([ed_jwk]));
-    let config = format!("[auth.application]\njwks_file = {:?}\n", path.to_str().unwrap());
+    let config = format!("{FROM_ANYBODY}jwks_file = {:?}\n", path.to_str().unwrap());
     let server = unlimited_with(&config).await;
     let raw = RawHttp::new(&server.url());
     let status = async |token: &str| raw.ask("GET", "/v1/me").token(token).send().await.status;
@@ -84,8 +84,7 @@ async fn a_secret_can_be_in_a_jwk_set_too() {
     let k = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(SECRET);
     let set = json!({ "keys": [{ "kty": "oct", "kid": "s", "alg": "HS256", "k": k }] });
     std::fs::write(&path, set.to_string()).unwrap();
-    let server =
-        unlimited_with(&format!("[auth.application]\njwks_file = {:?}\n", path.to_str().unwrap())).await;
+    let server = unlimited_with(&format!("{FROM_ANYBODY}jwks_file = {:?}\n", path.to_str().unwrap())).await;
     let raw = RawHttp::new(&server.url());
     let key = EncodingKey::from_secret(SECRET.as_bytes());
     let token = sign(jsonwebtoken::Algorithm::HS256, &key, Some("s"), &Claims::of(&unique("ada")));

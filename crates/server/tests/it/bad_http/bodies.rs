@@ -195,6 +195,63 @@ fn after_without(mut after: Value, key: &str) -> Value {
     after
 }
 
+/// An answer that comes before the end of its request says what becomes of the connection, and does as it says.
+#[tokio::test]
+async fn who_is_answered_before_the_body_was_read_is_told_that_the_connection_ends() {
+    let stage = Stage::start().await;
+    let token = stage.ada.http.access_token().unwrap();
+    let authorization = format!("authorization: Bearer {token}\r\n");
+    let json = "content-type: application/json\r\n";
+    let messages = stage.messages_path();
+    let large = 4 * REQUEST_BODY_BYTES_MAX;
+    for (what, path, headers, status) in [
+        ("too large", messages.as_str(), format!("{authorization}{json}"), 413),
+        ("no token", &messages, json.to_owned(), 401),
+        ("no type", &messages, authorization.clone(), 415),
+        ("no route", "/nowhere", json.to_owned(), 404),
+        ("no method", "/healthz", json.to_owned(), 405),
+    ] {
+        let head = |framing: &str| {
+            format!("POST {path} HTTP/1.1\r\nhost: godwit.test\r\n{headers}{framing}\r\n\r\n")
+        };
+        let chunk = format!("{large:x}\r\n{}\r\n", " ".repeat(large));
+        for (framing, body) in [
+            (format!("content-length: {large}"), " ".repeat(large)),
+            ("transfer-encoding: chunked".to_owned(), chunk),
+        ] {
+            let mut connection = RawConnection::open(stage.server.address()).await;
+            // All of it, before anything is read: the answer must be there all the same.
+            assert!(
+                connection.write(format!("{}{body}", head(&framing)).as_bytes()).await,
+                "{what}, {framing}"
+            );
+            let answer = connection.read_to_end().await;
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{what}, {framing}: {answer}");
+            assert!(answer.contains("connection: close\r\n"), "{what}, {framing}: {answer}");
+            assert!(answer.ends_with('}'), "{what}, {framing}: {answer}");
+        }
+    }
+}
+
+/// A small body is read to its end, whoever wanted it, so that the next request on the connection is understood.
+#[tokio::test]
+async fn a_refusal_does_not_cost_a_connection() {
+    let stage = Stage::start().await;
+    let body = "x".repeat(1_000);
+    let refused = format!(
+        "POST {} HTTP/1.1\r\nhost: godwit.test\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        stage.messages_path(),
+        body.len()
+    );
+    let mut connection = RawConnection::open(stage.server.address()).await;
+    let last = "GET /healthz HTTP/1.1\r\nhost: godwit.test\r\nconnection: close\r\n\r\n";
+    assert!(connection.write(format!("{refused}{refused}{last}").as_bytes()).await);
+    let answers = connection.read_to_end().await;
+    assert_eq!(answers.matches("HTTP/1.1 401 ").count(), 2, "{answers}");
+    assert!(answers.contains("HTTP/1.1 200 "), "{answers}");
+    assert_eq!(answers.matches("connection: close").count(), 1, "{answers}");
+}
+
 /// Bodies that say that they are small, or huge, or nothing at all, and go on and on.
 #[tokio::test]
 async fn a_body_without_end_is_not_read_to_its_end() {

@@ -210,6 +210,49 @@ async fn what_breaks_the_websocket_protocol_ends_the_connection() {
     RawHttp::new(&server.url()).assert_healthy().await;
 }
 
+/// The client goes on sending while the server says goodbye: what it has not read must not cost it the close frame.
+#[tokio::test]
+async fn the_close_frame_arrives_although_the_client_goes_on_sending() {
+    let (server, ada, _socket) = signed_in().await;
+    let ping = br#"{"id":1,"ping":{}}"#;
+    let more = encode(true, TEXT, &vec![b' '; FRAME_BYTES_MAX]).repeat(32);
+    for (what, bytes) in [
+        ("no mask", encode_unmasked(TEXT, ping)),
+        ("a continuation of nothing", encode(true, CONTINUATION, ping)),
+        ("a new frame inside another", [encode(false, TEXT, b"{"), encode(true, TEXT, ping)].concat()),
+        ("a long ping", encode(true, PING, &[b'x'; 126])),
+    ] {
+        let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
+        socket.bytes(&[bytes, more.clone()].concat()).await;
+        assert_eq!(socket.until_end().await.1, Ended::Closed(CloseCode::Protocol), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_goodbye_that_nobody_may_say_is_not_echoed() {
+    let (server, ada, _socket) = signed_in().await;
+    let goodbye = |code: u16, reason: &[u8]| [&code.to_be_bytes()[..], reason].concat();
+    let illegal = [0, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65535];
+    let illegal = illegal.map(|code| (goodbye(code, b""), CloseCode::Protocol));
+    let not_text = [&b"\xff"[..], b"bye \xc3", b"\xed\xa0\x80"];
+    let not_text = not_text.map(|reason| (goodbye(1000, reason), CloseCode::NotUtf8));
+    for (payload, code) in illegal.into_iter().chain(not_text) {
+        let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
+        socket.frame(CLOSE, &payload).await;
+        assert_eq!(socket.end().await, Ended::Closed(code), "{payload:?}");
+    }
+    for code in [1000, 1001, 1003, 1011, 1012, 3000, 4999] {
+        let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
+        socket.frame(CLOSE, &goodbye(code, "bye ü".as_bytes())).await;
+        let ended = socket.end().await;
+        assert!(
+            matches!(ended, Ended::Other(Some(echoed)) if echoed == code)
+                || matches!(ended, Ended::Closed(own) if own.code() == code),
+            "{code}: {ended:?}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_client_that_says_goodbye_is_answered() {
     let (_server, _ada, mut socket) = signed_in().await;

@@ -13,7 +13,6 @@ use super::server_on;
 use crate::logs::{messages, read_log};
 use crate::operations::metrics::{families, value};
 use crate::people::{Person, same_session, soon};
-use crate::raw_http::RawHttp;
 
 const SERVERS: usize = 4;
 /// Messages of each server, sent one after the other.
@@ -88,7 +87,7 @@ async fn a_server_says_how_much_it_asks_of_the_cluster() {
     let cluster = tokio::task::spawn_blocking(Cluster::shared).await.unwrap();
     let cluster = cluster.unwrap_or_else(|error| panic!("{error}"));
     let server = server_on(&cluster.contact_points()).await;
-    let metrics = async || RawHttp::new(&server.url()).ask("GET", "/metrics").send().await.body;
+    let metrics = async || server.metrics().await;
     // It is said every few seconds.
     let more_than = async |known: f64| loop {
         let metrics = metrics().await;

@@ -1,6 +1,7 @@
 //! The data folder.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 
 use crate::cli::{refused, succeeded};
 use crate::process::run;
@@ -28,6 +29,32 @@ fn data_of_a_newer_version_is_left_alone() {
         let error = refused(&run(&data, &args));
         assert!(error.contains("999") && error.contains("newer version"), "{error}");
     }
+}
+
+/// What people wrote is in it, and the key that signs their tokens.
+#[test]
+fn a_folder_that_others_can_look_into_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let mode = || fs::metadata(&data).unwrap().permissions().mode() & 0o777;
+    let set_mode = |mode| fs::set_permissions(&data, Permissions::from_mode(mode)).unwrap();
+    // One that is empty is made private: nobody has seen anything in it.
+    fs::create_dir(&data).unwrap();
+    set_mode(0o755);
+    succeeded(&run(&data, &["user", "add", "ada"]));
+    assert_eq!(mode(), 0o700);
+    for open in [0o755, 0o750, 0o711] {
+        set_mode(open);
+        for args in [vec!["serve", "--listen", "127.0.0.1:0"], vec!["user", "list"], vec!["config", "check"]]
+        {
+            let error = refused(&run(&data, &args));
+            let path = data.to_str().unwrap();
+            assert!(error.contains(&format!("chmod 700 {path}")), "{open:o} {args:?}: {error}");
+            assert_eq!(mode(), open, "who opened it closes it");
+        }
+    }
+    set_mode(0o700);
+    assert!(succeeded(&run(&data, &["user", "list"])).contains("ada"));
 }
 
 #[test]

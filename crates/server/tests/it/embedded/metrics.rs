@@ -3,7 +3,6 @@
 use super::unlimited;
 use crate::operations::metrics::{families, value};
 use crate::people::Person;
-use crate::raw_http::RawHttp;
 
 /// Families that must be there after a first write, and of what kind they are.
 const FAMILIES: &[(&str, &str)] = &[
@@ -18,7 +17,7 @@ const FAMILIES: &[(&str, &str)] = &[
 async fn the_metrics_say_how_the_store_is_doing() {
     let server = unlimited().await;
     Person::register(&server.url(), "ada").await;
-    let metrics = RawHttp::new(&server.url()).ask("GET", "/metrics").send().await.body;
+    let metrics = server.metrics().await;
     let families = families(&metrics);
     for (name, kind) in FAMILIES {
         assert_eq!(families.get(name), Some(kind), "{name} in\n{metrics}");

@@ -97,6 +97,7 @@ async fn an_account_that_has_lost_its_end_is_begun_anew_as_a_whole() {
 
 fn copy_folder(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
+    std::fs::set_permissions(to, from.metadata().unwrap().permissions()).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());

@@ -35,8 +35,8 @@ fn resident_mib(server: &ServerProcess) -> u64 {
 }
 
 /// The value of a metric that has one.
-async fn metric(raw: &RawHttp, name: &str) -> f64 {
-    let metrics = raw.ask("GET", "/metrics").send().await.body;
+async fn metric(server: &ServerProcess, name: &str) -> f64 {
+    let metrics = server.metrics().await;
     let line = metrics.lines().find(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')));
     line.unwrap_or_else(|| panic!("{name} is not in:\n{metrics}"))
         .rsplit(' ')
@@ -47,9 +47,9 @@ async fn metric(raw: &RawHttp, name: &str) -> f64 {
 }
 
 /// Waits until a gauge has come down. Gauges are brought up to date every few seconds.
-async fn until_at_most(raw: &RawHttp, name: &str, most: f64) {
+async fn until_at_most(server: &ServerProcess, name: &str, most: f64) {
     soon(&format!("{name} to come down"), async {
-        while metric(raw, name).await > most {
+        while metric(server, name).await > most {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     })
@@ -73,8 +73,8 @@ async fn thousands_of_sockets_that_do_not_sign_in_hinder_nobody() {
         }
     }
     let raw = RawHttp::new(&server.url());
-    until_at_most(&raw, "godwit_sockets{state=\"anonymous\"}", WAITING_MAX as f64).await;
-    assert!(metric(&raw, "godwit_anonymous_connections").await <= WAITING_MAX as f64 + 1.0);
+    until_at_most(&server, "godwit_sockets{state=\"anonymous\"}", WAITING_MAX as f64).await;
+    assert!(metric(&server, "godwit_anonymous_connections").await <= WAITING_MAX as f64 + 1.0);
     let growth = resident_mib(&server).saturating_sub(before);
     assert!(growth <= GROWTH_MIB_MAX, "the flood costs {growth} MiB");
     // The oldest have gone, the newest can still sign in, and who was in has not noticed.
@@ -114,13 +114,13 @@ async fn thousands_of_slow_requests_hinder_nobody() {
     assert!(growth <= GROWTH_MIB_MAX, "the flood costs {growth} MiB");
     let raw = RawHttp::new(&server.url());
     // All heads are given up in time; bodies have longer, but there are only so many of one address.
-    until_at_most(&raw, "godwit_connections", 100.0 / 4.0 + 10.0).await;
+    until_at_most(&server, "godwit_connections", 100.0 / 4.0 + 10.0).await;
     for connection in flood.iter_mut().take(3) {
         let said = connection.read_to_end().await;
         assert!(said.is_empty() || said.starts_with("HTTP/1.1 4"), "{said}");
     }
     drop(flood);
-    until_at_most(&raw, "godwit_connections", 5.0).await;
+    until_at_most(&server, "godwit_connections", 5.0).await;
     ada.http.me().await.unwrap();
 }
 
@@ -134,10 +134,10 @@ async fn sockets_that_come_and_go_leave_nothing_behind() {
     let raw = RawHttp::new(&server.url());
     let tokens = [ada.http.access_token(), bob.http.access_token(), None];
     churn(server.address(), &tokens, 300).await;
-    until_gone(&raw).await;
+    until_gone(&server).await;
     let before = resident_mib(&server);
     churn(server.address(), &tokens, CHURN.here()).await;
-    until_gone(&raw).await;
+    until_gone(&server).await;
     let growth = resident_mib(&server).saturating_sub(before);
     assert!(growth <= GROWTH_MIB_MAX / 2, "sockets that have gone cost {growth} MiB");
     let presence = bob.http.user(ada.id).await.unwrap().presence.unwrap();
@@ -168,12 +168,12 @@ async fn churn(address: SocketAddr, tokens: &[Option<String>], count: usize) {
     }
 }
 
-async fn until_gone(raw: &RawHttp) {
+async fn until_gone(server: &ServerProcess) {
     for state in ["signed_in", "anonymous"] {
-        until_at_most(raw, &format!("godwit_sockets{{state=\"{state}\"}}"), 0.0).await;
+        until_at_most(server, &format!("godwit_sockets{{state=\"{state}\"}}"), 0.0).await;
     }
-    until_at_most(raw, "godwit_socket_queue_bytes", 0.0).await;
-    until_at_most(raw, "godwit_anonymous_connections", 1.0).await;
+    until_at_most(server, "godwit_socket_queue_bytes", 0.0).await;
+    until_at_most(server, "godwit_anonymous_connections", 1.0).await;
     // Those of the clients that ask for this.
-    until_at_most(raw, "godwit_connections", 5.0).await;
+    until_at_most(server, "godwit_connections", 5.0).await;
 }

@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use godwit_client::Draft;
+use godwit_client::protocol::ErrorCode;
+use godwit_server::config::Config;
 use serde_json::json;
 
 use crate::people::{Person, soon};
@@ -54,7 +56,7 @@ async fn the_metrics_say_what_happened() {
     let refused =
         json!({ "conversation_id": "9007199254740993", "client_id": "c", "kind": "text", "text": "x" });
     sockets[1].call("send", refused).await;
-    let raw = RawHttp::new(&server.url());
+    let raw = RawHttp::new(&server.metrics_url());
     let answer = raw.ask("GET", "/metrics").send().await;
     assert!(answer.header("content-type").unwrap().starts_with("text/plain"));
     let metrics = answer.body;
@@ -97,8 +99,28 @@ async fn what_strangers_ask_for_makes_no_series() {
         raw.ask(&format!("METHOD{number}"), "/v1/me").send().await;
         raw.ask("GET", &format!("/v1/users/{number}?a={number}")).send().await;
     }
-    let metrics = raw.ask("GET", "/metrics").send().await.body;
+    let metrics = server.metrics().await;
     let series = metrics.lines().filter(|line| line.starts_with("godwit_http_seconds_count")).count();
     assert!(series < 10, "{series} series in\n{metrics}");
     assert!(!metrics.contains("nowhere") && !metrics.contains("METHOD"), "{metrics}");
+}
+
+/// What the server does is nobody's business who can only reach the port of the clients.
+#[tokio::test]
+async fn the_metrics_are_on_a_port_of_their_own() {
+    let server = unlimited().await;
+    let raw = RawHttp::new(&server.url());
+    raw.ask("GET", "/metrics").refused(404, ErrorCode::NoSuchRoute).await;
+    let metrics = RawHttp::new(&server.metrics_url());
+    assert_eq!(metrics.ask("GET", "/metrics").send().await.status, 200);
+    assert_eq!(metrics.ask("POST", "/metrics").send().await.status, 405);
+    for path in ["/", "/healthz", "/v1/me"] {
+        assert_eq!(metrics.ask("GET", path).send().await.status, 404, "{path}");
+    }
+}
+
+/// Unless somebody asks for them they are nowhere.
+#[test]
+fn by_default_nobody_reads_the_metrics() {
+    assert_eq!(Config::default().metrics.listen, None);
 }

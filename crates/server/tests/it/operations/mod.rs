@@ -3,7 +3,9 @@
 //! - `documents`: the API described, whole
 //! - `metrics`: health and numbers
 //! - `interruptions`: a stop under load
+//! - `sign_ins`: who comes in, and who tries, in the log
 
 mod documents;
 mod interruptions;
 pub(crate) mod metrics;
+mod sign_ins;

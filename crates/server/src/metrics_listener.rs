@@ -1,0 +1,114 @@
+//! The port on which Prometheus reads the metrics. Clients have no business there: a page has 50 to 140 KB, and tells what
+//! the server does.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header::{ALLOW, CONTENT_TYPE};
+use axum::http::{Method, Response, StatusCode};
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::sleep;
+
+use crate::config::ListenAddress;
+
+pub const PATH: &str = "/metrics";
+/// Those who read at once.
+const CONNECTIONS_MAX: usize = 32;
+/// From one request to the end of the next one's head.
+const IDLE_MAX: Duration = Duration::from_secs(75);
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
+
+/// An open port. Nothing is accepted until [`MetricsListener::run`].
+#[derive(Debug)]
+pub struct MetricsListener {
+    socket: TcpListener,
+    address: SocketAddr,
+}
+
+/// What is answered.
+#[derive(Clone)]
+pub struct Page(Arc<dyn Fn() -> String + Send + Sync>);
+
+impl Page {
+    pub fn new(render: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        Self(Arc::new(render))
+    }
+}
+
+impl fmt::Debug for Page {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Page")
+    }
+}
+
+impl MetricsListener {
+    pub async fn bind(address: ListenAddress) -> io::Result<Self> {
+        let socket = TcpListener::bind(SocketAddr::from(address)).await?;
+        Ok(Self { address: socket.local_addr()?, socket })
+    }
+
+    /// With the port that was picked when the config left it open.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until the future is dropped.
+    pub async fn run(self, page: Page) {
+        let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        loop {
+            // It is never closed. Who comes when it is full waits in the backlog.
+            let Ok(place) = places.clone().acquire_owned().await else { return };
+            match self.socket.accept().await {
+                Ok((stream, _)) => {
+                    let page = page.clone();
+                    tokio::spawn(async move {
+                        serve(stream, page).await;
+                        drop(place);
+                    });
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "nobody can read the metrics now");
+                    sleep(ACCEPT_BACKOFF).await;
+                }
+            }
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, page: Page) {
+    let answer = service_fn(move |request| {
+        let response = answer(&request, &page);
+        async move { Ok::<_, Infallible>(response) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(IDLE_MAX);
+    if let Err(error) = http.serve_connection(TokioIo::new(stream), answer).await {
+        tracing::debug!(%error, "a reader of the metrics has gone early");
+    }
+}
+
+fn answer(request: &Request<Incoming>, Page(render): &Page) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    if request.uri().path() != PATH {
+        *response.status_mut() = StatusCode::NOT_FOUND;
+    } else if request.method() == Method::GET {
+        let text = "text/plain; version=0.0.4; charset=utf-8";
+        response.headers_mut().insert(CONTENT_TYPE, axum::http::HeaderValue::from_static(text));
+        *response.body_mut() = Body::from(render());
+    } else {
+        *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+        response.headers_mut().insert(ALLOW, axum::http::HeaderValue::from_static("GET"));
+    }
+    response
+}
