@@ -30,6 +30,8 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 const SIGNING_KEY: [u8; 32] = [7; 32];
+/// What the intruder keeps of what it overhears.
+const OVERHEARD_MAX: usize = 10_000;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server with nobody in front of it.
@@ -137,7 +139,7 @@ impl PasswordHasher for Nobody {
 /// Somebody who can read and write in Redis, and has no key.
 struct Intruder {
     commands: MultiplexedConnection,
-    overheard: mpsc::UnboundedReceiver<(String, Vec<u8>)>,
+    overheard: mpsc::Receiver<(String, Vec<u8>)>,
 }
 
 impl Intruder {
@@ -145,7 +147,7 @@ impl Intruder {
         let client = redis::Client::open(url).unwrap();
         let mut listener = client.get_async_pubsub().await.unwrap();
         listener.psubscribe("*:to:*").await.unwrap();
-        let (sender, overheard) = mpsc::unbounded_channel();
+        let (sender, overheard) = mpsc::channel(OVERHEARD_MAX);
         tokio::spawn(async move {
             let mut messages = listener.into_on_message();
             while let Some(message) = messages.next().await {
@@ -193,7 +195,7 @@ async fn next_conversation(socket: &Socket) -> u64 {
             let Step::Write { frames, .. } = socket.outgoing.next().await else {
                 panic!("the socket is closed")
             };
-            socket.outgoing.written(frames.iter().map(|frame| frame.len()).sum());
+            socket.outgoing.written(frames.iter().map(bytes::Bytes::len).sum());
             let text = frames.concat();
             let text = String::from_utf8_lossy(&text);
             if let Some((_, rest)) = text.split_once("\"conversation_id\":\"") {

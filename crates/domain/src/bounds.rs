@@ -67,8 +67,8 @@ pub(crate) fn message_bytes(message: &Message) -> usize {
         + text(&message.event)
         + message.data.as_ref().map_or(0, |data| encoded_bytes(data) + FIELD_BYTES_MAX)
         + text(&message.my_reaction)
-        + message.media.as_ref().map_or(0, |media| encoded_bytes(media))
-        + message.notice.as_ref().map_or(0, |notice| encoded_bytes(notice))
+        + message.media.as_ref().map_or(0, encoded_bytes)
+        + message.notice.as_ref().map_or(0, encoded_bytes)
         + message.quote.as_ref().map_or(0, |quote| text_bytes(&quote.preview))
         + message.mentions.user_ids.len() * FIELD_BYTES_MAX
         + reactions.sum::<usize>()

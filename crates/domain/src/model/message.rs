@@ -119,7 +119,7 @@ impl Draft {
             None
         } else {
             let kind = kind.ok_or_else(|| InvalidField::new("kind", "is needed"))?;
-            Some(MessageBody::parse(kind, text, media, event, data)?)
+            Some(MessageBody::parse(kind, text, media, event, data.as_ref())?)
         };
         Ok(Self { client_id, body, reply_to, forwarded_from })
     }
@@ -161,7 +161,7 @@ impl MessageBody {
         text: Option<String>,
         media: Option<Box<wire::Media>>,
         event: Option<String>,
-        data: Option<Value>,
+        data: Option<&Value>,
     ) -> Result<Self, InvalidField> {
         if data.is_some() && kind != MessageKind::System {
             return Err(InvalidField::new("data", "is only for messages of kind system"));
@@ -195,11 +195,7 @@ impl MessageBody {
             MessageKind::System => {
                 let event = event
                     .ok_or_else(|| InvalidField::new("event", "is needed for messages of kind system"))?;
-                Self::System {
-                    event: parse_event(&event)?,
-                    data: data.as_ref().map(parse_data).transpose()?,
-                    text,
-                }
+                Self::System { event: parse_event(&event)?, data: data.map(parse_data).transpose()?, text }
             }
         })
     }

@@ -49,6 +49,7 @@ pub trait UserStore: Send + Sync {
     async fn list_users(&self, after: Option<UserId>, limit: usize) -> Result<Vec<User>, StoreError>;
 }
 
+#[expect(clippy::large_enum_variant, reason = "an answer that is looked at once and not kept")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CreateUser {
     Created,
@@ -143,6 +144,7 @@ impl UserChange {
     }
 }
 
+#[expect(clippy::large_enum_variant, reason = "an answer that is looked at once and not kept")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UpdateUser {
     Updated(User, Option<AccountEntry>),

@@ -49,8 +49,8 @@ fn resident_bytes(server: &ServerProcess) -> u64 {
     kibibytes * 1024
 }
 
-async fn metric(http: &Http, name: &str) -> u64 {
-    let metrics = http.metrics().await.unwrap();
+async fn metric(server: &ServerProcess, name: &str) -> u64 {
+    let metrics = server.metrics().await;
     let value = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     value.map_or(0, |value| value.parse().unwrap())
 }
@@ -94,7 +94,7 @@ async fn a_reader_that_stops_is_disconnected_and_resumes_whole_while_the_others_
     wire.stall(true);
     // Full traffic, until the server has lost patience and some more.
     soon("the server to lose patience", async {
-        while metric(&ada.http, SLOW_READERS).await == 0 {
+        while metric(&server, SLOW_READERS).await == 0 {
             let senders = others.iter().flat_map(|follower| iter::repeat_n(follower, IN_FLIGHT.here()));
             try_join_all(senders.map(|follower| follower.live.send(chat, large()))).await.unwrap();
         }
@@ -112,7 +112,7 @@ async fn a_reader_that_stops_is_disconnected_and_resumes_whole_while_the_others_
         assert_eq!(followed.connections, 1, "{name} was never disconnected");
     }
     assert!(!slow.has_reached(chat, head), "nothing came through to it");
-    assert_eq!(metric(&ada.http, SLOW_READERS).await, 1, "only the one that did not read");
+    assert_eq!(metric(&server, SLOW_READERS).await, 1, "only the one that did not read");
     let grown = resident_bytes(&server).saturating_sub(before);
     println!("the server has grown by {} KiB", grown / 1024);
     assert!(grown < GROWTH_BYTES_MAX, "the server has grown by {grown} bytes");
@@ -134,9 +134,9 @@ async fn a_reader_that_is_disconnected_is_told_why() {
         let wire = Wire::to(server.address()).await;
         let (socket, mut events) = open_socket(&same_session(&bob.http, &wire.url)).await;
         wire.stall(true);
-        let before = metric(&ada.http, SLOW_READERS).await;
+        let before = metric(&server, SLOW_READERS).await;
         soon("the server to lose patience", async {
-            while metric(&ada.http, SLOW_READERS).await == before {
+            while metric(&server, SLOW_READERS).await == before {
                 ada.http.send_message(chat, large()).await.unwrap();
             }
         })
@@ -193,16 +193,16 @@ async fn who_asks_for_much_and_reads_nothing_costs_little_and_others_miss_nothin
     let mut most = 0;
     soon("the server to lose patience", async {
         // It counts twice a second.
-        while metric(&ada.http, SIGNED_IN).await <= STUCK as u64 {
+        while metric(&server, SIGNED_IN).await <= STUCK as u64 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        while metric(&ada.http, SIGNED_IN).await > 1 {
+        while metric(&server, SIGNED_IN).await > 1 {
             try_join_all((0..16).map(|_| adas.send(chat, large()))).await.unwrap();
             most = most.max(resident_bytes(&server));
         }
     })
     .await;
-    assert!(metric(&ada.http, SLOW_READERS).await > 0);
+    assert!(metric(&server, SLOW_READERS).await > 0);
     // She was told all of it, in order, and stayed connected.
     let last = adas.send(chat, Draft::text(LAST)).await.unwrap().seq;
     let heard = soon("her to hear the last message", heard).await.unwrap();
@@ -236,7 +236,7 @@ async fn who_asks_for_much_at_once_and_reads_it_gets_it_all() {
     for asked in sockets.iter().flat_map(|(socket, _)| ask_for_pages(socket, chat)).collect::<Vec<_>>() {
         assert!(soon("a page", asked).await.unwrap().unwrap() == page);
     }
-    assert_eq!(metric(&ada.http, SLOW_READERS).await, 0);
+    assert_eq!(metric(&server, SLOW_READERS).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -262,7 +262,7 @@ async fn a_burst_of_large_messages_disconnects_nobody_who_reads() {
         assert_eq!(followed.connections, 1, "{name} was never disconnected");
         assert!(followed.log(chat) == log, "{name} got exactly the log");
     }
-    assert_eq!(metric(&ada.http, SLOW_READERS).await, 0);
+    assert_eq!(metric(&server, SLOW_READERS).await, 0);
 }
 
 /// A socket that is not read any more when two events have come: one of them lies in the queue, which has no other place,

@@ -58,6 +58,7 @@ pub(super) struct Name {
 /// Who has reserved a name, and the number of that attempt.
 pub(super) type Holder = (UserId, Uuid);
 
+#[expect(clippy::large_enum_variant, reason = "an answer that is looked at once and not kept")]
 #[derive(Debug)]
 pub(super) enum Claim {
     Reserved,

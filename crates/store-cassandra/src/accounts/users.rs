@@ -74,6 +74,7 @@ pub(super) fn profile(txn: &mut Txn<'_>) -> Result<Option<User>, Stop> {
     Ok(txn.get(Key::PROFILE)?.map(|body: ProfileBody| body.into_user(user)))
 }
 
+#[expect(clippy::large_enum_variant, reason = "an answer that is looked at once and not kept")]
 #[derive(Debug)]
 pub(super) enum Created {
     Yes,
@@ -82,6 +83,7 @@ pub(super) enum Created {
     Void,
 }
 
+#[expect(clippy::large_enum_variant, reason = "an answer that is looked at once and not kept")]
 #[derive(Debug)]
 pub(super) enum Renamed {
     Updated(UpdateUser),

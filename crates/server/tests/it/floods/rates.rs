@@ -229,6 +229,6 @@ async fn whatever_a_user_asks_for_is_limited() {
     }
     socket.assert_alive().await;
     bob.http.me().await.unwrap();
-    let metrics = ada.http.metrics().await.unwrap();
+    let metrics = server.metrics().await;
     assert!(metrics.contains("godwit_rate_limited_total{limit=\"commands\"} 9"), "{metrics}");
 }

@@ -112,7 +112,6 @@ async fn thousands_of_slow_requests_hinder_nobody() {
     }
     let growth = resident_mib(&server).saturating_sub(before);
     assert!(growth <= GROWTH_MIB_MAX, "the flood costs {growth} MiB");
-    let raw = RawHttp::new(&server.url());
     // All heads are given up in time; bodies have longer, but there are only so many of one address.
     until_at_most(&server, "godwit_connections", 100.0 / 4.0 + 10.0).await;
     for connection in flood.iter_mut().take(3) {
@@ -131,7 +130,6 @@ async fn sockets_that_come_and_go_leave_nothing_behind() {
     let server = unlimited_with("[socket]\nsign_in_within_ms = 1000\n").await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     ada.open_direct(&bob).await;
-    let raw = RawHttp::new(&server.url());
     let tokens = [ada.http.access_token(), bob.http.access_token(), None];
     churn(server.address(), &tokens, 300).await;
     until_gone(&server).await;

@@ -50,8 +50,12 @@ async fn sign_ins_and_failures_are_logged_without_secrets() {
     assert!(registered["device"].is_string(), "{registered}");
 
     let http = Http::new(&server.url()).unwrap();
-    let wrong =
-        SignIn { handle: ada.handle.to_uppercase(), password: "hunter2 hunter2".into(), device_name: None };
+    let wrong = SignIn {
+        handle: ada.handle.to_uppercase(),
+        password: "hunter2 hunter2".into(),
+        device_name: None,
+        device_proof: None,
+    };
     http.sign_in(&wrong).await.unwrap_err();
     let failed = line(&server, by("password", "a sign-in failed")).await;
     assert_eq!((&failed["reason"], &failed["level"]), (&json!("wrong_credentials"), &json!("WARN")));
