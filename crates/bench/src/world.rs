@@ -122,7 +122,7 @@ impl World {
     pub async fn check(&self, by: UserId, group: ConversationId, messages: usize) -> anyhow::Result<()> {
         let newest = self.app.reading.history(by, group, HistoryPage::Newest, 1).await?;
         let last = newest.messages.last().context("there is no message")?;
-        anyhow::ensure!(last.client_id == format!("m{}", messages - 1), "the last message is missing");
+        anyhow::ensure!(last.client_id == Some(format!("m{}", messages - 1)), "the last message is missing");
         Ok(())
     }
 

@@ -152,7 +152,7 @@ impl Intruder {
             let mut messages = listener.into_on_message();
             while let Some(message) = messages.next().await {
                 let channel = message.get_channel_name().to_owned();
-                let _ = sender.send((channel, message.get_payload_bytes().to_vec()));
+                let _ = sender.send((channel, message.get_payload_bytes().to_vec())).await;
             }
         });
         Self { commands: client.get_multiplexed_async_connection().await.unwrap(), overheard }

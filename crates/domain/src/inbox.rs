@@ -8,7 +8,7 @@ use godwit_protocol::conversations::{
     Conversation as WireConversation, LastMessage as WireLastMessage, MemberCursor, Membership, NewDraft,
     UpdateMembership,
 };
-use godwit_protocol::limits::{ACCOUNT_LOG_ENTRIES_MAX, DRAFT_BYTES_MAX, PINNED_CONVERSATIONS_MAX};
+use godwit_protocol::limits::{ACCOUNT_LOG_ENTRIES_MAX, DRAFT_CHARS_MAX, PINNED_CONVERSATIONS_MAX};
 use godwit_protocol::messages::MessageStatus;
 use godwit_protocol::sync::{Gone, GoneList, GoneReason};
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
@@ -238,14 +238,14 @@ impl Inbox {
         Ok(member.to_wire(&settings))
     }
 
-    /// Puts the pinned conversations into this order. Those that are not named keep their order after them.
+    /// Puts the pinned conversations into this order. Those that are not named keep their order after them; those that are
+    /// not pinned are passed over, because another device may just have unpinned them.
     pub async fn order_pinned(&self, by: UserId, order: &[ConversationId]) -> Result<(), InboxError> {
-        let mut pinned = self.pinned_places(by).await?;
-        for id in order {
-            if !pinned.iter().any(|(_, pinned)| pinned == id) {
-                return Err(InvalidField::new("conversation_ids", format!("{id} is not pinned")).into());
-            }
+        if order.len() > PINNED_CONVERSATIONS_MAX {
+            let reason = format!("must have at most {PINNED_CONVERSATIONS_MAX} conversations");
+            return Err(InvalidField::new("conversation_ids", reason).into());
         }
+        let mut pinned = self.pinned_places(by).await?;
         let place = |id: &ConversationId| order.iter().position(|named| named == id).unwrap_or(usize::MAX);
         pinned.sort_by_key(|(pin, id)| (place(id), *pin));
         for (number, (pin, id)) in pinned.into_iter().enumerate() {
@@ -551,7 +551,7 @@ fn in_order<R>(mut rows: Vec<R>, limit: usize, position: impl Fn(&R) -> Activity
 }
 
 fn parse_draft(draft: &NewDraft, now: Timestamp) -> Result<Box<SavedDraft>, InvalidField> {
-    let text = field::bounded("draft.text", &draft.text, DRAFT_BYTES_MAX)?;
+    let text = field::kept("draft.text", &draft.text, DRAFT_CHARS_MAX)?;
     Ok(Box::new(SavedDraft { text, reply_to: draft.reply_to, updated_at: now }))
 }
 

@@ -84,7 +84,7 @@ impl View<'_> {
             None => (text, message.mentions),
         };
         wire::Message {
-            client_id: message.client_id.into(),
+            client_id: Some(message.client_id.into()),
             text: text.map(String::from),
             media: media.map(|media| Box::new(media.into_wire())),
             event: event.map(String::from),
@@ -125,7 +125,7 @@ impl View<'_> {
             conversation_id: self.state.conversation.id,
             seq,
             sender_id,
-            client_id: String::new(),
+            client_id: None,
             kind,
             text: None,
             media: None,

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+#[cfg(feature = "openapi")]
+use crate::shape;
 use crate::{DeviceId, Timestamp, UserId};
 
 /// `POST /v1/accounts`
@@ -10,17 +12,22 @@ use crate::{DeviceId, Timestamp, UserId};
 #[serde(deny_unknown_fields)]
 pub struct Register {
     /// The name by which others find the user: 3 to 32 of `a-z 0-9 _ .`, not case-sensitive, unique.
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::Handle))]
     pub handle: String,
-    /// 8 to 256 bytes; not one of those that are guessed first, nor the handle.
+    /// 8 to 256 characters; not one of those that are guessed first, nor the handle.
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::NewPassword))]
     pub password: String,
     /// What others see; the handle when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::DisplayName>))]
     pub display_name: Option<String>,
     /// In international form, such as `+34600111222`. Only the user sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::PhoneNumber>))]
     pub phone: Option<String>,
     /// How this client appears in the list of devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::DeviceName>))]
     pub device_name: Option<String>,
 }
 
@@ -30,8 +37,10 @@ pub struct Register {
 #[serde(deny_unknown_fields)]
 pub struct SignIn {
     pub handle: String,
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::Password))]
     pub password: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::DeviceName>))]
     pub device_name: Option<String>,
     /// What an earlier sign-in on this client gave: then attempts of strangers to sign in as this user do not keep the
     /// user out. One that is of another user, or not valid any more, is ignored.
@@ -76,11 +85,15 @@ pub struct Tokens {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Me {
     pub id: UserId,
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::Handle))]
     pub handle: String,
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::DisplayName))]
     pub display_name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::AvatarUrl>))]
     pub avatar: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::PhoneNumber>))]
     pub phone: Option<String>,
     /// Whether others see when the user is online and was last seen.
     pub presence_visible: bool,
@@ -108,14 +121,16 @@ pub enum MayBeAddedBy {
 #[serde(deny_unknown_fields)]
 pub struct UpdateMe {
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Handle>))]
     pub handle: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::DisplayName>))]
     pub display_name: Option<String>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::AvatarUrl>))]
     pub avatar: Option<Option<String>>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::PhoneNumber>))]
     pub phone: Option<Option<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence_visible: Option<bool>,
@@ -130,7 +145,9 @@ pub struct UpdateMe {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ChangePassword {
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::Password))]
     pub current_password: String,
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::NewPassword))]
     pub new_password: String,
 }
 
@@ -149,6 +166,7 @@ pub struct PasswordChanged {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Device {
     pub id: DeviceId,
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::DeviceName))]
     pub name: String,
     pub created_at: Timestamp,
     /// When the device last signed in or refreshed its session.

@@ -7,6 +7,8 @@ use crate::groups::AddedMember;
 use crate::messages::{MessageKind, MessageStatus};
 use crate::object::{optional, present_object};
 use crate::people::User;
+#[cfg(feature = "openapi")]
+use crate::shape;
 use crate::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
 /// `POST /v1/conversations`, and the `open_conversation` command of the socket.
@@ -26,15 +28,18 @@ pub enum CreateConversation {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NewConversation {
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::ConversationName))]
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Description>))]
     pub description: Option<String>,
-    /// An `https` URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::ImageUrl>))]
     pub image: Option<String>,
     /// The first members, besides the one who makes it. Those who cannot be added are left out: the answer says who they
     /// are.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(schema_with = shape::first_members))]
     pub member_ids: Vec<UserId>,
     #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
     pub permissions: Option<UpdatePermissions>,
@@ -43,6 +48,7 @@ pub struct NewConversation {
     /// Chosen by the client: the same one again gives back the conversation that was made first. 1 to 64 printable ASCII
     /// characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::ClientId>))]
     pub client_id: Option<String>,
 }
 
@@ -148,9 +154,11 @@ pub struct Conversation {
     pub edits_visible_to: EditsVisibleTo,
     /// Seconds after which messages disappear that are sent from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::MessageTtl>))]
     pub message_ttl_secs: Option<u32>,
     pub member_count: u32,
-    /// Whether it has so many members that they are not told of each other's cursors and typing.
+    /// Whether it has so many members that they are not told of each other's cursors, typing and reactions; `@all` is for
+    /// owners and admins there, and messages stay `SENT`.
     pub large: bool,
     pub pinned_message_ids: Vec<MessageId>,
     pub created_by: UserId,
@@ -164,7 +172,7 @@ pub struct Conversation {
     /// The newest message that is shown, those of the server included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_message: Option<LastMessage>,
-    /// Messages after the own read cursor.
+    /// Messages after the own read cursor, those included that were deleted for all since.
     pub unread: u64,
     /// Those of them that mention the user; 100 stands for 100 or more.
     pub unread_mentions: u32,
@@ -211,10 +219,11 @@ pub struct Membership {
     /// The place among the pinned ones, the lowest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pin_place: Option<i64>,
+    /// New messages do not change it.
     pub archived: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub muted_until: Option<Timestamp>,
-    /// The user wants to come back to it. Reading takes it away.
+    /// The user wants to come back to it. Moving the read cursor takes it away, also to where it is; sending does not.
     pub marked_unread: bool,
     /// Before this entry the member sees nothing: they were not there, or have deleted it for themselves.
     pub history_from: Seq,
@@ -226,6 +235,7 @@ pub struct Membership {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SavedDraft {
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::DraftText))]
     pub text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
@@ -248,6 +258,7 @@ pub struct ConversationPage {
     pub conversations: Vec<Conversation>,
     /// Goes into `after` for the next page; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Cursor>))]
     pub next: Option<String>,
 }
 
@@ -261,12 +272,13 @@ pub struct UpdateConversation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::ConversationName>))]
     pub name: Option<String>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Description>))]
     pub description: Option<Option<String>>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::ImageUrl>))]
     pub image: Option<Option<String>>,
     #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
     pub permissions: Option<UpdatePermissions>,
@@ -275,7 +287,7 @@ pub struct UpdateConversation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edits_visible_to: Option<EditsVisibleTo>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<u32>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::MessageTtl>))]
     pub message_ttl_secs: Option<Option<u32>>,
 }
 
@@ -320,7 +332,7 @@ pub struct UpdateMembership {
     pub archived: Option<bool>,
     /// `null` ends the mute.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Timestamp>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::FutureTime>))]
     pub muted_until: Option<Option<Timestamp>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marked_unread: Option<bool>,
@@ -334,17 +346,19 @@ pub struct UpdateMembership {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NewDraft {
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::DraftText))]
     pub text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
 }
 
 /// `PUT /v1/conversations/pinned` and the `order_pinned` command of the socket: all pinned conversations, the first one
-/// first. Those that are not named keep their order after them.
+/// first. Those that are not named keep their order after them; those that are not pinned are passed over.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OrderPinned {
+    #[cfg_attr(feature = "openapi", schema(schema_with = shape::pinned_conversations))]
     pub conversation_ids: Vec<ConversationId>,
 }
 

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::conversations::{ConversationKind, MemberCursor, Role};
 use crate::error::ErrorCode;
 use crate::people::User;
+#[cfg(feature = "openapi")]
+use crate::shape;
 use crate::{ConversationId, InviteId, Timestamp, UserId};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +30,7 @@ pub struct MemberPage {
     pub members: Vec<Member>,
     /// Goes into `after` for the next page; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Cursor>))]
     pub next: Option<String>,
 }
 
@@ -40,6 +43,7 @@ pub struct AddMembers {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
     /// 1 to 1,000 users.
+    #[cfg_attr(feature = "openapi", schema(schema_with = shape::added_members))]
     pub user_ids: Vec<UserId>,
 }
 
@@ -140,9 +144,11 @@ pub struct CreateInvite {
     pub client_id: Option<String>,
     /// It can be used for ever where this is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::FutureTime>))]
     pub expires_at: Option<Timestamp>,
     /// It can be used any number of times where this is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::InviteUses>))]
     pub uses_max: Option<u32>,
 }
 
@@ -152,12 +158,14 @@ pub struct Invite {
     pub id: InviteId,
     pub conversation_id: ConversationId,
     /// Who has it may join: `POST /v1/invites/{token}/join`.
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::InviteToken))]
     pub token: String,
     pub created_by: UserId,
     pub created_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::InviteUses>))]
     pub uses_max: Option<u32>,
     pub uses: u32,
     /// Whether its maker may still invite: a link is worth what its maker may do now. It does not work while they may not,
@@ -186,6 +194,7 @@ pub struct RevokeInvite {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct JoinByInvite {
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::InviteToken))]
     pub token: String,
 }
 

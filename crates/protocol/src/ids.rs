@@ -54,12 +54,20 @@ impl Visitor<'_> for IdVisitor {
 }
 
 macro_rules! typed_id {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
+    ($(#[doc = $text:literal])* $name:ident) => {
+        $(#[doc = $text])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-        #[cfg_attr(feature = "openapi", schema(value_type = String, examples("118059912994951168")))]
         pub struct $name(u64);
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                crate::shape::id(concat!("", $($text),*))
+            }
+        }
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::ToSchema for $name {}
 
         impl $name {
             pub const fn new(value: u64) -> Self {
@@ -142,7 +150,6 @@ typed_id!(
 
 /// The position of an entry in the log of its conversation: 1 for the first, then one more for each. 0 is before all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct Seq(u64);
 

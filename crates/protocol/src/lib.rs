@@ -5,7 +5,8 @@
 //! - [`ids`]: typed Snowflake ids and [`Seq`], the position in a conversation's log
 //! - [`Position`]: a place in a history, which is either of them
 //! - [`time`]: [`Timestamp`], milliseconds in memory and RFC 3339 on the wire
-//! - [`limits`]: every bound of the API, with its name and its unit
+//! - [`limits`]: every bound of the API, with its name and its unit; [`characters`]: which of them texts can have
+//! - `shape`: the same as schemas, for the documents of the server
 //! - [`error`]: the stable error codes and the problem document
 //! - [`object`]: reads objects where serde would take arrays too
 //! - [`accounts`], [`people`], [`conversations`], [`groups`], [`messages`], [`personal`], [`sync`]: bodies of HTTP requests
@@ -16,6 +17,7 @@
 //! numbers and times, so that clients can use it too, also on wasm32.
 
 pub mod accounts;
+pub mod characters;
 pub mod conversations;
 pub mod error;
 pub mod groups;
@@ -26,6 +28,8 @@ pub mod object;
 pub mod people;
 pub mod personal;
 mod position;
+#[cfg(feature = "openapi")]
+pub mod shape;
 pub mod socket;
 pub mod sync;
 pub mod time;

@@ -5,18 +5,21 @@
 
 // Messages
 
-/// Text of a message, in bytes of UTF-8.
-pub const TEXT_BYTES_MAX: usize = 16 * 1024;
-/// Text of a message, in characters (Unicode scalar values).
+/// Text of a message, in characters (Unicode scalar values), whatever language it is in.
 pub const TEXT_CHARS_MAX: usize = 8_000;
+/// The same in bytes of UTF-8. It follows from the characters.
+pub const TEXT_BYTES_MAX: usize = 4 * TEXT_CHARS_MAX;
 /// Client id of a message, in bytes.
 pub const CLIENT_ID_BYTES_MAX: usize = 64;
 /// Preview of the last message in the inbox, in characters.
 pub const PREVIEW_CHARS_MAX: usize = 100;
 /// Reference (URL) of a medium, in bytes.
 pub const MEDIA_URL_BYTES_MAX: usize = 2_048;
-/// File name of a medium, in bytes.
-pub const MEDIA_NAME_BYTES_MAX: usize = 255;
+pub const MEDIA_NAME_CHARS_MAX: usize = 255;
+/// What the size of a medium can be said to be, in bytes: the largest integer that JavaScript can count to.
+pub const MEDIA_SIZE_BYTES_MAX: u64 = (1 << 53) - 1;
+/// Width and height of a medium in pixels, its duration in milliseconds.
+pub const MEDIA_MEASURE_MAX: u32 = i32::MAX as u32;
 /// Content type of a medium, in bytes.
 pub const CONTENT_TYPE_BYTES_MAX: usize = 127;
 /// Name of the event of a system message, in bytes.
@@ -32,8 +35,8 @@ pub const EDITS_PER_MESSAGE_MAX: usize = 50;
 pub const MENTIONS_PER_MESSAGE_MAX: usize = 50;
 /// Unread mentions of one member that are counted; more show as this many.
 pub const MENTIONS_COUNTED_MAX: usize = 100;
-/// A reaction, in bytes of UTF-8: one emoji with all its modifiers, or a short word.
-pub const REACTION_BYTES_MAX: usize = 40;
+/// A reaction: one emoji with all its modifiers, which are characters too, or a short word.
+pub const REACTION_CHARS_MAX: usize = 32;
 /// Different reactions to one message.
 pub const REACTIONS_DISTINCT_MAX: usize = 20;
 
@@ -56,6 +59,8 @@ pub const INVITES_PER_CONVERSATION_MAX: usize = 50;
 pub const BANS_PER_CONVERSATION_MAX: usize = 500;
 /// How often an invite link can be used at most, where it has a limit.
 pub const INVITE_USES_MAX: u32 = 100_000;
+/// The token of an invite link: 128 bits in base64url.
+pub const INVITE_TOKEN_CHARS: usize = 22;
 /// The shortest and the longest time after which messages disappear, in seconds.
 pub const MESSAGE_TTL_SECS_MIN: u32 = 5;
 pub const MESSAGE_TTL_SECS_MAX: u32 = 366 * 24 * 60 * 60;
@@ -75,8 +80,8 @@ pub const SCHEDULED_SENT_KEPT_HOURS: u32 = 24;
 pub const SCHEDULED_SENT_KEPT_MAX: usize = 100;
 /// How far ahead a message can be scheduled, in days.
 pub const SCHEDULED_DAYS_MAX: u32 = 366;
-/// An unsent text, in bytes of UTF-8.
-pub const DRAFT_BYTES_MAX: usize = 16 * 1024;
+/// An unsent text, in characters.
+pub const DRAFT_CHARS_MAX: usize = TEXT_CHARS_MAX;
 
 // Accounts
 
@@ -87,11 +92,13 @@ pub const FORMER_HANDLE_DAYS: u32 = 30;
 /// Handles that are kept for one user. Who has given up so many waits until the first is free before giving up another.
 pub const FORMER_HANDLES_MAX: usize = 5;
 pub const DISPLAY_NAME_CHARS_MAX: usize = 64;
-pub const PASSWORD_BYTES_MIN: usize = 8;
-pub const PASSWORD_BYTES_MAX: usize = 256;
+pub const PASSWORD_CHARS_MIN: usize = 8;
+pub const PASSWORD_CHARS_MAX: usize = 256;
 pub const DEVICE_NAME_CHARS_MAX: usize = 64;
 pub const AVATAR_BYTES_MAX: usize = 2_048;
+/// A phone number, with its `+`.
 pub const PHONE_CHARS_MAX: usize = 16;
+pub const PHONE_DIGITS_MIN: usize = 7;
 /// Signed-in devices of one user. A further sign-in signs out the one that was inactive longest.
 pub const DEVICES_PER_USER_MAX: usize = 50;
 /// How long a device on which a user has signed in is known, in days.

@@ -6,6 +6,8 @@ use crate::conversations::{
     ConversationKind, DeleteFor, EditsVisibleTo, HistoryVisibility, Permissions, Role,
 };
 use crate::object::optional;
+#[cfg(feature = "openapi")]
+use crate::shape;
 use crate::{ConversationId, InviteId, MessageId, Position, Seq, Timestamp, UserId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -34,17 +36,20 @@ pub struct SendMessage {
     pub conversation_id: Option<ConversationId>,
     /// Chosen by the client, unique for the sender in the conversation: 1 to 64 printable ASCII characters. Sending the
     /// same id again gives back the message that was sent first.
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::ClientId))]
     pub client_id: String,
     /// Needed, but for a forward.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MessageKind>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::MessageText>))]
     pub text: Option<String>,
     #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
     pub media: Option<Box<Media>>,
     /// What happened, in a message of kind `system`: `app.` and then words of `a-z 0-9 _` joined by dots, such as
     /// `app.call.ended`. Other names are the server's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::AppEvent>))]
     pub event: Option<String>,
     /// What the event is about, in a message of kind `system`: any JSON of at most 4,096 bytes when it is written without
     /// spaces, nested at most 8 deep. `null` is the same as nothing.
@@ -67,21 +72,27 @@ pub struct SendMessage {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Media {
-    /// An `https` URL.
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::MediaUrl))]
     pub url: String,
     /// Such as `image/png`.
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::ContentType))]
     pub content_type: String,
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::MediaSize))]
     pub size_bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::MediaName>))]
     pub name: Option<String>,
     /// Pixels, for images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::MediaMeasure>))]
     pub width: Option<u32>,
     /// Pixels, for images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::MediaMeasure>))]
     pub height: Option<u32>,
     /// For recordings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::MediaMeasure>))]
     pub duration_ms: Option<u32>,
 }
 
@@ -94,11 +105,13 @@ pub struct Message {
     pub conversation_id: ConversationId,
     pub seq: Seq,
     pub sender_id: UserId,
-    /// Empty in messages of the server.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub client_id: String,
+    /// Absent in messages of the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::ClientId>))]
+    pub client_id: Option<String>,
     pub kind: MessageKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::MessageText>))]
     pub text: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<Box<Media>>,
@@ -135,7 +148,8 @@ pub struct Message {
     pub expires_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reactions: Vec<ReactionCount>,
-    /// The own reaction of the user who asks. Events do not have it: they are the same for all.
+    /// The own reaction of the user who asks. Events do not have it: they are the same for all; but `reacted` entries say who
+    /// reacted, unless the conversation is large.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub my_reaction: Option<String>,
     /// Replies in the thread that this message began.
@@ -191,6 +205,7 @@ pub struct EditMessage {
     /// Needed on the socket; over HTTP the path says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::MessageText))]
     pub text: String,
 }
 
@@ -220,6 +235,7 @@ pub struct React {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
     /// An emoji, or a short word.
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::ReactionText))]
     pub reaction: String,
 }
 
@@ -230,6 +246,7 @@ pub struct ReactionPage {
     pub reactions: Vec<Reaction>,
     /// Goes into `after` for the next page; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Cursor>))]
     pub next: Option<String>,
 }
 
@@ -270,6 +287,7 @@ pub struct ThreadPage {
     pub replies: Vec<Message>,
     /// Goes into `after` for the next page; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Cursor>))]
     pub next: Option<String>,
 }
 
@@ -303,7 +321,7 @@ pub struct Forwarded {
     pub sender_id: UserId,
 }
 
-/// How far a message has come. `UNSPECIFIED`, `SENDING` and `ERROR` never come from the server: clients keep them for
+/// How far a message has come; in large conversations that is not followed. `UNSPECIFIED`, `SENDING` and `ERROR` never come from the server: clients keep them for
 /// messages that are on their way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -341,6 +359,7 @@ pub struct ReadHistory {
     pub before_time: Option<Timestamp>,
     /// Messages on the page, 1 to 200; 50 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::PageLimit>))]
     pub limit: Option<u16>,
 }
 
@@ -351,7 +370,8 @@ impl ReadHistory {
     }
 }
 
-/// `GET /v1/conversations/{id}/messages` and the `history` command, oldest first whichever way was asked.
+/// `GET /v1/conversations/{id}/messages` and the `history` command, oldest first whichever way was asked. A page may have
+/// fewer messages than asked for and still be followed by more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MessagePage {
@@ -377,6 +397,7 @@ pub struct ReceiptList {
     pub read_by_all: Option<bool>,
     /// Goes into `after` for the next page; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Cursor>))]
     pub next: Option<String>,
 }
 
@@ -552,7 +573,8 @@ pub struct ChangedDetails {
     pub message_ttl_secs: Option<u32>,
 }
 
-/// `GET /v1/conversations/{id}/log?after=` and the `log` command of the socket: every change since, in order.
+/// `GET /v1/conversations/{id}/log?after=` and the `log` command of the socket: every change since, in order. A page may have
+/// fewer entries than asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LogPage {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "openapi")]
+use crate::shape;
 use crate::{Timestamp, UserId};
 
 /// What one user sees of another.
@@ -9,9 +11,12 @@ use crate::{Timestamp, UserId};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct User {
     pub id: UserId,
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::Handle))]
     pub handle: String,
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::DisplayName))]
     pub display_name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::AvatarUrl>))]
     pub avatar: Option<String>,
 }
 
@@ -44,5 +49,6 @@ pub struct UserPage {
     pub users: Vec<User>,
     /// Goes into `after` for the next page; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Cursor>))]
     pub next: Option<String>,
 }

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::ErrorCode;
 use crate::messages::{Message, SendMessage};
 use crate::object::Object;
+#[cfg(feature = "openapi")]
+use crate::shape;
 use crate::{ConversationId, ScheduledId, Timestamp};
 
 /// `GET /v1/stars`: the latest starred first. A page can have fewer than asked for and still be followed by another.
@@ -14,6 +16,7 @@ pub struct StarPage {
     pub messages: Vec<Message>,
     /// Goes into `after` for the next page; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Cursor>))]
     pub next: Option<String>,
 }
 
@@ -23,6 +26,7 @@ pub struct StarPage {
 #[serde(deny_unknown_fields)]
 pub struct ScheduleMessage {
     pub conversation_id: ConversationId,
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::SendTime))]
     pub send_at: Timestamp,
     /// Its client id is that of the message that it becomes, so that scheduling it again, or sending it, is the same message.
     /// A forward is copied when it is sent.
@@ -51,8 +55,10 @@ pub struct UpdateScheduled {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled_id: Option<ScheduledId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::SendTime>))]
     pub send_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::MessageText>))]
     pub text: Option<String>,
 }
 

@@ -19,6 +19,8 @@ use crate::messages::{DeleteMessage, EditMessage, LogEntry, OfMessage, React, Re
 use crate::object::Object;
 use crate::people::{Presence, User};
 use crate::personal::{OfScheduled, ScheduleMessage, UpdateScheduled};
+#[cfg(feature = "openapi")]
+use crate::shape;
 use crate::sync::AccountEntry;
 use crate::{ConversationId, Seq, Timestamp, UserId};
 
@@ -199,6 +201,7 @@ pub struct ReadLog {
     pub conversation_id: ConversationId,
     pub after: Seq,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::PageLimit>))]
     pub limit: Option<u16>,
 }
 
@@ -207,8 +210,10 @@ pub struct ReadLog {
 #[serde(deny_unknown_fields)]
 pub struct Sync {
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Cursor>))]
     pub since: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::PageLimit>))]
     pub limit: Option<u16>,
 }
 
@@ -216,6 +221,7 @@ pub struct Sync {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WatchPresence {
+    #[cfg_attr(feature = "openapi", schema(schema_with = shape::watched_users))]
     pub user_ids: Vec<UserId>,
 }
 

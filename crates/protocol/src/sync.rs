@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::conversations::{Conversation, MemberCursor, Membership};
+#[cfg(feature = "openapi")]
+use crate::shape;
 use crate::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
 /// `GET /v1/sync?since=` and the `sync` command of the socket.
@@ -21,6 +23,7 @@ pub struct SyncPage {
     /// What else changed for the user, the latest change of each thing.
     pub account: Vec<AccountEntry>,
     /// Goes into `since` next time, or at once if there is `more`.
+    #[cfg_attr(feature = "openapi", schema(value_type = shape::Cursor))]
     pub token: String,
     pub more: bool,
     /// The answer cannot be complete: the client must load everything anew. `token` is good for going on from there.

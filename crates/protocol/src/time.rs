@@ -10,8 +10,6 @@ use crate::time_text::{TimeText, rfc_3339};
 
 /// Milliseconds since the Unix epoch in memory, RFC 3339 in UTC on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime, examples("2026-11-15T08:30:00.125Z")))]
 pub struct Timestamp(i64);
 
 /// The text is not a date and time of RFC 3339 between the years 1970 and 9999.

@@ -3,6 +3,7 @@
 //! - [`cli`]: the command line; [`config`]: what can be set
 //! - [`serve`]: the life of a server; [`wiring`]: what it is made of
 //! - [`listener`]: connections; [`http`]: requests; [`socket`]: sockets; [`state`]: what their handlers share
+//! - [`schemas`]: what the documents of the API say beyond the derives
 //! - [`auth`], [`network`], [`rate`], [`admission`], [`opaque`], [`problem`]: what handlers do before and after a use case
 //! - [`admin`]: what the operator does with users; [`moving`]: moving the data to another store; [`demo`]: a small world to
 //!   look around in; [`observe`]: logs and metrics; [`clock`]: the time
@@ -26,6 +27,7 @@ pub mod observe;
 pub mod opaque;
 pub mod problem;
 pub mod rate;
+pub mod schemas;
 pub mod serve;
 pub mod sign_ins;
 pub mod socket;

@@ -32,7 +32,7 @@ await mkdir(target, { recursive: true });
 await writeFile(new URL("api.ts", target), header + astToString(await openapiTS(document)));
 
 async function readJson(name) {
-    return JSON.parse(await readFile(new URL(name, docs), "utf8"));
+    return plain(JSON.parse(await readFile(new URL(name, docs), "utf8")));
 }
 
 /** All schemas of both. One that is in both must be the same in both. */
@@ -43,6 +43,26 @@ function merged(one, other) {
         }
     }
     return { ...one, ...other };
+}
+
+/**
+ * Without what restricts an object further: which of its fields go together, which one the path says. The server checks that,
+ * and types that say it would make every program prove it.
+ */
+function plain(value) {
+    if (Array.isArray(value)) {
+        return value.map(plain);
+    }
+    if (value === null || typeof value !== "object") {
+        return value;
+    }
+    const { oneOf, allOf, ...rest } = value;
+    const parts = allOf?.filter((part) => part.$ref || part.type || part.allOf || part.oneOf);
+    if (parts?.length === 1 && parts.length < allOf.length) {
+        return plain({ ...rest, ...parts[0] });
+    }
+    const kept = { ...rest, ...(allOf && { allOf: parts }), ...(oneOf && !rest.properties && { oneOf }) };
+    return Object.fromEntries(Object.entries(kept).map(([name, inner]) => [name, plain(inner)]));
 }
 
 /** `send` is what a frame `{"id", "send"}` carries, and what is `ok` in its reply. */

@@ -56,7 +56,7 @@ pub(crate) fn message(
         conversation_id,
         seq: Seq::new(seq),
         sender_id,
-        client_id: sent.client_id.clone(),
+        client_id: Some(sent.client_id.clone()),
         kind: MessageKind::Text,
         text: sent.text.clone(),
         media: None,

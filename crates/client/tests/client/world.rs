@@ -90,7 +90,7 @@ impl World {
     pub(crate) fn client_ids(&self, id: ConversationId) -> Vec<String> {
         let state = self.lock();
         let ids = state.logs[&id].entries.iter().map(|entry| match &entry.change {
-            Change::Message { message } => message.client_id.clone(),
+            Change::Message { message } => message.client_id.clone().unwrap(),
             other => panic!("{other:?} is not a message"),
         });
         ids.collect()

@@ -5,8 +5,8 @@ use godwit_protocol::conversations::{
 };
 use godwit_protocol::groups as wire;
 use godwit_protocol::limits::{
-    CONVERSATION_IMAGE_BYTES_MAX, CONVERSATION_NAME_CHARS_MAX, DESCRIPTION_CHARS_MAX, INVITE_USES_MAX,
-    MESSAGE_TTL_SECS_MAX, MESSAGE_TTL_SECS_MIN,
+    CONVERSATION_IMAGE_BYTES_MAX, CONVERSATION_NAME_CHARS_MAX, DESCRIPTION_CHARS_MAX, INVITE_TOKEN_CHARS,
+    INVITE_USES_MAX, MESSAGE_TTL_SECS_MAX, MESSAGE_TTL_SECS_MIN,
 };
 use godwit_protocol::messages::ChangedDetails;
 use godwit_protocol::{ConversationId, InviteId, MessageId, Seq, Timestamp, UserId};
@@ -291,18 +291,15 @@ impl Invite {
 }
 
 impl InviteToken {
-    /// Characters of a token: 128 bits in base64url.
-    pub const CHARS: usize = 22;
-
     pub fn parse(text: &str) -> Option<Self> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
-        (text.len() == Self::CHARS && text.bytes().all(plain)).then(|| Self(text.into()))
+        (text.len() == INVITE_TOKEN_CHARS && text.bytes().all(plain)).then(|| Self(text.into()))
     }
 
     pub fn from_bits(bits: u128) -> Self {
         const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
         let digit = |i: usize| char::from(ALPHABET[(bits >> (6 * i)) as usize & 63]);
-        Self((0..Self::CHARS).map(digit).collect::<String>().into())
+        Self((0..INVITE_TOKEN_CHARS).map(digit).collect::<String>().into())
     }
 
     /// For stores: the text was checked when it was written.

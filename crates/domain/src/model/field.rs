@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use godwit_protocol::Timestamp;
+use godwit_protocol::characters::{is_disguising, is_stray_control};
 use godwit_protocol::limits::{PAGE_DEFAULT, PAGE_MAX};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -39,7 +40,7 @@ pub(crate) fn single_line(
 /// Text of several lines: trimmed, with something to see, without control characters but line breaks and tabs.
 pub(crate) fn text(field: &'static str, text: &str, chars_max: usize) -> Result<Box<str>, InvalidField> {
     let text = visible(field, text, chars_max)?;
-    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+    if text.chars().any(is_stray_control) {
         return Err(InvalidField::new(field, "must not contain control characters but line breaks and tabs"));
     }
     Ok(text.into())
@@ -77,6 +78,26 @@ pub(crate) fn bounded(field: &'static str, text: &str, bytes_max: usize) -> Resu
         return Err(InvalidField::new(field, format!("must have 1 to {bytes_max} bytes")));
     }
     Ok(text.into())
+}
+
+/// Text of a bounded number of characters that is kept as it is.
+pub(crate) fn kept(field: &'static str, text: &str, chars_max: usize) -> Result<Box<str>, InvalidField> {
+    if text.is_empty() || text.chars().count() > chars_max {
+        return Err(InvalidField::new(field, format!("must have 1 to {chars_max} characters")));
+    }
+    Ok(text.into())
+}
+
+/// A number up to a limit.
+pub(crate) fn at_most<T: PartialOrd + std::fmt::Display>(
+    field: &'static str,
+    number: T,
+    max: T,
+) -> Result<T, InvalidField> {
+    if number > max {
+        return Err(InvalidField::new(field, format!("must be at most {max}")));
+    }
+    Ok(number)
 }
 
 /// How many items a page has: as many as asked for, if that is allowed.

@@ -1,9 +1,10 @@
 //! Messages and what they carry.
 
+use godwit_protocol::characters::{is_disguising, is_stray_control};
 use godwit_protocol::limits::{
     CLIENT_ID_BYTES_MAX, CONTENT_TYPE_BYTES_MAX, EVENT_DATA_BYTES_MAX, EVENT_DATA_DEPTH_MAX,
-    MEDIA_NAME_BYTES_MAX, MEDIA_URL_BYTES_MAX, MENTIONS_PER_MESSAGE_MAX, PREVIEW_CHARS_MAX,
-    REACTION_BYTES_MAX, SYSTEM_EVENT_BYTES_MAX, TEXT_BYTES_MAX, TEXT_CHARS_MAX,
+    MEDIA_MEASURE_MAX, MEDIA_NAME_CHARS_MAX, MEDIA_SIZE_BYTES_MAX, MEDIA_URL_BYTES_MAX,
+    MENTIONS_PER_MESSAGE_MAX, PREVIEW_CHARS_MAX, REACTION_CHARS_MAX, SYSTEM_EVENT_BYTES_MAX, TEXT_CHARS_MAX,
 };
 use godwit_protocol::messages::{self as wire, MessageKind};
 use godwit_protocol::{MessageId, Timestamp, UserId};
@@ -343,18 +344,18 @@ impl Media {
                 "must be a type and a subtype, such as image/png",
             ));
         }
-        let name = media.name.map(|name| {
-            let name = field::single_line("media.name", &name, MEDIA_NAME_BYTES_MAX)?;
-            field::bounded("media.name", &name, MEDIA_NAME_BYTES_MAX)
-        });
+        let name = media.name.map(|name| field::single_line("media.name", &name, MEDIA_NAME_CHARS_MAX));
+        let measure = |field, number: Option<u32>| {
+            number.map(|number| field::at_most(field, number, MEDIA_MEASURE_MAX)).transpose()
+        };
         Ok(Self {
             url: field::url("media.url", &media.url, MEDIA_URL_BYTES_MAX)?,
             content_type,
-            size_bytes: media.size_bytes,
+            size_bytes: field::at_most("media.size_bytes", media.size_bytes, MEDIA_SIZE_BYTES_MAX)?,
             name: name.transpose()?,
-            width: media.width,
-            height: media.height,
-            duration_ms: media.duration_ms,
+            width: measure("media.width", media.width)?,
+            height: measure("media.height", media.height)?,
+            duration_ms: measure("media.duration_ms", media.duration_ms)?,
         })
     }
 
@@ -412,20 +413,18 @@ pub(crate) fn called_names(text: &str) -> Vec<&str> {
 /// library.
 pub fn parse_reaction(text: &str) -> Result<Box<str>, InvalidField> {
     let is_visible = characters::shows_something(text) && !characters::is_disguised(text);
-    if (1..=REACTION_BYTES_MAX).contains(&text.len()) && is_visible && !text.contains(char::is_whitespace) {
+    let is_short = (1..=REACTION_CHARS_MAX).contains(&text.chars().count());
+    if is_short && is_visible && !text.contains(char::is_whitespace) {
         Ok(text.into())
     } else {
         let reason = format!(
-            "must have 1 to {REACTION_BYTES_MAX} bytes, without spaces, control and invisible characters"
+            "must have 1 to {REACTION_CHARS_MAX} characters, without spaces, control and invisible characters"
         );
         Err(InvalidField::new("reaction", reason))
     }
 }
 
 pub(crate) fn parse_text(text: String) -> Result<Box<str>, InvalidField> {
-    if text.len() > TEXT_BYTES_MAX {
-        return Err(InvalidField::new("text", format!("must have at most {TEXT_BYTES_MAX} bytes")));
-    }
     // There are never more characters than bytes, and bytes need not be counted.
     if text.len() > TEXT_CHARS_MAX && text.chars().count() > TEXT_CHARS_MAX {
         return Err(InvalidField::new("text", format!("must have at most {TEXT_CHARS_MAX} characters")));
@@ -437,7 +436,7 @@ pub(crate) fn parse_text(text: String) -> Result<Box<str>, InvalidField> {
         return Err(InvalidField::new("text", "must have something that can be seen"));
     }
     let is_plain_ascii = text.bytes().all(|b| matches!(b, b' '..=b'~'));
-    if !is_plain_ascii && text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+    if !is_plain_ascii && text.chars().any(is_stray_control) {
         return Err(InvalidField::new(
             "text",
             "must not contain control characters but line breaks and tabs",
@@ -543,13 +542,13 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_bounded_in_bytes_and_in_characters() {
+    fn texts_are_bounded_in_characters() {
         let with_text =
             |text: String| Draft::parse(wire::SendMessage { text: Some(text), ..request(MessageKind::Text) });
         assert!(with_text("x".repeat(TEXT_CHARS_MAX)).is_ok());
         assert!(with_text("x".repeat(TEXT_CHARS_MAX + 1)).is_err());
-        assert!(with_text("😀".repeat(TEXT_BYTES_MAX / 4)).is_ok());
-        assert!(with_text("😀".repeat(TEXT_BYTES_MAX / 4 + 1)).is_err());
+        assert!(with_text("😀".repeat(TEXT_CHARS_MAX)).is_ok());
+        assert!(with_text("😀".repeat(TEXT_CHARS_MAX + 1)).is_err());
         for wrong in ["", " \n\t ", "a\0b", "a\u{7}b"] {
             assert!(with_text(wrong.into()).is_err(), "{wrong:?} was taken for a text");
         }
@@ -615,7 +614,7 @@ mod tests {
         for right in ["👍", "👩🏽‍🚀", "ok", "❤️"] {
             assert!(parse_reaction(right).is_ok(), "{right}");
         }
-        for wrong in ["", " ", "a b", "\u{7}", "\u{202e}ko", "\u{200b}", &"x".repeat(REACTION_BYTES_MAX + 1)]
+        for wrong in ["", " ", "a b", "\u{7}", "\u{202e}ko", "\u{200b}", &"x".repeat(REACTION_CHARS_MAX + 1)]
         {
             assert!(parse_reaction(wrong).is_err(), "{wrong:?}");
         }

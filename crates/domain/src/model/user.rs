@@ -5,7 +5,8 @@ use std::fmt;
 use godwit_protocol::accounts::MayBeAddedBy;
 use godwit_protocol::limits::{
     AVATAR_BYTES_MAX, DEVICE_NAME_CHARS_MAX, DISPLAY_NAME_CHARS_MAX, FORMER_HANDLE_DAYS, FORMER_HANDLES_MAX,
-    GROUPS_REFUSED_MAX, HANDLE_CHARS_MAX, HANDLE_CHARS_MIN, PHONE_CHARS_MAX, SEARCH_CHARS_MAX,
+    GROUPS_REFUSED_MAX, HANDLE_CHARS_MAX, HANDLE_CHARS_MIN, PHONE_CHARS_MAX, PHONE_DIGITS_MIN,
+    SEARCH_CHARS_MAX,
 };
 use godwit_protocol::{ConversationId, Timestamp, UserId, accounts, people};
 
@@ -282,7 +283,7 @@ impl Avatar {
 impl Phone {
     pub fn parse(text: &str) -> Result<Self, InvalidField> {
         let digits = text.strip_prefix('+').unwrap_or_default();
-        let valid = (7..PHONE_CHARS_MAX).contains(&digits.len())
+        let valid = (PHONE_DIGITS_MIN..PHONE_CHARS_MAX).contains(&digits.len())
             && !digits.starts_with('0')
             && digits.bytes().all(|b| b.is_ascii_digit());
         if valid {

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, IsTerminal, Read, Write, stderr, stdin};
 
 use anyhow::{Context, bail};
-use godwit_protocol::limits::PASSWORD_BYTES_MAX;
+use godwit_protocol::limits::PASSWORD_CHARS_MAX;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 /// Without characters that look alike. A power of two, so that every one is equally likely.
@@ -64,7 +64,7 @@ fn ask(question: &str) -> anyhow::Result<String> {
 fn read_line() -> io::Result<String> {
     let mut line = String::new();
     // A little more than the longest password, so that one that is too long is refused rather than cut.
-    let bytes_max = PASSWORD_BYTES_MAX as u64 + 3;
+    let bytes_max = 4 * PASSWORD_CHARS_MAX as u64 + 3;
     if stdin().lock().take(bytes_max).read_line(&mut line)? == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }

@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use godwit_domain::model::page_limit;
 use godwit_protocol::UserId;
 use godwit_protocol::people::UserPage;
+use godwit_protocol::shape;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -19,9 +20,10 @@ use crate::state::ServerState;
 #[into_params(parameter_in = Query)]
 pub struct BlocksParams {
     /// `next` of the page before.
+    #[param(value_type = Option<shape::Cursor>)]
     after: Option<String>,
     /// Users on the page, 1 to 200; 50 when absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[param(value_type = Option<shape::PageLimit>)]
     limit: Option<u16>,
 }
 

@@ -8,6 +8,7 @@ use godwit_protocol::conversations::{
     Conversation, CreateConversation, CreatedConversation, DeleteFor, UpdateConversation,
 };
 use godwit_protocol::messages::LogPage;
+use godwit_protocol::shape;
 use godwit_protocol::{ConversationId, Seq, UserId};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -33,7 +34,7 @@ pub struct LogParams {
     /// The last entry that the client has; 0 for none.
     after: Seq,
     /// Entries on the page, 1 to 200; 50 when absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[param(value_type = Option<shape::PageLimit>)]
     limit: Option<u16>,
 }
 
@@ -46,7 +47,7 @@ pub struct LogParams {
 /// `Idempotency-Key` instead, the same request again gives back what was made first.
 #[utoipa::path(
     post, path = "/v1/conversations", tag = "Conversations", operation_id = "open_conversation",
-    params(("Idempotency-Key" = Option<String>, Header, description = "The `client_id`, where the body has none")),
+    params(("Idempotency-Key" = Option<shape::ClientId>, Header, description = "The `client_id`, where the body has none")),
     request_body = CreateConversation,
     responses(
         (status = 201, description = "It was made", body = CreatedConversation),
@@ -129,7 +130,8 @@ pub async fn delete(
 /// The log
 ///
 /// Every change since a position, in order and without gaps: how a client that was away catches up. `truncated` says that
-/// the client must load the conversation anew.
+/// the client must load the conversation anew. A page may have fewer entries than `limit`: it is the last when there is no
+/// `more`.
 #[utoipa::path(
     get, path = "/v1/conversations/{id}/log", tag = "Conversations", operation_id = "read_log",
     params(("id" = ConversationId, Path, description = "A conversation of the user"), LogParams),

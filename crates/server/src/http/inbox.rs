@@ -6,6 +6,7 @@ use godwit_domain::model::page_limit;
 use godwit_protocol::conversations::{
     ConversationPage, MemberCursor, Membership, MoveCursor, OrderPinned, UpdateMembership,
 };
+use godwit_protocol::shape;
 use godwit_protocol::sync::GoneList;
 use godwit_protocol::{ConversationId, Timestamp};
 use serde::Deserialize;
@@ -22,9 +23,10 @@ use crate::state::ServerState;
 #[into_params(parameter_in = Query)]
 pub struct InboxParams {
     /// `next` of the page before.
+    #[param(value_type = Option<shape::Cursor>)]
     after: Option<String>,
     /// Conversations on the page, 1 to 200; 50 when absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[param(value_type = Option<shape::PageLimit>)]
     limit: Option<u16>,
     /// `true` lists the archived conversations, `false` or nothing the others.
     archived: Option<bool>,
@@ -79,7 +81,7 @@ pub async fn gone(
 
 /// Order the pinned conversations
 ///
-/// The first one first. Those that are not named keep their order after them.
+/// The first one first. Those that are not named keep their order after them; those that are not pinned are passed over.
 #[utoipa::path(
     put, path = "/v1/conversations/pinned", tag = "Conversations", operation_id = "order_pinned",
     request_body = OrderPinned,
@@ -97,7 +99,8 @@ pub async fn order_pinned(
 
 /// Pin, mute, archive, mark as unread, keep a draft
 ///
-/// What is absent stays as it is. Only the user sees these settings, on all devices.
+/// What is absent stays as it is. Only the user sees these settings, on all devices. An archived conversation stays archived
+/// when something new is said in it.
 #[utoipa::path(
     patch, path = "/v1/conversations/{id}/me", tag = "Conversations", operation_id = "update_membership",
     params(("id" = ConversationId, Path, description = "A conversation of the user")),
@@ -118,7 +121,8 @@ pub async fn update_membership(
 /// Move the own cursor
 ///
 /// Says how far the user has received and read. Cursors only move forward: a position that was passed already changes
-/// nothing. What is read is delivered too.
+/// nothing. What is read is delivered too, and reading takes `marked_unread` away. The answer comes when the move is durable:
+/// moves of a second are written together.
 #[utoipa::path(
     put, path = "/v1/conversations/{id}/cursor", tag = "Conversations", operation_id = "move_cursor",
     params(("id" = ConversationId, Path, description = "A conversation of the user")),

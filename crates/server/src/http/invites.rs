@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use godwit_domain::model::InviteToken;
 use godwit_protocol::conversations::Conversation;
 use godwit_protocol::groups::{CreateInvite, Invite, InviteList, InvitePreview};
+use godwit_protocol::shape;
 use godwit_protocol::{ConversationId, ErrorCode, InviteId};
 
 use super::extract::{Body, Caller, Id, Ids, agree};
@@ -83,7 +84,7 @@ pub async fn revoke(
 /// What there is to join.
 #[utoipa::path(
     get, path = "/v1/invites/{token}", tag = "Members", operation_id = "preview_invite",
-    params(("token" = String, Path, description = "The token of a link")),
+    params(("token" = shape::InviteToken, Path, description = "The token of a link")),
     responses((status = 200, description = "What is behind it", body = InvitePreview)),
     extensions(("x-error-codes" = json!(["invite_invalid"])))
 )]
@@ -100,7 +101,7 @@ pub async fn preview(
 /// Joining again changes nothing and does not use the link up.
 #[utoipa::path(
     post, path = "/v1/invites/{token}/join", tag = "Members", operation_id = "join_by_invite",
-    params(("token" = String, Path, description = "The token of a link")),
+    params(("token" = shape::InviteToken, Path, description = "The token of a link")),
     responses((status = 200, description = "The conversation, of which the user is a member", body = Conversation)),
     extensions(("x-error-codes" = json!(["invite_invalid", "too_many_members", "too_many_conversations"])))
 )]

@@ -6,6 +6,7 @@ use godwit_domain::groups::MemberFilter;
 use godwit_domain::model::{SearchPrefix, page_limit};
 use godwit_protocol::conversations::{Conversation, Role};
 use godwit_protocol::groups::{AddMembers, AddedMembers, MemberPage, OfMember, RefusedGroups, SetRole};
+use godwit_protocol::shape;
 use godwit_protocol::{ConversationId, UserId};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -24,12 +25,13 @@ pub struct MemberParams {
     #[param(inline)]
     role: Option<Role>,
     /// Only those whose handle, or a word of whose display name, begins with it.
-    #[param(example = "ada")]
+    #[param(value_type = Option<shape::SearchText>)]
     query: Option<String>,
     /// `next` of the page before.
+    #[param(value_type = Option<shape::Cursor>)]
     after: Option<String>,
     /// Members on the page, 1 to 200; 50 when absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[param(value_type = Option<shape::PageLimit>)]
     limit: Option<u16>,
 }
 

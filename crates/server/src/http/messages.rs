@@ -9,6 +9,7 @@ use godwit_protocol::conversations::DeleteFor;
 use godwit_protocol::messages::{
     EditList, EditMessage, Message, MessagePage, ReadHistory, ReceiptList, SendMessage, ThreadPage,
 };
+use godwit_protocol::shape;
 use godwit_protocol::{ConversationId, InvalidPosition, MessageId, Position, Timestamp, UserId};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -29,15 +30,18 @@ const IDEMPOTENT_REPLAY: HeaderName = HeaderName::from_static("idempotent-replay
 #[into_params(parameter_in = Query)]
 pub struct HistoryParams {
     /// Messages before this one: the id of a message, or a seq.
+    #[param(value_type = Option<shape::PositionText>)]
     before: Option<String>,
     /// Messages after this one: the id of a message, or a seq.
+    #[param(value_type = Option<shape::PositionText>)]
     after: Option<String>,
     /// Messages around this one, itself included: the id of a message, or a seq.
+    #[param(value_type = Option<shape::PositionText>)]
     around: Option<String>,
     /// Messages sent before this time.
     before_time: Option<Timestamp>,
     /// Messages on the page, 1 to 200; 50 when absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[param(value_type = Option<shape::PageLimit>)]
     limit: Option<u16>,
 }
 
@@ -46,9 +50,10 @@ pub struct HistoryParams {
 #[into_params(parameter_in = Query)]
 pub struct PageParams {
     /// `next` of the page before.
+    #[param(value_type = Option<shape::Cursor>)]
     pub(super) after: Option<String>,
     /// Items on the page, 1 to 200; 50 when absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[param(value_type = Option<shape::PageLimit>)]
     pub(super) limit: Option<u16>,
 }
 
@@ -70,7 +75,8 @@ pub struct AfterParams {
     request_body(content = SendMessage, example = json!({"client_id": "7b1c-1", "kind": "text", "text": "Hello!"})),
     responses(
         (status = 201, description = "The message", body = Message),
-        (status = 200, description = "The message that was sent before with this client_id", body = Message),
+        (status = 200, description = "The message that was sent before with this client_id", body = Message,
+            headers(("Idempotent-Replay" = bool, description = "`true`: nothing was sent now"))),
     ),
     extensions(("x-error-codes" = json!([
         "not_found", "invalid_field", "path_body_mismatch", "forbidden", "blocked", "reply_not_found",
@@ -99,11 +105,18 @@ pub async fn send(
 ///
 /// Without a position the newest messages. At most one of `before`, `after`, `around` and `before_time`. The oldest
 /// message of a page is always the first.
+///
+/// Messages, and what happened between them as messages of kind `system` with a `notice`; edits, reactions and deletions have
+/// changed the messages that they are about. A page may have fewer messages than `limit` and still be followed by more,
+/// which `more_before` and `more_after` say.
 #[utoipa::path(
     get, path = "/v1/conversations/{id}/messages", tag = "Messages", operation_id = "read_history",
     params(("id" = ConversationId, Path, description = "A conversation of the user"), HistoryParams),
     responses((status = 200, description = "One page of the history", body = MessagePage)),
-    extensions(("x-error-codes" = json!(["not_found", "invalid_field"])))
+    extensions(
+        ("x-error-codes" = json!(["not_found", "invalid_field"])),
+        ("x-at-most-one-of" = json!(["before", "after", "around", "before_time"])),
+    )
 )]
 pub async fn history(
     State(state): State<ServerState>,

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use godwit_domain::model::page_limit;
 use godwit_protocol::UserId;
+use godwit_protocol::shape;
 use godwit_protocol::sync::SyncPage;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -18,9 +19,10 @@ use crate::state::{ServerState, Shared};
 #[into_params(parameter_in = Query)]
 pub struct SyncParams {
     /// `token` of the last answer. Without one everything is listed.
+    #[param(value_type = Option<shape::Cursor>)]
     since: Option<String>,
     /// Items of each list in the answer, 1 to 200; 50 when absent.
-    #[param(minimum = 1, maximum = 200)]
+    #[param(value_type = Option<shape::PageLimit>)]
     limit: Option<u16>,
 }
 

@@ -5,6 +5,7 @@ use godwit_domain::model::{InvalidField, SearchPrefix};
 use godwit_protocol::UserId;
 use godwit_protocol::limits::SEARCH_PAGE_MAX;
 use godwit_protocol::people::{UserDetails, UserPage};
+use godwit_protocol::shape;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -20,14 +21,16 @@ use crate::state::ServerState;
 #[into_params(parameter_in = Query)]
 pub struct FindParams {
     /// The beginning of a handle, or of a word of a display name.
-    #[param(example = "ada")]
+    #[param(value_type = Option<shape::SearchText>)]
     query: Option<String>,
     /// Instead of `query`: the ids of users, up to 50, with commas between them.
+    #[param(value_type = Option<shape::UserIdsText>)]
     ids: Option<String>,
     /// `next` of the page before, of a search.
+    #[param(value_type = Option<shape::Cursor>)]
     after: Option<String>,
     /// Users in the answer, 1 to 50; 50 when absent.
-    #[param(minimum = 1, maximum = 50)]
+    #[param(value_type = Option<shape::SearchLimit>)]
     limit: Option<u16>,
 }
 
@@ -39,7 +42,10 @@ pub struct FindParams {
     get, path = "/v1/users", tag = "People", operation_id = "find_users",
     params(FindParams),
     responses((status = 200, description = "Users, in the order of their ids", body = UserPage)),
-    extensions(("x-error-codes" = json!(["invalid_field", "invalid_cursor"])))
+    extensions(
+        ("x-error-codes" = json!(["invalid_field", "invalid_cursor"])),
+        ("x-exactly-one-of" = json!(["query", "ids"])),
+    )
 )]
 pub async fn find(
     State(state): State<ServerState>,

@@ -115,7 +115,7 @@ async fn one_key_from_many_connections_at_once_is_one_message_also_after_a_resta
         bob.follow(&server.url());
         let connections = connect(&ada).await;
         for original in &originals {
-            for answer in send_at_once(&connections, chat, &original.client_id).await {
+            for answer in send_at_once(&connections, chat, original.client_id.as_ref().unwrap()).await {
                 assert_eq!(&same(answer.message), original, "the original, also after a restart");
                 assert_ne!(answer.is_new, Some(true));
             }

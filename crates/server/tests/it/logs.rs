@@ -38,8 +38,9 @@ impl LogChecker {
                 assert_eq!(message.seq, entry.seq, "{observer}: a message stands where it says");
                 assert!(Some(message.id) > self.newest_id, "{observer}: ids rise with seq at {}", entry.seq);
                 self.newest_id = Some(message.id);
-                let fresh = self.sent.insert((message.sender_id, message.client_id.clone()));
-                assert!(fresh, "{observer}: {} was sent once and is there twice", message.client_id);
+                let client_id = message.client_id.clone().unwrap();
+                let fresh = self.sent.insert((message.sender_id, client_id));
+                assert!(fresh, "{observer}: {:?} was sent once and is there twice", message.client_id);
             }
             Change::Unknown => panic!("{observer}: an entry of no known kind at {}", entry.seq),
             _ => {}

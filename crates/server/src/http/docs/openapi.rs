@@ -7,12 +7,14 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use axum::Json;
-use godwit_protocol::{ErrorCode, Problem};
+use axum::http::StatusCode;
+use godwit_protocol::{ErrorCode, Problem, shape};
 use serde_json::{Map, Value, json};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::http::api;
-use crate::problem::{PROBLEM_JSON, meaning, status};
+use crate::problem::{PROBLEM_JSON, is_temporary, meaning, status};
+use crate::schemas;
 
 const ERROR_CODES: &str = "x-error-codes";
 
@@ -26,6 +28,10 @@ explained at [/docs/errors](/docs/errors).
 A call that got no answer can be repeated. What is made has a `client_id`, and the same one again gives back what was \
 made first; what is set stays set, and what is gone stays gone. `docs/guides/repeating-calls.md` says of every operation \
 what the second call does.
+
+What the schemas allow, the server takes. Where JSON Schema has no words there are extensions: `x-seconds-from-now` says how far \
+ahead a time must lie, `x-at-most-one-of` and `x-exactly-one-of` which parameters exclude each other, `x-error-codes` what \
+can go wrong. Every answer has a header `X-Request-Id`, by which its request is found in the server's log.
 
 Live events come over the WebSocket at `/v1/ws`, described in [/asyncapi.json](/asyncapi.json).";
 
@@ -62,10 +68,24 @@ pub fn document() -> Value {
     components["securitySchemes"] = json!({ "bearer": { "type": "http", "scheme": "bearer" } });
     components["schemas"][&*Problem::name()] = json!(Problem::schema());
     components["schemas"][&*ErrorCode::name()] = json!(ErrorCode::schema());
+    let mut schemas = components["schemas"].as_object().cloned().unwrap_or_default();
+    add_shapes(&document, &mut schemas);
+    schemas::complete(&mut schemas);
     for operation in operations(&mut document) {
-        complete(operation);
+        complete(operation, &schemas);
     }
+    document["components"]["schemas"] = schemas.into();
     document
+}
+
+/// Adds what only parameters refer to, which the derives do not collect.
+fn add_shapes(document: &Value, schemas: &mut Map<String, Value>) {
+    let text = document.to_string();
+    for (name, schema) in shape::all() {
+        if text.contains(&format!("#/components/schemas/{name}\"")) {
+            schemas.entry(name).or_insert_with(|| json!(schema));
+        }
+    }
 }
 
 fn operations(document: &mut Value) -> impl Iterator<Item = &mut Map<String, Value>> {
@@ -73,8 +93,14 @@ fn operations(document: &mut Value) -> impl Iterator<Item = &mut Map<String, Val
     paths.filter_map(Value::as_object_mut).flat_map(Map::values_mut).filter_map(Value::as_object_mut)
 }
 
-/// Adds the errors that the handler itself does not name, and a response for each status.
-fn complete(operation: &mut Map<String, Value>) {
+/// Adds the errors that the handler itself does not name, and a response for each status; and says of the body what the
+/// derive cannot.
+fn complete(operation: &mut Map<String, Value>, schemas: &Map<String, Value>) {
+    let parameters = operation.get("parameters").and_then(Value::as_array).cloned().unwrap_or_default();
+    if let Some(body) = operation.get_mut("requestBody") {
+        let schema = &mut body["content"]["application/json"]["schema"];
+        *schema = schemas::without_what_the_path_says(schema.take(), &parameters, schemas);
+    }
     let mut codes: Vec<ErrorCode> = operation.remove(ERROR_CODES).map(known_codes).unwrap_or_default();
     let is_open = operation.get("security").is_some_and(|security| *security == json!([{}]));
     if !is_open {
@@ -125,7 +151,19 @@ fn by_status(codes: &[ErrorCode]) -> BTreeMap<u16, Vec<ErrorCode>> {
 fn failure(codes: &[ErrorCode]) -> Value {
     let lines: Vec<String> = codes.iter().map(|code| format!("`{code}`: {}", meaning(*code))).collect();
     let schema = json!({ "$ref": format!("#/components/schemas/{}", Problem::name()) });
-    json!({ "description": lines.join("\n\n"), "content": { PROBLEM_JSON: { "schema": schema } } })
+    let mut response =
+        json!({ "description": lines.join("\n\n"), "content": { PROBLEM_JSON: { "schema": schema } } });
+    if codes.iter().any(|code| is_temporary(*code)) {
+        response["headers"]["Retry-After"] = json!({
+            "description": "Seconds after which it makes sense to try again; `retry_after` in the body says the same",
+            "schema": { "type": "integer", "minimum": 0 },
+        });
+    }
+    if codes.iter().any(|code| status(*code) == StatusCode::UNAUTHORIZED) {
+        response["headers"]["WWW-Authenticate"] =
+            json!({ "description": "Always `Bearer`", "schema": { "type": "string" } });
+    }
+    response
 }
 
 #[cfg(test)]

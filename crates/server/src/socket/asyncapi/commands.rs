@@ -66,11 +66,12 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Command> {
             "Pin, mute or archive a conversation, mark it as unread, keep a draft in it.";
         order_pinned(OrderPinned) -> Empty: "Put the pinned conversations into an order.";
         cursor(MoveCursor) -> MemberCursor:
-            "Move the own delivered and read marks forward. The reply says where they are now.";
+            "Move the own delivered and read marks forward. The reply says where they are now; it comes when that is durable, up to a second later.";
         typing(Typing) -> Empty: "Tell the other members that one is writing, or has stopped.";
         history(ReadHistory) -> MessagePage:
             "Messages of a conversation: the newest, or those before, after or around a place. The oldest is always the first.";
-        log(ReadLog) -> LogPage: "Every change of a conversation since a seq, in order: how a client resumes.";
+        log(ReadLog) -> LogPage:
+            "Every change of a conversation since a seq, in order: how a client resumes. A page may have fewer entries than asked for: it is the last when there is no more.";
         sync(Sync) -> SyncPage: "Which conversations changed or went away since a token.";
         watch_presence(WatchPresence) -> PresenceList: "Replace the users whose presence this socket is told of.";
         ping(Empty) -> Empty: "Ask for a sign of life.";

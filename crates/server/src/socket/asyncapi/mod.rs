@@ -8,6 +8,7 @@ mod commands;
 use std::collections::BTreeMap;
 
 use axum::Json;
+use godwit_protocol::ids::ID_MIN;
 use godwit_protocol::people::User;
 use godwit_protocol::socket::{
     CatchUp, CloseCode, CursorEvent, EntryEvent, ErrorFrame, Hello, PresenceEvent, Reconnect, TypingEvent,
@@ -15,6 +16,8 @@ use godwit_protocol::socket::{
 use godwit_protocol::sync::AccountEntry;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
+
+use crate::schemas;
 
 /// `GET /asyncapi.json`
 pub async fn serve() -> Json<Value> {
@@ -57,10 +60,12 @@ pub fn document() -> Value {
         ),
     ];
     let error = schemas.reference::<ErrorFrame>();
+    let mut schemas: Map<String, Value> = schemas.0.into_iter().collect();
+    schemas::complete(&mut schemas);
 
     let (mut messages, mut operations) = (Map::new(), Map::new());
     for command in &commands {
-        messages.insert(format!("{}_command", command.name), command.request());
+        messages.insert(format!("{}_command", command.name), command.request(&schemas));
         messages.insert(format!("{}_reply", command.name), command.reply());
         operations.insert(command.name.to_owned(), command.operation());
     }
@@ -93,7 +98,7 @@ pub fn document() -> Value {
             "messages": channel_messages,
         } },
         "operations": operations,
-        "components": { "messages": messages, "schemas": schemas.0 },
+        "components": { "messages": messages, "schemas": schemas },
     })
 }
 
@@ -114,8 +119,9 @@ impl Command {
         Self { name, summary, body: schemas.reference::<Body>(), ok: schemas.reference::<Ok>() }
     }
 
-    fn request(&self) -> Value {
-        json!({ "name": self.name, "summary": self.summary, "payload": frame(&[("id", id_schema()), (self.name, self.body.clone())]) })
+    fn request(&self, schemas: &Map<String, Value>) -> Value {
+        let body = schemas::with_what_the_socket_needs(self.body.clone(), schemas);
+        json!({ "name": self.name, "summary": self.summary, "payload": frame(&[("id", id_schema()), (self.name, body)]) })
     }
 
     fn reply(&self) -> Value {
@@ -173,7 +179,7 @@ fn frame(fields: &[(&str, Value)]) -> Value {
 }
 
 fn id_schema() -> Value {
-    json!({ "type": "integer", "minimum": 0, "description": "Chosen by the client; the reply repeats it." })
+    json!({ "type": "integer", "minimum": 0, "maximum": ID_MIN - 1, "description": "Chosen by the client; the reply repeats it." })
 }
 
 /// The schemas of the wire types, by their names.

@@ -1,10 +1,11 @@
 use godwit_client::protocol::ErrorCode;
 use godwit_client::protocol::limits::{
     AVATAR_BYTES_MAX, CLIENT_ID_BYTES_MAX, CONTENT_TYPE_BYTES_MAX, CONVERSATION_NAME_CHARS_MAX,
-    DESCRIPTION_CHARS_MAX, DEVICE_NAME_CHARS_MAX, DISPLAY_NAME_CHARS_MAX, DRAFT_BYTES_MAX, HANDLE_CHARS_MAX,
-    INVITE_USES_MAX, MEDIA_NAME_BYTES_MAX, MEDIA_URL_BYTES_MAX, MEMBERS_ADDED_AT_ONCE_MAX,
-    MESSAGE_TTL_SECS_MAX, MESSAGE_TTL_SECS_MIN, PASSWORD_BYTES_MAX, PASSWORD_BYTES_MIN, REACTION_BYTES_MAX,
-    SEARCH_CHARS_MAX, SEARCH_PAGE_MAX, SYSTEM_EVENT_BYTES_MAX, TEXT_BYTES_MAX, TEXT_CHARS_MAX,
+    DESCRIPTION_CHARS_MAX, DEVICE_NAME_CHARS_MAX, DISPLAY_NAME_CHARS_MAX, DRAFT_CHARS_MAX, HANDLE_CHARS_MAX,
+    INVITE_USES_MAX, MEDIA_NAME_CHARS_MAX, MEDIA_URL_BYTES_MAX, MEMBERS_ADDED_AT_ONCE_MAX,
+    MESSAGE_TTL_SECS_MAX, MESSAGE_TTL_SECS_MIN, PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN,
+    PINNED_CONVERSATIONS_MAX, REACTION_CHARS_MAX, SEARCH_CHARS_MAX, SEARCH_PAGE_MAX, SYSTEM_EVENT_BYTES_MAX,
+    TEXT_CHARS_MAX,
 };
 use serde_json::{Value, json};
 
@@ -54,8 +55,8 @@ async fn accounts_have_plain_names_and_real_passwords() {
     bad.extend(bad_names(DISPLAY_NAME_CHARS_MAX).iter().map(|name| ("display_name", json!(name))));
     bad.extend(bad_names(DEVICE_NAME_CHARS_MAX).iter().map(|name| ("device_name", json!(name))));
     bad.push(("password", json!("")));
-    bad.push(("password", json!("x".repeat(PASSWORD_BYTES_MIN - 1))));
-    bad.push(("password", json!("x".repeat(PASSWORD_BYTES_MAX + 1))));
+    bad.push(("password", json!("x".repeat(PASSWORD_CHARS_MIN - 1))));
+    bad.push(("password", json!("x".repeat(PASSWORD_CHARS_MAX + 1))));
     for phone in ["", "+", "600111222", "+0600111222", "+34 600 111 222", "+1234567890123456", "+٣٤٦٠٠١١١٢٢٢"]
     {
         bad.push(("phone", json!(phone)));
@@ -85,9 +86,9 @@ async fn accounts_have_plain_names_and_real_passwords() {
     let body = json!({ "current_password": "a long enough password", "new_password": "short" });
     assert_field_refused(&stage, "PUT", "/v1/me/password", &body, "new_password").await;
     let body =
-        json!({ "current_password": "x".repeat(PASSWORD_BYTES_MAX + 1), "new_password": "long enough" });
+        json!({ "current_password": "x".repeat(PASSWORD_CHARS_MAX + 1), "new_password": "long enough" });
     assert_field_refused(&stage, "PUT", "/v1/me/password", &body, "current_password").await;
-    let body = json!({ "handle": stage.ada.handle, "password": "x".repeat(PASSWORD_BYTES_MAX + 1) });
+    let body = json!({ "handle": stage.ada.handle, "password": "x".repeat(PASSWORD_CHARS_MAX + 1) });
     assert_field_refused(&stage, "POST", "/v1/sessions", &body, "password").await;
     stage.assert_unharmed(&before).await;
 }
@@ -99,7 +100,7 @@ async fn messages_have_the_parts_of_their_kind() {
     let media = json!({ "url": "https://a.example/a.png", "content_type": "image/png", "size_bytes": 10 });
     let recording = json!({ "url": "https://a.example/a.ogg", "content_type": "audio/ogg", "size_bytes": 1, "duration_ms": 9 });
     let too_many_chars = "x".repeat(TEXT_CHARS_MAX + 1);
-    let too_many_bytes = "😀".repeat(TEXT_BYTES_MAX / 4 + 1);
+    let too_many_wide = "😀".repeat(TEXT_CHARS_MAX + 1);
     let text = |text: &str| json!({ "kind": "text", "text": text });
     let mut bad: Vec<(&str, Value)> = vec![
         ("text", json!({ "kind": "text" })),
@@ -112,7 +113,7 @@ async fn messages_have_the_parts_of_their_kind() {
         ("text", text("\u{1b}[31mred")),
         ("text", text("a\u{9b}b")),
         ("text", text(&too_many_chars)),
-        ("text", text(&too_many_bytes)),
+        ("text", text(&too_many_wide)),
         ("media", json!({ "kind": "text", "text": "hi", "media": media })),
         ("event", json!({ "kind": "text", "text": "hi", "event": "app.x" })),
         ("media", json!({ "kind": "image" })),
@@ -159,8 +160,8 @@ async fn messages_have_the_parts_of_their_kind() {
             json!({ "kind": "file", "media": changed(&media, "content_type", content_type) }),
         ));
     }
-    let long_name = "x".repeat(MEDIA_NAME_BYTES_MAX + 1);
-    let wide_name = "😀".repeat(MEDIA_NAME_BYTES_MAX / 4 + 1);
+    let long_name = "x".repeat(MEDIA_NAME_CHARS_MAX + 1);
+    let wide_name = "😀".repeat(MEDIA_NAME_CHARS_MAX + 1);
     for name in ["", " ", "a\nb", "a\0b", "a\u{202e}gpj.exe", &long_name, &wide_name] {
         bad.push(("media.name", json!({ "kind": "file", "media": changed(&media, "name", name) })));
     }
@@ -216,7 +217,7 @@ async fn groups_have_plain_names_and_terms_that_make_sense() {
         assert_field_refused(&stage, "POST", &format!("{group}/invites"), &json!({ field: value }), field)
             .await;
     }
-    let long = "x".repeat(REACTION_BYTES_MAX + 1);
+    let long = "x".repeat(REACTION_CHARS_MAX + 1);
     for reaction in ["", " ", "a b", "\u{7}", &long] {
         let path = format!("/v1/messages/{}/reaction", stage.message);
         assert_field_refused(&stage, "PUT", &path, &json!({ "reaction": reaction }), "reaction").await;
@@ -238,10 +239,10 @@ async fn groups_have_plain_names_and_terms_that_make_sense() {
     let path = format!("/v1/conversations/{}/me", stage.direct);
     let both = json!({ "pinned": true, "archived": true });
     assert_field_refused(&stage, "PATCH", &path, &both, "archived").await;
-    let draft = json!({ "draft": { "text": "x".repeat(DRAFT_BYTES_MAX + 1) } });
+    let draft = json!({ "draft": { "text": "x".repeat(DRAFT_CHARS_MAX + 1) } });
     assert_field_refused(&stage, "PATCH", &path, &draft, "draft.text").await;
-    let unpinned = json!({ "conversation_ids": [stage.direct] });
-    assert_field_refused(&stage, "PUT", "/v1/conversations/pinned", &unpinned, "conversation_ids").await;
+    let many = json!({ "conversation_ids": vec![stage.direct; PINNED_CONVERSATIONS_MAX + 1] });
+    assert_field_refused(&stage, "PUT", "/v1/conversations/pinned", &many, "conversation_ids").await;
     stage.assert_unharmed(&before).await;
 }
 
@@ -249,9 +250,7 @@ async fn groups_have_plain_names_and_terms_that_make_sense() {
 async fn texts_may_be_as_long_as_the_limits_say() {
     let stage = Stage::start().await;
     for (number, text) in
-        ["x".repeat(TEXT_CHARS_MAX), "😀".repeat(TEXT_BYTES_MAX / 4), "\"\\\n".repeat(2_000)]
-            .iter()
-            .enumerate()
+        ["x".repeat(TEXT_CHARS_MAX), "😀".repeat(TEXT_CHARS_MAX), "\"\\\n".repeat(2_000)].iter().enumerate()
     {
         let body = json!({ "client_id": format!("long-{number}"), "kind": "text", "text": text });
         let sent = stage.ask("POST", &stage.messages_path()).json(&body).send().await.ok();

@@ -61,8 +61,9 @@ async fn they_append_to_one_log_without_gaps_or_duplicates() {
         assert!(log == &logs[0], "every server shows the same log");
     }
     for (number, _) in clients.iter().enumerate() {
-        let own = messages(&logs[0]).filter(|message| message.client_id.starts_with(&format!("{number}-")));
-        let order: Vec<String> = own.map(|message| message.client_id.clone()).collect();
+        let own = messages(&logs[0])
+            .filter(|message| message.client_id.as_ref().unwrap().starts_with(&format!("{number}-")));
+        let order: Vec<String> = own.map(|message| message.client_id.clone().unwrap()).collect();
         let sent: Vec<String> = (0..MESSAGES_EACH).map(|count| format!("{number}-{count}")).collect();
         assert_eq!(order, sent, "the messages of one client are in the order in which it sent them");
     }

@@ -100,10 +100,11 @@ impl Pair {
     async fn retry_unknown(&mut self, log: &[LogEntry]) {
         for (side, message) in std::mem::take(&mut self.unknown) {
             let sender = self.person(side);
-            let stored = messages(log)
-                .find(|stored| stored.client_id == message.client_id && stored.sender_id == sender.id);
+            let stored = messages(log).find(|stored| {
+                stored.client_id.as_ref() == Some(&message.client_id) && stored.sender_id == sender.id
+            });
             let sent = sender.http.send_message(self.chat, message).await.unwrap();
-            assert_eq!(sent.is_new, stored.is_none(), "{} is not there twice", sent.client_id);
+            assert_eq!(sent.is_new, stored.is_none(), "{:?} is not there twice", sent.client_id);
             if let Some(stored) = stored {
                 assert_eq!(&same(sent.value.clone()), stored);
                 self.stored_unanswered += 1;
@@ -118,7 +119,7 @@ impl Pair {
         let all: Vec<&Message> = self.acknowledged.values().collect();
         let (one, _events) = open_socket(&self.one.http).await;
         for original in all.sample(random, RETRIED) {
-            let draft = Draft::text("another text").client_id(&original.client_id);
+            let draft = Draft::text("another text").client_id(original.client_id.clone().unwrap());
             let again = if original.sender_id == self.one.id {
                 one.send(self.chat, draft).await.unwrap()
             } else {

@@ -44,7 +44,7 @@ async fn a_full_disk_loses_nothing_that_was_acknowledged() {
         for message in acknowledged.iter().rev().take(SENDERS) {
             let sender = if message.sender_id == ada.id { &ada.http } else { &bob.http };
             let again = sender
-                .send_message(direct, Draft::text("again").client_id(&message.client_id))
+                .send_message(direct, Draft::text("again").client_id(message.client_id.clone().unwrap()))
                 .await
                 .unwrap();
             assert!(!again.is_new && again.id == message.id, "{again:?}");
