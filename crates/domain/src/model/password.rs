@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use godwit_protocol::limits::{PASSWORD_BYTES_MAX, PASSWORD_BYTES_MIN};
+use godwit_protocol::limits::{PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN};
 
 use super::characters;
 use super::field::InvalidField;
@@ -18,9 +18,9 @@ pub struct Password(Box<str>);
 impl Password {
     /// A password to be set by the user who has this handle.
     pub fn parse_new(field: &'static str, text: &str, handle: &str) -> Result<Self, InvalidField> {
-        let length = PASSWORD_BYTES_MIN..=PASSWORD_BYTES_MAX;
-        if !length.contains(&text.len()) {
-            let reason = format!("must have {PASSWORD_BYTES_MIN} to {PASSWORD_BYTES_MAX} bytes");
+        let length = PASSWORD_CHARS_MIN..=PASSWORD_CHARS_MAX;
+        if !length.contains(&text.chars().count()) {
+            let reason = format!("must have {PASSWORD_CHARS_MIN} to {PASSWORD_CHARS_MAX} characters");
             return Err(InvalidField::new(field, reason));
         }
         if let Some(reason) = weakness(text, handle) {
@@ -31,10 +31,10 @@ impl Password {
 
     /// A password to be compared. One that is too long cannot be right, and is not worth hashing.
     pub fn parse_attempt(field: &'static str, text: &str) -> Result<Self, InvalidField> {
-        if text.len() <= PASSWORD_BYTES_MAX {
+        if text.chars().count() <= PASSWORD_CHARS_MAX {
             Ok(Self(text.into()))
         } else {
-            Err(InvalidField::new(field, format!("must have at most {PASSWORD_BYTES_MAX} bytes")))
+            Err(InvalidField::new(field, format!("must have at most {PASSWORD_CHARS_MAX} characters")))
         }
     }
 
