@@ -16,6 +16,7 @@ mod crash;
 mod embedded;
 mod floods;
 mod follower;
+mod from_schemas;
 mod groups;
 mod idempotency;
 mod logs;

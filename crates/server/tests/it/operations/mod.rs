@@ -6,6 +6,7 @@
 //! - `sign_ins`: who comes in, and who tries, in the log
 
 mod documents;
+mod examples;
 mod interruptions;
 pub(crate) mod metrics;
 mod sign_ins;
