@@ -62,7 +62,7 @@ pub(crate) fn message_bytes(message: &Message) -> usize {
     let text = |text: &Option<String>| text.as_deref().map_or(0, text_bytes);
     let reactions = message.reactions.iter().map(|count| text_bytes(&count.reaction) + FIELD_BYTES_MAX);
     MESSAGE_FIXED_BYTES_MAX
-        + text_bytes(&message.client_id)
+        + text(&message.client_id)
         + text(&message.text)
         + text(&message.event)
         + message.data.as_ref().map_or(0, |data| encoded_bytes(data) + FIELD_BYTES_MAX)
@@ -142,7 +142,7 @@ mod tests {
             conversation_id: ConversationId::new(ID),
             seq: Seq::new(ID),
             sender_id: UserId::new(ID),
-            client_id: "\"".repeat(64),
+            client_id: Some("\"".repeat(64)),
             kind: MessageKind::System,
             text: Some(text.to_owned()),
             media: None,

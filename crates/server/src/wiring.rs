@@ -71,7 +71,7 @@ pub enum CoreError {
     #[error(transparent)]
     Embedded(#[from] godwit_store_embedded::OpenError),
     #[error(transparent)]
-    Cassandra(#[from] godwit_store_cassandra::OpenError),
+    Cassandra(Box<godwit_store_cassandra::OpenError>),
     #[error("auth.application: {0}")]
     Keys(#[from] KeyError),
     #[error("auth.passwords: {0}")]
@@ -92,6 +92,12 @@ pub enum CoreError {
     Gone(String),
     #[error("the data is being moved here from {0} and is not complete: `godwit move` goes on with it")]
     Incomplete(String),
+}
+
+impl From<godwit_store_cassandra::OpenError> for CoreError {
+    fn from(error: godwit_store_cassandra::OpenError) -> Self {
+        Self::Cassandra(Box::new(error))
+    }
 }
 
 /// What a process wants with the store.

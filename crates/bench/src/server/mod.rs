@@ -58,6 +58,7 @@ pub(crate) struct Which {
 }
 
 /// A server that can be talked to. One that was started ends with this.
+#[expect(clippy::large_enum_variant, reason = "there is one, or a few")]
 #[derive(Debug)]
 pub(crate) enum Server {
     Started(ServerProcess),

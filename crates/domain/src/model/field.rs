@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use godwit_protocol::Timestamp;
-use godwit_protocol::characters::{is_disguising, is_stray_control};
+use godwit_protocol::characters::is_stray_control;
 use godwit_protocol::limits::{PAGE_DEFAULT, PAGE_MAX};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -89,7 +89,7 @@ pub(crate) fn kept(field: &'static str, text: &str, chars_max: usize) -> Result<
 }
 
 /// A number up to a limit.
-pub(crate) fn at_most<T: PartialOrd + std::fmt::Display>(
+pub(crate) fn at_most<T: Copy + PartialOrd + std::fmt::Display>(
     field: &'static str,
     number: T,
     max: T,

@@ -1,6 +1,6 @@
 //! Messages and what they carry.
 
-use godwit_protocol::characters::{is_disguising, is_stray_control};
+use godwit_protocol::characters::is_stray_control;
 use godwit_protocol::limits::{
     CLIENT_ID_BYTES_MAX, CONTENT_TYPE_BYTES_MAX, EVENT_DATA_BYTES_MAX, EVENT_DATA_DEPTH_MAX,
     MEDIA_MEASURE_MAX, MEDIA_NAME_CHARS_MAX, MEDIA_SIZE_BYTES_MAX, MEDIA_URL_BYTES_MAX,

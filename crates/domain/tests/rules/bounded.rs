@@ -5,7 +5,7 @@ use godwit_domain::model::{ClientId, Draft, MessageBody};
 use godwit_domain::sync::SyncToken;
 use godwit_protocol::accounts::UpdateMe;
 use godwit_protocol::conversations::{NewDraft, UpdateMembership};
-use godwit_protocol::limits::{ANSWER_BYTES_MAX, DRAFT_BYTES_MAX, TEXT_CHARS_MAX};
+use godwit_protocol::limits::{ANSWER_BYTES_MAX, DRAFT_CHARS_MAX, TEXT_CHARS_MAX};
 use godwit_protocol::messages::{Message, MessageKind, SendMessage};
 use godwit_protocol::personal::ScheduleMessage;
 use godwit_protocol::{ConversationId, MessageId, Position, Seq, UserId};
@@ -196,7 +196,7 @@ async fn lists_with_long_drafts_go_on_where_they_end() {
         let avatar = Some(Some(format!("https://media.example/{}", "x".repeat(2_000))));
         stage.app.accounts.update_me(other, UpdateMe { avatar, ..UpdateMe::default() }).await.unwrap();
         let id = stage.app.inbox.open_direct(ada, other).await.unwrap().conversation.id;
-        let draft = NewDraft { text: "\"".repeat(DRAFT_BYTES_MAX), reply_to: None };
+        let draft = NewDraft { text: "\"".repeat(DRAFT_CHARS_MAX), reply_to: None };
         let update = UpdateMembership {
             draft: Some(Some(draft)),
             pinned: (number % 2 == 0).then_some(true),

@@ -161,7 +161,7 @@ async fn scheduling_and_sending_the_same_client_id_is_one_message() {
     assert!(late.repeated && late.scheduling.scheduled.is_some(), "it is about to be sent");
     stage.app.sweeper.sweep().await.unwrap();
     let sent = scheduling("a").await.scheduling.message.unwrap();
-    assert_eq!((&*sent.client_id, sent.text.as_deref()), ("a", Some("later a")));
+    assert_eq!((sent.client_id.as_deref(), sent.text.as_deref()), (Some("a"), Some("later a")));
     let resent = stage.app.writing.send(ada, direct, crate::stage::text("a")).await.unwrap();
     assert_eq!((resent.message.id, resent.repeated), (sent.id, true));
     // Sent first, scheduled then.

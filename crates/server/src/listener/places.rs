@@ -254,6 +254,7 @@ struct Crowd {
 }
 
 /// What has to happen for a connection to be within a limit.
+#[derive(Debug, Clone, Copy)]
 enum Room {
     Enough,
     Evict(u64),
