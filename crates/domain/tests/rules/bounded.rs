@@ -142,8 +142,9 @@ async fn versions_and_what_is_scheduled_go_on_where_they_end() {
     let stage = Stage::new();
     let (ada, _, id) = stage.pair().await;
     let message = say(&stage, ada, id, 0, None).await;
-    for _ in 0..40 {
-        stage.app.writing.edit(ada, message.id, long_text()).await.unwrap();
+    for number in 0..40 {
+        let text = format!("{number}{}", &long_text()[2..]);
+        stage.app.writing.edit(ada, message.id, text).await.unwrap();
     }
     let (mut versions, mut after) = (0, 0);
     loop {

@@ -98,7 +98,11 @@ impl Talk {
         let Self { id, owner, other, message } = self;
         let (id, owner, other, app) = (*id, *owner, *other, &stage.app);
         match what {
-            "edit" => drop(app.writing.edit(owner, message.id, "new".into()).await.unwrap()),
+            "edit" => {
+                *message = stage.say(owner, id, "old").await;
+                stage.clock.advance_ms(AWAY_MS);
+                app.writing.edit(owner, message.id, "new".into()).await.unwrap();
+            }
             "react" => drop(app.writing.react(other, message.id, Some("+".into())).await.unwrap()),
             "take back" => drop(app.writing.react(other, message.id, None).await.unwrap()),
             "pin" => app.writing.pin(owner, message.id).await.unwrap(),

@@ -57,7 +57,7 @@ async fn the_first_sync_lists_everything_in_pages_each_once() {
 
 #[tokio::test]
 async fn a_page_that_would_be_too_large_is_shorter_and_the_next_one_goes_on() {
-    const PEERS: usize = 80;
+    const PEERS: usize = 200;
     let stage = Stage::new();
     let ada = stage.user("ada").await;
     let avatar = format!("https://media.example/{}", "x".repeat(2_000));

@@ -2,17 +2,16 @@
 
 use std::cmp::Reverse;
 
-use godwit_domain::model::{AccountChange, Cursor};
+use godwit_domain::model::Cursor;
 use godwit_domain::ports::{
     ActivityPosition, CHANGE_GRAIN_MS, ChangedRow, CursorMove, InboxRow, StoreError, change_time,
 };
 use godwit_protocol::conversations::Role;
-use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use super::Outcome;
 use super::inbox::full_inbox;
-use super::rows::{changed, listed, open};
+use super::rows::{changed, clear, listed, open};
 use crate::batch::Batch;
 use crate::paging::all_pages;
 use crate::scene::{Group, Scene};
@@ -182,9 +181,7 @@ pub(super) async fn what_was_cleared_does_not_come_back_by_a_change(s: &Scene) -
     let chat = s.chat().await?;
     let sent = s.send(chat.id, chat.ada, "m").await?;
     edit(s, chat.id, chat.ada, sent.seq).await?;
-    let head = s.load(chat.id).await?.head.seq;
-    let note = s.note(chat.bob, AccountChange::ConversationGone(chat.id, GoneReason::Deleted));
-    s.store().clear(chat.bob, chat.id, head, 0, note).await?;
+    clear(s, chat.bob, chat.id).await?;
     for _ in 0..2 {
         assert_eq!(changed(s, chat.bob, Timestamp::default()).await?, []);
         assert_eq!(changed(s, chat.ada, Timestamp::default()).await?.len(), 1);
