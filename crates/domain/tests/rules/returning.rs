@@ -222,7 +222,7 @@ async fn also_by_another_node() {
     stage.clock.advance_ms(AWAY_MS);
     replica.sync(&stage).await;
     stage.clock.advance_ms(AWAY_MS);
-    talks[0].change(&stage, "edit").await;
+    talks[0].change(&stage, "react").await;
     talks[0].change(&stage, "read").await;
     let (page, _) = stage.second_node().sync.since(reader, replica.token, 50).await.unwrap();
     assert_eq!(page.conversations.iter().map(|row| row.id).collect::<Vec<_>>(), [talks[0].id]);
