@@ -220,7 +220,7 @@ mod tests {
             "passwords are tedious",
             "x7Kq-93hw",
             "ñandú y zorro",
-            "我喜欢下雨天",
+            "我喜欢下雨天和茶",
         ] {
             assert!(Password::parse_new("password", good, "ada").is_ok(), "{good:?} was refused");
         }

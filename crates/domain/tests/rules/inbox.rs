@@ -41,7 +41,9 @@ async fn pinned_ones_come_first_in_the_order_that_was_chosen() {
     assert_eq!(stage.inbox(ada).await, [g[0], g[2], g[1], g[4], g[3]]);
     stage.app.inbox.update_membership(ada, g[0], pinned(false)).await.unwrap();
     assert_eq!(stage.inbox(ada).await, [g[2], g[1], g[4], g[3], g[0]]);
-    assert!(stage.app.inbox.order_pinned(ada, &[g[3]]).await.is_err());
+    // One that is not pinned is passed over.
+    stage.app.inbox.order_pinned(ada, &[g[3]]).await.unwrap();
+    assert_eq!(stage.inbox(ada).await, [g[2], g[1], g[4], g[3], g[0]]);
 }
 
 #[tokio::test]

@@ -31,6 +31,7 @@ async fn what_is_done_to_members_can_be_repeated() {
 async fn disabling_somebody_ends_what_they_had_begun() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
+    let eve = stage.user("eve").await;
     let group = stage.group(&[ada, bob]).await;
     let message = stage.say(ada, direct, "before").await;
     let node = stage.second_node();
@@ -42,7 +43,7 @@ async fn disabling_somebody_ends_what_they_had_begun() {
         assert!(matches!(sent, Err(Disabled)), "{sent:?}");
         assert!(matches!(app.writing.react(ada, message.id, Some("+".into())).await, Err(Disabled)));
         assert!(matches!(app.groups.remove_member(ada, group, bob).await, Err(Disabled)));
-        assert!(matches!(app.groups.add_members(ada, group, &[bob]).await, Err(Disabled)));
+        assert!(matches!(app.groups.add_members(ada, group, &[eve]).await, Err(Disabled)));
     }
     assert_eq!(stage.history(bob, direct).await, ["before"]);
 }
