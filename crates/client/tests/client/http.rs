@@ -79,7 +79,7 @@ fn value(of: &impl serde::Serialize) -> Value {
 }
 
 fn me() -> Value {
-    json!({ "id": "1", "handle": "me", "display_name": "Me", "presence_visible": true, "read_receipts": true,
+    json!({ "id": "1", "handle": "me", "display_name": "Me", "presence_visible": true, "read_receipts": true, "may_be_added_by": "everybody",
         "created_at": now() })
 }
 
@@ -241,7 +241,7 @@ async fn every_route_of_groups(s: &Script, http: &Http) {
     assert_eq!(s.last().2, json!({ "image": null }));
     let all = DeleteFor::All;
     route!(s, "DELETE /v1/conversations/100?for=all", 204, none(), http.delete_conversation(C, all));
-    let gone = json!({ "gone": [], "truncated": false });
+    let gone = json!({ "gone": [], "more": false, "truncated": false });
     route!(
         s,
         "GET /v1/conversations/gone?since=2027-01-15T08%3A00%3A00.000Z",

@@ -93,7 +93,7 @@ pub(super) async fn who_comes_back_is_new(s: &Scene) -> Outcome {
         user_id: bob,
         role: Role::Member,
         joined_at: s.now(),
-        added_by: Some(owner),
+        added_by: None,
         visible_from: Seq::ZERO,
         unlisted: false,
         cursor: Cursor::at(seq, ordinal),
