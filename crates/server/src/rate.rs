@@ -85,7 +85,9 @@ pub struct RateConfig {
     pub changes_per_user: Rate,
     /// Everything that a signed-in user asks for, over HTTP and the socket.
     pub commands_per_user: Rate,
-    /// The web client, the documents, and what does not exist.
+    /// Pings on sockets, of the protocol and as commands.
+    pub pings_per_user: Rate,
+    /// The web client and the documents.
     pub pages_per_address: Rate,
 }
 
@@ -109,6 +111,7 @@ impl Default for RateConfig {
             search_per_address: Rate::new(1_200, 600),
             changes_per_user: Rate::new(3_000, 600),
             commands_per_user: Rate::new(6_000, 1_000),
+            pings_per_user: Rate::new(600, 120),
             pages_per_address: Rate::new(3_000, 1_000),
         }
     }
@@ -134,6 +137,7 @@ impl RateConfig {
         search_per_address: Rate::OFF,
         changes_per_user: Rate::OFF,
         commands_per_user: Rate::OFF,
+        pings_per_user: Rate::OFF,
         pages_per_address: Rate::OFF,
     };
 }
@@ -158,6 +162,7 @@ pub struct RateLimits {
     search_per_address: Limit<IpAddr>,
     changes_per_user: Limit<UserId>,
     commands_per_user: Limit<UserId>,
+    pings_per_user: Limit<UserId>,
     pages_per_address: Limit<IpAddr>,
 }
 
@@ -181,6 +186,7 @@ impl RateLimits {
             search_per_address: Limit::new("search", config.search_per_address),
             changes_per_user: Limit::new("changes", config.changes_per_user),
             commands_per_user: Limit::new("commands", config.commands_per_user),
+            pings_per_user: Limit::new("pings", config.pings_per_user),
             pages_per_address: Limit::new("pages", config.pages_per_address),
         }
     }
@@ -261,6 +267,10 @@ impl RateLimits {
     /// Beside [`Self::check_commands`], for a command that names many users: each ten of them count as one more.
     pub fn check_users_named(&self, user: UserId, named: usize) -> ApiResult<()> {
         self.commands_per_user.check_times(&user, named / USERS_PER_COMMAND)
+    }
+
+    pub fn check_pings(&self, user: UserId) -> ApiResult<()> {
+        self.pings_per_user.check(&user)
     }
 
     pub fn check_pages(&self, address: ClientAddress) -> ApiResult<()> {

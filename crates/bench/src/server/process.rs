@@ -57,6 +57,7 @@ search_per_user = { per_minute = 0 }
 search_per_address = { per_minute = 0 }
 changes_per_user = { per_minute = 0 }
 commands_per_user = { per_minute = 0 }
+pings_per_user = { per_minute = 0 }
 pages_per_address = { per_minute = 0 }
 [groups]
 added_per_day_max = 0

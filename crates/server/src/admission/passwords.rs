@@ -424,10 +424,10 @@ mod tests {
     async fn who_would_wait_too_long_is_told_at_once() {
         let stage = Stage::new(PasswordQueueLimits { wait_max: TOOK_AT_FIRST * 3, ..LIMITS });
         let mut sent = Vec::new();
-        for n in 0..4 {
+        for n in 0..5 {
             sent.push(stage.send("first", &format!("192.0.{n}.1"), false).await);
         }
-        let refused = sent.remove(3).await.unwrap();
+        let refused = sent.remove(4).await.unwrap();
         assert_eq!(refused.unwrap_err().code(), ErrorCode::Unavailable);
         assert!(sent.iter().all(|sent| !sent.is_finished()));
         // Those whom nobody answers in time are told as well.

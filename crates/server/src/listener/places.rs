@@ -523,7 +523,7 @@ mod tests {
         assert_eq!(count(&proxied), 4);
         assert!(places.authenticated(proxied[0].id()));
         places.answered(proxied[3].id());
-        places.expire(Instant::now() + LIMITS.anonymous_idle_max * 2);
+        places.expire(Instant::now() + Duration::from_secs(7));
         assert!(proxied[3].is_in(), "the next request on it is somebody else's");
         let client = ClientAddress("192.0.2.1".parse().unwrap());
         for socket in &proxied[..3] {

@@ -150,16 +150,13 @@ impl Connection {
         if self.bad_frames > BAD_FRAMES_MAX { Received::Close(CloseCode::Flood) } else { Received::Nothing }
     }
 
-    /// A ping of the protocol. It costs as much as a command, and there is no way to refuse one.
+    /// A ping of the protocol. There is no way to refuse one: those that are too many are not answered.
     fn pinged(&mut self, payload: &[u8]) -> Received {
-        self.push(frame::pong(payload));
-        match self.caller {
-            None => self.useless_frame(),
-            Some(caller) if self.state.rates.check_commands(caller.user_id).is_err() => {
-                Received::Close(CloseCode::Flood)
-            }
-            Some(_) => Received::Nothing,
+        if self.caller.is_some_and(|caller| self.state.rates.check_pings(caller.user_id).is_err()) {
+            return Received::Nothing;
         }
+        self.push(frame::pong(payload));
+        if self.caller.is_none() { self.useless_frame() } else { Received::Nothing }
     }
 
     /// Answers a frame that makes no sense.

@@ -24,6 +24,7 @@ const LIMITS: &[&str] = &[
     "search_per_address",
     "changes_per_user",
     "commands_per_user",
+    "pings_per_user",
     "pages_per_address",
 ];
 

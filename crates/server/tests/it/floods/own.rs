@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::people::Person;
 use crate::raw_http::RawHttp;
-use crate::raw_socket::{Ended, RawSocket};
+use crate::raw_socket::{Ended, Frame, PING, PONG, RawSocket};
 use crate::unlimited::{limited_with, unlimited_with};
 
 const BURST: usize = 3;
@@ -87,6 +87,22 @@ async fn sockets_that_sign_in_are_limited_for_each_user_and_for_each_address() {
         assert_eq!(reply["error"]["code"], "unauthenticated", "{reply}");
     }
     assert_reply_limited(&socket.call("sign_in", sign_in).await);
+}
+
+#[tokio::test]
+async fn pings_that_are_too_many_are_refused_as_commands_and_not_answered_as_frames() {
+    let server = limited_with("pings_per_user", BURST, "").await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
+    for _ in 1..BURST {
+        socket.assert_alive().await;
+    }
+    socket.frame(PING, b"one").await;
+    assert_eq!(socket.next().await.unwrap(), Frame { opcode: PONG, payload: b"one".to_vec() });
+    socket.frame(PING, b"two").await;
+    assert_reply_limited(&socket.call("ping", json!({})).await);
+    let log = socket.call("sync", json!({})).await;
+    assert!(log.get("ok").is_some(), "the socket is kept: {log}");
 }
 
 #[tokio::test]
