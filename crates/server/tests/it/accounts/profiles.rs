@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use godwit_client::Http;
-use godwit_client::protocol::accounts::UpdateMe;
+use godwit_client::protocol::accounts::{MayBeAddedBy, UpdateMe};
 use godwit_client::protocol::{ErrorCode, UserId};
 
 use super::{assert_refused, registration};
@@ -27,19 +27,21 @@ async fn a_profile_can_be_changed_and_what_is_absent_stays() {
         phone: Some(Some("+34600111222".to_owned())),
         presence_visible: Some(false),
         read_receipts: Some(false),
-        may_be_added_by: None,
+        may_be_added_by: Some(MayBeAddedBy::Contacts),
     };
     let changed = ada.http.update_me(&full).await.unwrap();
     assert_eq!((changed.handle.as_str(), changed.display_name.as_str()), (countess.as_str(), "Ada Lovelace"));
     assert_eq!((changed.phone.as_deref(), changed.presence_visible), (Some("+34600111222"), false));
-    assert!(!changed.read_receipts);
+    assert_eq!((changed.read_receipts, changed.may_be_added_by), (false, MayBeAddedBy::Contacts));
     assert_eq!(ada.http.update_me(&UpdateMe::default()).await.unwrap(), changed);
     let removed = UpdateMe { avatar: Some(None), phone: Some(None), ..UpdateMe::default() };
     let changed = ada.http.update_me(&removed).await.unwrap();
     assert_eq!((changed.avatar, changed.phone, changed.handle.as_str()), (None, None, countess.as_str()));
-    // The old handle is free again.
-    let other = Person::register_as(&server.url(), ada.handle).await;
-    assert_ne!(other.id, ada.id);
+    // The old handle is kept for her.
+    let taken = Http::new(&server.url()).unwrap().register(&registration(&ada.handle)).await.unwrap_err();
+    assert_eq!(taken.code(), Some(ErrorCode::HandleTaken));
+    let back = UpdateMe { handle: Some(ada.handle.clone()), ..UpdateMe::default() };
+    assert_eq!(ada.http.update_me(&back).await.unwrap().handle, ada.handle);
 }
 
 #[tokio::test]
