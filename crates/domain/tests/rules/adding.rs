@@ -70,6 +70,8 @@ async fn one_user_adds_so_many_strangers_in_a_day_and_what_was_refused_does_not_
         added(users).await.unwrap();
     }
     added(&first[2..]).await.unwrap();
+    // It is a large one now, which is asked of each member only when they are added again.
+    assert_eq!(added(&first[2..40]).await.unwrap()[0].error, Some(ErrorCode::AlreadyMember));
     added(&[*spare]).await.unwrap();
     stage.let_add(first[1], MayBeAddedBy::Everybody).await;
     let Err(Refusal::TooOften { retry_after_secs, .. }) = added(&[first[1]]).await else {
