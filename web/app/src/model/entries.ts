@@ -149,7 +149,8 @@ export function noticeOf(
 /** Cursors only move forward. */
 export function withCursor(conversation: Conversation, moved: MemberCursor, me: UserId): Conversation {
   const cursors = conversation.cursors ?? [];
-  const known = moved.user_id === me ? conversation.me : cursors.find((cursor) => cursor.user_id === moved.user_id);
+  const known =
+    moved.user_id === me ? conversation.me : cursors.find((cursor) => cursor.user_id === moved.user_id);
   if (known && known.delivered >= moved.delivered && known.read >= moved.read) {
     return conversation;
   }

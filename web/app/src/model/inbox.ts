@@ -86,11 +86,7 @@ export class Inbox {
       if (before > seq) {
         return conversation;
       }
-      const moved = withCursor(
-        conversation,
-        { user_id: this.me, delivered: seq, read: seq },
-        this.me,
-      );
+      const moved = withCursor(conversation, { user_id: this.me, delivered: seq, read: seq }, this.me);
       // What was read before is not read again: a mark that was set since stays.
       const me = { ...moved.me, marked_unread: moved.me.marked_unread && before === seq };
       return { ...moved, me, unread, unread_mentions: Math.min(moved.unread_mentions, unread) };

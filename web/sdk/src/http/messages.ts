@@ -109,11 +109,6 @@ export class Messages {
 
   /** `GET /v1/conversations/{id}/pins` */
   pins(id: ConversationId, page: { after?: string } = {}, options?: RequestOptions): Promise<PinList> {
-    return this.transport.call(
-      "get",
-      "/v1/conversations/{id}/pins",
-      { path: { id }, query: page },
-      options,
-    );
+    return this.transport.call("get", "/v1/conversations/{id}/pins", { path: { id }, query: page }, options);
   }
 }

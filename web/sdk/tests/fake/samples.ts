@@ -75,7 +75,16 @@ export function syncPage(
   fields: Partial<SyncPage> = {},
 ): SyncPage {
   const conversations = Object.entries(heads).map(([id, head]) => conversation(id, head));
-  return { conversations, cursors: [], gone: [], account: [], token, more: false, truncated: false, ...fields };
+  return {
+    conversations,
+    cursors: [],
+    gone: [],
+    account: [],
+    token,
+    more: false,
+    truncated: false,
+    ...fields,
+  };
 }
 
 export function logPage(id: string, seqs: number[], head: number, fields: Partial<LogPage> = {}): LogPage {

@@ -76,7 +76,11 @@ test("a new password brings new tokens, which no refresh of the old ones gets in
   await tabs[0].accounts.changePassword(change);
   expect(store.get()).toEqual(tokens(2));
   server.expire();
-  await Promise.all([tabs[1].accounts.me(), tabs[0].accounts.changePassword(change), tabs[1].auth.renew("access-2")]);
+  await Promise.all([
+    tabs[1].accounts.me(),
+    tabs[0].accounts.changePassword(change),
+    tabs[1].auth.renew("access-2"),
+  ]);
   expect(server.ended).toBe(false);
   expect(store.get()).toEqual(tokens(4));
 });

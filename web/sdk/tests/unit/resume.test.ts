@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MemoryStorage, type ResumeState } from "../../src/index.js";
 import { problem } from "../fake/http.js";
 import { startLive, Taker } from "../fake/live.js";
-import { C, conversation, D, logPage, ME, PEER, range, syncPage } from "../fake/samples.js";
+import { C, conversation, D, logPage, PEER, range, syncPage } from "../fake/samples.js";
 import { FakeServer, settle } from "../fake/socket.js";
 import { stopTime } from "../fake/time.js";
 
