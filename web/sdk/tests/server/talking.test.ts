@@ -126,5 +126,5 @@ test("both see everything once and in order, although the server was killed", as
   await until(() => ada.live.unsent().length + bob.live.unsent().length === 0);
   await Promise.all([ada.live.close(), bob.live.close()]);
   const { cursors, head } = await ada.http.conversations.get(conversation.id);
-  expect(cursors.map((cursor) => cursor.delivered)).toEqual([head, head]);
+  expect(cursors?.map((cursor) => cursor.delivered)).toEqual([head, head]);
 });

@@ -102,7 +102,11 @@ async function callAll(http: Http): Promise<void> {
 
 test("every route has a method", async () => {
   const server = new FakeHttp(({ path }) =>
-    json(path.endsWith("/refresh") ? tokens(2) : { tokens: tokens(1) }),
+    json(
+      path.endsWith("/refresh")
+        ? tokens(2)
+        : { tokens: tokens(1), user: { handle: "ada" }, device_proof: "p" },
+    ),
   );
   await callAll(new Http({ baseUrl: "http://chat.test", fetch: server.fetch }));
   const called = server.requests.map(

@@ -92,6 +92,7 @@ test("a command that is not answered in time fails alone", async () => {
   // What comes too late is for nobody.
   peer.ok(id, "sync", {
     conversations: [],
+    cursors: [],
     gone: [],
     account: [],
     token: "t",
