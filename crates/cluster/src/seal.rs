@@ -5,9 +5,11 @@
 //! one for each purpose. A signature covers where a frame goes, so that it is worth nothing in another channel; the frame
 //! itself says from whom it is, and has a serial number, so that it is worth nothing a second time.
 //!
-//! HMAC-SHA-256, of which 128 bits are kept. What is signed is not encrypted.
+//! BLAKE2b with a key, of which 128 bits are kept: on processors without instructions for SHA-256 it is four times as fast as
+//! HMAC-SHA-256. What is signed is not encrypted.
 
-use hmac::{Hmac, KeyInit, Mac};
+use blake2::Blake2bMac512;
+use blake2::digest::{KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
 use crate::node::NodeId;
@@ -18,8 +20,8 @@ pub(crate) type Tag = [u8; TAG_BYTES];
 
 #[derive(Clone)]
 pub(crate) struct Seal {
-    frames: Hmac<Sha256>,
-    nodes: Hmac<Sha256>,
+    frames: Blake2bMac512,
+    nodes: Blake2bMac512,
 }
 
 impl Seal {
@@ -58,25 +60,25 @@ impl std::fmt::Debug for Seal {
     }
 }
 
-fn derived(shared: &[u8], purpose: &[u8]) -> Hmac<Sha256> {
-    keyed(&keyed(shared).chain_update(purpose).finalize().into_bytes())
+fn derived(shared: &[u8], purpose: &[u8]) -> Blake2bMac512 {
+    keyed(&Mac::chain_update(keyed(shared), purpose).finalize().into_bytes())
 }
 
-fn keyed(key: &[u8]) -> Hmac<Sha256> {
-    Hmac::new_from_slice(key).expect("HMAC takes keys of any length")
+fn keyed(key: &[u8]) -> Blake2bMac512 {
+    Blake2bMac512::new_from_slice(key).expect("BLAKE2b takes keys of up to 64 bytes")
 }
 
-fn begun(key: &Hmac<Sha256>, node: NodeId, bytes: &[u8]) -> Hmac<Sha256> {
-    key.clone().chain_update(node.get().to_le_bytes()).chain_update(bytes)
+fn begun(key: &Blake2bMac512, node: NodeId, bytes: &[u8]) -> Blake2bMac512 {
+    Mac::chain_update(Mac::chain_update(key.clone(), node.get().to_le_bytes()), bytes)
 }
 
-fn tag(key: &Hmac<Sha256>, node: NodeId, bytes: &[u8]) -> Tag {
+fn tag(key: &Blake2bMac512, node: NodeId, bytes: &[u8]) -> Tag {
     let mut tag = Tag::default();
     tag.copy_from_slice(&begun(key, node, bytes).finalize().into_bytes()[..TAG_BYTES]);
     tag
 }
 
-fn is_tag(tag: &[u8], key: &Hmac<Sha256>, node: NodeId, bytes: &[u8]) -> bool {
+fn is_tag(tag: &[u8], key: &Blake2bMac512, node: NodeId, bytes: &[u8]) -> bool {
     tag.len() == TAG_BYTES && begun(key, node, bytes).verify_truncated_left(tag).is_ok()
 }
 
