@@ -5,6 +5,7 @@
 //! sends what the schemas allow. Patterns keep to what ECMA-262 and Rust read alike.
 
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 
 use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::schema::{
@@ -13,7 +14,7 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::characters::DISGUISING;
+use crate::characters::{INVISIBLE, SEPARATORS};
 use crate::ids::ID_MIN;
 use crate::limits::{
     AVATAR_BYTES_MAX, CLIENT_ID_BYTES_MAX, CONTENT_TYPE_BYTES_MAX, CONVERSATION_IMAGE_BYTES_MAX,
@@ -79,7 +80,7 @@ shapes! {
     AppEvent = text(1, SYSTEM_EVENT_BYTES_MAX).pattern(Some(r"^app(\.[a-z0-9_]+)+$")).examples(["app.call.ended"]);
 
     /// An emoji with all its modifiers, or a short word: no spaces, no control and invisible characters.
-    ReactionText = text(1, REACTION_CHARS_MAX).pattern(Some(format!(r"^[^\s{}]+$", disguising()))).examples(["👍"]);
+    ReactionText = text(1, REACTION_CHARS_MAX).pattern(Some(format!(r"^[^\s{}]+$", hidden()))).examples(["👍"]);
 
     /// An `http` or `https` URL of printable ASCII characters. The server does not fetch it.
     MediaUrl = url(MEDIA_URL_BYTES_MAX);
@@ -141,7 +142,7 @@ shapes! {
 
     /// The beginning of a handle, or of a word of a name. An `@` before it is passed over.
     SearchText = text(1, SEARCH_CHARS_MAX)
-        .pattern(Some(format!(r"^[^{0}]*[^\s@{0}][^{0}]*$", disguising())))
+        .pattern(Some(format!(r"^[^{0}]*[^\s@{0}][^{0}]*$", hidden())))
         .examples(["ada"]);
 
     /// The secret part of an invite link.
@@ -283,21 +284,26 @@ fn list_pattern(count_max: usize) -> String {
     format!("^{one}(,{one}){{0,{}}}$", count_max - 1)
 }
 
-/// One line that is not empty, of visible characters.
+/// One line with something to see. The server also takes invisible characters where a script or an emoji needs them.
 fn line() -> String {
-    format!(r"^[^{0}]*[^\s{0}][^{0}]*$", disguising())
+    format!(r"^[^{0}]*[^\s{0}][^{0}]*$", hidden())
 }
 
-/// Several lines that are not all empty.
+/// What a name has nowhere.
+fn hidden() -> String {
+    format!(r"\u0000-\u001f\u007f-\u009f{}{}", class(SEPARATORS), class(INVISIBLE))
+}
+
+/// Several lines with something to see.
 fn lines() -> String {
     const STRAY: &str = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f";
-    format!(r"^[^{STRAY}]*[^\s{STRAY}][^{STRAY}]*$")
+    format!(r"^[^{STRAY}]*[^\s{STRAY}{}][^{STRAY}]*$", class(INVISIBLE))
 }
 
-/// What [`is_disguising`](crate::characters::is_disguising) finds, as part of a class of characters.
-fn disguising() -> String {
-    let mut class = String::from(r"\u0000-\u001f\u007f-\u009f");
-    for range in DISGUISING {
+/// As part of a class of characters.
+fn class(ranges: &[RangeInclusive<char>]) -> String {
+    let mut class = String::new();
+    for range in ranges {
         // Writing to a string cannot fail.
         let _ = write!(class, "{}", escaped(*range.start()));
         if range.start() != range.end() {

@@ -4,6 +4,8 @@
 //! emoji need a few of them, each in its own place. Anywhere else they make a name that looks like another one, or a text
 //! that looks like none.
 
+use godwit_protocol::characters::is_invisible;
+
 /// Whether a character shows nothing by itself: white space, control characters, everything that Unicode calls default
 /// ignorable, and the few blanks that it does not.
 pub(crate) fn is_blank(c: char) -> bool {
@@ -65,32 +67,6 @@ impl Tags {
 /// Line and paragraph separators.
 const fn is_separator(c: char) -> bool {
     matches!(c, '\u{2028}' | '\u{2029}')
-}
-
-/// Default ignorable code points, annotation marks, and blanks that are symbols by name.
-const fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{61c}'
-            | '\u{115f}'..='\u{1160}'
-            | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{2800}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d159}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
 }
 
 /// Letters of scripts that are written with joiners and non-joiners (Arabic to Myanmar, Khmer, Mongolian and their

@@ -149,8 +149,8 @@ async fn limits_of_pages_are_limits() {
         checked += 1;
     }
     assert_eq!(
-        checked, 11,
-        "inbox, users, blocks, history, log, sync, members, receipts, reactions, thread, stars"
+        checked, 12,
+        "inbox, users, blocks, history, log, sync, members, bans, receipts, reactions, thread, stars"
     );
     stage.raw.assert_healthy().await;
 }

@@ -137,7 +137,7 @@ async fn values_that_are_not_allowed_are_named() {
         ),
         (
             "send",
-            json!({ "conversation_id": direct, "client_id": "c", "kind": "text", "text": "😀".repeat(4_097) }),
+            json!({ "conversation_id": direct, "client_id": "c", "kind": "text", "text": "😀".repeat(8_001) }),
             "text",
         ),
         (

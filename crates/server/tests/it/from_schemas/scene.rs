@@ -43,7 +43,7 @@ impl Scene {
                 "conversation_id": conversation, "send_at": later(),
                 "message": { "client_id": unique("s"), "kind": "text", "text": "good morning" },
             });
-            know("ScheduledId", &post("/v1/scheduled".into(), body).await["id"]);
+            know("ScheduledId", &post("/v1/scheduled".into(), body).await["scheduled"]["id"]);
             know("ConversationId", &conversation);
         }
         // Where Ada is one of the members, and where she is none yet.

@@ -128,6 +128,8 @@ impl Values<'_> {
                 }
                 others[self.random.random_range(0..others.len())].as_str().unwrap().to_owned()
             }
+            // Anything will do.
+            Value::Null => "integer".to_owned(),
             kind => kind.as_str().unwrap_or_else(|| panic!("no type: {kind}")).to_owned(),
         }
     }

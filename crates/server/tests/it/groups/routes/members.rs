@@ -9,6 +9,7 @@ pub(super) async fn all([ada, bob, eve, kim]: &[Visitor; 4]) {
     let path = format!("/v1/conversations/{group}");
     adding_and_listing(ada, [bob, eve, kim], &path).await;
     roles(ada, bob, eve, &path).await;
+    bans(ada, eve, &path).await;
     invites(ada, eve, kim, &path).await;
     joining(ada, kim).await;
 }
@@ -53,6 +54,17 @@ async fn roles(ada: &Visitor, bob: &Visitor, eve: &Visitor, path: &str) {
     bob.done("PUT", &format!("{path}/owner"), json!({ "user_id": ada.id() })).await;
     bob.done("POST", &format!("{path}/leave"), Value::Null).await;
     bob.asker.ask("POST", &format!("{path}/leave"), &Value::Null).refused(404, ErrorCode::NotFound).await;
+}
+
+async fn bans(ada: &Visitor, eve: &Visitor, path: &str) {
+    let bans = format!("{path}/bans");
+    let banned = format!("{bans}/{}", eve.asker.id());
+    ada.done("PUT", &banned, Value::Null).await;
+    assert_eq!(each(&ada.get(&bans).await["bans"], "id"), [&eve.id()]);
+    let added = ada.ok("POST", &format!("{path}/members"), json!({ "user_ids": [eve.id()] })).await;
+    assert_eq!(added["results"][0]["error"], "banned");
+    ada.done("DELETE", &banned, Value::Null).await;
+    assert!(each(&ada.get(&bans).await["bans"], "id").is_empty());
 }
 
 async fn invites(ada: &Visitor, eve: &Visitor, kim: &Visitor, path: &str) {

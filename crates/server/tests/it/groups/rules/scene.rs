@@ -210,5 +210,5 @@ async fn send(by: &Asker, conversation: &str) -> String {
 async fn schedule(by: &Asker, conversation: &str) -> String {
     let message = json!({ "client_id": unique("later"), "kind": "text", "text": "hello" });
     let new = json!({ "conversation_id": conversation, "send_at": later(), "message": message });
-    text(&by.ok("POST", "/v1/scheduled", new).await["id"])
+    text(&by.ok("POST", "/v1/scheduled", new).await["scheduled"]["id"])
 }
