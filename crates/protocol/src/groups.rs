@@ -141,6 +141,7 @@ pub struct CreateInvite {
     /// Chosen by the client: 1 to 64 printable ASCII characters. The same one again gives back the link that the user made
     /// with it, as long as that link is there. Without one every request makes another link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::ClientId>))]
     pub client_id: Option<String>,
     /// It can be used for ever where this is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

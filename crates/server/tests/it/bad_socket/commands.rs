@@ -159,7 +159,6 @@ async fn values_that_are_not_allowed_are_named() {
         ("transfer_ownership", json!({ "user_id": bob.id }), "conversation_id"),
         ("create_invite", json!({}), "conversation_id"),
         ("update_membership", json!({ "archived": true }), "conversation_id"),
-        ("order_pinned", json!({ "conversation_ids": [direct] }), "conversation_ids"),
         ("open_conversation", json!({ "kind": "group", "name": " " }), "name"),
         ("history", json!({ "conversation_id": direct, "limit": 0 }), "limit"),
         ("log", json!({ "conversation_id": direct, "after": 0, "limit": 0 }), "limit"),

@@ -9,6 +9,16 @@ pub(super) async fn all([_, bob, eve, kim]: &[Visitor; 4]) {
     let group = kim.make("group", "Personal", &[bob, eve]).await;
     starring(kim, bob, &group).await;
     scheduling(kim, bob, &group).await;
+    leaving_for_good(kim, bob).await;
+}
+
+async fn leaving_for_good(kim: &Visitor, bob: &Visitor) {
+    let group = kim.make("group", "Left", &[bob]).await;
+    bob.done("POST", &format!("/v1/conversations/{group}/leave?block=true"), Value::Null).await;
+    assert_eq!(bob.get("/v1/refused-groups").await["conversation_ids"], serde_json::json!([group]));
+    bob.done("DELETE", &format!("/v1/refused-groups/{group}"), Value::Null).await;
+    assert_eq!(bob.get("/v1/refused-groups").await["conversation_ids"], serde_json::json!([]));
+    bob.done("DELETE", &format!("/v1/blocks/{}", kim.asker.id()), Value::Null).await;
 }
 
 async fn starring(kim: &Visitor, bob: &Visitor, group: &str) {

@@ -19,6 +19,8 @@ const OTHER_ROUTES: &[(&str, &str)] = &[
     ("GET", "/v1/conversations"),
     ("POST", "/v1/conversations"),
     ("GET", "/v1/conversations/gone"),
+    ("GET", "/v1/refused-groups"),
+    ("DELETE", "/v1/refused-groups/{id}"),
     ("GET", "/v1/scheduled"),
     ("GET", "/v1/stars"),
 ];

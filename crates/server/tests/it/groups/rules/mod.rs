@@ -22,7 +22,7 @@ use crate::raw_socket::RawSocket;
 ///         owner, admin, member; who was removed, who never was a member, a member of a deleted one
 ///
 /// .  it is done        f  forbidden      w  wrong_kind      b  blocked
-/// -  cannot be asked   n  not_found      i  invite_invalid  p  invalid_field: it is not pinned, whatever the reason
+/// -  cannot be asked   n  not_found      i  invite_invalid
 /// ```
 ///
 /// A block changes nothing in groups: whoever is blocked there can do what their role says.
@@ -43,7 +43,7 @@ const TABLE: &[(&str, &str)] = &[
     ("move the cursor", "..n ...nnn ...nnn ...nnn"),
     ("show that one types", ".bn ...nnn ..fnnn ..fnnn"),
     ("change the own settings", "..n ...nnn ...nnn ...nnn"),
-    ("put it first among the pinned ones", "..p ...ppp ...ppp ...ppp"),
+    ("put it first among the pinned ones", "... ...... ...... ......"),
     ("star a message", "..n ...nnn ...nnn ...nnn"),
     ("unstar a message", "... ...... ...... ......"),
     ("schedule a message", "..n ...nnn ...nnn ...nnn"),
@@ -200,7 +200,6 @@ fn meaning(expected: char) -> Option<&'static str> {
         'b' => Some("blocked"),
         'n' => Some("not_found"),
         'i' => Some("invite_invalid"),
-        'p' => Some("invalid_field"),
         other => panic!("{other} means nothing"),
     }
 }
