@@ -93,14 +93,16 @@ fn choices(name: &str) -> Option<Value> {
         for (name, field) in fields.as_object().into_iter().flatten() {
             properties[name] = field.clone();
         }
+        let required: Vec<&str> = required.iter().copied().chain(["kind"]).collect();
         json!({ "title": kind, "properties": properties, "required": required })
     };
     let none = json!({ "type": "null" });
     match name {
+        // A forward is copied by the server, and says nothing itself.
         "SendMessage" => Some(json!([
-            kind("text", json!({ "text": text, "media": none, "event": none }), &["text"]),
-            kind("image", json!({ "media": media, "event": none }), &["media"]),
-            kind("file", json!({ "media": media, "event": none }), &["media"]),
+            kind("text", json!({ "text": text, "media": none, "event": none, "data": none, "forwarded_from": none }), &["text"]),
+            kind("image", json!({ "media": media, "event": none, "data": none, "forwarded_from": none }), &["media"]),
+            kind("file", json!({ "media": media, "event": none, "data": none, "forwarded_from": none }), &["media"]),
             kind(
                 "voice",
                 json!({
@@ -108,15 +110,26 @@ fn choices(name: &str) -> Option<Value> {
                         "required": ["duration_ms"],
                         "properties": { "duration_ms": { "$ref": format!("{COMPONENTS}MediaMeasure") } },
                     }] },
-                    "text": none, "event": none,
+                    "text": none, "event": none, "data": none, "forwarded_from": none,
                 }),
                 &["media"],
             ),
             kind(
                 "system",
-                json!({ "event": { "$ref": format!("{COMPONENTS}AppEvent") }, "media": none }),
+                json!({
+                    "event": { "$ref": format!("{COMPONENTS}AppEvent") },
+                    "media": none, "forwarded_from": none,
+                }),
                 &["event"]
             ),
+            {
+                "title": "forward",
+                "required": ["forwarded_from"],
+                "properties": {
+                    "forwarded_from": { "$ref": format!("{COMPONENTS}MessageId") },
+                    "kind": none, "text": none, "media": none, "event": none, "data": none,
+                },
+            },
         ])),
         "ReadHistory" => Some(at_most_one(&[
             ("before", "Position"),
