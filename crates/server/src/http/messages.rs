@@ -62,6 +62,7 @@ pub struct PageParams {
 #[into_params(parameter_in = Query)]
 pub struct AfterParams {
     /// `next` of the page before.
+    #[param(value_type = Option<shape::Cursor>)]
     pub(super) after: Option<String>,
 }
 
