@@ -23,6 +23,12 @@ pub trait StoreFactory: Send + Sync {
     async fn reopen(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
         store
     }
+
+    /// Whether what was changed is found at the very time that the model has for it. A move may make it up to a minute later,
+    /// as [`change_time`](godwit_domain::ports::change_time) does.
+    fn keeps_change_times(&self) -> bool {
+        true
+    }
 }
 
 /// Runs on the one runtime that all tests of a process share, so that a store that was opened by one test and is kept

@@ -35,6 +35,8 @@ pub struct Known {
     pub tokens: Vec<InviteToken>,
     pub scheduled: Vec<ScheduledId>,
     pub times: Vec<Timestamp>,
+    /// Times of changes are compared by the minute.
+    pub changes_by_minute: bool,
 }
 
 /// One question and what the store answered.

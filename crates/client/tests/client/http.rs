@@ -228,7 +228,8 @@ async fn every_route_is_asked_as_the_api_has_it() {
 async fn every_route_of_groups(s: &Script, http: &Http) {
     let conversation = || value(&sample::conversation(C, 3, 3));
     let invite = json!({
-        "id": "7", "conversation_id": "100", "token": "t", "created_by": "1", "created_at": now(), "uses": 0
+        "id": "7", "conversation_id": "100", "token": "t", "created_by": "1", "created_at": now(), "uses": 0,
+        "works": true
     });
     let preview = json!({
         "conversation_id": "100", "kind": "group", "name": "Birds", "member_count": 2, "member": false

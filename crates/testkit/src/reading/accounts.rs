@@ -1,8 +1,8 @@
 //! What belongs to one user.
 
 use godwit_domain::model::Star;
-use godwit_domain::ports::{ChangedRow, InboxRow, SeqRange, Store, StoreError};
-use godwit_protocol::{Seq, UserId};
+use godwit_domain::ports::{CHANGE_GRAIN_MS, ChangedRow, InboxRow, SeqRange, Store, StoreError, change_time};
+use godwit_protocol::{Seq, Timestamp, UserId};
 
 use super::{Known, PAGE_SIZES, Readings, without_seq};
 use crate::due::{due_expiries_in, due_scheduled_of};
@@ -37,8 +37,13 @@ impl Readings {
                 self.add(format!("inbox of {user}, archived {archived}, by {limit}"), rows);
             }
             for &floor in &known.times {
+                let floor = if known.changes_by_minute { just_after_a_minute(floor) } else { floor };
                 let page = |after| store.changed_since(user, floor, after, limit);
-                let rows = all_pages(limit, ChangedRow::position, page).await?;
+                let mut rows = all_pages(limit, ChangedRow::position, page).await?;
+                if known.changes_by_minute {
+                    rows.iter_mut().for_each(|row| row.changed_at = change_time(row.changed_at));
+                    rows.sort_by_key(ChangedRow::position);
+                }
                 self.add(format!("changed of {user} since {floor} by {limit}"), rows);
             }
         }
@@ -90,4 +95,9 @@ impl Readings {
         }
         Ok(())
     }
+}
+
+/// A floor from which changes are found alike, whether their times are exact or those of [`change_time`].
+fn just_after_a_minute(at: Timestamp) -> Timestamp {
+    change_time(at).plus_millis(1 - CHANGE_GRAIN_MS)
 }

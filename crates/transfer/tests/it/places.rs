@@ -115,6 +115,10 @@ impl StoreFactory for Journey {
         forget_again(&*store, &remembered).await;
         self.stay(next, store, number + 1).await
     }
+
+    fn keeps_change_times(&self) -> bool {
+        false
+    }
 }
 
 pub(crate) fn mover(
