@@ -10,7 +10,7 @@ use super::Groups;
 use crate::actions::{Action, Refusal};
 use crate::allowances::Amounts;
 use crate::conversations::Live;
-use crate::model::{AccountChange, AccountNote, ConversationState, User, UserPair};
+use crate::model::{AccountChange, AccountNote, User, UserPair};
 use crate::people::PeopleError;
 use crate::ports::{StoreError, UpdateUser, UserChange};
 
@@ -80,8 +80,9 @@ impl Groups {
         if user.disabled_at.is_some() {
             return Ok(Err(ErrorCode::NotFound));
         }
-        let is_member = |state: &ConversationState| state.member(user.id).is_some();
-        if to.is_some_and(|live| live.read(is_member)) {
+        if let Some(live) = to
+            && self.conversations.member(live, user.id).await?.is_some()
+        {
             return Ok(Err(ErrorCode::AlreadyMember));
         }
         let Some(pair) = UserPair::new(by, user.id) else { return Ok(Ok(false)) };
