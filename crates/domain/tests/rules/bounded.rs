@@ -1,11 +1,16 @@
 //! Every answer is bounded as it is encoded, whatever people fill it with, and nothing is lost between its pages.
 
+use futures_util::future::try_join_all;
+use godwit_domain::groups::MemberFilter;
 use godwit_domain::messages::HistoryPage;
 use godwit_domain::model::{ClientId, Draft, MessageBody};
 use godwit_domain::sync::SyncToken;
 use godwit_protocol::accounts::UpdateMe;
 use godwit_protocol::conversations::{NewDraft, UpdateMembership};
-use godwit_protocol::limits::{ANSWER_BYTES_MAX, DRAFT_CHARS_MAX, TEXT_CHARS_MAX};
+use godwit_protocol::limits::{
+    ANSWER_BYTES_MAX, AVATAR_BYTES_MAX, DISPLAY_NAME_CHARS_MAX, DRAFT_CHARS_MAX, HANDLE_CHARS_MAX, PAGE_MAX,
+    REACTION_CHARS_MAX, SEARCH_PAGE_MAX, TEXT_CHARS_MAX,
+};
 use godwit_protocol::messages::{Message, MessageKind, SendMessage};
 use godwit_protocol::personal::ScheduleMessage;
 use godwit_protocol::{ConversationId, MessageId, Position, Seq, UserId};
@@ -245,4 +250,44 @@ async fn lists_with_long_drafts_go_on_where_they_end() {
         }
     }
     assert!(pages > 2);
+}
+
+/// Those that end by their number of items alone.
+#[tokio::test]
+async fn short_items_fit_as_many_as_there_can_be() {
+    let stage = Stage::new();
+    let ada = stage.user("ada").await;
+    let mut members = vec![ada];
+    for number in 0..PAGE_MAX {
+        let user = stage.user(&format!("{number:0>width$}", width = HANDLE_CHARS_MAX)).await;
+        let address = "https://media.example/";
+        let update = UpdateMe {
+            display_name: Some("𝄞".repeat(DISPLAY_NAME_CHARS_MAX)),
+            avatar: Some(Some(address.to_owned() + &"x".repeat(AVATAR_BYTES_MAX - address.len()))),
+            ..UpdateMe::default()
+        };
+        stage.app.accounts.update_me(user, update).await.unwrap();
+        members.push(user);
+    }
+    let group = stage.group(&members).await;
+    let message = stage.say(ada, group, "hello").await;
+    // In a large group those that come together are written together.
+    let reaction = "👍🏽".repeat(REACTION_CHARS_MAX / 2);
+    let react = |user: &UserId| stage.app.writing.react(*user, message.id, Some(reaction.as_str().into()));
+    try_join_all(members.iter().map(react)).await.unwrap();
+    fits(&stage.app.reading.reactions(ada, message.id, None, 200).await.unwrap().0);
+    fits(&stage.app.reading.receipts(ada, message.id, None, 200).await.unwrap().0);
+    fits(&stage.app.people.users(&members[..usize::from(SEARCH_PAGE_MAX)]).await.unwrap());
+    let (mut listed, mut after) = (0, None);
+    loop {
+        let everybody = MemberFilter { role: None, name: None };
+        let (page, next) = stage.app.groups.members(ada, group, &everybody, after, 200).await.unwrap();
+        fits(&page);
+        listed += page.len();
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(listed, members.len());
 }

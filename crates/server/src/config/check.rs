@@ -15,6 +15,8 @@ const YEAR_SECS: u64 = 366 * 24 * 60 * 60;
 const COUNT_MAX: u64 = u32::MAX as u64;
 const GIB_AS_MIB: u64 = 1_024;
 const MIB: u64 = 1_024 * 1_024;
+/// A conversation that is opened has the cursors of so many members, in one answer.
+const FAN_OUT_MEMBERS_MAX: u64 = 4_000;
 /// A limit for bodies must leave room for one.
 const BODY: u64 = REQUEST_BODY_BYTES_MAX as u64;
 
@@ -64,7 +66,11 @@ fn out_of_range(config: &Config) -> Vec<String> {
         ("auth.tokens.refresh_days", u64::from(tokens.refresh_days), 1..=3_650),
         ("auth.application.lifetime_max_secs", u64::from(application.lifetime_max_secs), 60..=YEAR_SECS),
         ("auth.application.leeway_seconds", u64::from(application.leeway_seconds), 0..=HOUR_MS / 1_000),
-        ("messages.fan_out_members_max", u64::from(config.messages.fan_out_members_max), 1..=100_000),
+        (
+            "messages.fan_out_members_max",
+            u64::from(config.messages.fan_out_members_max),
+            1..=FAN_OUT_MEMBERS_MAX,
+        ),
         ("admission.sign_ins_at_once_max", admission.sign_ins_at_once_max as u64, 1..=COUNT_MAX),
         ("admission.syncs_at_once_max", admission.syncs_at_once_max as u64, 1..=COUNT_MAX),
         ("admission.passwords_waiting_max", admission.passwords_waiting_max as u64, 1..=COUNT_MAX),

@@ -240,7 +240,7 @@ pub struct MessageConfig {
     /// Whether owners and admins may edit what others wrote in groups and channels.
     pub admins_may_edit: bool,
     /// Members up to whom each one's inbox is written with every message. Conversations that have more are completed when
-    /// they are read, and stay so.
+    /// they are read, and stay so. At most 4,000: up to there a conversation that is opened shows how far each has read.
     pub fan_out_members_max: u32,
 }
 

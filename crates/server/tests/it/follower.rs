@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use godwit_client::live::{Backoff, Connection, StartAt};
+use godwit_client::protocol::conversations::MemberCursor;
 use godwit_client::protocol::messages::LogEntry;
-use godwit_client::protocol::{ConversationId, Seq};
+use godwit_client::protocol::socket::CursorEvent;
+use godwit_client::protocol::{ConversationId, Seq, UserId};
 use godwit_client::{Http, Live, LiveConfig, ResumeState, SocketConfig, Update, Updates};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -24,6 +26,7 @@ pub(crate) struct Follower {
 #[derive(Default)]
 struct Progress {
     seen: HashMap<ConversationId, Seq>,
+    cursors: HashMap<(ConversationId, UserId), MemberCursor>,
     caught_up: usize,
     resets: usize,
 }
@@ -36,6 +39,8 @@ pub(crate) struct Followed {
     pub(crate) all_reset: usize,
     /// How often it was connected.
     pub(crate) connections: usize,
+    /// The latest marks of members that it was told of.
+    pub(crate) cursors: HashMap<(ConversationId, UserId), MemberCursor>,
     /// Where another one goes on.
     pub(crate) state: ResumeState,
 }
@@ -71,6 +76,14 @@ impl Follower {
         let reached = |p: &Progress| p.seen.get(&conversation).is_some_and(|seen| *seen >= seq);
         let outcome = soon(&format!("{} to reach {seq}", self.name), progress.wait_for(reached)).await;
         assert!(outcome.is_ok(), "{} ended before {seq}", self.name);
+    }
+
+    /// Waits until this mark has come.
+    pub(crate) async fn is_told_of(&self, conversation: ConversationId, mark: MemberCursor) {
+        let mut progress = self.progress.clone();
+        let told = |p: &Progress| p.cursors.get(&(conversation, mark.user_id)) == Some(&mark);
+        let outcome = soon(&format!("{} to be told of {mark:?}", self.name), progress.wait_for(told)).await;
+        assert!(outcome.is_ok(), "{} ended before {mark:?}", self.name);
     }
 
     /// Whether this entry has come already.
@@ -158,10 +171,16 @@ async fn follow(name: String, mut updates: Updates, told: watch::Sender<Progress
                     progress.seen.clear();
                 });
             }
+            Update::Cursor(CursorEvent { conversation_id, cursor }) => {
+                told.send_modify(|progress| {
+                    progress.cursors.insert((conversation_id, cursor.user_id), cursor);
+                });
+            }
             Update::Connection(Connection::Online) => connections += 1,
             Update::CaughtUp => told.send_modify(|progress| progress.caught_up += 1),
             _ => {}
         }
     }
-    Followed { logs, resets, all_reset, connections, state: updates.state().clone() }
+    let cursors = told.borrow().cursors.clone();
+    Followed { logs, resets, all_reset, connections, cursors, state: updates.state().clone() }
 }

@@ -1,10 +1,10 @@
 //! What every observer of a conversation must agree on.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use godwit_client::Http;
 use godwit_client::protocol::limits::PAGE_MAX;
-use godwit_client::protocol::messages::{Change, LogEntry, Message, MessageStatus};
+use godwit_client::protocol::messages::{Change, LogEntry, Message, MessageStatus, ReactionCount};
 use godwit_client::protocol::{ConversationId, MessageId, Seq, UserId};
 
 /// The log of one conversation as one observer gets it: panics at a gap, a duplicate, a wrong order, or an id that does
@@ -81,10 +81,80 @@ pub(crate) fn assert_part_of(log: &[LogEntry], observer: &str, observed: &[LogEn
     assert!(part == observed, "{observer} got something else than the log has:\n{observed:?}\n{part:?}");
 }
 
-/// The observer has the log from some point up to its end.
+/// The observer has the log from some point up to its end: the same entries, and with all of them the same messages. The log
+/// may be read later than the observer was told of it, and shows messages as they are then.
 pub(crate) fn assert_rest_of(log: &[LogEntry], observer: &str, observed: &[LogEntry]) {
-    assert_eq!(observed.last(), log.last(), "{observer} has the end of the log");
-    assert_part_of(log, observer, observed);
+    let end = |entries: &[LogEntry]| entries.last().map(|entry| entry.seq);
+    assert_eq!(end(observed), end(log), "{observer} has the end of the log");
+    let Some(first) = observed.first() else { return };
+    let rest = Picture::of(&log[usize::try_from(first.seq.get() - 1).unwrap()..]);
+    let seen = Picture::of(observed);
+    assert!(rest == seen, "{observer} sees something else than the log has:\n{seen:?}\n{rest:?}");
+}
+
+/// What a client has in the end to which these entries were given one after the other.
+#[derive(Debug, PartialEq)]
+struct Picture {
+    /// Without what was the case only when they were shown.
+    entries: Vec<LogEntry>,
+    messages: BTreeMap<MessageId, Shown>,
+}
+
+#[derive(Debug, PartialEq)]
+struct Shown {
+    text: Option<String>,
+    is_deleted: bool,
+    is_edited: bool,
+    reactions: BTreeMap<String, u32>,
+}
+
+impl Picture {
+    fn of(entries: &[LogEntry]) -> Self {
+        let mut picture = Self { entries: entries.to_vec(), messages: BTreeMap::new() };
+        for entry in &mut picture.entries {
+            match &mut entry.change {
+                Change::Message { message } => {
+                    let shown = Shown {
+                        text: message.text.take(),
+                        is_deleted: message.deleted_at.take().is_some(),
+                        is_edited: message.edited_at.take().is_some(),
+                        reactions: counts(&std::mem::take(&mut message.reactions)),
+                    };
+                    picture.messages.insert(message.id, shown);
+                    (message.my_reaction, message.expires_at) = (None, None);
+                }
+                Change::Edited { message_id, text, .. } => {
+                    let text = text.take();
+                    if let (Some(text), Some(shown)) = (text, picture.messages.get_mut(message_id)) {
+                        (shown.text, shown.is_edited) = (Some(text), true);
+                    }
+                }
+                Change::Deleted { message_id, .. } => forget(&mut picture.messages, message_id),
+                Change::Expired { message_ids } => {
+                    message_ids.iter().for_each(|id| forget(&mut picture.messages, id));
+                }
+                Change::Reacted { message_id, reactions, changes, .. } => {
+                    changes.clear();
+                    let reactions = std::mem::take(reactions);
+                    if let Some(shown) = picture.messages.get_mut(message_id).filter(|it| !it.is_deleted) {
+                        shown.reactions = counts(&reactions);
+                    }
+                }
+                _ => {}
+            }
+        }
+        picture
+    }
+}
+
+fn counts(reactions: &[ReactionCount]) -> BTreeMap<String, u32> {
+    reactions.iter().map(|count| (count.reaction.clone(), count.count)).collect()
+}
+
+fn forget(messages: &mut BTreeMap<MessageId, Shown>, id: &MessageId) {
+    if let Some(shown) = messages.get_mut(id) {
+        *shown = Shown { text: None, is_deleted: true, is_edited: false, reactions: BTreeMap::new() };
+    }
 }
 
 pub(crate) fn messages(log: &[LogEntry]) -> impl Iterator<Item = &Message> {

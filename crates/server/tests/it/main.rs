@@ -9,6 +9,7 @@ mod bad_http;
 mod bad_socket;
 mod balancer;
 mod cassandra;
+mod changes;
 mod cli;
 mod connections;
 mod conversation;

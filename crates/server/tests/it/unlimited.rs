@@ -48,6 +48,11 @@ pub(crate) async fn unlimited_on(store: TestStore) -> ServerProcess {
     ServerProcess::configured(store, &settings("", 0, "")).await
 }
 
+/// Settings for those who have further ones to put before them.
+pub(crate) fn without_limits() -> String {
+    settings("", 0, "")
+}
+
 fn settings(limit: &str, burst: usize, more: &str) -> String {
     let mut settings = "[auth.passwords]\nmemory_kib = 64\niterations = 1\n[rates]\n".to_owned();
     for name in LIMITS {

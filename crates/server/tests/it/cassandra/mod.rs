@@ -16,16 +16,15 @@ use godwit_testkit::cluster::{Alone, Cluster};
 
 use crate::process::ServerProcess;
 use crate::store::{TestStore, made};
-use crate::unlimited::unlimited_on;
+use crate::unlimited::{unlimited_on, without_limits};
 
 /// The keyspace is shared by these tests; their people are their own.
 const PURPOSE: &str = "faults";
 
 /// Settings of servers for talkers: sockets that are silent are noticed soon, and the rates of people do not matter.
-const TALKING: &str = "[socket]\nheartbeat_ms = 1000\n[auth.passwords]\nmemory_kib = 64\niterations = 1\n[rates]\n\
-    send_per_user = { per_minute = 0, burst = 0 }\nsend_per_address = { per_minute = 0, burst = 0 }\n\
-    register_per_address = { per_minute = 0, burst = 0 }\nsign_in_per_address = { per_minute = 0, burst = 0 }\n\
-    commands_per_user = { per_minute = 0, burst = 0 }\n";
+fn talking() -> String {
+    format!("[socket]\nheartbeat_ms = 1000\n{}", without_limits())
+}
 
 /// The cluster for one test only. Waits, on a thread of its own, until nobody else uses it.
 async fn alone() -> Alone {

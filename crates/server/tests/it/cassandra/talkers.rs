@@ -1,4 +1,4 @@
-//! People who go on talking and reading, whatever happens, and remember what they were told.
+//! People who go on talking, changing what they have said, and reading, whatever happens, and remember what they were told.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use godwit_client::protocol::conversations::{MemberCursor, MoveCursor};
+use godwit_client::protocol::conversations::{DeleteFor, MemberCursor, MoveCursor};
 use godwit_client::protocol::messages::Message;
-use godwit_client::protocol::{ConversationId, MessageId, Seq, UserId};
+use godwit_client::protocol::{ConversationId, ErrorCode, MessageId, Seq, UserId};
 use godwit_client::{Draft, Error, Http, HttpConfig};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -29,11 +29,38 @@ pub(crate) struct Talkers {
     people: Vec<Person>,
     conversations: Vec<ConversationId>,
     followers: Vec<Arc<Follower>>,
-    senders: Vec<JoinHandle<Vec<Message>>>,
+    senders: Vec<JoinHandle<Vec<Said>>>,
     readers: Vec<JoinHandle<HashMap<ConversationId, Seq>>>,
     stop: Arc<AtomicBool>,
     failed: Arc<AtomicUsize>,
 }
+
+/// A message that was acknowledged, and what became of it.
+struct Said {
+    message: Message,
+    /// What its text may be: the last one that was acknowledged, and those of later changes that were not answered.
+    texts: Vec<Option<String>>,
+}
+
+/// What somebody does to a message of theirs.
+#[derive(Debug, Clone, Copy)]
+enum Afterwards {
+    Edit,
+    React,
+    /// And takes the pin away again: a conversation has room for few.
+    Pin,
+    Delete,
+}
+
+/// In turn. Not everything is deleted, and not everything edited.
+const AFTERWARDS: [Option<Afterwards>; 6] = [
+    Some(Afterwards::Edit),
+    Some(Afterwards::React),
+    None,
+    Some(Afterwards::Pin),
+    Some(Afterwards::Delete),
+    None,
+];
 
 impl Talkers {
     /// Everybody in one group, and each with the next one alone.
@@ -58,18 +85,24 @@ impl Talkers {
                 conversations[1 + number],
                 conversations[1 + (number + PEOPLE - 1) % PEOPLE],
             ];
-            senders.push(tokio::spawn(send(followers[number].clone(), own.clone(), stop.clone())));
+            let http = impatient(&person.http, url);
+            let sending = send(followers[number].clone(), http, own.clone(), stop.clone(), failed.clone());
+            senders.push(tokio::spawn(sending));
             readers.push(tokio::spawn(read(impatient(&person.http, url), own, stop.clone(), failed.clone())));
         }
         Self { people, conversations, followers, senders, readers, stop, failed }
     }
 
-    /// What was found, in a line. Panics when something is wrong.
-    pub(crate) async fn stop_and_check(self, servers: &[String]) -> String {
-        // Something is said when all is well again, so that nobody could miss only what nobody looks for.
-        sleep(Duration::from_secs(1)).await;
+    /// Nobody begins anything more. To be called while something still fails: what is said when all is well again would show
+    /// everybody what they had missed before.
+    pub(crate) fn fall_silent(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        let acknowledged: Vec<Message> =
+    }
+
+    /// What was found, in a line. Panics when something is wrong. Everybody has fallen silent before.
+    pub(crate) async fn check(self, servers: &[String]) -> String {
+        assert!(self.stop.load(Ordering::Relaxed), "somebody still talks");
+        let acknowledged: Vec<Said> =
             soon("the senders", join_all(self.senders)).await.into_iter().flat_map(Result::unwrap).collect();
         let cursors: Vec<HashMap<ConversationId, Seq>> =
             soon("the readers", join_all(self.readers)).await.into_iter().map(Result::unwrap).collect();
@@ -88,13 +121,11 @@ impl Talkers {
         }
         let stored: HashMap<MessageId, &Message> =
             logs.values().flat_map(|log| messages(log)).map(|message| (message.id, message)).collect();
-        for message in &acknowledged {
+        for Said { message, texts } in &acknowledged {
             let found = stored.get(&message.id);
             let found = found.unwrap_or_else(|| panic!("{message:?} was acknowledged and is lost"));
-            assert_eq!(
-                (found.seq, &found.client_id, &found.text),
-                (message.seq, &message.client_id, &message.text)
-            );
+            assert_eq!((found.seq, &found.client_id), (message.seq, &message.client_id));
+            assert!(texts.contains(&found.text), "{found:?} should have one of {texts:?}");
         }
         for (person, read) in self.people.iter().zip(&cursors) {
             for (conversation, seq) in read {
@@ -167,19 +198,63 @@ fn impatient(http: &Http, url: &str) -> Http {
     own
 }
 
-/// What was acknowledged. The client sends again until it is.
-async fn send(follower: Arc<Follower>, own: Vec<ConversationId>, stop: Arc<AtomicBool>) -> Vec<Message> {
-    let mut acknowledged = Vec::new();
+/// What was acknowledged. The client sends again until it is; what is done to messages afterwards is tried once.
+async fn send(
+    follower: Arc<Follower>,
+    http: Http,
+    own: Vec<ConversationId>,
+    stop: Arc<AtomicBool>,
+    failed: Arc<AtomicUsize>,
+) -> Vec<Said> {
+    let mut acknowledged = Vec::<Said>::new();
     for count in 0.. {
         if stop.load(Ordering::Relaxed) {
             break;
         }
         let conversation = own[count % own.len()];
         let draft = Draft::text(format!("{} says {count}", follower.name));
-        acknowledged.push(follower.live.send(conversation, draft).await.unwrap());
+        let message = follower.live.send(conversation, draft).await.unwrap();
+        let texts = vec![message.text.clone()];
+        acknowledged.push(Said { message, texts });
         sleep(PAUSE).await;
+        // Of something that was said a while ago, and in another conversation each time.
+        let earlier = acknowledged.len().saturating_sub(1 + own.len() * (count % 3));
+        if let Some(afterwards) = AFTERWARDS[count % AFTERWARDS.len()]
+            && !stop.load(Ordering::Relaxed)
+            && let Err(error) = acknowledged[earlier].change(&http, afterwards).await
+        {
+            // Pins that could not be taken away fill up the room for them.
+            let is_full = error.code() == Some(ErrorCode::TooManyPins);
+            assert!(is_full || error.is_temporary(), "{afterwards:?}: {error:?}");
+            failed.fetch_add(1, Ordering::Relaxed);
+        }
     }
     acknowledged
+}
+
+impl Said {
+    async fn change(&mut self, http: &Http, afterwards: Afterwards) -> Result<(), Error> {
+        let id = self.message.id;
+        let (text, outcome) = match afterwards {
+            // What may be deleted is left alone.
+            _ if self.texts.contains(&None) => return Ok(()),
+            Afterwards::React => return http.react(id, "👍").await.map(drop),
+            Afterwards::Pin => {
+                http.pin_message(id).await?;
+                return http.unpin_message(id).await;
+            }
+            Afterwards::Edit => {
+                let text = format!("{} and again", self.texts.last().cloned().flatten().unwrap_or_default());
+                (Some(text.clone()), http.edit_message(id, text).await.map(drop))
+            }
+            Afterwards::Delete => (None, http.delete_message(id, DeleteFor::All).await),
+        };
+        if outcome.is_ok() {
+            self.texts.clear();
+        }
+        self.texts.push(text);
+        outcome
+    }
 }
 
 async fn move_to(http: &Http, conversation: ConversationId, read: Seq) -> Result<MemberCursor, Error> {

@@ -1,15 +1,20 @@
 //! Clients that were away: pages of the log, sync tokens, other processes.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use godwit_client::protocol::limits::{PAGE_MAX, TEXT_CHARS_MAX};
 use godwit_client::protocol::{ErrorCode, Seq};
 use godwit_client::{Draft, ResumeState};
+use tokio::time::sleep;
 
 use super::send_many;
+use crate::changes::{Changes, Kind, away_from};
 use crate::follower::Follower;
-use crate::logs::{assert_part_of, read_log};
+use crate::logs::{assert_part_of, assert_rest_of, read_log};
 use crate::people::{Person, open_socket};
-use crate::unlimited::unlimited;
+use crate::store::TestStore;
+use crate::unlimited::{unlimited, unlimited_on};
 use crate::wire::Wire;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -93,6 +98,47 @@ async fn another_process_goes_on_where_this_one_was_also_after_a_restart() {
         assert!(state.token.is_some());
     }
     assert!(whole == read_log(&ada.http, chat).await, "the lives together have exactly the log");
+}
+
+/// By `sync` alone: the phone has no other way to hear of what happened while it was away. It is away for longer than `sync`
+/// looks back, so that nothing is found only because somebody spoke shortly before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_was_away_ends_as_who_was_there_whatever_changed() {
+    // Nobody else lets messages of this store disappear.
+    let store = tokio::task::spawn_blocking(|| TestStore::of_run_for("away")).await.unwrap();
+    let away = away_from(&store);
+    let server = unlimited_on(store).await;
+    let [ada, bob, eve] = Person::register_all(&server.url(), ["ada", "bob", "eve"]).await;
+    let changes = Changes::prepare(&ada, &eve, &bob, Some(away + Duration::from_secs(20))).await;
+    let laptop = Follower::start("bob's laptop", bob.sign_in("laptop").await.1);
+    let (_, phone_http) = bob.sign_in("phone").await;
+    let phone = Follower::start("bob's phone", phone_http.clone());
+    join_all([laptop.catches_up(), phone.catches_up()]).await;
+    let mut before = phone.finish().await;
+    sleep(away).await;
+    changes.happen().await;
+
+    // The phone is done when it has caught up, without anything else happening.
+    let phone = Follower::resume("bob's phone", phone_http, before.state.clone());
+    phone.catches_up().await;
+    let mut after = phone.finish().await;
+    assert_eq!((after.resets.len(), after.all_reset), (0, 0));
+    let mut all = Vec::new();
+    for group in changes.groups() {
+        let log = read_log(&bob.http, group.id).await;
+        let mut seen = before.log(group.id);
+        seen.extend(after.log(group.id));
+        assert_rest_of(&log, &format!("bob's phone, after {:?}", group.kind), &seen);
+        laptop.reaches(group.id, log.last().unwrap().seq).await;
+        all.extend(log);
+    }
+    Changes::assert_all_kinds(&all);
+    let there = laptop.finish().await;
+    for group in changes.groups().iter().filter(|group| group.kind == Kind::Read) {
+        let mark = (group.id, eve.id);
+        assert!(there.cursors.contains_key(&mark), "the laptop was told of it");
+        assert_eq!(after.cursors.get(&mark), there.cursors.get(&mark));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,8 +1,8 @@
 //! Everything fails at random: servers, nodes of Cassandra and Redis are killed and stopped under load, while people go on
 //! talking through a balancer that knows no more than which servers answer.
 //!
-//! At the end every acknowledged message is in its log once, all members have seen the same log, and no cursor has gone
-//! back. `GODWIT_TEST_CHAOS_SECONDS` says for how long, `GODWIT_TEST_CHAOS_SEED` which faults: the same seed makes the same
+//! They fall silent before the last fault is over. At the end every acknowledged message is in its log once, as it was sent or
+//! changed last, all members have seen the same log, and no cursor has gone back. `GODWIT_TEST_CHAOS_SECONDS` says for how long, `GODWIT_TEST_CHAOS_SEED` which faults: the same seed makes the same
 //! faults at the same times, though what they meet is never quite the same.
 
 mod faults;
@@ -12,16 +12,19 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use godwit_testkit::cluster::Redis;
+use tokio::time::sleep_until;
 
 use self::faults::{Journal, Servers};
 use super::talkers::Talkers;
-use super::{TALKING, alone, store_at};
+use super::{alone, store_at, talking};
 use crate::balancer::Balancer;
 use crate::process::ServerProcess;
 
 const SERVERS: usize = 3;
 /// In `make test`; `make chaos` takes longer.
 const SECONDS: u64 = 20;
+/// What has been said by then must reach everybody without anything more being said.
+const SILENT_BEFORE_THE_END: Duration = Duration::from_secs(3);
 
 fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
@@ -37,7 +40,8 @@ async fn nothing_is_lost_whatever_fails() {
     let redis = tokio::task::spawn_blocking(Redis::start).await.unwrap();
     let redis = Arc::new(redis.unwrap_or_else(|error| panic!("{error}")));
     let store = store_at(&cluster.contact_points()).await;
-    let settings = format!("[store]\nurl = {store:?}\n[cluster]\nredis_url = {:?}\n{TALKING}", redis.url());
+    let settings =
+        format!("[store]\nurl = {store:?}\n[cluster]\nredis_url = {:?}\n{}", redis.url(), talking());
     let servers = join_all((0..SERVERS).map(|_| ServerProcess::started_with(&settings))).await;
     let balancer = Balancer::start(servers.iter().map(ServerProcess::address)).await;
     let servers = Servers::new(servers, balancer.clone());
@@ -46,11 +50,16 @@ async fn nothing_is_lost_whatever_fails() {
     let journal = Journal::start();
     let until = Instant::now() + Duration::from_secs(seconds);
     tokio::join!(
+        async {
+            sleep_until((until - SILENT_BEFORE_THE_END).into()).await;
+            talkers.fall_silent();
+            journal.write("everybody falls silent");
+        },
         servers.fail_at_random(seed, until, &journal),
         faults::surroundings_fail_at_random(seed, until, &journal, redis.clone(), cluster.clone()),
     );
     journal.write("everything is there again");
-    let found = talkers.stop_and_check(&servers.urls().await).await;
+    let found = talkers.check(&servers.urls().await).await;
     journal.write(&found);
     servers.end().await;
     // Waits until all nodes are back, which blocks.

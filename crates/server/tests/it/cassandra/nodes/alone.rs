@@ -5,10 +5,10 @@ use std::time::Duration;
 use godwit_testkit::cluster::{Cluster, Redis};
 use tokio::time::sleep;
 
-use super::SETTINGS;
 use crate::people::{Person, soon};
 use crate::process::{ServerProcess, run};
 use crate::store::made;
+use crate::unlimited::without_limits;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_server_needs_redis_and_so_does_the_first() {
@@ -16,7 +16,7 @@ async fn a_second_server_needs_redis_and_so_does_the_first() {
     let (cluster, redis) = (cluster.unwrap(), redis.unwrap());
     let contact_points = cluster.contact_points();
     let store = tokio::task::spawn_blocking(move || made(&contact_points, "alone")).await.unwrap();
-    let alone = format!("[store]\nurl = {store:?}\n{SETTINGS}");
+    let alone = format!("[store]\nurl = {store:?}\n{}", without_limits());
     let one_of_many = format!("[cluster]\nredis_url = {:?}\n{alone}", redis.url());
 
     let mut first = ServerProcess::started_with(&alone).await;

@@ -17,12 +17,7 @@ use godwit_testkit::cluster::{Cluster, Redis, Shared};
 use super::store_at;
 use crate::people::{Person, answered, same_session};
 use crate::process::ServerProcess;
-
-/// Rate limits are for people.
-const SETTINGS: &str = "[auth.passwords]\nmemory_kib = 64\niterations = 1\n[rates]\n\
-    send_per_user = { per_minute = 0, burst = 0 }\nsend_per_address = { per_minute = 0, burst = 0 }\n\
-    register_per_address = { per_minute = 0, burst = 0 }\nsign_in_per_address = { per_minute = 0, burst = 0 }\n\
-    commands_per_user = { per_minute = 0, burst = 0 }\n";
+use crate::unlimited::without_limits;
 
 /// Servers that share a store and a Redis.
 struct Nodes {
@@ -42,7 +37,8 @@ impl Nodes {
         let cluster = tokio::task::spawn_blocking(Cluster::shared).await.unwrap();
         let cluster = cluster.unwrap_or_else(|error| panic!("{error}"));
         let store = store_at(&cluster.contact_points()).await;
-        let settings = format!("[store]\nurl = {store:?}\n[cluster]\nredis_url = {redis_url:?}\n{SETTINGS}");
+        let settings =
+            format!("[store]\nurl = {store:?}\n[cluster]\nredis_url = {redis_url:?}\n{}", without_limits());
         let servers = join_all((0..count).map(|_| ServerProcess::started_with(&settings))).await;
         Self { servers, _cluster: cluster }
     }

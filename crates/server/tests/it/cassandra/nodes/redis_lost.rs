@@ -10,6 +10,7 @@ use godwit_testkit::cluster::Redis;
 use tokio::time::{sleep, timeout};
 
 use super::{Nodes, group_of, with};
+use crate::changes::{Changes, Kind};
 use crate::follower::Follower;
 use crate::logs::{assert_rest_of, read_log, texts};
 use crate::people::Person;
@@ -94,6 +95,35 @@ async fn redis_that_is_killed_and_comes_back_empty_costs_nothing() {
     }
     talk.all_speak("after").await;
     talk.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_kind_of_change_is_missed_that_was_made_without_redis() {
+    let (nodes, redis) = Nodes::start(2).await;
+    let (ada, eve) = (nodes.person(0, "ada").await, nodes.person(0, "eve").await);
+    let bob = nodes.person(1, "bob").await;
+    let changes = Changes::prepare(&ada, &eve, &bob, None).await;
+    let follower = Follower::start("bob", bob.http.clone());
+    follower.catches_up().await;
+    with(&redis, |redis| redis.kill().unwrap()).await;
+    changes.happen().await;
+    sleep(Duration::from_millis(500)).await;
+    with(&redis, |redis| redis.start_again().unwrap()).await;
+    let mut logs = Vec::new();
+    for group in changes.groups() {
+        let log = read_log(&bob.http, group.id).await;
+        follower.reaches(group.id, log.last().unwrap().seq).await;
+        logs.push((group, log));
+    }
+    let read = changes.groups().iter().find(|group| group.kind == Kind::Read).unwrap();
+    let mark = bob.http.conversation(read.id).await.unwrap().cursors;
+    let mark = mark.into_iter().find(|cursor| cursor.user_id == eve.id).unwrap();
+    follower.is_told_of(read.id, mark).await;
+    let mut followed = follower.finish().await;
+    assert_eq!((followed.connections, followed.all_reset), (1, 0), "bob was never away");
+    for (group, log) in logs {
+        assert_rest_of(&log, &format!("bob, after {:?}", group.kind), &followed.log(group.id));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,0 +1,221 @@
+//! Every kind of change that a group can go through, each in a group of its own, so that none is noticed only because of
+//! another one.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use godwit_client::Draft;
+use godwit_client::protocol::conversations::{
+    DeleteFor, MoveCursor, Role, UpdateConversation, UpdatePermissions,
+};
+use godwit_client::protocol::groups::CreateInvite;
+use godwit_client::protocol::messages::{Change, LogEntry};
+use godwit_client::protocol::{ConversationId, InviteId, MessageId, Seq, UserId};
+use serde_json::Value;
+use tokio::time::sleep;
+
+use crate::logs::read_log;
+use crate::people::{Person, answered, soon};
+use crate::store::TestStore;
+
+const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
+/// Longer than `sync` looks back before the time of its token on the embedded store.
+const AWAY: Duration = Duration::from_secs(75);
+/// On Cassandra it looks back for 13 minutes, as clocks of servers may differ, and nobody waits for that in every run. There
+/// the cases of the store's conformance say what is listed; `GODWIT_TEST_AWAY_SECONDS=800` says it from outside.
+const AWAY_ON_CASSANDRA: Duration = Duration::from_secs(5);
+const STEP: Duration = Duration::from_millis(250);
+
+/// How long a client is away from a server on this store.
+pub(crate) fn away_from(store: &TestStore) -> Duration {
+    match std::env::var("GODWIT_TEST_AWAY_SECONDS") {
+        Ok(seconds) => Duration::from_secs(seconds.parse().unwrap()),
+        Err(_) if store.url().is_some() => AWAY_ON_CASSANDRA,
+        Err(_) => AWAY,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Message,
+    Edited,
+    Deleted,
+    Expired,
+    Reacted,
+    Pinned,
+    Unpinned,
+    MembersAdded,
+    MemberJoined,
+    MemberLeft,
+    MemberRemoved,
+    MemberBanned,
+    MemberUnbanned,
+    RoleChanged,
+    OwnershipTransferred,
+    DetailsChanged,
+    InviteCreated,
+    InviteRevoked,
+    /// No entry: somebody has read something.
+    Read,
+}
+
+impl Kind {
+    const ALL: [Self; 19] = [
+        Self::Message,
+        Self::Edited,
+        Self::Deleted,
+        Self::Expired,
+        Self::Reacted,
+        Self::Pinned,
+        Self::Unpinned,
+        Self::MembersAdded,
+        Self::MemberJoined,
+        Self::MemberLeft,
+        Self::MemberRemoved,
+        Self::MemberBanned,
+        Self::MemberUnbanned,
+        Self::RoleChanged,
+        Self::OwnershipTransferred,
+        Self::DetailsChanged,
+        Self::InviteCreated,
+        Self::InviteRevoked,
+        Self::Read,
+    ];
+}
+
+/// Groups to which nothing has happened yet.
+pub(crate) struct Changes {
+    groups: Vec<Group>,
+}
+
+/// One that is ready for its change.
+pub(crate) struct Group {
+    pub(crate) kind: Kind,
+    pub(crate) id: ConversationId,
+    owner: Person,
+    other: Person,
+    message: MessageId,
+    message_seq: Seq,
+    invite: InviteId,
+}
+
+impl Changes {
+    /// The owner makes the groups, and the watcher and the other one are in each. What expires does so after `ttl`; nothing
+    /// does where there is none.
+    pub(crate) async fn prepare(
+        owner: &Person,
+        other: &Person,
+        watcher: &Person,
+        ttl: Option<Duration>,
+    ) -> Self {
+        let kinds = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Expired || ttl.is_some());
+        let ttl = ttl.unwrap_or_default();
+        let groups = kinds.map(|kind| Group::prepare(kind, owner, other, watcher.id, ttl));
+        Self { groups: join_all(groups).await }
+    }
+
+    pub(crate) fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    pub(crate) async fn happen(&self) {
+        for group in &self.groups {
+            group.change().await;
+        }
+    }
+
+    /// Every kind of entry that there is has been among these, but for those that a member who stays cannot get.
+    pub(crate) fn assert_all_kinds<'a>(entries: impl IntoIterator<Item = &'a LogEntry>) {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let kind = |entry| text(&serde_json::to_value(entry).unwrap()["type"]);
+        let seen: BTreeSet<String> = entries.into_iter().map(kind).collect();
+        let document: Value = serde_json::from_str(OPENAPI).unwrap();
+        let kinds = document["components"]["schemas"]["Change"]["oneOf"].as_array().unwrap();
+        let kinds: BTreeSet<String> =
+            kinds.iter().map(|kind| text(&kind["properties"]["type"]["enum"][0])).collect();
+        let missing: Vec<&String> = kinds.difference(&seen).collect();
+        assert_eq!(missing, ["conversation_deleted", "withheld"], "kinds of changes that are not made here");
+    }
+}
+
+impl Group {
+    async fn prepare(kind: Kind, owner: &Person, other: &Person, watcher: UserId, ttl: Duration) -> Self {
+        let http = &owner.http;
+        let members: &[UserId] = match kind {
+            Kind::MembersAdded | Kind::MemberJoined => &[watcher],
+            _ => &[watcher, other.id],
+        };
+        let id = answered(async || http.group("birds", members).await).await.conversation.id;
+        let update = UpdateConversation {
+            permissions: Some(UpdatePermissions {
+                anyone_may_join: Some(true),
+                ..UpdatePermissions::default()
+            }),
+            message_ttl_secs: (kind == Kind::Expired).then(|| Some(u32::try_from(ttl.as_secs()).unwrap())),
+            ..UpdateConversation::default()
+        };
+        answered(async || http.update_conversation(id, &update).await).await;
+        let draft = Draft::text("before").client_id("before");
+        let message = answered(async || http.send_message(id, draft.clone()).await).await;
+        let invite = CreateInvite { client_id: Some("before".to_owned()), ..CreateInvite::default() };
+        let invite = answered(async || http.create_invite(id, &invite).await).await.id;
+        match kind {
+            Kind::Unpinned => answered(async || http.pin_message(message.id).await).await,
+            Kind::MemberUnbanned => answered(async || http.ban(id, other.id).await).await,
+            _ => {}
+        }
+        let (owner, other) = (owner.clone(), other.clone());
+        Self { kind, id, owner, other, message: message.id, message_seq: message.seq, invite }
+    }
+
+    async fn change(&self) {
+        let (id, message, other) = (self.id, self.message, self.other.id);
+        let (http, others) = (&self.owner.http, &self.other.http);
+        match self.kind {
+            Kind::Message => {
+                let draft = Draft::text("after").client_id("after");
+                answered(async || http.send_message(id, draft.clone()).await).await;
+            }
+            Kind::Edited => drop(answered(async || http.edit_message(message, "after").await).await),
+            Kind::Deleted => answered(async || http.delete_message(message, DeleteFor::All).await).await,
+            Kind::Expired => self.disappears().await,
+            Kind::Reacted => drop(answered(async || others.react(message, "👍").await).await),
+            Kind::Pinned => answered(async || http.pin_message(message).await).await,
+            Kind::Unpinned => answered(async || http.unpin_message(message).await).await,
+            Kind::MembersAdded => drop(answered(async || http.add_members(id, &[other]).await).await),
+            Kind::MemberJoined => drop(answered(async || others.join(id).await).await),
+            Kind::MemberLeft => answered(async || others.leave(id).await).await,
+            Kind::MemberRemoved => answered(async || http.remove_member(id, other).await).await,
+            Kind::MemberBanned => answered(async || http.ban(id, other).await).await,
+            Kind::MemberUnbanned => answered(async || http.unban(id, other).await).await,
+            Kind::RoleChanged => answered(async || http.set_role(id, other, Role::Admin).await).await,
+            Kind::OwnershipTransferred => answered(async || http.transfer_ownership(id, other).await).await,
+            Kind::DetailsChanged => {
+                let update =
+                    UpdateConversation { name: Some("fish".to_owned()), ..UpdateConversation::default() };
+                answered(async || http.update_conversation(id, &update).await).await;
+            }
+            Kind::InviteCreated => {
+                let invite = CreateInvite { client_id: Some("after".to_owned()), ..CreateInvite::default() };
+                answered(async || http.create_invite(id, &invite).await).await;
+            }
+            Kind::InviteRevoked => answered(async || http.revoke_invite(id, self.invite).await).await,
+            Kind::Read => {
+                let read =
+                    MoveCursor { conversation_id: None, delivered: None, read: Some(self.message_seq) };
+                answered(async || others.move_cursor(id, &read).await).await;
+            }
+        }
+    }
+
+    async fn disappears(&self) {
+        let disappearing = async {
+            let is_end = |entry: &LogEntry| matches!(entry.change, Change::Expired { .. });
+            while !read_log(&self.owner.http, self.id).await.iter().any(is_end) {
+                sleep(STEP).await;
+            }
+        };
+        soon("a message to disappear", disappearing).await;
+    }
+}
