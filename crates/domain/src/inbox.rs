@@ -464,12 +464,42 @@ impl Inbox {
                 }
                 None => self.discretion(by, row, marks).await?,
             };
-            shown.push(WireConversation {
-                cursors: row.cursors(marks, &discretion),
-                ..describe(row, peer, &users, seen, &discretion, now)
-            });
+            let cursors = self.cursors(row, marks, &discretion).await?;
+            // What changed may be a mark that the user must not know of.
+            if !cursors.is_empty() || marks.lists_also_without(&row.live) {
+                let described = describe(row, peer, &users, seen, &discretion, now);
+                shown.push(WireConversation { cursors, ..described });
+            }
         }
         Ok(shown)
+    }
+
+    /// The cursors that a member may know of, of those that are asked for. Of somebody who does not tell what they have read it
+    /// is not told either that they have read something: only a mark that came to the last message by its delivery has moved.
+    async fn cursors(
+        &self,
+        row: &Listed,
+        marks: Marks,
+        discretion: &Discretion,
+    ) -> Result<Vec<MemberCursor>, StoreError> {
+        let Listed { live, member, .. } = row;
+        let (mut cursors, last) = live.read(|state| {
+            let last = state.head.last_message.as_ref().map_or(Seq::ZERO, |last| last.seq);
+            (shown_cursors(state, member, discretion, marks), last)
+        });
+        let Marks::MovedSince(since) = marks else { return Ok(cursors) };
+        let is_discreet = |cursor: &MemberCursor| {
+            cursor.user_id != member.user_id && discretion.hides_reading_of(cursor.user_id)
+        };
+        let discreet: Vec<UserId> =
+            cursors.iter().filter(|cursor| is_discreet(cursor)).map(|cursor| cursor.user_id).collect();
+        if !discreet.is_empty() {
+            let times = self.store.receipts(live.id(), last, &discreet).await?;
+            let received = times.into_iter().filter(|times| times.delivered_at.is_some_and(|at| at >= since));
+            let received: HashSet<UserId> = received.map(|times| times.user_id).collect();
+            cursors.retain(|cursor| !is_discreet(cursor) || received.contains(&cursor.user_id));
+        }
+        Ok(cursors)
     }
 
     /// What a member sees of a conversation in a list.
@@ -533,11 +563,13 @@ impl Marks {
             Self::MovedSince(time) => member.moved_at >= time,
         }
     }
-}
 
-impl Listed {
-    fn cursors(&self, marks: Marks, discretion: &Discretion) -> Vec<MemberCursor> {
-        self.live.read(|state| shown_cursors(state, &self.member, discretion, marks))
+    /// Whether a conversation is shown of which there are no such cursors.
+    fn lists_also_without(self, live: &Live) -> bool {
+        match self {
+            Self::None | Self::All => true,
+            Self::MovedSince(time) => live.read(|state| state.head.at()) >= time,
+        }
     }
 }
 

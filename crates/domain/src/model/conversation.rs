@@ -261,6 +261,11 @@ impl Head {
     }
 
     /// When the newest message was sent.
+    /// When the newest entry was made.
+    pub fn at(&self) -> Timestamp {
+        MessageId::new(self.id).timestamp()
+    }
+
     pub fn activity_at(&self) -> Option<Timestamp> {
         self.last_message.as_ref().map(|m| m.id.timestamp())
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use godwit_domain::model::InviteToken;
 use godwit_domain::ports::Store;
 use godwit_domain::sync::SyncToken;
+use godwit_protocol::accounts::UpdateMe;
 use godwit_protocol::conversations::{Role, UpdateConversation};
 use godwit_protocol::groups::CreateInvite;
 use godwit_protocol::messages::Message;
@@ -212,6 +213,44 @@ async fn after_all_of_them_at_once() {
     }
     replica.sync(&stage).await;
     replica.is_up_to_date(&stage, "all of them").await;
+}
+
+/// Whoever does not let others know what they read does not let them know either that they do.
+#[tokio::test]
+async fn nobody_is_told_that_a_mark_moved_which_they_may_not_see() {
+    let stage = Stage::new();
+    let (ada, bob, id) = stage.pair().await;
+    let head = stage.say(bob, id, "hello").await.seq;
+    let said = stage.say(ada, id, "who is there?").await.seq;
+    let mut replica = Replica::new(&stage, ada).await;
+    let off = UpdateMe { read_receipts: Some(false), ..UpdateMe::default() };
+    stage.app.accounts.update_me(bob, off).await.unwrap();
+    let mut moves = async |delivered, read| {
+        stage.clock.advance_ms(AWAY_MS);
+        replica.sync(&stage).await;
+        let token = replica.token;
+        stage.app.cursors.advance(bob, id, Some(delivered), Some(read)).await.unwrap();
+        stage.app.cursors.flush().await.unwrap();
+        let page = stage.app.sync.since(ada, token, 10).await.unwrap().0;
+        assert_eq!(page.conversations.len(), page.cursors.len());
+        page.cursors.into_iter().flat_map(|moved| moved.cursors).map(|to| (to.delivered, to.read)).collect()
+    };
+    let nothing: [(Seq, Seq); 0] = [];
+    let told: Vec<(Seq, Seq)> = moves(said, head).await;
+    assert_eq!(told, [(said, Seq::ZERO)], "that it was delivered is told");
+    assert_eq!(moves(said, said).await, nothing, "that it was read is not");
+    stage
+        .app
+        .accounts
+        .update_me(bob, UpdateMe { read_receipts: Some(true), ..UpdateMe::default() })
+        .await
+        .unwrap();
+    let said = stage.say(ada, id, "and now?").await.seq;
+    stage.app.people.block(bob, ada).await.unwrap();
+    assert_eq!(moves(head, said).await, [(said, Seq::ZERO)]);
+    stage.app.people.unblock(bob, ada).await.unwrap();
+    let said = stage.say(ada, id, "still there?").await.seq;
+    assert_eq!(moves(said, said).await, [(said, said)]);
 }
 
 #[tokio::test]
