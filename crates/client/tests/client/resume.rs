@@ -4,8 +4,8 @@ use godwit_client::ResumeState;
 use godwit_client::live::{LiveConfig, StartAt, Update};
 use godwit_client::protocol::conversations::MemberCursor;
 use godwit_client::protocol::messages::LogPage;
-use godwit_client::protocol::socket::{CursorEvent, Event};
-use godwit_client::protocol::sync::{AccountChange, AccountEntry, Gone, GoneReason, SyncPage};
+use godwit_client::protocol::socket::{CloseCode, CursorEvent, Event};
+use godwit_client::protocol::sync::{AccountChange, AccountEntry, Gone, GoneReason, MovedCursors, SyncPage};
 use godwit_client::protocol::{ErrorCode, Seq};
 
 use crate::fake::{FakeServer, caught_up, eager, entries, next, nothing, soon};
@@ -416,6 +416,44 @@ async fn cursors_without_room_are_merged() {
         }
     }
     assert!(count <= 5, "{count} were kept");
+}
+
+#[tokio::test]
+async fn cursors_that_moved_meanwhile_come_with_the_sync() {
+    let server = FakeServer::start().await;
+    let (_live, mut updates) = server.live(eager());
+    let cursor = MemberCursor { user_id: PEER, delivered: Seq::new(3), read: Seq::new(2) };
+    let moved = MovedCursors { conversation_id: C, cursors: vec![cursor] };
+    let (mut peer, _) = server.sync(SyncPage { cursors: vec![moved], ..sync_page("t1", &[]) }).await;
+    let mut told = Vec::new();
+    loop {
+        match next(&mut updates).await {
+            Update::Cursor(event) => told.push((event.conversation_id, event.cursor)),
+            Update::CaughtUp => break,
+            _ => {}
+        }
+    }
+    assert_eq!(told, [(C, cursor)]);
+    peer.stays_quiet().await;
+}
+
+#[tokio::test]
+async fn who_was_given_too_much_asks_for_less_and_ends_at_one() {
+    let server = FakeServer::start().await;
+    let (_live, mut updates) = server.live(eager());
+    for limit in [200, 50, 12, 3, 1, 1] {
+        let mut peer = server.sign_in().await;
+        let (id, sync) = peer.sync_command().await;
+        assert_eq!(sync.limit, Some(limit));
+        peer.ok(id, &sync_page("t1", &[(C, 1)])).await;
+        let (_, log) = peer.log_command().await;
+        assert_eq!(log.limit, Some(limit));
+        peer.close(CloseCode::TooSlow).await;
+    }
+    let (mut peer, _) = server.sync(sync_page("t1", &[(C, 1)])).await;
+    let (id, _) = peer.log_command().await;
+    peer.ok(id, &log_page(C, [1], 1)).await;
+    assert_eq!(caught_up(&mut updates).await, [1]);
 }
 
 #[tokio::test]

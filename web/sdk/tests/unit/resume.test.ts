@@ -329,3 +329,29 @@ test("the own cursor in the inbox tells what was never acknowledged", async () =
   const { body } = await peer.command("cursor");
   expect(body).toEqual({ conversation_id: C, delivered: 10 });
 });
+
+test("cursors that moved meanwhile come with the sync", async () => {
+  const server = new FakeServer();
+  const taker = new Taker(await startLive(server));
+  const cursor = { user_id: PEER, delivered: 3, read: 2 };
+  await server.synced(syncPage("t1", {}, { cursors: [{ conversation_id: C, cursors: [cursor] }] }));
+  expect(await taker.of("cursor")).toEqual([{ type: "cursor", cursor: { conversation_id: C, ...cursor } }]);
+});
+
+test("who was given too much asks for less, and ends at one", async () => {
+  const server = new FakeServer();
+  const taker = new Taker(await startLive(server));
+  for (const [failures, limit] of [200, 50, 12, 3, 1, 1].entries()) {
+    const peer = await server.signedIn();
+    const sync = await peer.command("sync");
+    expect(sync.body.limit).toBe(limit);
+    peer.ok(sync.id, "sync", syncPage("t1", { [C]: 1 }));
+    expect((await peer.command("log")).body.limit).toBe(limit);
+    peer.closeWith(4004, "too slow to read");
+    await vi.advanceTimersByTimeAsync(BACKOFF_FIRST_MS * 2 ** failures);
+  }
+  const { peer } = await server.synced(syncPage("t1", { [C]: 1 }));
+  const { id } = await peer.command("log");
+  peer.ok(id, "log", logPage(C, [1], 1));
+  expect(await taker.seqs(C)).toEqual([1]);
+});
