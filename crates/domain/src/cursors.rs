@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::stream::{self, StreamExt};
 use godwit_protocol::conversations::MemberCursor;
-use godwit_protocol::limits::BLOCKS_PER_USER_MAX;
 use godwit_protocol::socket::{CursorEvent, Event};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use thiserror::Error;
@@ -31,6 +31,8 @@ pub const CURSOR_SAVE_MS: u64 = 1_000;
 pub const CURSOR_SAVED_WITHIN_MS: u64 = 10_000;
 /// Moves that wait to be written. Past it a move is written before it is answered.
 pub const CURSORS_UNSAVED_MAX: usize = 100_000;
+/// Moves that are told at once: one of them may wait for the store.
+const TOLD_AT_ONCE_MAX: usize = 32;
 
 #[derive(Debug)]
 pub struct Cursors {
@@ -42,8 +44,22 @@ pub struct Cursors {
     pub(crate) peers: Arc<dyn Peers>,
     pub(crate) clock: Arc<dyn Clock>,
     /// Moves that the other members have not been told.
-    pub(crate) untold: Mutex<HashMap<(ConversationId, UserId), MemberCursor>>,
+    pub(crate) untold: Mutex<HashMap<(ConversationId, UserId), Untold>>,
     pub(crate) saved: Saved,
+}
+
+/// Where a cursor is that the others have not been told of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Untold {
+    cursor: MemberCursor,
+    /// Whether what was delivered has moved, and not only what was read.
+    is_delivery: bool,
+}
+
+impl Untold {
+    fn followed_by(self, later: Self) -> Self {
+        Self { is_delivery: self.is_delivery || later.is_delivery, ..later }
+    }
 }
 
 /// Cursors that were written less than [`CURSOR_SAVE_MS`] ago.
@@ -124,7 +140,9 @@ impl Cursors {
             .unwrap_or_else(|| (member.cursor, member.cursor.advanced_by(target)));
         let member = Member { cursor: after, ..member };
         if after != before {
-            self.remember(conversation, member.wire_cursor(), after, at).await?;
+            let is_delivery = after.delivered > before.delivered;
+            let moved = Untold { cursor: member.wire_cursor(), is_delivery };
+            self.remember(conversation, moved, after, at).await?;
         }
         if read.is_some() {
             self.inbox.unmark(by, conversation).await?;
@@ -206,12 +224,18 @@ impl Cursors {
     async fn remember(
         &self,
         conversation: ConversationId,
-        wire: MemberCursor,
+        moved: Untold,
         cursor: Cursor,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        self.untold.lock().unwrap_or_else(PoisonError::into_inner).insert((conversation, wire.user_id), wire);
-        self.conversations.unsaved.add(CursorMove { conversation, user_id: wire.user_id, cursor, at });
+        let user_id = moved.cursor.user_id;
+        self.untold
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry((conversation, user_id))
+            .and_modify(|before| *before = before.followed_by(moved))
+            .or_insert(moved);
+        self.conversations.unsaved.add(CursorMove { conversation, user_id, cursor, at });
         if self.conversations.unsaved.len() > CURSORS_UNSAVED_MAX {
             self.save(self.conversations.unsaved.all()).await
         } else {
@@ -223,39 +247,43 @@ impl Cursors {
         let untold = std::mem::take(&mut *self.untold.lock().unwrap_or_else(PoisonError::into_inner));
         let moves = untold.keys().filter_map(|(id, user)| self.conversations.unsaved.of(*id, *user));
         self.peers.cursors_moved(&moves.collect::<Vec<_>>());
-        for ((conversation_id, user), cursor) in untold {
-            if let Err(error) = self.tell_one(conversation_id, user, cursor).await {
+        let tell = async |((conversation_id, _), moved)| {
+            if let Err(error) = self.tell_one(conversation_id, moved).await {
                 tracing::warn!(%conversation_id, %error, "a cursor could not be told");
             }
-        }
+        };
+        stream::iter(untold).for_each_concurrent(TOLD_AT_ONCE_MAX, tell).await;
     }
 
     /// The user's own devices know of every move. Others do where they are not too many, where neither of two has blocked
-    /// the other, and of what was read where both want to know.
-    async fn tell_one(
-        &self,
-        conversation_id: ConversationId,
-        user: UserId,
-        cursor: MemberCursor,
-    ) -> Result<(), StoreError> {
+    /// the other, and of what was read where both want to know. Where they do not, it is not told either that something was
+    /// read: only a move of what was delivered is one.
+    async fn tell_one(&self, conversation_id: ConversationId, moved: Untold) -> Result<(), StoreError> {
         let Some(live) = self.conversations.get(conversation_id).await? else { return Ok(()) };
+        let Untold { cursor, is_delivery } = moved;
+        let user = cursor.user_id;
         let event = |cursor| Event::Cursor(CursorEvent { conversation_id, cursor });
         let (kind, members) = live.read(|state| (state.conversation.kind, state.member_ids()));
         let Some(pair) = kind.pair() else {
             let mut told = if members.is_empty() { vec![user] } else { members };
-            let blocked = self.store.blocked_by(user, None, BLOCKS_PER_USER_MAX).await?;
-            told.retain(|member| blocked.binary_search(member).is_err());
+            let blocked = self.store.blocked_among(user, &told).await?;
+            told.retain(|member| !blocked.contains(member));
             self.delivery.deliver(&told, &event(cursor));
             return Ok(());
         };
         self.delivery.deliver(&[user], &event(cursor));
         let other = pair.other(user);
-        if self.store.is_blocked(user, other).await? {
+        let both = [user, other];
+        let (users, blocked) = tokio::try_join!(self.store.users(&both), self.store.is_blocked(user, other))?;
+        if blocked {
             return Ok(());
         }
-        let discretion = Discretion::of(&*self.store, other, kind, []).await?;
-        let shown = if discretion.hides_reading_of(user) { unread_cursor(cursor) } else { cursor };
-        self.delivery.deliver(&[other], &event(shown));
+        let both_tell = users.iter().all(|user| user.read_receipts);
+        if !Discretion::of_two(both_tell, blocked).hides_reading_of(user) {
+            self.delivery.deliver(&[other], &event(cursor));
+        } else if is_delivery {
+            self.delivery.deliver(&[other], &event(unread_cursor(cursor)));
+        }
         Ok(())
     }
 

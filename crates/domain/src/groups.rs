@@ -13,14 +13,16 @@ use godwit_protocol::conversations::{
 use godwit_protocol::groups::{
     AddedMember, Ban as WireBan, CreateInvite, Invite as WireInvite, InvitePreview, Member as WireMember,
 };
-use godwit_protocol::limits::{LARGE_CONVERSATIONS_PER_USER_MAX, MEMBERS_ADDED_AT_ONCE_MAX, PAGE_BYTES_MAX};
+use godwit_protocol::limits::{
+    LARGE_CONVERSATIONS_PER_USER_MAX, MEMBERS_ADDED_AT_ONCE_MAX, MEMBERS_MAX, PAGE_BYTES_MAX,
+};
 use godwit_protocol::{ConversationId, ErrorCode, InviteId, Seq, UserId};
 
 use crate::account_log::AccountLog;
 use crate::actions::rules::{self, Actor};
 use crate::actions::{Action, Appending, Deed, MessagePolicy, Refusal};
 use crate::allowances::{Allowances, Amounts};
-use crate::bounds::Budget;
+use crate::bounds::{Budget, cut};
 use crate::conversations::{Conversations, Live};
 use crate::inbox::{Inbox, InboxError, Opened};
 use crate::model::details::{
@@ -90,6 +92,11 @@ impl Groups {
             (Kind::Group, ConversationKind::Group)
         };
         let others: Vec<UserId> = request.member_ids.into_iter().filter(|user| *user != by).collect();
+        if let Some(key) = &key
+            && let Some(made) = self.store.made_with(by, key).await?
+        {
+            return self.made_before(by, made, &others).await;
+        }
         let addable = self.addable(by, None, &others).await?;
         let mut member_ids: Vec<UserId> = addable.users.iter().copied().collect();
         member_ids.push(by);
@@ -116,18 +123,37 @@ impl Groups {
         // Everybody sees a conversation from its first entry on.
         let followers: Vec<(UserId, Seq)> = new.effects.list.iter().map(|user| (*user, Seq::ZERO)).collect();
         let made = self.store.create(new, key.as_ref()).await?;
-        if let Some(notes) = &made.made {
-            if is_large {
-                self.delivery.follow(&followers, made.id);
-            }
-            self.account_log.announce(notes).await;
-        } else {
-            // It was there already, and nobody was added.
+        let Some(notes) = &made.made else {
+            // Another call with the same key was faster.
             self.allowances.give_back(by, amounts).await?;
+            return self.made_before(by, made.id, &others).await;
+        };
+        if is_large {
+            self.delivery.follow(&followers, made.id);
         }
-        let opened =
-            Opened { conversation: self.inbox.conversation(by, made.id).await?, made: made.made.is_some() };
+        self.account_log.announce(notes).await;
+        let opened = Opened { conversation: self.inbox.conversation(by, made.id).await?, made: true };
         Ok(MadeGroup { opened, members: results(&others, &addable.refused, |_| None) })
+    }
+
+    /// The answer to a call that was made before: who was added then, whatever has happened since.
+    async fn made_before(
+        &self,
+        by: UserId,
+        id: ConversationId,
+        others: &[UserId],
+    ) -> Result<MadeGroup, Refusal> {
+        let opened = Opened { conversation: self.inbox.conversation(by, id).await?, made: false };
+        let first = self.store.entries(id, Seq::ZERO, 1).await?.pop();
+        let added: HashSet<UserId> = match first.map(|item| item.entry.change) {
+            Some(Change::Created(created)) => created.member_ids.into_iter().collect(),
+            _ => HashSet::new(),
+        };
+        let left_out: Vec<UserId> = others.iter().copied().filter(|user| !added.contains(user)).collect();
+        let refused = self.addable(by, None, &left_out).await?.refused;
+        // Who could be added by now was not.
+        let later = |user| (!added.contains(&user)).then_some(ErrorCode::NeedsInvite);
+        Ok(MadeGroup { opened, members: results(others, &refused, later) })
     }
 
     /// Changes name, description, image, permissions, settings.
@@ -187,8 +213,11 @@ impl Groups {
                 ErrorCode::Banned
             } else if self.conversations.member(&live, *user).await?.is_some() {
                 ErrorCode::AlreadyMember
-            } else {
+            } else if live.read(|state| state.details.member_count as usize) >= MEMBERS_MAX {
                 ErrorCode::TooManyMembers
+            } else {
+                // They have changed their mind since it was looked whether they can be added.
+                ErrorCode::NeedsInvite
             };
             unadded.insert(*user, reason);
         }
@@ -230,7 +259,7 @@ impl Groups {
             let later = state.details.bans.iter().filter(|ban| after.is_none_or(|after| ban.user_id > after));
             later.take(limit).copied().collect()
         });
-        let next = if bans.len() == limit { bans.last().map(|last| last.user_id) } else { None };
+        let mut next = if bans.len() == limit { bans.last().map(|last| last.user_id) } else { None };
         let ids: Vec<UserId> = bans.iter().map(|ban| ban.user_id).collect();
         let users: HashMap<UserId, User> =
             self.store.users(&ids).await?.into_iter().map(|user| (user.id, user)).collect();
@@ -238,7 +267,11 @@ impl Groups {
             let user = users.get(&ban.user_id)?.to_public();
             Some(WireBan { user, banned_by: ban.by, banned_at: ban.at })
         });
-        Ok((shown.collect(), next))
+        let mut shown: Vec<WireBan> = shown.collect();
+        if cut(&mut shown) {
+            next = shown.last().map(|last| last.user.id);
+        }
+        Ok((shown, next))
     }
 
     pub async fn set_role(
@@ -341,6 +374,8 @@ impl Groups {
             return Ok((invite.to_wire(id, true), false));
         }
         let (live, _) = self.conversations.of_member(by, id).await?;
+        // It may have been made by way of another server.
+        self.conversations.reload(&live).await?;
         let is_same = |invite: &&Invite| invite.created_by == by && invite.client_id == client_id;
         let made = live.read(|state| state.details.invites.iter().find(is_same).map(|i| i.to_wire(id, true)));
         // It was revoked a moment ago.
@@ -417,7 +452,12 @@ impl Groups {
         id: ConversationId,
         invite: Option<InviteToken>,
     ) -> Result<WireConversation, Refusal> {
-        if self.is_in_too_many(by).await? {
+        // Who is a member already joins nothing more.
+        let is_member = match self.conversations.get(id).await? {
+            Some(live) => self.conversations.member(&live, by).await?.is_some(),
+            None => false,
+        };
+        if !is_member && self.is_in_too_many(by).await? {
             return Err(Refusal::TooManyConversations);
         }
         self.appending.act(by, id, Action::Join { invite }).await?;

@@ -456,13 +456,18 @@ impl Inbox {
         let mut shown = Vec::with_capacity(listed.len());
         for ((row, peer), seen) in listed.iter().zip(peers).zip(&seen) {
             let discretion = match peer {
+                // Then there is nothing to be discreet about.
+                _ if !seen.shows_reading => Discretion::default(),
                 Some(peer) => {
-                    let hidden = !tells(peer)
-                        || !tells(by)
-                        || (seen.shows_reading && self.store.is_blocked(by, peer).await?);
-                    Discretion::direct(hidden)
+                    let both_tell = tells(peer) && tells(by);
+                    let blocked = both_tell && self.store.is_blocked(by, peer).await?;
+                    Discretion::of_two(both_tell, blocked)
                 }
-                None => self.discretion(by, row, marks).await?,
+                None => {
+                    let (kind, members) =
+                        row.live.read(|state| (state.conversation.kind, state.member_ids()));
+                    Discretion::of(&*self.store, by, kind, members).await?
+                }
             };
             let cursors = self.cursors(row, marks, &discretion).await?;
             // What changed may be a mark that the user must not know of.
@@ -505,10 +510,9 @@ impl Inbox {
     /// What a member sees of a conversation in a list.
     async fn seen(&self, row: &Listed) -> Result<Seen, StoreError> {
         let Listed { live, member, .. } = row;
-        let (mut last, pins, status) = live.read(|state| {
-            let last = state.head.last_message.clone();
-            let status = last.as_ref().map(|last| state.status(last.seq, last.sender_id));
-            (last, state.details.pins.iter().map(|pin| pin.seq).collect::<Vec<_>>(), status)
+        let (mut last, pins) = live.read(|state| {
+            let pins: Vec<Seq> = state.details.pins.iter().map(|pin| pin.seq).collect();
+            (state.head.last_message.clone(), pins)
         });
         let asked = last.iter().map(|last| last.seq).chain(pins).chain(Sight::unread_span(member));
         let sight = Sight::of(&*self.store, live.id(), member, asked).await?;
@@ -516,16 +520,8 @@ impl Inbox {
             let seen = newest_seen(&*self.store, live.id(), member, hidden.seq).await?;
             last = seen.as_ref().and_then(LastMessage::of_item);
         }
+        let status = last.as_ref().map(|last| live.read(|state| state.status(last.seq, last.sender_id)));
         Ok(Seen { sight, last, shows_reading: row.opened || status == Some(MessageStatus::Read) })
-    }
-
-    /// Where members' marks are shown one by one.
-    async fn discretion(&self, by: UserId, row: &Listed, marks: Marks) -> Result<Discretion, StoreError> {
-        let (kind, members) = row.live.read(|state| {
-            let shown = state.members.iter().filter(|member| marks.has(member));
-            (state.conversation.kind, shown.map(|member| member.user_id).collect::<Vec<_>>())
-        });
-        Discretion::of(&*self.store, by, kind, members).await
     }
 }
 

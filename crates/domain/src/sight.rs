@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use futures_util::stream::{self, StreamExt, TryStreamExt};
 use godwit_protocol::conversations::MemberCursor;
 use godwit_protocol::limits::MENTIONS_COUNTED_MAX;
 use godwit_protocol::messages::MessageStatus;
@@ -14,8 +13,6 @@ use crate::ports::{HistoryEnd, SeqRange, Store, StoreError};
 
 /// Entries that are looked through at once for one that is not hidden.
 const LOOKED_THROUGH_AT_ONCE: usize = 50;
-/// Blocks that are looked up at once.
-const BLOCKS_AT_ONCE_MAX: usize = 32;
 
 /// Which entries of a conversation one member sees, as of now.
 #[derive(Debug, Clone, Default)]
@@ -118,7 +115,8 @@ pub struct Discretion {
 
 impl Discretion {
     /// In a direct conversation it depends on what both have set; in a group everybody is told, but for those whom the
-    /// reader has blocked. `members` are those whose marks are to be shown; in a direct conversation both are meant anyway.
+    /// reader has blocked. `members` are those whose marks, or whose part in a status, are to be shown; in a direct conversation
+    /// both are meant anyway.
     pub(crate) async fn of(
         store: &dyn Store,
         viewer: UserId,
@@ -129,16 +127,22 @@ impl Discretion {
             let asked = [pair.low(), pair.high()];
             let (users, blocked) =
                 tokio::try_join!(store.users(&asked), store.is_blocked(pair.low(), pair.high()))?;
-            let of_nobody = blocked || users.iter().any(|user| !user.read_receipts);
-            return Ok(Self { of_nobody, blockers: HashSet::new() });
+            return Ok(Self::of_two(users.iter().all(|user| user.read_receipts), blocked));
         }
-        let others = members.into_iter().filter(|member| *member != viewer);
-        Ok(Self { of_nobody: false, blockers: blockers_among(store, viewer, others).await? })
+        let others: Vec<UserId> = members.into_iter().filter(|member| *member != viewer).collect();
+        let blockers =
+            if others.is_empty() { Vec::new() } else { store.blockers_among(viewer, &others).await? };
+        Ok(Self { of_nobody: false, blockers: blockers.into_iter().collect() })
     }
 
-    /// In a direct conversation of which it is known already.
-    pub(crate) fn direct(of_nobody: bool) -> Self {
-        Self { of_nobody, blockers: HashSet::new() }
+    /// In a direct conversation: whether both tell, and want to know, what is read, and whether one has blocked the other.
+    pub(crate) fn of_two(both_tell: bool, blocked: bool) -> Self {
+        Self { of_nobody: blocked || !both_tell, blockers: HashSet::new() }
+    }
+
+    /// Of nobody it is told what they have read.
+    pub(crate) fn of_nobody() -> Self {
+        Self { of_nobody: true, blockers: HashSet::new() }
     }
 
     pub(crate) fn hides_reading_of(&self, user: UserId) -> bool {
@@ -155,31 +159,19 @@ impl Discretion {
         }
     }
 
-    /// What is told of how far a message has come.
+    /// What is told of how far a message has come: that all have read it says of each of them that they have.
     pub(crate) fn status(&self, status: MessageStatus) -> MessageStatus {
-        if self.of_nobody { status.min(MessageStatus::Delivered) } else { status }
+        let is_told = !self.of_nobody && self.blockers.is_empty();
+        if is_told { status } else { status.min(MessageStatus::Delivered) }
+    }
+
+    /// The same of one member.
+    pub(crate) fn status_for(&self, user: UserId, status: MessageStatus) -> MessageStatus {
+        if self.hides_reading_of(user) { status.min(MessageStatus::Delivered) } else { status }
     }
 }
 
 /// A cursor of somebody who does not tell what they have read.
 pub(crate) const fn unread_cursor(cursor: MemberCursor) -> MemberCursor {
     MemberCursor { read: Seq::ZERO, ..cursor }
-}
-
-/// Those of the others who have blocked the user.
-async fn blockers_among(
-    store: &dyn Store,
-    user: UserId,
-    others: impl IntoIterator<Item = UserId>,
-) -> Result<HashSet<UserId>, StoreError> {
-    let others: Vec<UserId> = others.into_iter().collect();
-    let found = others.into_iter().map(|other| async move {
-        let (is_blocked, _) = store.blocks_between(other, user).await?;
-        Ok(is_blocked.then_some(other))
-    });
-    stream::iter(found)
-        .buffer_unordered(BLOCKS_AT_ONCE_MAX)
-        .try_filter_map(|blocked| std::future::ready(Ok(blocked)))
-        .try_collect()
-        .await
 }

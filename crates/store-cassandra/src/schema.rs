@@ -513,6 +513,6 @@ mod tests {
     fn the_printed_schema_has_the_keyspace_and_all_tables() {
         let text = print(&Options::new(vec!["localhost".into()], "chat"));
         assert!(text.starts_with("CREATE KEYSPACE IF NOT EXISTS chat WITH replication"));
-        assert_eq!(text.matches("CREATE TABLE").count(), 34);
+        assert_eq!(text.matches("CREATE TABLE").count(), 36);
     }
 }

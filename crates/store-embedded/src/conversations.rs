@@ -32,6 +32,10 @@ impl ConversationStore for EmbeddedStore {
         self.make("create a conversation", new, unique).await
     }
 
+    async fn made_with(&self, by: UserId, key: &ClientId) -> Result<Option<ConversationId>, StoreError> {
+        conversation_at(&self.engine.view(), &keys::made_with(by, key))
+    }
+
     async fn load(&self, id: ConversationId) -> Result<Option<ConversationState>, StoreError> {
         loading::load(&self.engine.view(), id)
     }

@@ -32,6 +32,7 @@
 //! ├─ 21 user device                           devices of a user
 //! ├─ 30 user blocked                          whom a user blocks
 //! ├─ 31 user                                  how many they are
+//! ├─ 32 blocked user                          who blocks a user
 //! ├─ 40 user seq                              an entry of the account log
 //! ├─ 41 user subject                          seq of the entry about this subject
 //! ├─ 42 user                                  where the account log begins and ends

@@ -34,6 +34,13 @@ impl UserStore for EmbeddedStore {
         ids.into_iter().filter_map(|id| user(&view, id).transpose()).collect()
     }
 
+    async fn disabled_among(&self, ids: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        let view = self.engine.view();
+        let is_disabled = |id| with_record(&view, id, |record| record.disabled_at.is_some());
+        let found = ids.iter().map(|id| Ok(is_disabled(*id)?.unwrap_or(false).then_some(*id)));
+        found.filter_map(Result::transpose).collect()
+    }
+
     async fn user_by_handle(&self, handle: &Handle) -> Result<Option<User>, StoreError> {
         // They may have given it up.
         let owner = owner(&self.engine.view(), &keys::handle(handle))?;
@@ -73,9 +80,18 @@ fn decode((key, value): &Row) -> Result<User, StoreError> {
     Ok(UserRecord::decode(key, value)?.into_user(id))
 }
 
+/// What is wanted of a user's record, without a copy of the rest.
+fn with_record<T>(
+    store: &impl Read,
+    id: UserId,
+    wanted: impl FnOnce(UserRecord<'_>) -> T,
+) -> Result<Option<T>, StoreError> {
+    let key = keys::user(id);
+    store.bytes(&key)?.map(|bytes| UserRecord::decode(&key.bytes, &bytes).map(wanted)).transpose()
+}
+
 fn user(store: &impl Read, id: UserId) -> Result<Option<User>, StoreError> {
-    let record: Option<UserRecord> = store.record(&keys::user(id))?;
-    Ok(record.map(|record| record.into_user(id)))
+    with_record(store, id, |record| record.into_user(id))
 }
 
 /// The user whose handle or subject is at this key.

@@ -23,6 +23,7 @@ use crate::server::process::{CONFIG, KEY};
 /// A server in this process. There can be one, because it counts for the whole process.
 struct InProcess {
     address: SocketAddr,
+    metrics: SocketAddr,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<()>,
     _folder: TempDir,
@@ -35,10 +36,12 @@ impl InProcess {
         let mut config: Config = toml::from_str(CONFIG).unwrap();
         config.server.listen = "127.0.0.1:0".parse().unwrap();
         config.server.data = Some(folder.path().to_owned());
+        config.metrics.listen = Some("127.0.0.1:0".parse().unwrap());
         let (stop, stopped) = oneshot::channel();
-        let (listens, address) = channel();
+        let (listens, addresses) = channel();
         let thread = thread::spawn(move || Runtime::new().unwrap().block_on(serve(config, listens, stopped)));
-        Self { address: address.recv().unwrap(), stop, thread, _folder: folder }
+        let (address, metrics) = addresses.recv().unwrap();
+        Self { address, metrics, stop, thread, _folder: folder }
     }
 
     fn stop(self) {
@@ -48,8 +51,11 @@ impl InProcess {
 
     /// The arguments of a scenario, for a moment on this server.
     fn arguments<A: Args>(&self, more: &str) -> A {
-        let (url, pid) = (format!("http://{}", self.address), std::process::id());
-        let line = format!("bench --url {url} --key {KEY} --pid {pid} --seconds 0.2 --warm-up 0 {more}");
+        let (url, metrics) = (format!("http://{}", self.address), format!("http://{}", self.metrics));
+        let pid = std::process::id();
+        let line = format!(
+            "bench --url {url} --metrics-url {metrics} --key {KEY} --pid {pid} --seconds 0.2 --warm-up 0 {more}"
+        );
         let command = A::augment_args(clap::Command::new("bench"));
         A::from_arg_matches(&command.get_matches_from(line.split_whitespace())).unwrap()
     }
@@ -70,9 +76,9 @@ impl InProcess {
     }
 }
 
-async fn serve(config: Config, listens: Sender<SocketAddr>, stopped: oneshot::Receiver<()>) {
+async fn serve(config: Config, listens: Sender<(SocketAddr, SocketAddr)>, stopped: oneshot::Receiver<()>) {
     let server = serve::Server::start(config, observe::start_metrics().unwrap()).await.unwrap();
-    listens.send(server.address()).unwrap();
+    listens.send((server.address(), server.metrics_address().unwrap())).unwrap();
     let stopped = async {
         let _ = stopped.await;
     };

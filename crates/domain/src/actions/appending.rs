@@ -275,10 +275,10 @@ impl Appending {
             }
             let mut fold = Fold::new(state);
             let replied = batch.iter().filter_map(|job| match &job.action {
-                Action::Send(message) => known.messages.get(&message.reply?.to.seq),
+                Action::Send(message) => Some(message.reply?.to.seq),
                 _ => None,
             });
-            let quoted = replied.map(|item| (item.entry.seq, item.clone())).collect();
+            let replied: Vec<Seq> = replied.collect();
             for (user, member) in known.members {
                 fold.know_member(user, member);
             }
@@ -306,6 +306,7 @@ impl Appending {
                     now,
                     blocked: known.blocked,
                     disabled: &known.disabled,
+                    unwilling: &known.unwilling,
                     reactions: &reactions,
                     id,
                 };
@@ -346,17 +347,16 @@ impl Appending {
                     entries.push(entry);
                 }
                 let made = first..entries.len();
-                for job in done {
-                    if made.is_empty() {
-                        job.acknowledge(Done::nothing());
-                    } else {
-                        decided.push((job, made.clone()));
-                    }
-                }
+                decided.extend(done.into_iter().map(|job| (job, made.clone())));
             }
+            // Who had nothing to do may rely on what another one of the batch does, and is answered with it.
             if entries.is_empty() {
+                decided.into_iter().for_each(|(job, _)| job.acknowledge(Done::nothing()));
                 return Ok(None);
             }
+            // As they are after the batch: what it edits or deletes is not quoted as it was before.
+            let quoted =
+                replied.into_iter().filter_map(|seq| Some((seq, fold.message(seq)?.clone()))).collect();
             let append =
                 Append { conversation: live.id(), expected_head: head, entries, effects: fold.finish() };
             let context = Context { quoted, hidden_from: known.hidden_from };
@@ -429,10 +429,10 @@ impl Appending {
     ) -> Result<Done, Refusal> {
         let member = self.conversations.member(live, actor).await?.ok_or(Refusal::NotFound)?;
         let asked = about(&item.entry).into_iter().chain([item.entry.seq]);
-        let kind = live.read(|state| state.conversation.kind);
+        let (kind, members) = live.read(|state| (state.conversation.kind, state.member_ids()));
         let (sight, discretion) = tokio::try_join!(
             Sight::of(&*self.store, live.id(), &member, asked),
-            Discretion::of(&*self.store, actor, kind, [])
+            Discretion::of(&*self.store, actor, kind, members)
         )?;
         let entry = Arc::new(item.entry.clone());
         let shown = live.read(|state| {
@@ -471,12 +471,16 @@ impl Appending {
     fn deliver(&self, conversation: ConversationId, entries: &[OutgoingEntry], to: &Audience) {
         let now = self.clock.now();
         entries.iter().for_each(|outgoing| measure::delivery(now.millis_since(outgoing.entry.at)));
-        self.delivery.deliver_entries(conversation, entries, to);
+        for part in entries.split(|outgoing| outgoing.is_for_each_to_read()) {
+            if !part.is_empty() {
+                self.delivery.deliver_entries(conversation, part, to);
+            }
+        }
     }
 }
 
 static NO_REACTIONS: LazyLock<HashMap<Seq, Box<str>>> = LazyLock::new(HashMap::new);
-static OF_NOBODY: LazyLock<Discretion> = LazyLock::new(|| Discretion::direct(true));
+static OF_NOBODY: LazyLock<Discretion> = LazyLock::new(Discretion::of_nobody);
 
 /// Who is told of the entries of a conversation.
 fn audience_of(state: &ConversationState) -> Audience {

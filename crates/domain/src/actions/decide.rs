@@ -29,6 +29,8 @@ pub(super) struct Case<'a, 'b> {
     pub(super) blocked: bool,
     /// Those whose accounts are disabled, of the ones who act or have made the links by which somebody joins.
     pub(super) disabled: &'a HashSet<UserId>,
+    /// Those who do not want to be added, by whom they would be.
+    pub(super) unwilling: &'a HashSet<(UserId, UserId)>,
     /// The reactions that users have now.
     pub(super) reactions: &'a HashMap<(Seq, UserId), Box<str>>,
     /// The id of the first entry.
@@ -246,8 +248,9 @@ impl Case<'_, '_> {
         let room = MEMBERS_MAX.saturating_sub(self.fold.details().member_count as usize);
         let mut new: Vec<UserId> = Vec::new();
         for user in users {
-            let is_banned = self.fold.details().is_banned(*user);
-            if self.fold.member(*user).is_none() && !is_banned && !new.contains(user) {
+            let is_kept_out =
+                self.fold.details().is_banned(*user) || self.unwilling.contains(&(actor, *user));
+            if self.fold.member(*user).is_none() && !is_kept_out && !new.contains(user) {
                 new.push(*user);
             }
         }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use futures_util::{StreamExt, TryStreamExt, stream};
 use godwit_protocol::{Seq, UserId};
 
 use super::action::Action;
@@ -15,11 +16,16 @@ use crate::projection::Needs;
 /// Users who have hidden one message, up to whom they are named to those who deliver entries about it.
 const HIDDEN_FROM_NAMED_MAX: usize = 1_000;
 
+/// Reads that a batch waits for at once.
+const READS_AT_ONCE_MAX: usize = 16;
+
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) blocked: bool,
     /// Those who act, or in whose name something happens, and whose accounts are disabled.
     pub(super) disabled: HashSet<UserId>,
+    /// Those who are to be added and do not want to be, by whom they would be.
+    pub(super) unwilling: HashSet<(UserId, UserId)>,
     /// Where the state does not have all; none for who is not a member.
     pub(super) members: HashMap<UserId, Option<Member>>,
     pub(super) messages: HashMap<Seq, LogItem>,
@@ -42,6 +48,8 @@ struct Wanted {
     /// Messages of which something is shown to everybody.
     shown: Vec<Seq>,
     joining: Vec<UserId>,
+    /// Who adds whom.
+    adding: Vec<(UserId, Vec<UserId>)>,
 }
 
 impl Wanted {
@@ -61,7 +69,7 @@ impl Wanted {
     }
 
     fn add(&mut self, job: &Job, details: &Details) {
-        let Self { people, users, messages, reactions, shown, joining } = self;
+        let Self { people, users, messages, reactions, shown, joining, adding } = self;
         if !matches!(job.action, Action::Expire { .. }) {
             people.push(job.actor);
         }
@@ -89,6 +97,7 @@ impl Wanted {
             Action::AddMembers { user_ids } => {
                 users.extend(user_ids);
                 joining.extend(user_ids);
+                adding.push((job.actor, user_ids.clone()));
             }
             Action::Join { invite } => {
                 joining.push(job.actor);
@@ -143,11 +152,12 @@ impl Appending {
     }
 
     pub(super) async fn known(&self, live: &Live, batch: &[Job]) -> Result<Known, StoreError> {
-        let (kind, is_whole, details) =
-            live.read(|state| (state.conversation.kind, state.is_whole(), state.details.clone()));
-        let Wanted { people, mut users, messages, reactions, shown, joining } = Wanted::of(batch, &details);
-        let disabled =
-            async { if people.is_empty() { Ok(Vec::new()) } else { self.store.users(&people).await } };
+        let (kind, is_whole, wanted) =
+            live.read(|state| (state.conversation.kind, state.is_whole(), Wanted::of(batch, &state.details)));
+        let Wanted { people, mut users, messages, reactions, shown, joining, adding } = wanted;
+        let disabled = async {
+            if people.is_empty() { Ok(Vec::new()) } else { self.store.disabled_among(&people).await }
+        };
         let blocked = async {
             match kind.pair() {
                 Some(pair) => self.store.is_blocked(pair.low(), pair.high()).await,
@@ -164,15 +174,15 @@ impl Appending {
                 self.store.reactions_by(live.id(), &reactions).await
             }
         };
-        let (disabled, blocked, found, reacted, hidden_from, concealed) = tokio::try_join!(
+        let (disabled, blocked, found, reacted, hidden_from, concealed, unwilling) = tokio::try_join!(
             disabled,
             blocked,
             found,
             reacted,
             self.hidden_from(live, shown),
-            self.concealed(live, joining)
+            self.concealed(live, joining),
+            self.unwilling(live, adding)
         )?;
-        let disabled = disabled.iter().filter(|user| user.disabled_at.is_some()).map(|user| user.id);
         let messages: HashMap<Seq, LogItem> =
             found.into_iter().flatten().map(|item| (item.entry.seq, item)).collect();
         let mut members = HashMap::new();
@@ -180,14 +190,15 @@ impl Appending {
             users.extend(messages.values().flat_map(Needs::of_mentioned));
             users.sort_unstable();
             users.dedup();
-            for user in users {
-                members.insert(user, self.conversations.stored_member(live.id(), user).await?);
-            }
+            let looked_up = stream::iter(users).map(|user| async move {
+                Ok::<_, StoreError>((user, self.conversations.stored_member(live.id(), user).await?))
+            });
+            members = looked_up.buffer_unordered(READS_AT_ONCE_MAX).try_collect().await?;
         }
         let reactions =
             reactions.into_iter().zip(reacted).filter_map(|(key, reaction)| Some((key, reaction?)));
-        let (disabled, reactions) = (disabled.collect(), reactions.collect());
-        Ok(Known { blocked, disabled, members, messages, reactions, hidden_from, concealed })
+        let (disabled, reactions) = (disabled.into_iter().collect(), reactions.collect());
+        Ok(Known { blocked, disabled, unwilling, members, messages, reactions, hidden_from, concealed })
     }
 
     /// Who has hidden each of these messages. Where the members are in memory they say whether anybody may have.
@@ -201,16 +212,22 @@ impl Appending {
             state.is_whole().then(|| hidden.max().unwrap_or_default())
         });
         shown.retain(|seq| hidden_to.is_none_or(|hidden_to| *seq <= hidden_to));
-        let mut found = HashMap::with_capacity(shown.len());
-        for seq in shown {
-            let users = self.store.hidden_from(live.id(), seq, HIDDEN_FROM_NAMED_MAX + 1).await?;
-            if users.len() > HIDDEN_FROM_NAMED_MAX {
-                found.insert(seq, HiddenFrom::TooMany);
-            } else if !users.is_empty() {
-                found.insert(seq, HiddenFrom::These(users));
-            }
+        if shown.is_empty() {
+            return Ok(HashMap::new());
         }
-        Ok(found)
+        let looked_up = stream::iter(shown).map(|seq| async move {
+            let users = self.store.hidden_from(live.id(), seq, HIDDEN_FROM_NAMED_MAX + 1).await?;
+            Ok::<_, StoreError>((seq, users))
+        });
+        let looked_up = looked_up.buffer_unordered(READS_AT_ONCE_MAX);
+        let named = looked_up.try_filter_map(async |(seq, users)| {
+            Ok(match users.len() {
+                0 => None,
+                1..=HIDDEN_FROM_NAMED_MAX => Some((seq, HiddenFrom::These(users))),
+                _ => Some((seq, HiddenFrom::TooMany)),
+            })
+        });
+        named.try_collect().await
     }
 
     async fn concealed(
@@ -223,5 +240,26 @@ impl Appending {
         }
         let concealed = self.store.concealed(live.id(), &joining).await?;
         Ok(joining.into_iter().zip(concealed).collect())
+    }
+
+    /// Those who have blocked the one who adds them, were blocked by them, let nobody add them, or have left for good, since it
+    /// was looked whether they can be added.
+    async fn unwilling(
+        &self,
+        live: &Live,
+        adding: Vec<(UserId, Vec<UserId>)>,
+    ) -> Result<HashSet<(UserId, UserId)>, StoreError> {
+        let mut unwilling = HashSet::new();
+        for (by, users) in adding {
+            let (found, blocked, blockers) = tokio::try_join!(
+                self.store.users(&users),
+                self.store.blocked_among(by, &users),
+                self.store.blockers_among(by, &users)
+            )?;
+            let refusing = found.into_iter().filter(|user| user.refuses_to_be_added_to(Some(live.id())));
+            let users = refusing.map(|user| user.id).chain(blocked).chain(blockers);
+            unwilling.extend(users.filter(|user| *user != by).map(|user| (by, user)));
+        }
+        Ok(unwilling)
     }
 }

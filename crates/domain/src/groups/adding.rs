@@ -91,12 +91,8 @@ impl Groups {
         }
         let matters = user.may_be_added_by == MayBeAddedBy::Contacts || self.allowances.counts_strangers();
         let has_written = matters && self.has_written(user.id, pair).await?;
-        let lets_them = match user.may_be_added_by {
-            MayBeAddedBy::Everybody => true,
-            MayBeAddedBy::Contacts => has_written,
-            MayBeAddedBy::Nobody => false,
-        };
-        if !lets_them || to.is_some_and(|live| user.refused_groups.contains(&live.id())) {
+        let is_stranger_to_them = user.may_be_added_by == MayBeAddedBy::Contacts && !has_written;
+        if is_stranger_to_them || user.refuses_to_be_added_to(to.map(Live::id)) {
             return Ok(Err(ErrorCode::NeedsInvite));
         }
         if self.is_in_too_many(user.id).await? {
@@ -112,24 +108,33 @@ impl Groups {
         Ok(live.is_some_and(|live| live.read(|state| state.details.writers.contains(&user))))
     }
 
-    /// First nobody can add the user any more, so that nobody does between the two.
+    /// The last step is the leaving: whoever has to repeat the call because it failed on the way is still a member.
     pub(super) async fn leave_for_good(&self, by: UserId, id: ConversationId) -> Result<(), Refusal> {
         let (_, member) = self.conversations.of_member(by, id).await?;
         self.set_refused(by, id, true).await?;
+        let blocked = match member.added_by {
+            Some(adder) => self.block_adder(by, adder).await?,
+            None => None,
+        };
         if let Err(refusal) = self.appending.act(by, id, Action::Leave).await {
             if !refusal.is_failure() {
                 self.set_refused(by, id, false).await?;
+                if let Some(adder) = blocked {
+                    ignoring_who_is_gone(self.people.unblock(by, adder).await)?;
+                }
             }
             return Err(refusal);
         }
-        let Some(adder) = member.added_by else { return Ok(()) };
-        match self.people.block(by, adder).await {
-            // They are gone, or the list is full: that is no reason to stay.
-            Ok(()) | Err(PeopleError::NotFound | PeopleError::TooManyBlocks | PeopleError::NotWithSelf) => {
-                Ok(())
-            }
-            Err(PeopleError::Store(error)) => Err(error.into()),
+        Ok(())
+    }
+
+    /// Who was blocked with it, if they were not before.
+    async fn block_adder(&self, by: UserId, adder: UserId) -> Result<Option<UserId>, StoreError> {
+        if self.store.blocks_between(by, adder).await?.0 {
+            return Ok(None);
         }
+        ignoring_who_is_gone(self.people.block(by, adder).await)?;
+        Ok(Some(adder))
     }
 
     /// Who joins by themselves can be added again, should they leave.
@@ -158,5 +163,13 @@ impl Groups {
             self.account_log.announce(&[(by, entry)]).await;
         }
         Ok(())
+    }
+}
+
+/// That somebody is gone, or the list of blocked users is full, is no reason to stay in a group.
+fn ignoring_who_is_gone(outcome: Result<(), PeopleError>) -> Result<(), StoreError> {
+    match outcome {
+        Ok(()) | Err(PeopleError::NotFound | PeopleError::TooManyBlocks | PeopleError::NotWithSelf) => Ok(()),
+        Err(PeopleError::Store(error)) => Err(error),
     }
 }

@@ -80,7 +80,7 @@ impl Reading {
         let status = cursor.status(entry.seq);
         Receipt {
             user_id: member.user_id,
-            status: if is_told { status } else { status.min(MessageStatus::Delivered) },
+            status: discretion.status_for(member.user_id, status),
             delivered_at: reached(times.and_then(|t| t.delivered_at), cursor.delivered >= entry.seq),
             read_at: reached(times.and_then(|t| t.read_at), cursor.read >= entry.seq && is_told),
         }

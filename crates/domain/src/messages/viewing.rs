@@ -25,9 +25,8 @@ pub(super) struct Viewer {
 impl Reading {
     pub(super) async fn viewer(&self, by: UserId, conversation: ConversationId) -> Result<Viewer, ReadError> {
         let (live, member) = self.conversations.of_member(by, conversation).await?;
-        let kind = live.read(|state| state.conversation.kind);
-        // Nobody's marks are shown one by one here.
-        let discretion = Discretion::of(&*self.store, by, kind, []).await?;
+        let (kind, members) = live.read(|state| (state.conversation.kind, state.member_ids()));
+        let discretion = Discretion::of(&*self.store, by, kind, members).await?;
         Ok(Viewer { from: member.history_from(), live, member, discretion })
     }
 

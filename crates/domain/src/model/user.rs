@@ -70,6 +70,12 @@ impl Default for Spent {
 }
 
 impl User {
+    /// Whether nobody can add them, to this conversation or at all, whoever it is.
+    pub fn refuses_to_be_added_to(&self, conversation: Option<ConversationId>) -> bool {
+        self.may_be_added_by == MayBeAddedBy::Nobody
+            || conversation.is_some_and(|id| self.refused_groups.contains(&id))
+    }
+
     pub fn new(id: UserId, handle: Handle, created_at: Timestamp) -> Self {
         let display_name = DisplayName(handle.0.clone());
         Self {

@@ -22,6 +22,12 @@ pub trait UserStore: Send + Sync {
     /// The users that exist of those asked for, in any order.
     async fn users(&self, ids: &[UserId]) -> Result<Vec<User>, StoreError>;
 
+    /// Those of the users whose accounts are disabled, in any order. It is asked with every message.
+    async fn disabled_among(&self, ids: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        let users = self.users(ids).await?;
+        Ok(users.into_iter().filter(|user| user.disabled_at.is_some()).map(|user| user.id).collect())
+    }
+
     async fn user_by_handle(&self, handle: &Handle) -> Result<Option<User>, StoreError>;
 
     async fn user_by_subject(&self, subject: &Subject) -> Result<Option<User>, StoreError>;
@@ -235,6 +241,13 @@ pub trait BlockStore: Send + Sync {
     async fn is_blocked(&self, a: UserId, b: UserId) -> Result<bool, StoreError> {
         Ok(self.blocks_between(a, b).await? != (false, false))
     }
+
+    /// Those of the others whom the user blocks, in any order.
+    async fn blocked_among(&self, user: UserId, others: &[UserId]) -> Result<Vec<UserId>, StoreError>;
+
+    /// Those of the others who block the user, in any order. It must cost one read where nobody does, however many the
+    /// others are: it is asked with every page of a group.
+    async fn blockers_among(&self, user: UserId, others: &[UserId]) -> Result<Vec<UserId>, StoreError>;
 
     /// Whom a user blocks, in the order of ids, those after `after`.
     async fn blocked_by(

@@ -23,6 +23,9 @@ pub trait ConversationStore: Send + Sync {
     /// `new.conversation.created_by`: of concurrent calls one makes it and all get the same. Idempotent for the same id.
     async fn create(&self, new: NewConversation, key: Option<&ClientId>) -> Result<Made, StoreError>;
 
+    /// The group or channel that somebody has made with a key.
+    async fn made_with(&self, by: UserId, key: &ClientId) -> Result<Option<ConversationId>, StoreError>;
+
     /// The conversation as it is now: head, details, members and cursors of one moment, or of moments after the call
     /// began. A conversation that was deleted for all is still there, and its details say so.
     async fn load(&self, id: ConversationId) -> Result<Option<ConversationState>, StoreError>;

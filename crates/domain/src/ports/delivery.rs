@@ -38,11 +38,18 @@ pub struct Seeing {
     pub hidden_from: HiddenFrom,
 }
 
+impl OutgoingEntry {
+    /// Whether it cannot be delivered, because it is not known who sees all of it.
+    pub fn is_for_each_to_read(&self) -> bool {
+        self.less.as_ref().is_some_and(|less| less.unless.hidden_from == HiddenFrom::TooMany)
+    }
+}
+
 /// Those who have hidden a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HiddenFrom {
     These(Vec<UserId>),
-    /// They are too many to be named, so nobody is taken to see it.
+    /// They are too many to be named. The entry is not delivered: clients find that one is missing, and read it.
     TooMany,
 }
 

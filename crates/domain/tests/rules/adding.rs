@@ -155,6 +155,10 @@ async fn an_owner_who_cannot_leave_has_refused_nothing() {
     let direct = stage.app.inbox.open_direct(ada, bob).await.unwrap().conversation.id;
     assert!(matches!(stage.app.groups.leave(ada, direct, true).await, Err(Refusal::WrongKind)));
     assert!(stage.app.groups.refused(ada).await.unwrap().is_empty());
+    // Nor has one who was added blocked anybody.
+    stage.app.groups.transfer_ownership(ada, group, bob).await.unwrap();
+    assert!(matches!(stage.app.groups.leave(bob, group, true).await, Err(Refusal::LastOwner)));
+    assert!(!stage.app.people.user(bob, ada).await.unwrap().blocked);
 }
 
 #[tokio::test]

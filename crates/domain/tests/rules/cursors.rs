@@ -1,4 +1,5 @@
 use godwit_domain::cursors::CursorError;
+use godwit_protocol::accounts::UpdateMe;
 use godwit_protocol::messages::MessageStatus;
 use godwit_protocol::socket::Event;
 use godwit_protocol::{ConversationId, Seq, UserId};
@@ -109,6 +110,67 @@ fn told(stage: &Stage, user: UserId) -> Vec<(UserId, Seq)> {
         _ => None,
     });
     cursors.collect()
+}
+
+/// Where reading is not told, a move of what was read is not told of either.
+#[tokio::test]
+async fn with_receipts_off_others_hear_of_deliveries_alone() {
+    let stage = Stage::new();
+    let (ada, bob, conversation) = stage.pair().await;
+    send_three(&stage, ada, conversation).await;
+    let off = UpdateMe { read_receipts: Some(false), ..UpdateMe::default() };
+    stage.app.accounts.update_me(bob, off).await.unwrap();
+    let (delivered, read) = (Seq::new(4), Seq::new(3));
+    for (to_delivered, to_read) in [(Some(delivered), None), (None, Some(read)), (None, Some(delivered))] {
+        stage.app.cursors.advance(bob, conversation, to_delivered, to_read).await.unwrap();
+        stage.app.cursors.flush().await.unwrap();
+    }
+    let cursors = |user| -> Vec<(Seq, Seq)> {
+        let events = stage.delivery.events_for(user);
+        let cursors = events.iter().filter_map(|event| match event {
+            Event::Cursor(event) if event.cursor.user_id == bob => Some(event.cursor),
+            _ => None,
+        });
+        cursors.map(|cursor| (cursor.delivered, cursor.read)).collect()
+    };
+    assert_eq!(cursors(ada), [(delivered, Seq::ZERO)]);
+    assert_eq!(cursors(bob).len(), 3, "the own devices hear of all");
+}
+
+/// That all have read it says of each that they have.
+#[tokio::test]
+async fn the_status_says_nothing_of_somebody_who_has_blocked_one() {
+    let stage = Stage::new();
+    let [ada, bob] = stage.users(["ada", "bob"]).await;
+    let group = stage.group(&[ada, bob]).await;
+    let first = stage.say(ada, group, "one").await;
+    stage.say(ada, group, "two").await;
+    stage.app.people.block(bob, ada).await.unwrap();
+    let status = async || {
+        let row = stage.row(ada, group).await.last_message.unwrap().status;
+        let listed = stage.app.inbox.page(ada, false, None, 10).await.unwrap().0;
+        let listed = listed.into_iter().find(|row| row.id == group).unwrap().last_message.unwrap().status;
+        [row, listed, stage.app.reading.message(ada, first.id).await.unwrap().status]
+    };
+    stage.app.cursors.advance(bob, group, None, Some(first.seq.next())).await.unwrap();
+    assert_eq!(status().await, [MessageStatus::Delivered; 3]);
+    stage.app.people.unblock(bob, ada).await.unwrap();
+    assert_eq!(status().await, [MessageStatus::Read; 3]);
+}
+
+/// The list shows the newest message that one has not deleted for oneself, and what is told of that one.
+#[tokio::test]
+async fn an_older_message_in_the_list_is_not_told_to_be_read_by_who_has_blocked_one() {
+    let stage = Stage::new();
+    let (ada, bob, conversation) = stage.pair().await;
+    let first = stage.say(ada, conversation, "one").await;
+    let second = stage.say(ada, conversation, "two").await;
+    stage.app.cursors.advance(bob, conversation, Some(second.seq), Some(first.seq)).await.unwrap();
+    stage.app.people.block(bob, ada).await.unwrap();
+    stage.app.writing.delete_for_me(ada, second.id).await.unwrap();
+    let listed = stage.app.inbox.page(ada, false, None, 10).await.unwrap().0;
+    let last = listed[0].last_message.clone().unwrap();
+    assert_eq!((last.id, last.status), (first.id, MessageStatus::Delivered));
 }
 
 async fn last_id(stage: &Stage, user: UserId, conversation: ConversationId) -> godwit_protocol::MessageId {

@@ -1,8 +1,11 @@
 //! What a call does that has to be repeated because its answer was lost: where it is not said elsewhere.
 
-use godwit_protocol::conversations::Role;
+use godwit_domain::model::InviteToken;
+use godwit_protocol::conversations::{NewConversation, Role};
+use godwit_protocol::groups::CreateInvite;
+use godwit_testkit::Lost;
 
-use crate::stage::Stage;
+use crate::stage::{ADDING, Stage};
 
 #[tokio::test]
 async fn what_is_done_to_members_can_be_repeated() {
@@ -46,4 +49,67 @@ async fn disabling_somebody_ends_what_they_had_begun() {
         assert!(matches!(app.groups.add_members(ada, group, &[eve]).await, Err(Disabled)));
     }
     assert_eq!(stage.history(bob, direct).await, ["before"]);
+}
+
+/// Also when the first call has used up what may be done in a day, and whatever has happened to those who were added.
+#[tokio::test]
+async fn a_group_that_was_made_is_made_again_by_nobody() {
+    let stage = Stage::new();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    stage.app.people.block(eve, ada).await.unwrap();
+    let mut member_ids = vec![bob, eve];
+    for number in 0..ADDING.strangers_per_day_max - 2 {
+        member_ids.push(stage.user(&format!("person{number}")).await);
+    }
+    let new = NewConversation {
+        name: "Birds".into(),
+        client_id: Some("birds".into()),
+        member_ids: member_ids.clone(),
+        ..NewConversation::default()
+    };
+    let made = stage.app.groups.create(ada, false, new.clone()).await.unwrap();
+    let id = made.opened.conversation.id;
+    stage.app.people.unblock(eve, ada).await.unwrap();
+    stage.app.groups.leave(bob, id, false).await.unwrap();
+    for app in [&stage.app, &stage.second_node()] {
+        let again = app.groups.create(ada, false, new.clone()).await.unwrap();
+        assert!(!again.opened.made && again.opened.conversation.id == id);
+        let added = |user| again.members.iter().find(|member| member.user_id == user).unwrap().added;
+        assert_eq!((added(bob), added(eve)), (true, false), "as it was then");
+    }
+    // What was not done a second time was not counted.
+    let added = stage.app.groups.add_members(ada, id, &[bob]).await.unwrap();
+    assert!(added[0].added);
+}
+
+/// What somebody finds done already is true when they are told so.
+#[tokio::test]
+async fn who_finds_it_done_is_answered_when_it_is_done() {
+    let stage = Stage::new();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    let group = stage.group(&[ada, bob, eve]).await;
+    stage.app.groups.set_role(ada, group, bob, Role::Admin).await.unwrap();
+    let message = stage.say(ada, group, "a mistake").await;
+    // Both are in one batch: the store cannot take it.
+    stage.store.lose([Lost::Request]);
+    let (one, two) = tokio::join!(
+        stage.app.writing.delete_for_all(ada, message.id),
+        stage.app.writing.delete_for_all(bob, message.id)
+    );
+    assert_eq!((one.is_err(), two.is_err()), (true, true), "{one:?} {two:?}");
+    assert!(stage.app.reading.message(eve, message.id).await.unwrap().deleted_at.is_none());
+}
+
+/// Links that are asked for twice at once are one, and both calls get it.
+#[tokio::test]
+async fn a_link_that_is_asked_for_twice_at_once_is_one() {
+    let stage = Stage::new();
+    let ada = stage.user("ada").await;
+    let group = stage.group(&[ada]).await;
+    let terms = || CreateInvite { client_id: Some("link".into()), ..CreateInvite::default() };
+    let (one, two) = tokio::join!(
+        stage.app.groups.create_invite(ada, group, terms(), InviteToken::from_bits(1)),
+        stage.app.groups.create_invite(ada, group, terms(), InviteToken::from_bits(2))
+    );
+    assert_eq!(one.unwrap().0.id, two.unwrap().0.id);
 }

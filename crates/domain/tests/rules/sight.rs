@@ -7,6 +7,7 @@ use godwit_domain::model::{ClientId, Draft, MessageBody};
 use godwit_protocol::accounts::UpdateMe;
 use godwit_protocol::conversations::{
     EditsVisibleTo, HistoryVisibility, NewConversation, UpdateConversation, UpdateMembership,
+    UpdatePermissions,
 };
 use godwit_protocol::messages::{Change, Message, MessageStatus};
 use godwit_protocol::socket::Event;
@@ -299,4 +300,51 @@ async fn the_same_client_id_of_another_draft_is_the_first_message() {
     let first = stage.app.writing.send(ada, id, draft("one")).await.unwrap();
     let again = stage.app.writing.send(ada, id, draft("two")).await.unwrap();
     assert_eq!((again.message.id, again.message.text.as_deref()), (first.message.id, Some("one")));
+}
+
+/// A quote is of the message as it is when the reply is told, also when both happened at once.
+#[tokio::test]
+async fn what_is_edited_at_the_same_time_is_quoted_as_it_is_then() {
+    let stage = Stage::new();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    let group = stage.group(&[ada, bob, eve]).await;
+    let message = stage.say(ada, group, SECRET).await;
+    let before = stage.delivery.events_for(eve).len();
+    let (edited, replied) = tokio::join!(
+        stage.app.writing.edit(ada, message.id, "nothing".to_owned()),
+        stage.app.writing.send(bob, group, replying("what?", message.id))
+    );
+    (edited.unwrap(), replied.unwrap());
+    let told = serde_json::to_string(&stage.delivery.events_for(eve)[before..]).unwrap();
+    assert!(told.contains("\"preview\":\"nothing\"") && !told.contains(SECRET), "{told}");
+}
+
+/// Many who have deleted a message for themselves do not keep the others from what becomes of it.
+#[tokio::test]
+async fn what_many_have_hidden_is_left_to_be_read() {
+    let stage = Stage::new();
+    let [ada, bob] = stage.users(["ada", "bob"]).await;
+    let mut members = vec![ada, bob];
+    for number in 0..1_001 {
+        members.push(stage.user(&format!("person{number}")).await);
+    }
+    let channel = stage.channel(&members[..2]).await;
+    let open = UpdatePermissions { anyone_may_join: Some(true), ..UpdatePermissions::default() };
+    let open = UpdateConversation { permissions: Some(open), ..UpdateConversation::default() };
+    stage.app.groups.update(ada, channel, &open).await.unwrap();
+    for user in &members[2..] {
+        stage.app.groups.join(*user, channel).await.unwrap();
+    }
+    let message = stage.say(ada, channel, "old").await;
+    for user in &members[2..] {
+        stage.app.writing.delete_for_me(*user, message.id).await.unwrap();
+    }
+    stage.app.writing.edit(ada, message.id, "new".to_owned()).await.unwrap();
+    assert!(!stage.heard(bob).iter().any(|kind| kind == "withheld" || kind == "edited"));
+    let page = stage.app.reading.log(bob, channel, message.seq, 200).await.unwrap();
+    let texts = page.entries.iter().map(|entry| match &entry.change {
+        Change::Edited { text, .. } => text.as_deref(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(texts.collect::<Vec<_>>(), [Some("new")]);
 }

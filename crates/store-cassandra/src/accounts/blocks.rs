@@ -1,17 +1,23 @@
 //! Whom users block.
 
 use async_trait::async_trait;
-use futures_util::future::try_join;
+use futures_util::future::{try_join, try_join_all};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use godwit_domain::model::{AccountEntry, AccountNote};
 use godwit_domain::ports::{BlockOutcome, BlockStore, StoreError};
 use godwit_protocol::UserId;
 
-use super::log;
-use super::rows::{BLOCK, Key, Present};
+use super::rows::{BLOCK, BLOCKER, Key, Present};
 use super::snapshot::Want;
-use super::txn::Txn;
+use super::txn::{Txn, encode};
+use super::{Accounts, log};
 use crate::CassandraStore;
 use crate::values::int;
+
+/// Users whom an account is asked for with one query.
+const ASKED_AT_ONCE_MAX: usize = 100;
+/// Blocks that are looked up at once.
+const LOOKED_UP_AT_ONCE: usize = 16;
 
 #[async_trait]
 impl BlockStore for CassandraStore {
@@ -23,6 +29,7 @@ impl BlockStore for CassandraStore {
         blocks_max: usize,
     ) -> Result<BlockOutcome, StoreError> {
         let pass = self.gate.enter([]).await?;
+        self.accounts.note_blocker(blocked, user).await?;
         let key = Key::block(blocked);
         let run = move |txn: &mut Txn<'_>| {
             if txn.get::<Present>(key)?.is_some() {
@@ -67,6 +74,19 @@ impl BlockStore for CassandraStore {
         try_join(blocks(a, b), blocks(b, a)).await
     }
 
+    async fn blocked_among(&self, user: UserId, others: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        self.accounts.ids_among(user, BLOCK, others).await
+    }
+
+    async fn blockers_among(&self, user: UserId, others: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        let once = self.accounts.ids_among(user, BLOCKER, others).await?;
+        let now = stream::iter(once).map(|other| async move {
+            let row: Option<Present> = self.accounts.row(other, Key::block(user)).await?;
+            Ok(row.map(|_| other))
+        });
+        now.buffer_unordered(LOOKED_UP_AT_ONCE).try_filter_map(async |found| Ok(found)).try_collect().await
+    }
+
     async fn blocked_by(
         &self,
         user: UserId,
@@ -80,5 +100,25 @@ impl BlockStore for CassandraStore {
         let values = (int(user.get()), BLOCK, after, limit);
         let rows: Vec<(i64,)> = cql.rows("list blocked users", &statements.ids_after, values).await?;
         Ok(rows.into_iter().map(|(id,)| UserId::new(id.cast_unsigned())).collect())
+    }
+}
+
+impl Accounts {
+    /// Says in the account of a user that somebody may block them. It is written before the block and never taken back, so
+    /// whoever finds nothing there need not look further; whether they do block them says their own account.
+    async fn note_blocker(&self, user: UserId, by: UserId) -> Result<(), StoreError> {
+        let row = (int(user.get()), BLOCKER, int(by.get()), encode(&Present {}));
+        self.cql.write("note who blocks a user", &self.statements.put, row).await
+    }
+
+    /// Those of the others of whom an account has a row of this kind.
+    async fn ids_among(&self, user: UserId, kind: i8, others: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        let parts = others.chunks(ASKED_AT_ONCE_MAX).map(|part| {
+            let ids: Vec<i64> = part.iter().map(|id| int(id.get())).collect();
+            let values = (int(user.get()), kind, ids);
+            self.cql.rows::<(i64, String)>("look for users", &self.statements.bodies_of, values)
+        });
+        let rows = try_join_all(parts).await?.into_iter().flatten();
+        Ok(rows.map(|(id, _)| UserId::new(id.cast_unsigned())).collect())
     }
 }

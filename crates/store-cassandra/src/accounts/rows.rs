@@ -13,6 +13,7 @@
 //!   7   conversation    {}                       is fanned out on read
 //!   8   scheduled       a message to be sent later
 //!   9   message         a star
+//!   10  user            {}                       has blocked this one, once at least
 //!   16… thing           seq of the newest entry about it
 //! ```
 //!
@@ -52,6 +53,7 @@ pub(super) const WRITER: i8 = 6;
 pub(super) const APART: i8 = 7;
 pub(super) const SCHEDULED: i8 = 8;
 pub(super) const STAR: i8 = 9;
+pub(super) const BLOCKER: i8 = 10;
 /// Those of the rows that say which entry is the newest about a thing.
 pub(super) const NEWEST_KINDS: RangeInclusive<i8> = 16..=24;
 

@@ -32,6 +32,10 @@ impl ConversationStore for CassandraStore {
         pass.leave(made).await
     }
 
+    async fn made_with(&self, by: UserId, key: &ClientId) -> Result<Option<ConversationId>, StoreError> {
+        Ok(self.conversations.creation(by, key).await?.map(|creation| creation.conversation))
+    }
+
     async fn load(&self, id: ConversationId) -> Result<Option<ConversationState>, StoreError> {
         let conversations = &self.conversations;
         conversations.loads.read(id, || conversations.load(id)).await

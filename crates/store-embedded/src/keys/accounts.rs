@@ -54,6 +54,14 @@ pub(crate) fn block_count(user: UserId) -> Key {
     state(0x31).id(user.get()).key()
 }
 
+pub(crate) fn blocker(user: UserId, by: UserId) -> Key {
+    state(0x32).id(user.get()).id(by.get()).key()
+}
+
+pub(crate) fn blockers(user: UserId) -> KeyRange {
+    state(0x32).id(user.get()).range()
+}
+
 pub(crate) fn account_entry(user: UserId, seq: u64) -> Key {
     state(0x40).id(user.get()).id(seq).key()
 }

@@ -12,21 +12,22 @@ use serde::{Deserialize, Serialize};
 use super::Record;
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct UserRecord {
-    handle: Box<str>,
-    display_name: Box<str>,
-    avatar: Option<Box<str>>,
-    phone: Option<Box<str>>,
-    subject: Option<Box<str>>,
-    password_hash: Option<String>,
+pub(crate) struct UserRecord<'a> {
+    handle: &'a str,
+    display_name: &'a str,
+    avatar: Option<&'a str>,
+    phone: Option<&'a str>,
+    subject: Option<&'a str>,
+    password_hash: Option<&'a str>,
     presence_visible: bool,
     read_receipts: bool,
     may_be_added_by: MayBeAddedByRecord,
     refused_groups: Vec<ConversationId>,
-    former_handles: Vec<(Box<str>, Timestamp)>,
+    #[serde(borrow)]
+    former_handles: Vec<(&'a str, Timestamp)>,
     spent: SpentRecord,
     last_seen_at: Option<Timestamp>,
-    disabled_at: Option<Timestamp>,
+    pub(crate) disabled_at: Option<Timestamp>,
     created_at: Timestamp,
 }
 
@@ -45,19 +46,19 @@ struct SpentRecord {
     profile: Timestamp,
 }
 
-impl Record for UserRecord {
+impl Record for UserRecord<'_> {
     const TABLE: &'static str = "users";
 }
 
-impl From<&User> for UserRecord {
-    fn from(user: &User) -> Self {
+impl<'a> From<&'a User> for UserRecord<'a> {
+    fn from(user: &'a User) -> Self {
         Self {
-            handle: (*user.handle).into(),
-            display_name: (*user.display_name).into(),
-            avatar: user.avatar.as_deref().map(Into::into),
-            phone: user.phone.as_deref().map(Into::into),
-            subject: user.subject.as_deref().map(Into::into),
-            password_hash: user.password_hash.clone(),
+            handle: &user.handle,
+            display_name: &user.display_name,
+            avatar: user.avatar.as_deref(),
+            phone: user.phone.as_deref(),
+            subject: user.subject.as_deref(),
+            password_hash: user.password_hash.as_deref(),
             presence_visible: user.presence_visible,
             read_receipts: user.read_receipts,
             may_be_added_by: match user.may_be_added_by {
@@ -69,7 +70,7 @@ impl From<&User> for UserRecord {
             former_handles: user
                 .former_handles
                 .iter()
-                .map(|former| ((*former.handle).into(), former.kept_until))
+                .map(|former| (&*former.handle, former.kept_until))
                 .collect(),
             spent: user.spent.into(),
             last_seen_at: user.last_seen_at,
@@ -79,7 +80,7 @@ impl From<&User> for UserRecord {
     }
 }
 
-impl UserRecord {
+impl UserRecord<'_> {
     pub(crate) fn into_user(self, id: UserId) -> User {
         User {
             id,
@@ -88,7 +89,7 @@ impl UserRecord {
             avatar: self.avatar.map(Avatar::from_stored),
             phone: self.phone.map(Phone::from_stored),
             subject: self.subject.map(Subject::from_stored),
-            password_hash: self.password_hash,
+            password_hash: self.password_hash.map(str::to_owned),
             presence_visible: self.presence_visible,
             read_receipts: self.read_receipts,
             may_be_added_by: match self.may_be_added_by {

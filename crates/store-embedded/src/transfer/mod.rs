@@ -9,7 +9,9 @@ mod trails;
 
 use async_trait::async_trait;
 use godwit_domain::model::{ClientId, Concealed};
-use godwit_domain::ports::{AccountLog, Changed, Creation, Moving, StoreError, Trail, TransferStore};
+use godwit_domain::ports::{
+    AccountLog, Changed, ConversationStore, Creation, Moving, StoreError, Trail, TransferStore,
+};
 use godwit_protocol::{ConversationId, UserId};
 
 #[cfg(test)]
@@ -49,8 +51,8 @@ impl TransferStore for EmbeddedStore {
     }
 
     async fn creation(&self, by: UserId, key: &ClientId) -> Result<Option<Creation>, StoreError> {
-        let record: Option<ConversationIdRecord> = self.engine.view().record(&keys::made_with(by, key))?;
-        Ok(record.map(|ConversationIdRecord(conversation)| Creation { by, key: key.clone(), conversation }))
+        let made = self.made_with(by, key).await?;
+        Ok(made.map(|conversation| Creation { by, key: key.clone(), conversation }))
     }
 
     async fn put_creation(&self, creation: &Creation) -> Result<(), StoreError> {

@@ -22,6 +22,13 @@ pub(super) async fn a_block_has_a_direction(s: &Scene) -> Outcome {
     unblock(s, ada, bob).await?;
     assert_eq!(s.store().blocks_between(ada, bob).await?, (false, true));
     assert_eq!(s.store().blocked_by(ada, None, 50).await?, []);
+    let eve = s.user().await?;
+    let others = [eve, ada, bob];
+    assert_eq!(s.store().blocked_among(bob, &others).await?, [ada]);
+    assert_eq!(s.store().blockers_among(ada, &others).await?, [bob]);
+    assert_eq!(s.store().blockers_among(ada, &[eve]).await?, []);
+    assert_eq!(s.store().blocked_among(ada, &others).await?, []);
+    assert_eq!(s.store().blockers_among(bob, &others).await?, [], "not any more");
     Ok(())
 }
 

@@ -190,6 +190,16 @@ impl BlockStore for ModelStore {
         Ok((blocks.contains(&(a, b)), blocks.contains(&(b, a))))
     }
 
+    async fn blocked_among(&self, user: UserId, others: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        let blocks = &self.state().blocks;
+        Ok(others.iter().copied().filter(|other| blocks.contains(&(user, *other))).collect())
+    }
+
+    async fn blockers_among(&self, user: UserId, others: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        let blocks = &self.state().blocks;
+        Ok(others.iter().copied().filter(|other| blocks.contains(&(*other, user))).collect())
+    }
+
     async fn blocked_by(
         &self,
         user: UserId,

@@ -41,6 +41,10 @@ impl ConversationStore for ModelStore {
         Ok(state.make(new))
     }
 
+    async fn made_with(&self, by: UserId, key: &ClientId) -> Result<Option<ConversationId>, StoreError> {
+        Ok(self.state().made_with.get(&(by, key.clone())).copied())
+    }
+
     async fn load(&self, id: ConversationId) -> Result<Option<ConversationState>, StoreError> {
         let state = self.state();
         Ok(state.logs.get(&id).map(Log::state).map(|mut loaded| {
