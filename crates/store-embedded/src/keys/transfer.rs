@@ -72,8 +72,8 @@ pub(crate) fn part_of(key: &Key) -> Result<RowOf, StoreError> {
         (Table::State, Some(0x20)) => return Ok(RowOf::Device),
         // The store's own.
         (Table::State, Some(0x01..=0x04))
-        // Who has which name, and is found by which beginning.
-        | (Table::State, Some(0x11..=0x13))
+        // Who has which name, and is found by which beginning, and who blocks whom.
+        | (Table::State, Some(0x11..=0x13 | 0x32))
         // The conversation of a pair, and what is to disappear.
         | (Table::State, Some(0x51 | 0x57))
         // The order of inboxes, when scheduled messages are due, and from whom messages are hidden.

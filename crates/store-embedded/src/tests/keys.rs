@@ -281,6 +281,7 @@ fn kinds() -> Vec<(Key, RowOf)> {
         (keys::device_of(u, DeviceId::new(6)), of_account()),
         (keys::block(u, user(7)), of_account()),
         (keys::block_count(u), of_account()),
+        (keys::blocker(user(7), u), RowOf::Nothing),
         (keys::account_entry(u, 8), of_account()),
         (keys::account_subject(u, AccountSubject::Profile), of_account()),
         (keys::account_head(u), of_account()),

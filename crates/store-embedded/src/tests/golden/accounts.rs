@@ -30,8 +30,8 @@ pub(super) fn samples() -> Vec<Sample> {
 
 #[test]
 fn what_was_written_is_read() {
-    let read_user = read::<UserRecord>(&sample("user", &UserRecord::from(&user())));
-    assert_eq!(read_user.into_user(UserId::new(ID)), user());
+    let written = sample("user", &UserRecord::from(&user()));
+    assert_eq!(read::<UserRecord>(&written).into_user(UserId::new(ID)), user());
     let device = device(application());
     let read_device = read::<DeviceRecord>(&sample("device", &DeviceRecord::from(&device)));
     assert_eq!(read_device.into_device(device.id), device);
