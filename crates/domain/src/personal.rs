@@ -25,8 +25,8 @@ use crate::ports::{Clock, Listed, ReplaceScheduled, ScheduleOutcome, Store, Stor
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
-/// How often a scheduled message is claimed before whoever wants to send it now is told that others are at it.
-const CLAIMS_MAX: usize = 8;
+/// How often a scheduled message is read and replaced before the caller is told that others are at it.
+const REPLACES_MAX: usize = 8;
 
 #[derive(Debug)]
 pub struct Personal {
@@ -248,36 +248,42 @@ impl Personal {
         Ok((shown, last.filter(|_| is_cut)))
     }
 
-    /// Changes time or text. One that has failed waits again.
+    /// Changes time or text, and keeps what others change at the same moment. One that has failed waits again.
     pub async fn update_scheduled(
         &self,
         by: UserId,
         id: ScheduledId,
         update: UpdateScheduled,
     ) -> Result<WireScheduled, PersonalError> {
-        let current = self.store.scheduled_one(by, id).await?.ok_or(PersonalError::NotFound)?;
-        let mut changed = Scheduled { stage: ScheduledStage::Waiting, ..current.clone() };
-        if let Some(send_at) = update.send_at {
-            changed.send_at = send_at;
-        }
-        check_time(changed.send_at, self.clock.now())?;
-        if let Some(text) = update.text {
-            if changed.draft.forwarded_from.is_some() {
-                return Err(InvalidField::new("text", "is not for a forward").into());
+        for _ in 0..REPLACES_MAX {
+            let current = self.changeable(by, id).await?;
+            let changed = updated(&current, &update, self.clock.now())?;
+            let change = AccountChange::ScheduledUpdated(id);
+            if self.replace(current, Some(changed.clone()), change).await? {
+                return Ok(to_wire(&changed));
             }
-            let mut message = request_of(&changed.draft);
-            message.text = Some(text);
-            changed.draft = Draft::parse(message)?;
         }
-        let note = self.note(by, AccountChange::ScheduledUpdated(id));
-        self.replace(by, &current, Some(changed.clone()), note).await?;
-        Ok(to_wire(&changed))
+        Err(PersonalError::TooLate)
     }
 
+    /// Cancels it, however others change it at the same moment.
     pub async fn cancel_scheduled(&self, by: UserId, id: ScheduledId) -> Result<(), PersonalError> {
+        for _ in 0..REPLACES_MAX {
+            let current = self.changeable(by, id).await?;
+            if self.replace(current, None, AccountChange::ScheduledGone(id)).await? {
+                return Ok(());
+            }
+        }
+        Err(PersonalError::TooLate)
+    }
+
+    /// A scheduled message that nobody has begun to send.
+    async fn changeable(&self, by: UserId, id: ScheduledId) -> Result<Scheduled, PersonalError> {
         let current = self.store.scheduled_one(by, id).await?.ok_or(PersonalError::NotFound)?;
-        let note = self.note(by, AccountChange::ScheduledGone(id));
-        self.replace(by, &current, None, note).await
+        match current.stage {
+            ScheduledStage::Waiting | ScheduledStage::Failed(_) => Ok(current),
+            ScheduledStage::Sending | ScheduledStage::Sent(_) => Err(PersonalError::TooLate),
+        }
     }
 
     /// Sends it now, as if its time had come; also one that has failed. Doing it again gives the same message. If this server
@@ -287,7 +293,7 @@ impl Personal {
         by: UserId,
         id: ScheduledId,
     ) -> Result<WireMessage, PersonalError> {
-        for _ in 0..CLAIMS_MAX {
+        for _ in 0..REPLACES_MAX {
             let current = self.store.scheduled_one(by, id).await?.ok_or(PersonalError::NotFound)?;
             let claimed = match current.stage {
                 ScheduledStage::Sent(message) => return self.sent_message(by, message).await,
@@ -297,11 +303,10 @@ impl Personal {
                     let now = self.clock.now();
                     let claimed =
                         Scheduled { stage: ScheduledStage::Sending, send_at: now, ..current.clone() };
-                    let note = self.note(by, AccountChange::ScheduledUpdated(id));
-                    match self.replace(by, &current, Some(claimed.clone()), note).await {
-                        // Somebody else claimed or changed it at this moment.
-                        Err(PersonalError::TooLate) => continue,
-                        replaced => replaced?,
+                    let change = AccountChange::ScheduledUpdated(id);
+                    if !self.replace(current, Some(claimed.clone()), change).await? {
+                        // Somebody else claimed, changed or cancelled it at this moment.
+                        continue;
                     }
                     claimed
                 }
@@ -316,19 +321,22 @@ impl Personal {
     /// forgets that it was sent.
     pub(crate) async fn send_scheduled(&self, by: UserId, id: ScheduledId) -> Result<(), StoreError> {
         let Some(mut scheduled) = self.store.scheduled_one(by, id).await? else { return Ok(()) };
+        // It was put off after it was found to be due.
+        if scheduled.send_at > self.clock.now() {
+            return Ok(());
+        }
         match scheduled.stage {
             ScheduledStage::Failed(_) => return Ok(()),
-            ScheduledStage::Sent(_) => return self.forget(&scheduled).await,
+            ScheduledStage::Sent(_) => return self.forget(scheduled).await,
             // Somebody began and may be gone. The client id makes it the same message.
             ScheduledStage::Sending => {}
             ScheduledStage::Waiting => {
                 let claimed = Scheduled { stage: ScheduledStage::Sending, ..scheduled.clone() };
-                let claim =
-                    self.store.replace_scheduled(by, id, ScheduledStage::Waiting, Some(claimed), None);
+                let claim = self.store.replace_scheduled(scheduled, Some(claimed.clone()), None);
                 match claim.await? {
-                    ReplaceScheduled::Replaced(_) => scheduled.stage = ScheduledStage::Sending,
-                    // It was changed, cancelled or claimed at this moment.
-                    ReplaceScheduled::TooLate | ReplaceScheduled::NotFound => return Ok(()),
+                    ReplaceScheduled::Replaced(_) => scheduled = claimed,
+                    // It was changed, cancelled or claimed at this moment. If it is still due the next sweep finds it.
+                    ReplaceScheduled::Changed | ReplaceScheduled::NotFound => return Ok(()),
                 }
             }
         }
@@ -348,20 +356,17 @@ impl Personal {
             Ok(sent) => {
                 let forgotten_at =
                     self.clock.now().plus_millis(i64::from(SCHEDULED_SENT_KEPT_HOURS) * HOUR_MS);
-                (scheduled.remembered_as(sent.message.id, forgotten_at), AccountChange::ScheduledGone(id))
+                let left = scheduled.clone().remembered_as(sent.message.id, forgotten_at);
+                (left, AccountChange::ScheduledGone(id))
             }
             // The server could not: it is tried again.
             Err(refusal) if refusal.is_failure() => return Ok(outcome),
             Err(refusal) => {
                 let stage = ScheduledStage::Failed(refusal.code());
-                (Scheduled { stage, ..scheduled }, AccountChange::ScheduledUpdated(id))
+                (Scheduled { stage, ..scheduled.clone() }, AccountChange::ScheduledUpdated(id))
             }
         };
-        let note = Some(self.note(by, change));
-        let replaced =
-            self.store.replace_scheduled(by, id, ScheduledStage::Sending, Some(left), note).await?;
-        if let ReplaceScheduled::Replaced(Some(entry)) = replaced {
-            self.account_log.announce(&[(by, entry)]).await;
+        if self.replace(scheduled, Some(left), change).await? {
             self.forget_oldest(by).await?;
         }
         Ok(outcome)
@@ -373,42 +378,55 @@ impl Personal {
         sent.retain(|scheduled| !scheduled.stage.is_listed());
         sent.sort_unstable_by_key(|scheduled| scheduled.send_at);
         let too_many = sent.len().saturating_sub(SCHEDULED_SENT_KEPT_MAX);
-        for scheduled in &sent[..too_many] {
+        for scheduled in sent.into_iter().take(too_many) {
             self.forget(scheduled).await?;
         }
         Ok(())
     }
 
-    async fn forget(&self, sent: &Scheduled) -> Result<(), StoreError> {
-        self.store.replace_scheduled(sent.user_id, sent.id, sent.stage, None, None).await.map(drop)
+    async fn forget(&self, sent: Scheduled) -> Result<(), StoreError> {
+        self.store.replace_scheduled(sent, None, None).await.map(drop)
     }
 
+    /// Replaces what was read, and tells the user's devices. False when somebody else has changed it since, or taken it
+    /// away.
     async fn replace(
         &self,
-        by: UserId,
-        current: &Scheduled,
+        read: Scheduled,
         with: Option<Scheduled>,
-        note: AccountNote,
-    ) -> Result<(), PersonalError> {
-        if matches!(current.stage, ScheduledStage::Sending | ScheduledStage::Sent(_)) {
-            return Err(PersonalError::TooLate);
+        change: AccountChange,
+    ) -> Result<bool, StoreError> {
+        let by = read.user_id;
+        let note = self.note(by, change);
+        let replaced = self.store.replace_scheduled(read, with, Some(note)).await?;
+        let ReplaceScheduled::Replaced(entry) = replaced else { return Ok(false) };
+        if let Some(entry) = entry {
+            self.account_log.announce(&[(by, entry)]).await;
         }
-        let replaced = self.store.replace_scheduled(by, current.id, current.stage, with, Some(note));
-        match replaced.await? {
-            ReplaceScheduled::Replaced(entry) => {
-                if let Some(entry) = entry {
-                    self.account_log.announce(&[(by, entry)]).await;
-                }
-                Ok(())
-            }
-            ReplaceScheduled::TooLate => Err(PersonalError::TooLate),
-            ReplaceScheduled::NotFound => Err(PersonalError::NotFound),
-        }
+        Ok(true)
     }
 
     fn note(&self, user_id: UserId, change: AccountChange) -> AccountNote {
         AccountNote { user_id, at: self.clock.now(), change }
     }
+}
+
+/// A scheduled message with what a request changes of it.
+fn updated(current: &Scheduled, update: &UpdateScheduled, now: Timestamp) -> Result<Scheduled, InvalidField> {
+    let mut changed = Scheduled { stage: ScheduledStage::Waiting, ..current.clone() };
+    if let Some(send_at) = update.send_at {
+        changed.send_at = send_at;
+    }
+    check_time(changed.send_at, now)?;
+    if let Some(text) = &update.text {
+        if changed.draft.forwarded_from.is_some() {
+            return Err(InvalidField::new("text", "is not for a forward"));
+        }
+        let mut message = request_of(&changed.draft);
+        message.text = Some(text.clone());
+        changed.draft = Draft::parse(message)?;
+    }
+    Ok(changed)
 }
 
 fn check_time(send_at: Timestamp, now: Timestamp) -> Result<Timestamp, InvalidField> {

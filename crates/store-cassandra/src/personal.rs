@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use godwit_domain::model::{AccountEntry, AccountNote, Concealed, Scheduled, ScheduledStage, Star};
+use godwit_domain::model::{AccountEntry, AccountNote, Concealed, Scheduled, Star};
 use godwit_domain::ports::{
     Listed, Part, PersonalStore, ReplaceScheduled, ScheduleOutcome, SeqRange, StoreError,
 };
@@ -184,14 +184,12 @@ impl PersonalStore for CassandraStore {
 
     async fn replace_scheduled(
         &self,
-        user: UserId,
-        id: ScheduledId,
-        expected: ScheduledStage,
+        expected: Scheduled,
         with: Option<Scheduled>,
         note: Option<AccountNote>,
     ) -> Result<ReplaceScheduled, StoreError> {
         let pass = self.gate.enter([]).await?;
-        let replaced = self.accounts.replace_scheduled(&self.due, user, id, expected, with, note).await;
+        let replaced = self.accounts.replace_scheduled(&self.due, expected, with, note).await;
         pass.leave(replaced).await
     }
 

@@ -136,16 +136,15 @@ impl PersonalStore for EmbeddedStore {
 
     async fn replace_scheduled(
         &self,
-        user: UserId,
-        id: ScheduledId,
-        expected: ScheduledStage,
+        expected: Scheduled,
         with: Option<Scheduled>,
         note: Option<AccountNote>,
     ) -> Result<ReplaceScheduled, StoreError> {
         let write = move |txn: &mut Txn<'_>| {
+            let (user, id) = (expected.user_id, expected.id);
             let Some(before) = scheduled_one(txn, user, id)? else { return Ok(ReplaceScheduled::NotFound) };
-            if before.stage != expected {
-                return Ok(ReplaceScheduled::TooLate);
+            if before != expected {
+                return Ok(ReplaceScheduled::Changed);
             }
             txn.remove(keys::scheduled(user, id));
             txn.remove(keys::due(before.send_at, user, id));

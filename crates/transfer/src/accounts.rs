@@ -229,15 +229,14 @@ impl Account<'_> {
         there: &BTreeMap<ScheduledId, Scheduled>,
     ) -> Result<(), MoveError> {
         // Those that are gone first: another one may have their client id.
-        for (id, gone) in there.iter().filter(|(id, _)| !wanted.contains_key(id)) {
-            self.target.replace_scheduled(self.user, *id, gone.stage, None, None).await?;
+        for (_, gone) in there.iter().filter(|(id, _)| !wanted.contains_key(id)) {
+            self.target.replace_scheduled(gone.clone(), None, None).await?;
         }
         for (id, scheduled) in wanted {
             let outcome = match there.get(&id) {
                 Some(there) if *there == scheduled => continue,
                 Some(there) => {
-                    let replaced =
-                        self.target.replace_scheduled(self.user, id, there.stage, Some(scheduled), None);
+                    let replaced = self.target.replace_scheduled(there.clone(), Some(scheduled), None);
                     matches!(replaced.await?, ReplaceScheduled::Replaced(_))
                 }
                 None => {

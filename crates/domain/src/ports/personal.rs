@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use godwit_protocol::{ConversationId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
 use super::{SeqRange, StoreError};
-use crate::model::{AccountEntry, AccountNote, Scheduled, ScheduledStage, Star};
+use crate::model::{AccountEntry, AccountNote, Scheduled, Star};
 
 #[async_trait]
 pub trait PersonalStore: Send + Sync {
@@ -63,7 +63,7 @@ pub trait PersonalStore: Send + Sync {
     ) -> Result<Vec<Star>, StoreError>;
 
     /// Keeps a message to be sent later. Refused when the user has `max` of them that are
-    /// [listed](ScheduledStage::is_listed). The same conversation and client id again gives back the one that is there,
+    /// [listed](crate::model::ScheduledStage::is_listed). The same conversation and client id again gives back the one that is there,
     /// also when it was sent.
     async fn schedule(
         &self,
@@ -77,19 +77,18 @@ pub trait PersonalStore: Send + Sync {
 
     async fn scheduled_one(&self, user: UserId, id: ScheduledId) -> Result<Option<Scheduled>, StoreError>;
 
-    /// Puts another one in the place of a scheduled message, or takes it away, if it is still at this stage. Atomic: of
-    /// concurrent calls that expect the same stage and leave it, one succeeds. With a new time it is due then.
+    /// Puts another value in the place of a scheduled message, or takes it away, if all of it is still as expected: its
+    /// stage, its time and its draft. Atomic: of concurrent calls that expect the same value and change it, one succeeds,
+    /// so nobody overwrites a change that they have not read. With a new time it is due then.
     async fn replace_scheduled(
         &self,
-        user: UserId,
-        id: ScheduledId,
-        expected: ScheduledStage,
+        expected: Scheduled,
         with: Option<Scheduled>,
         note: Option<AccountNote>,
     ) -> Result<ReplaceScheduled, StoreError>;
 
-    /// Scheduled messages whose time had come at `now` and that are not [`ScheduledStage::Failed`], the longest due
-    /// first.
+    /// Scheduled messages whose time had come at `now` and that are not [`Failed`](crate::model::ScheduledStage::Failed), the
+    /// longest due first.
     async fn due_scheduled(
         &self,
         now: Timestamp,
@@ -115,7 +114,7 @@ pub enum ScheduleOutcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplaceScheduled {
     Replaced(Option<AccountEntry>),
-    /// It is at another stage.
-    TooLate,
+    /// It is not as expected any more.
+    Changed,
     NotFound,
 }

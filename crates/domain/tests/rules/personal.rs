@@ -103,6 +103,83 @@ async fn it_can_be_changed_and_cancelled_before() {
 }
 
 #[tokio::test]
+async fn a_change_that_was_answered_is_not_undone_by_the_sweeper() {
+    for puts_off in [false, true] {
+        let stage = Stage::new();
+        let (ada, bob, direct) = stage.pair().await;
+        let one = schedule(&stage, ada, later(direct, "a", stage.now().plus_millis(1_000))).await;
+        stage.clock.advance_ms(1_000);
+        // The sweeper has read it, and does not know yet.
+        let (app, send_at) = (stage.app.clone(), stage.now().plus_millis(60_000));
+        stage.store.before_next_replace(async move {
+            let changed = UpdateScheduled {
+                send_at: Some(send_at),
+                text: Some("another".into()),
+                ..UpdateScheduled::default()
+            };
+            app.personal.update_scheduled(ada, one.id, changed).await.unwrap();
+            if !puts_off {
+                app.personal.send_scheduled_now(ada, one.id).await.unwrap();
+            }
+        });
+        stage.app.sweeper.sweep().await.unwrap();
+        stage.app.sweeper.sweep().await.unwrap();
+        let said: &[&str] = if puts_off { &[] } else { &["another"] };
+        assert_eq!(stage.history(bob, direct).await, said);
+        stage.clock.advance_ms(60_000);
+        stage.app.sweeper.sweep().await.unwrap();
+        assert_eq!(stage.history(bob, direct).await, ["another"]);
+    }
+}
+
+#[tokio::test]
+async fn what_is_put_off_after_it_was_found_to_be_due_is_left_alone() {
+    let stage = Stage::new();
+    let (ada, bob, direct) = stage.pair().await;
+    let soon = stage.now().plus_millis(1_000);
+    schedule(&stage, ada, later(direct, "a", soon)).await;
+    let second = schedule(&stage, ada, later(direct, "b", soon.plus_millis(1))).await;
+    stage.clock.advance_ms(1_001);
+    // The sweeper has found both, and is about to send the first one.
+    let (app, send_at) = (stage.app.clone(), Some(stage.now().plus_millis(60_000)));
+    stage.store.before_next_replace(async move {
+        let put_off = UpdateScheduled { send_at, ..UpdateScheduled::default() };
+        app.personal.update_scheduled(ada, second.id, put_off).await.unwrap();
+    });
+    stage.app.sweeper.sweep().await.unwrap();
+    assert_eq!(stage.history(bob, direct).await, ["later a"]);
+    stage.clock.advance_ms(60_000);
+    stage.app.sweeper.sweep().await.unwrap();
+    assert_eq!(stage.history(bob, direct).await, ["later a", "later b"]);
+}
+
+#[tokio::test]
+async fn two_devices_that_change_different_fields_lose_neither_change() {
+    let stage = Stage::new();
+    let (ada, _, direct) = stage.pair().await;
+    let scheduled = schedule(&stage, ada, later(direct, "a", stage.now().plus_millis(1_000))).await;
+    let (phone, send_at) = (stage.second_node(), stage.now().plus_millis(9_000));
+    stage.store.before_next_replace(async move {
+        let put_off = UpdateScheduled { send_at: Some(send_at), ..UpdateScheduled::default() };
+        phone.personal.update_scheduled(ada, scheduled.id, put_off).await.unwrap();
+    });
+    let reworded = UpdateScheduled { text: Some("another".into()), ..UpdateScheduled::default() };
+    let answer = stage.app.personal.update_scheduled(ada, scheduled.id, reworded).await.unwrap();
+    assert_eq!((answer.send_at, answer.message.text.as_deref()), (send_at, Some("another")));
+    let stored = stage.app.personal.scheduled(ada, None).await.unwrap().0.remove(0);
+    assert_eq!((stored.send_at, stored.message.text), (send_at, answer.message.text));
+
+    // Who cancels it cancels also what another device has made of it.
+    let phone = stage.second_node();
+    stage.store.before_next_replace(async move {
+        let again = UpdateScheduled { text: Some("yet another".into()), ..UpdateScheduled::default() };
+        phone.personal.update_scheduled(ada, scheduled.id, again).await.unwrap();
+    });
+    stage.app.personal.cancel_scheduled(ada, scheduled.id).await.unwrap();
+    assert!(stage.app.personal.scheduled(ada, None).await.unwrap().0.is_empty());
+}
+
+#[tokio::test]
 async fn it_can_be_sent_before_its_time_and_then_only_once() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;

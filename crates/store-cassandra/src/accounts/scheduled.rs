@@ -77,16 +77,14 @@ impl Accounts {
     pub(crate) async fn replace_scheduled(
         &self,
         due: &Arc<Due>,
-        user: UserId,
-        id: ScheduledId,
-        expected: ScheduledStage,
+        expected: Scheduled,
         with: Option<Scheduled>,
         note: Option<AccountNote>,
     ) -> Result<ReplaceScheduled, StoreError> {
         let before = with.as_ref().and_then(|with| indexing(due, with));
-        let wants: Vec<Want> =
-            [Want::Row(Key::scheduled(id))].into_iter().chain(note.as_ref().map(log::wants)).collect();
-        let run = move |txn: &mut Txn<'_>| replace(txn, id, expected, with.as_ref(), note.as_ref());
+        let (user, key) = (expected.user_id, Key::scheduled(expected.id));
+        let wants: Vec<Want> = [Want::Row(key)].into_iter().chain(note.as_ref().map(log::wants)).collect();
+        let run = move |txn: &mut Txn<'_>| replace(txn, &expected, with.as_ref(), note.as_ref());
         let replaced =
             self.writer.write_after("change a scheduled message", user, wants, before, run).await?;
         if let Some((item, version)) = replaced.was_due {
@@ -140,18 +138,17 @@ impl Accounts {
 
 fn replace(
     txn: &mut Txn<'_>,
-    id: ScheduledId,
-    expected: ScheduledStage,
+    expected: &Scheduled,
     with: Option<&Scheduled>,
     note: Option<&AccountNote>,
 ) -> Result<Replaced, Stop> {
-    let (user, key) = (txn.user(), Key::scheduled(id));
+    let (user, id, key) = (txn.user(), expected.id, Key::scheduled(expected.id));
     let unchanged = |outcome| Ok(Replaced { outcome, was_due: None });
     let Some(current) = txn.get(key)?.map(|body: ScheduledBody| body.into_scheduled(id, user)) else {
         return unchanged(ReplaceScheduled::NotFound);
     };
-    if current.stage != expected {
-        return unchanged(ReplaceScheduled::TooLate);
+    if current != *expected {
+        return unchanged(ReplaceScheduled::Changed);
     }
     match with {
         Some(with) => txn.put(key, &ScheduledBody::from(with)),

@@ -265,6 +265,7 @@ macro_rules! conformance_cases {
                 scheduled_messages_are_bounded
                 what_was_sent_is_remembered_and_takes_no_room
                 it_is_replaced_only_at_the_stage_that_is_expected
+                a_change_that_was_not_read_is_not_overwritten
                 without_a_note_nothing_is_noted
                 one_of_many_concurrent_claims_wins
                 what_is_due_comes_the_longest_due_first

@@ -74,7 +74,7 @@ pub(super) async fn the_same_client_id_again_gives_back_the_first(s: &Scene) -> 
     let of_other = Scheduled { user_id: other, ..again };
     assert!(matches!(schedule(s, &of_other, MAX).await?, ScheduleOutcome::Scheduled(_)));
     // Once it is gone the client id is free.
-    replace(s, &first, ScheduledStage::Waiting, None).await?;
+    replace(s, &first, None).await?;
     let anew = Scheduled { id: ScheduledId::new(s.id()), ..first };
     assert!(matches!(schedule(s, &anew, MAX).await?, ScheduleOutcome::Scheduled(_)));
     tidy_up(s, user).await?;
@@ -113,7 +113,7 @@ pub(super) async fn scheduled_messages_are_bounded(s: &Scene) -> Outcome {
     assert_eq!(schedule(s, &c, 2).await?, ScheduleOutcome::Full);
     assert_eq!(s.store().account_head(user).await?, head, "what is refused writes no note");
     assert_eq!(s.store().scheduled_one(user, c.id).await?, None);
-    replace(s, &a, ScheduledStage::Waiting, None).await?;
+    replace(s, &a, None).await?;
     assert!(matches!(schedule(s, &c, 2).await?, ScheduleOutcome::Scheduled(_)));
     tidy_up(s, user).await
 }
@@ -124,15 +124,16 @@ pub(super) async fn what_was_sent_is_remembered_and_takes_no_room(s: &Scene) -> 
     schedule(s, &a, 1).await?;
     let until = s.now().plus_millis(5_000);
     let sent = a.clone().remembered_as(MessageId::new(7), until);
-    replace(s, &a, ScheduledStage::Waiting, Some(&sent)).await?;
+    replace(s, &a, Some(&sent)).await?;
     assert_eq!(s.store().scheduled_one(user, a.id).await?, Some(sent.clone()));
     assert!(matches!(schedule(s, &b, 1).await?, ScheduleOutcome::Scheduled(_)), "there is room");
     let again = Scheduled { id: ScheduledId::new(s.id()), ..a.clone() };
     assert_eq!(schedule(s, &again, 9).await?, ScheduleOutcome::Repeated(sent.clone()));
     let due = due_scheduled_of(s.store(), until, &[user]).await?;
     assert_eq!(due, [(user, b.id), (user, a.id)], "it is due when it is to be forgotten");
-    assert_eq!(replace(s, &a, ScheduledStage::Sent(MessageId::new(8)), None).await?, ReplaceScheduled::TooLate);
-    replace(s, &a, sent.stage, None).await?;
+    let sent_as_another = Scheduled { stage: ScheduledStage::Sent(MessageId::new(8)), ..sent.clone() };
+    assert_eq!(replace(s, &sent_as_another, None).await?, ReplaceScheduled::Changed);
+    replace(s, &sent, None).await?;
     assert!(matches!(schedule(s, &again, 9).await?, ScheduleOutcome::Scheduled(_)));
     tidy_up(s, user).await
 }
@@ -143,33 +144,66 @@ pub(super) async fn it_is_replaced_only_at_the_stage_that_is_expected(s: &Scene)
     schedule(s, &waiting, MAX).await?;
     let sending = Scheduled { stage: ScheduledStage::Sending, ..waiting.clone() };
     let failed = Scheduled { stage: ScheduledStage::Failed(ErrorCode::NotFound), ..waiting.clone() };
-    for (expected, with) in [
-        (ScheduledStage::Waiting, &sending),
-        (ScheduledStage::Sending, &waiting),
-        (ScheduledStage::Waiting, &sending),
-        (ScheduledStage::Sending, &failed),
-    ] {
-        for wrong in [ScheduledStage::Waiting, ScheduledStage::Sending, ScheduledStage::Failed(ErrorCode::Unknown)] {
-            if wrong != expected {
+    for (current, with) in
+        [(&waiting, &sending), (&sending, &waiting), (&waiting, &sending), (&sending, &failed)]
+    {
+        for stage in [ScheduledStage::Waiting, ScheduledStage::Sending, ScheduledStage::Failed(ErrorCode::Unknown)] {
+            let wrong = Scheduled { stage, ..current.clone() };
+            if wrong != *current {
                 let head = s.store().account_head(user).await?;
-                let outcome = replace(s, &waiting, wrong, Some(with)).await?;
-                assert_eq!(outcome, ReplaceScheduled::TooLate, "it is {expected:?}, not {wrong:?}");
+                let outcome = replace(s, &wrong, Some(with)).await?;
+                assert_eq!(outcome, ReplaceScheduled::Changed, "it is {:?}, not {stage:?}", current.stage);
                 assert_eq!(s.store().account_head(user).await?, head);
             }
         }
         s.advance_ms(10);
-        let outcome = replace(s, &waiting, expected, Some(with)).await?;
+        let outcome = replace(s, current, Some(with)).await?;
         let ReplaceScheduled::Replaced(Some(entry)) = outcome else { panic!("{outcome:?}") };
         assert_eq!((entry.at, entry.change), (s.now(), AccountChange::ScheduledUpdated(waiting.id)));
         assert_eq!(all_of(s, user).await?, slice::from_ref(with));
     }
-    let failed_stage = ScheduledStage::Failed(ErrorCode::NotFound);
-    assert_eq!(replace(s, &waiting, ScheduledStage::Waiting, None).await?, ReplaceScheduled::TooLate);
-    assert!(matches!(replace(s, &waiting, failed_stage, None).await?, ReplaceScheduled::Replaced(Some(_))));
+    assert_eq!(replace(s, &waiting, None).await?, ReplaceScheduled::Changed);
+    assert!(matches!(replace(s, &failed, None).await?, ReplaceScheduled::Replaced(Some(_))));
     assert_eq!(all_of(s, user).await?, []);
-    assert_eq!(replace(s, &waiting, failed_stage, None).await?, ReplaceScheduled::NotFound);
-    assert_eq!(replace(s, &waiting, failed_stage, Some(&waiting)).await?, ReplaceScheduled::NotFound);
+    assert_eq!(replace(s, &failed, None).await?, ReplaceScheduled::NotFound);
+    assert_eq!(replace(s, &failed, Some(&waiting)).await?, ReplaceScheduled::NotFound);
     Ok(())
+}
+
+pub(super) async fn a_change_that_was_not_read_is_not_overwritten(s: &Scene) -> Outcome {
+    let user = s.user().await?;
+    let read = new(s, user, 1_000);
+    schedule(s, &read, MAX).await?;
+    let mut current = read.clone();
+    let body = Some(MessageBody::Text("another".into()));
+    let reworded = Scheduled { draft: Draft { body, ..read.draft.clone() }, ..read.clone() };
+    let put_off = Scheduled { send_at: s.now().plus_millis(90_000_000), ..read.clone() };
+    // Each is at the stage that whoever read it before expects.
+    for changed in [reworded, put_off] {
+        replace(s, &current, Some(&changed)).await?;
+        let head = s.store().account_head(user).await?;
+        for with in [Some(Scheduled { stage: ScheduledStage::Sending, ..read.clone() }), None] {
+            assert_eq!(replace(s, &read, with.as_ref()).await?, ReplaceScheduled::Changed);
+            assert_eq!(all_of(s, user).await?, slice::from_ref(&changed));
+        }
+        assert_eq!(s.store().account_head(user).await?, head);
+        assert_eq!(due_scheduled_of(s.store(), changed.send_at, &[user]).await?, [(user, read.id)]);
+        current = changed;
+    }
+    assert_eq!(due_scheduled_of(s.store(), read.send_at, &[user]).await?, [], "it was put off");
+    // Of several who change what they have read one is first, and the others read again.
+    let changes: Vec<Scheduled> =
+        (1..=CLAIMANTS as i64).map(|n| Scheduled { send_at: s.now().plus_millis(n), ..current.clone() }).collect();
+    let outcomes = s.at_once(CLAIMANTS, |i, store| {
+        let (expected, with) = (current.clone(), Some(changes[i].clone()));
+        async move { store.replace_scheduled(expected, with, None).await }
+    });
+    let outcomes = outcomes.await?;
+    let won = outcomes.iter().position(|outcome| *outcome == ReplaceScheduled::Replaced(None));
+    let won = won.expect("one of them is first");
+    assert_eq!(outcomes.iter().filter(|outcome| **outcome == ReplaceScheduled::Changed).count(), CLAIMANTS - 1);
+    assert_eq!(all_of(s, user).await?, slice::from_ref(&changes[won]));
+    tidy_up(s, user).await
 }
 
 pub(super) async fn without_a_note_nothing_is_noted(s: &Scene) -> Outcome {
@@ -179,9 +213,9 @@ pub(super) async fn without_a_note_nothing_is_noted(s: &Scene) -> Outcome {
     let head = s.store().account_head(user).await?;
     let sending = Scheduled { stage: ScheduledStage::Sending, ..waiting.clone() };
     let store = s.store();
-    let outcome = store.replace_scheduled(user, waiting.id, ScheduledStage::Waiting, Some(sending), None).await?;
+    let outcome = store.replace_scheduled(waiting, Some(sending.clone()), None).await?;
     assert_eq!(outcome, ReplaceScheduled::Replaced(None));
-    let outcome = store.replace_scheduled(user, waiting.id, ScheduledStage::Sending, None, None).await?;
+    let outcome = store.replace_scheduled(sending, None, None).await?;
     assert_eq!(outcome, ReplaceScheduled::Replaced(None));
     assert_eq!(s.store().account_head(user).await?, head);
     Ok(())
@@ -196,8 +230,8 @@ pub(super) async fn one_of_many_concurrent_claims_wins(s: &Scene) -> Outcome {
         schedule(s, &waiting, MAX).await?;
         let sending = Scheduled { stage: ScheduledStage::Sending, ..waiting.clone() };
         let outcomes = s.at_once(CLAIMANTS, |i, store| {
-            let (id, with) = (waiting.id, (Some(i) != canceller).then(|| sending.clone()));
-            async move { store.replace_scheduled(user, id, ScheduledStage::Waiting, with, None).await }
+            let (expected, with) = (waiting.clone(), (Some(i) != canceller).then(|| sending.clone()));
+            async move { store.replace_scheduled(expected, with, None).await }
         });
         let outcomes = outcomes.await?;
         let won = |outcome: &ReplaceScheduled| *outcome == ReplaceScheduled::Replaced(None);
@@ -205,7 +239,7 @@ pub(super) async fn one_of_many_concurrent_claims_wins(s: &Scene) -> Outcome {
         let cancelled = canceller.is_some_and(|canceller| won(&outcomes[canceller]));
         let expected = (!cancelled).then(|| sending.clone());
         assert_eq!(s.store().scheduled_one(user, waiting.id).await?, expected);
-        let lost = if cancelled { ReplaceScheduled::NotFound } else { ReplaceScheduled::TooLate };
+        let lost = if cancelled { ReplaceScheduled::NotFound } else { ReplaceScheduled::Changed };
         assert_eq!(outcomes.iter().filter(|outcome| **outcome == lost).count(), CLAIMANTS - 1, "{outcomes:?}");
     }
     tidy_up(s, user).await
@@ -245,18 +279,18 @@ pub(super) async fn what_is_replaced_is_due_when_the_new_one_says(s: &Scene) -> 
         Ok::<_, StoreError>(due == [(user, first.id)])
     };
     let later = Scheduled { send_at: begin.plus_millis(90_000_000), ..first.clone() };
-    replace(s, &first, ScheduledStage::Waiting, Some(&later)).await?;
+    replace(s, &first, Some(&later)).await?;
     assert_eq!((is_due(1_000).await?, is_due(90_000_000).await?), (false, true));
     let earlier = Scheduled { send_at: begin.plus_millis(500), ..first.clone() };
-    replace(s, &first, ScheduledStage::Waiting, Some(&earlier)).await?;
+    replace(s, &later, Some(&earlier)).await?;
     assert_eq!((is_due(499).await?, is_due(500).await?), (false, true));
     let sending = Scheduled { stage: ScheduledStage::Sending, ..earlier.clone() };
-    replace(s, &first, ScheduledStage::Waiting, Some(&sending)).await?;
+    replace(s, &earlier, Some(&sending)).await?;
     assert!(is_due(500).await?, "whoever finds it like this goes on");
     let failed = Scheduled { stage: ScheduledStage::Failed(ErrorCode::NotFound), ..earlier.clone() };
-    replace(s, &first, ScheduledStage::Sending, Some(&failed)).await?;
+    replace(s, &sending, Some(&failed)).await?;
     assert!(!is_due(90_000_000).await?, "it was tried");
-    replace(s, &first, failed.stage, Some(&earlier)).await?;
+    replace(s, &failed, Some(&earlier)).await?;
     assert!(is_due(500).await?, "it is to be tried again");
     tidy_up(s, user).await?;
     assert!(!is_due(90_000_000).await?);
@@ -289,16 +323,15 @@ async fn schedule(s: &Scene, scheduled: &Scheduled, max: usize) -> Result<Schedu
 
 async fn replace(
     s: &Scene,
-    scheduled: &Scheduled,
-    expected: ScheduledStage,
+    expected: &Scheduled,
     with: Option<&Scheduled>,
 ) -> Result<ReplaceScheduled, StoreError> {
-    let (user, id) = (scheduled.user_id, scheduled.id);
+    let (user, id) = (expected.user_id, expected.id);
     let change = match with {
         Some(_) => AccountChange::ScheduledUpdated(id),
         None => AccountChange::ScheduledGone(id),
     };
-    s.store().replace_scheduled(user, id, expected, with.cloned(), Some(s.note(user, change))).await
+    s.store().replace_scheduled(expected.clone(), with.cloned(), Some(s.note(user, change))).await
 }
 
 /// In the order in which they were made.
@@ -311,7 +344,7 @@ async fn all_of(s: &Scene, user: UserId) -> Result<Vec<Scheduled>, StoreError> {
 /// Takes all of it away, so that what is due on a shared store is not ever more.
 async fn tidy_up(s: &Scene, user: UserId) -> Outcome {
     for scheduled in s.store().scheduled(user).await? {
-        replace(s, &scheduled, scheduled.stage, None).await?;
+        replace(s, &scheduled, None).await?;
     }
     assert_eq!(s.store().scheduled(user).await?, []);
     Ok(())

@@ -5,16 +5,19 @@
 //!
 //! It believes what an append says of its effects, as every store does: what follows from entries is not its business.
 //!
-//! It counts its writes, and loses answers when a test asks for it: see [`ModelStore::writes`] and [`ModelStore::lose`].
+//! It counts its writes, loses answers and lets something else happen at a certain moment when a test asks for it: see
+//! [`ModelStore::writes`], [`ModelStore::lose`] and [`ModelStore::before_next_replace`].
 
 mod accounts;
 mod conversations;
 mod effects;
 mod inbox;
 mod losses;
+mod meanwhile;
 mod personal;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,6 +34,7 @@ use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Tim
 
 use self::losses::Losses;
 pub use self::losses::Lost;
+use self::meanwhile::Meanwhile;
 
 #[derive(Debug)]
 pub struct ModelStore {
@@ -38,6 +42,7 @@ pub struct ModelStore {
     state: Mutex<State>,
     writes: AtomicU64,
     losses: Losses,
+    meanwhile: Meanwhile,
 }
 
 /// The state, for one call. A call that reaches for it to change it is counted as one write, whether it finds something to
@@ -104,6 +109,7 @@ impl ModelStore {
             state: Mutex::default(),
             writes: AtomicU64::new(0),
             losses: Losses::default(),
+            meanwhile: Meanwhile::default(),
         }
     }
 
@@ -115,6 +121,12 @@ impl ModelStore {
     /// What becomes of the next appends, in this order; then all go well.
     pub fn lose(&self, losses: impl IntoIterator<Item = Lost>) {
         self.losses.expect(losses);
+    }
+
+    /// What somebody else does between a caller's read of a scheduled message and its next
+    /// [`replace_scheduled`](godwit_domain::ports::PersonalStore::replace_scheduled).
+    pub fn before_next_replace(&self, other: impl Future<Output = ()> + Send + 'static) {
+        self.meanwhile.expect(other);
     }
 
     fn state(&self) -> Held<'_> {

@@ -117,21 +117,21 @@ impl PersonalStore for ModelStore {
 
     async fn replace_scheduled(
         &self,
-        user: UserId,
-        id: ScheduledId,
-        expected: ScheduledStage,
+        expected: Scheduled,
         with: Option<Scheduled>,
         note: Option<AccountNote>,
     ) -> Result<ReplaceScheduled, StoreError> {
+        self.meanwhile.happen().await;
         let mut state = self.state();
-        match state.scheduled.get(&(user, id)) {
+        let key = (expected.user_id, expected.id);
+        match state.scheduled.get(&key) {
             None => return Ok(ReplaceScheduled::NotFound),
-            Some(current) if current.stage != expected => return Ok(ReplaceScheduled::TooLate),
+            Some(current) if *current != expected => return Ok(ReplaceScheduled::Changed),
             Some(_) => {}
         }
         match with {
-            Some(with) => state.scheduled.insert((user, id), with),
-            None => state.scheduled.remove(&(user, id)),
+            Some(with) => state.scheduled.insert(key, with),
+            None => state.scheduled.remove(&key),
         };
         Ok(ReplaceScheduled::Replaced(note.map(|note| state.write_note(note))))
     }

@@ -69,16 +69,15 @@ impl World {
             }
             Op::ReplaceScheduled { scheduled, expected, with, noted } => {
                 let Some(current) = self.scheduled(*scheduled).await? else { return Ok(()) };
-                let (user, id) = (current.user_id, current.id);
+                let expected = Scheduled { stage: stage_of(*expected), ..current.clone() };
                 let with = with.map(|(stage, in_ms)| Scheduled {
                     stage: stage_of(stage),
                     send_at: self.scene.now().plus_millis(i64::from(in_ms)),
                     ..current.clone()
                 });
-                let change = AccountChange::ScheduledUpdated(id);
-                let note = noted.then(|| self.scene.note(user, change));
-                let expected = stage_of(*expected);
-                both!(self, op, |store| store.replace_scheduled(user, id, expected, with.clone(), note))
+                let change = AccountChange::ScheduledUpdated(current.id);
+                let note = noted.then(|| self.scene.note(current.user_id, change));
+                both!(self, op, |store| store.replace_scheduled(expected.clone(), with.clone(), note))
             }
             other => unreachable!("{other:?} is not about what users keep"),
         }
@@ -91,7 +90,7 @@ impl World {
         self.store.forget_expiries(&due).await?;
         for &user in &self.known.users {
             for scheduled in self.store.scheduled(user).await? {
-                self.store.replace_scheduled(user, scheduled.id, scheduled.stage, None, None).await?;
+                self.store.replace_scheduled(scheduled, None, None).await?;
             }
         }
         Ok(())

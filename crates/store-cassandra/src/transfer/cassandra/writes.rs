@@ -88,7 +88,7 @@ async fn of_accounts() {
     let note = scene.note(user, AccountChange::ScheduledUpdated(scheduled.id));
     store.schedule(scheduled.clone(), MAX, note).await.unwrap();
     expect(&this, "schedule", account()).await;
-    store.replace_scheduled(user, scheduled.id, scheduled.stage, None, Some(note)).await.unwrap();
+    store.replace_scheduled(scheduled, None, Some(note)).await.unwrap();
     expect(&this, "replace_scheduled", account()).await;
 
     store.user(user).await.unwrap();

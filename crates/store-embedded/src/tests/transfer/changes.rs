@@ -148,7 +148,7 @@ async fn what_is_personal_is_a_part_of_the_membership_or_of_the_account() {
     let note = s.note(ada, AccountChange::ScheduledUpdated(scheduled.id));
     store.schedule(scheduled.clone(), 5, note).await.unwrap();
     assert_eq!(changes(&store).await, [account(ada)]);
-    store.replace_scheduled(ada, scheduled.id, ScheduledStage::Waiting, None, None).await.unwrap();
+    store.replace_scheduled(scheduled, None, None).await.unwrap();
     assert_eq!(changes(&store).await, [account(ada)], "also without a note");
 }
 

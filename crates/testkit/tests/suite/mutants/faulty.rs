@@ -63,6 +63,7 @@ pub(super) enum Fault {
     OneHidesForAll,
     StarsHaveNoBound,
     EveryClaimWins,
+    ClaimsLookAtTheStageAlone,
     AccountLogLosesAnEntry,
     AccountLogHidesItsHoles,
 }

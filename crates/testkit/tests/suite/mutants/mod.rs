@@ -64,6 +64,7 @@ const FOUND_BY: &[(Fault, &str)] = &[
     (Fault::OneHidesForAll, "hidden::those_who_have_hidden_a_message_are_found"),
     (Fault::StarsHaveNoBound, "stars::stars_are_bounded"),
     (Fault::EveryClaimWins, "scheduled::one_of_many_concurrent_claims_wins"),
+    (Fault::ClaimsLookAtTheStageAlone, "scheduled::a_change_that_was_not_read_is_not_overwritten"),
     (Fault::AccountLogLosesAnEntry, "account_log::pages_go_through_the_log"),
     (Fault::AccountLogHidesItsHoles, "account_log::a_log_that_was_cut_says_so"),
 ];

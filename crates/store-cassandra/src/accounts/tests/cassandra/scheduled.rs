@@ -47,10 +47,9 @@ impl Stage {
         self.node.accounts.schedule(&self.due, message.clone(), MAX, self.note(message.id)).await.unwrap()
     }
 
-    async fn replace(&self, expected: ScheduledStage, with: &Scheduled) -> ReplaceScheduled {
+    async fn replace(&self, expected: &Scheduled, with: &Scheduled) -> ReplaceScheduled {
         let accounts = &self.node.accounts;
-        let replaced =
-            accounts.replace_scheduled(&self.due, self.user, with.id, expected, Some(with.clone()), None);
+        let replaced = accounts.replace_scheduled(&self.due, expected.clone(), Some(with.clone()), None);
         replaced.await.unwrap()
     }
 
@@ -76,21 +75,22 @@ async fn a_message_is_due_at_the_time_that_it_was_given_last() {
     assert_eq!(stage.schedule(&message).await, ScheduleOutcome::Repeated(message.clone()));
     assert_eq!((stage.due(NOON).await, stage.due(soon).await), (vec![], vec![message.id]));
     // There and back again.
+    let put_off = Scheduled { send_at: later, ..message.clone() };
     for _ in 0..2 {
-        stage.replace(message.stage, &Scheduled { send_at: later, ..message.clone() }).await;
+        stage.replace(&message, &put_off).await;
         assert_eq!((stage.due(soon).await, stage.due(later).await), (vec![], vec![message.id]));
         assert_eq!(stage.indexed().await, 1);
-        stage.replace(message.stage, &message).await;
+        stage.replace(&put_off, &message).await;
         assert_eq!(stage.due(soon).await, [message.id]);
     }
     let sending = Scheduled { stage: ScheduledStage::Sending, ..message.clone() };
-    assert_eq!(stage.replace(message.stage, &sending).await, ReplaceScheduled::Replaced(None));
-    assert_eq!(stage.replace(message.stage, &sending).await, ReplaceScheduled::TooLate);
+    assert_eq!(stage.replace(&message, &sending).await, ReplaceScheduled::Replaced(None));
+    assert_eq!(stage.replace(&message, &sending).await, ReplaceScheduled::Changed);
     assert_eq!(stage.due(soon).await, [message.id], "whoever finds it goes on");
     let failed = Scheduled { stage: ScheduledStage::Failed(ErrorCode::Forbidden), ..message.clone() };
-    stage.replace(sending.stage, &failed).await;
+    stage.replace(&sending, &failed).await;
     assert_eq!((stage.due(soon).await, stage.indexed().await), (vec![], 0));
-    stage.replace(failed.stage, &message).await;
+    stage.replace(&failed, &message).await;
     assert_eq!(stage.due(soon).await, [message.id]);
 }
 

@@ -1,7 +1,7 @@
 //! What users keep for themselves.
 
 use async_trait::async_trait;
-use godwit_domain::model::{AccountEntry, AccountNote, Scheduled, ScheduledStage, Star};
+use godwit_domain::model::{AccountEntry, AccountNote, Scheduled, Star};
 use godwit_domain::ports::{Listed, PersonalStore, ReplaceScheduled, ScheduleOutcome, SeqRange, StoreError};
 use godwit_protocol::{ConversationId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
@@ -23,9 +23,13 @@ port! { impl PersonalStore {
     async fn schedule(&self, scheduled: Scheduled, max: usize, note: AccountNote) -> ScheduleOutcome;
     async fn scheduled(&self, user: UserId) -> Vec<Scheduled>;
     async fn scheduled_one(&self, user: UserId, id: ScheduledId) -> Option<Scheduled>;
-    async fn replace_scheduled(&self, user: UserId, id: ScheduledId, expected: ScheduledStage, with: Option<Scheduled>, note: Option<AccountNote>) -> ReplaceScheduled {
-        match self.right.replace_scheduled(user, id, expected, with, note).await? {
-            ReplaceScheduled::TooLate if self.has(Fault::EveryClaimWins) => Ok(ReplaceScheduled::Replaced(None)),
+    async fn replace_scheduled(&self, expected: Scheduled, with: Option<Scheduled>, note: Option<AccountNote>) -> ReplaceScheduled {
+        let expected = match self.right.scheduled_one(expected.user_id, expected.id).await? {
+            Some(current) if self.has(Fault::ClaimsLookAtTheStageAlone) && current.stage == expected.stage => current,
+            _ => expected,
+        };
+        match self.right.replace_scheduled(expected, with, note).await? {
+            ReplaceScheduled::Changed if self.has(Fault::EveryClaimWins) => Ok(ReplaceScheduled::Replaced(None)),
             outcome => Ok(outcome),
         }
     }
