@@ -92,6 +92,11 @@ impl Members<'_> {
         members(id, self.cql.rows("load members", &self.statements.all, (int(id.get()),)).await?)
     }
 
+    /// The same, their ids alone.
+    pub(super) async fn users(self, id: ConversationId) -> Result<Vec<UserId>, StoreError> {
+        Ok(self.all(id).await?.into_iter().map(|member| member.user_id).collect())
+    }
+
     pub(super) async fn after(
         self,
         id: ConversationId,

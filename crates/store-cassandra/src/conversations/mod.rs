@@ -311,9 +311,26 @@ impl Conversations {
     /// Tells all members of a conversation that something changed, unless they are too many.
     async fn touch_all(&self, id: ConversationId, at: Timestamp) -> Result<(), StoreError> {
         let Some(mark) = self.inbox.change_to_tell(id, at).await? else { return Ok(()) };
-        let members = if mark.fanned_out_on_read { Vec::new() } else { self.members().all(id).await? };
-        let members: Vec<UserId> = members.into_iter().map(|member| member.user_id).collect();
-        self.inbox.touch(id, at, &members).await
+        if mark.fanned_out_on_read {
+            return self.inbox.touch(id, at, &[]).await.map(drop);
+        }
+        let members = self.members().users(id).await?;
+        self.touch_these(id, at, &members).await
+    }
+
+    /// The same, with members that were read before: whoever came in since is told too.
+    async fn touch_these(
+        &self,
+        id: ConversationId,
+        at: Timestamp,
+        members: &[UserId],
+    ) -> Result<(), StoreError> {
+        if !self.inbox.touch(id, at, members).await? {
+            return Ok(());
+        }
+        let mut newcomers = self.members().users(id).await?;
+        newcomers.retain(|user| members.binary_search(user).is_err());
+        self.inbox.touch_newcomers(id, at, &newcomers).await
     }
 
     async fn receipts(

@@ -175,7 +175,8 @@ impl Conversations {
         let invites = self.invites();
         writes.extend(effects.invites.iter().map(|write| invites.write(id, entries, write).boxed()));
         if !effects.touch.is_empty() {
-            writes.push(self.inbox.touch(id, projection.at(), &effects.touch).boxed());
+            let touch = self.inbox.touch(id, projection.at(), &effects.touch);
+            writes.push(touch.map(|touched| touched.map(drop)).boxed());
         }
         writes.extend(effects.follow.iter().map(|user| self.inbox.follow(*user, id, activity.at).boxed()));
         writes

@@ -1,11 +1,12 @@
-//! What a page of the inbox costs on a real cluster, by what the nodes say of the queries.
+//! On a real cluster: who hears of a change while they come in, and what a page of the inbox costs, by what the nodes say of
+//! the queries.
 //!
 //! `INBOX_MESSAGES` and `INBOX_CONVERSATIONS` make it larger; docs/schema.md has the figures of a large run.
 
 use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use godwit_domain::ports::InboxStore;
+use godwit_domain::ports::{CHANGE_GRAIN_MS, InboxStore, change_time};
 use godwit_protocol::Seq;
 use godwit_testkit::batch::Batch;
 use godwit_testkit::cluster::Cluster;
@@ -115,6 +116,27 @@ impl Stage {
         );
         cost
     }
+}
+
+#[tokio::test]
+async fn who_comes_in_while_the_mark_is_raised_has_a_row_at_it() {
+    let stage = Stage::new().await;
+    let (scene, inbox, newcomer) = (&stage.scene, &stage.store.inbox, stage.user);
+    let group = scene.group(2).await.expect("a group");
+    let came = scene.now();
+    let joining = scene.batch(group.id).await.expect("it is there").add(group.owner(), &[newcomer]).build();
+    scene.append(joining).await.expect("it is appended");
+    // A node that had read the members before raises the mark, and dies before it looks again.
+    let raised = came.plus_millis(2 * CHANGE_GRAIN_MS);
+    assert!(inbox.touch(group.id, raised, &group.members).await.expect("it is raised"));
+    let changed = async || {
+        let rows = stage.store.changed_since(newcomer, Timestamp::default(), None, 10).await;
+        rows.expect("a page").iter().map(|row| row.changed_at).collect::<Vec<_>>()
+    };
+    assert_eq!(changed().await, []);
+    // The newcomer's node has read the mark before that, and goes on.
+    inbox.changes.place(newcomer, group.id, change_time(came)).await.expect("it has a row");
+    assert_eq!(changed().await, [change_time(raised)]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

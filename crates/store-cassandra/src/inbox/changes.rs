@@ -6,8 +6,13 @@
 //! rows are written, then the mark, then the old rows are deleted; whoever dies between has told nobody of the change yet, and
 //! does it again, and what is left behind does not count.
 //!
-//! Who comes into a conversation gets a row at its mark and at the time when they came, whichever is later: if the others are
+//! Who comes into a conversation gets a row at its mark or at the time when they came, whichever is later: if the others are
 //! told of something in that very minute nobody writes their rows again.
+//!
+//! A cursor may move while somebody comes in, on another node, and be told to members that were read before. So both look
+//! again. Who comes in is written as a member, reads the mark and writes a row, until the row is at the mark or above it.
+//! Who raises the mark reads the members once more, and writes rows for those who are new. One of the two sees the other.
+//! Appends need no second look: who comes in after an append has a later time than it.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -108,7 +113,24 @@ impl Changes {
         at: Timestamp,
     ) -> Result<(), StoreError> {
         let mark = self.mark(id).await?;
-        self.put(user, id, mark.at.max(change_time(at))).await
+        self.place(user, id, mark.at.max(change_time(at))).await
+    }
+
+    /// A row at this time, or at the mark if that is raised above it meanwhile. It is raised once a minute at most.
+    pub(super) async fn place(
+        &self,
+        user: UserId,
+        id: ConversationId,
+        mut at: Timestamp,
+    ) -> Result<(), StoreError> {
+        loop {
+            self.put(user, id, at).await?;
+            let mark = self.mark(id).await?.at;
+            if mark <= at {
+                return Ok(());
+            }
+            at = mark;
+        }
     }
 
     async fn put(&self, user: UserId, id: ConversationId, at: Timestamp) -> Result<(), StoreError> {
@@ -164,14 +186,14 @@ impl Inbox {
         Ok(Some(mark))
     }
 
-    /// Something changed in a conversation, whose members these are.
+    /// Something changed in a conversation, whose members these are. False when that has been told of already.
     pub(crate) async fn touch(
         &self,
         id: ConversationId,
         at: Timestamp,
         members: &[UserId],
-    ) -> Result<(), StoreError> {
-        let Some(before) = self.change_to_tell(id, at).await? else { return Ok(()) };
+    ) -> Result<bool, StoreError> {
+        let Some(before) = self.change_to_tell(id, at).await? else { return Ok(false) };
         let at = change_time(at);
         let puts: Vec<_> = members.iter().map(|user| self.changes.put(*user, id, at)).collect();
         stream::iter(puts).buffer_unordered(WRITES_AT_ONCE_MAX).try_collect::<()>().await?;
@@ -182,7 +204,19 @@ impl Inbox {
                 members.iter().map(|user| self.changes.remove(*user, id, before.at)).collect();
             stream::iter(removals).buffer_unordered(WRITES_AT_ONCE_MAX).try_collect::<()>().await?;
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Tells those of a change who came in while the others were told.
+    pub(crate) async fn touch_newcomers(
+        &self,
+        id: ConversationId,
+        at: Timestamp,
+        newcomers: &[UserId],
+    ) -> Result<(), StoreError> {
+        let at = change_time(at);
+        let rows: Vec<_> = newcomers.iter().map(|user| self.changes.place(*user, id, at)).collect();
+        stream::iter(rows).buffer_unordered(WRITES_AT_ONCE_MAX).try_collect().await
     }
 
     /// A page of the conversations that changed, each at the later of its activity and its last other change.

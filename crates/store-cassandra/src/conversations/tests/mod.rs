@@ -1,6 +1,7 @@
 //! What is particular to this store, on a real cluster: what a crash leaves behind, and what comes too late. That the answers
 //! are right is compared with the model.
 
+mod changes;
 mod clearing;
 mod crashes;
 mod erasing;
