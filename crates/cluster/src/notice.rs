@@ -52,6 +52,8 @@ impl Notice {
             Self::Withdrawn(conversation, seq) => app.head(*conversation, *seq),
             Self::Concealed { conversation, user, concealed } => {
                 app.concealed(*conversation, *user, *concealed);
+                // Of a conversation that is fanned out on read the followers know alone who sees what.
+                hub.conceal(&[(*user, concealed.cleared.next())], *conversation);
             }
             Self::Settle(conversation) => app.settle(*conversation).await,
             Self::SettleAll => app.settle_all().await,

@@ -13,15 +13,16 @@ use godwit_delivery::{Hub, HubConfig, Socket, Step};
 use godwit_domain::accounts::AccountPolicy;
 use godwit_domain::actions::MessagePolicy;
 use godwit_domain::allowances::AddingPolicy;
-use godwit_domain::model::Password;
+use godwit_domain::model::{Concealed, Password};
 use godwit_domain::ports::{
-    AccessClaims, Delivery, DeviceProof, HashError, PasswordHasher, RefreshClaims, TokenCodec, TokenError,
-    VerifiedToken,
+    AccessClaims, Audience, Delivery, DeviceProof, HashError, HiddenFrom, Less, OutgoingEntry,
+    PasswordHasher, Peers, RefreshClaims, Seeing, TokenCodec, TokenError, VerifiedToken,
 };
 use godwit_domain::sessions::Lifetimes;
 use godwit_domain::{App, Parts};
+use godwit_protocol::messages::{Change, LogEntry};
 use godwit_protocol::socket::{Event, TypingEvent};
-use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
+use godwit_protocol::{ConversationId, DeviceId, Seq, Timestamp, UserId};
 use godwit_testkit::cluster::{Redis, RedisCluster, RedisSentinel, redis_authority};
 use godwit_testkit::{ModelStore, WallClock};
 use redis::aio::MultiplexedConnection;
@@ -288,6 +289,37 @@ async fn servers_with_another_secret_are_not_heard() {
     one.cluster.deliver(&[bob], &typing(11));
     other.cluster.deliver(&[bob], &typing(12));
     assert_eq!((next_conversation(&at_one).await, next_conversation(&at_other).await), (11, 12));
+}
+
+/// A socket of the user at another server, which follows a large conversation, gets nothing of what they have cleared as soon
+/// as the clearing is answered.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_cleared_at_one_server_is_out_of_sight_at_another_when_it_is_answered() {
+    let redis = started(Redis::start).await;
+    let (address, store): (RedisAddress, _) = (redis.url().parse().unwrap(), store());
+    let one = Node::start(&address, &store, "").await;
+    let other = Node::start(&address, &store, "").await;
+    let (bob, birds) = (UserId::new(2), ConversationId::new(7));
+    let socket = other.socket(bob).await;
+    other.hub.follow(&[(bob, Seq::ZERO)], birds);
+    knows_of(&one, &other).await;
+    let log_entry = |seq| {
+        let change = Change::MemberLeft { user_id: UserId::new(9) };
+        Arc::new(LogEntry { seq: Seq::new(seq), at: Timestamp::from_millis(0), change })
+    };
+    // Of an entry about the message at 3 those get another one who cannot see that message.
+    let unless = Seeing { seq: Seq::new(3), hidden_from: HiddenFrom::These(Vec::new()) };
+    let less = Some(Box::new(Less { entry: log_entry(905), unless }));
+    let entry = OutgoingEntry { entry: log_entry(5), less };
+    let shown = async || {
+        other.hub.deliver_entries(birds, std::slice::from_ref(&entry), &Audience::Followers);
+        let Step::Write { frames, .. } = socket.outgoing.next().await else { panic!("the socket is closed") };
+        socket.outgoing.written(frames.iter().map(bytes::Bytes::len).sum());
+        String::from_utf8_lossy(&frames.concat()).contains("905")
+    };
+    assert!(!shown().await, "it is in sight");
+    one.cluster.concealed(birds, bob, Concealed { cleared: Seq::new(3), ..Concealed::default() }).await;
+    assert!(shown().await, "it was cleared");
 }
 
 /// Servers find each other at this address, if they trust who has signed for it.

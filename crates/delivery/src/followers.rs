@@ -16,12 +16,24 @@ pub(crate) struct Followers {
 }
 
 impl Followers {
-    /// Also when it is here already: its owner may see less by now.
+    /// Also when it is here already: its owner may see less by now. They never see more again, whatever was read before they
+    /// cleared the conversation.
     pub(crate) fn add(&self, conversation: ConversationId, socket: &Arc<Socket>, from: Seq) {
         // Locked first: the socket knows what it follows exactly when it is here.
         let mut sockets = self.write();
         socket.follow(conversation);
-        sockets.entry(conversation).or_default().insert(socket.id, (socket.clone(), from));
+        let followers = sockets.entry(conversation).or_default();
+        let (_, first) = followers.entry(socket.id).or_insert_with(|| (socket.clone(), from));
+        *first = from.max(*first);
+    }
+
+    /// Its owner sees nothing before this entry any more. Says nothing to a socket that does not follow.
+    pub(crate) fn conceal(&self, conversation: ConversationId, socket: &Socket, from: Seq) {
+        let mut sockets = self.write();
+        let follower = sockets.get_mut(&conversation).and_then(|followers| followers.get_mut(&socket.id));
+        if let Some((_, first)) = follower {
+            *first = from.max(*first);
+        }
     }
 
     pub(crate) fn remove(&self, conversation: ConversationId, socket: &Socket) {

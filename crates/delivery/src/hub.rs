@@ -396,6 +396,23 @@ mod tests {
         assert_eq!(seqs(&sockets[0]).await, [5, 906, 7]);
     }
 
+    #[tokio::test]
+    async fn what_somebody_has_cleared_they_do_not_get_again() {
+        let (_, hub) = hub();
+        let (ada, bob) = (signed_in(&hub, 1, 10), signed_in(&hub, 2, 20));
+        let birds = ConversationId::new(7);
+        hub.follow(&[(user(1), Seq::ZERO)], birds);
+        // The second one does not follow, and does not begin to.
+        hub.conceal(&[(user(1), Seq::new(4)), (user(2), Seq::new(4))], birds);
+        hub.deliver_entries(birds, &[entry_about(6, 3, &[])], &Audience::Followers);
+        assert_eq!((seqs(&ada).await, seqs(&bob).await), (vec![906], vec![]));
+        // What was read before comes late.
+        hub.follow(&[(user(1), Seq::new(2))], birds);
+        hub.conceal(&[(user(1), Seq::new(3))], birds);
+        hub.deliver_entries(birds, &[entry_about(7, 3, &[]), entry_about(8, 4, &[])], &Audience::Followers);
+        assert_eq!(seqs(&ada).await, [907, 8]);
+    }
+
     #[test]
     fn an_entry_is_written_as_the_event_that_clients_read() {
         let (conversation_id, entry) = (ConversationId::new(7), log_entry(4));

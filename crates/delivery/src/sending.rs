@@ -172,6 +172,13 @@ impl Hub {
         }
     }
 
+    /// These users see nothing before an entry any more, each before another one. Nobody follows because of it.
+    pub fn conceal(&self, users: &[(UserId, Seq)], conversation: ConversationId) {
+        for (user, from) in users {
+            self.by_user.with(*user, |socket| self.followers.conceal(conversation, socket, *from));
+        }
+    }
+
     pub fn unfollow(&self, users: &[UserId], conversation: ConversationId) {
         for user in users {
             self.by_user.with(*user, |socket| self.followers.remove(conversation, socket));

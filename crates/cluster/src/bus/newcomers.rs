@@ -80,9 +80,11 @@ impl Newcomers {
                 hub.send_all(&[*user], &shown);
             }
         }
-        // Who was removed between the question and now found nobody to stop. Now that they follow, look again.
+        // Who was removed between the question and now found nobody to stop, and who cleared the conversation nobody to
+        // conceal it from. Now that they follow, look again.
         let users: Vec<UserId> = members.into_iter().map(|(user, _)| user).collect();
         let still = members_among(app, conversation, &users).await;
+        hub.conceal(&still, conversation);
         let is_gone = |user: &UserId| !still.iter().any(|(member, _)| member == user);
         let gone: Vec<UserId> = users.into_iter().filter(is_gone).collect();
         if !gone.is_empty() {

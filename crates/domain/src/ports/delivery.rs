@@ -86,7 +86,8 @@ pub trait Delivery: Send + Sync + std::fmt::Debug {
     fn deliver_entries(&self, conversation: ConversationId, entries: &[OutgoingEntry], to: &Audience);
 
     /// From now on those of the users who are connected are among the [`Audience::Followers`] of this conversation, until
-    /// their last socket is closed. Each comes with the first entry that they see, which takes the place of an earlier one.
+    /// their last socket is closed. Each comes with the first entry that they see. Of two the later one
+    /// counts, as long as they follow: what somebody sees only gets less.
     fn follow(&self, users: &[(UserId, Seq)], conversation: ConversationId);
 
     async fn unfollow(&self, users: &[UserId], conversation: ConversationId);

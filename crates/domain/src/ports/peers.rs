@@ -30,7 +30,8 @@ pub trait Peers: Send + Sync + std::fmt::Debug {
     /// Tells them of cursors that have moved. Does not wait.
     fn cursors_moved(&self, moves: &[CursorMove]);
 
-    /// Tells them what a member has deleted for themselves: returns when every server that can be reached knows.
+    /// Tells them what a member has deleted for themselves: returns when every server that can be reached knows, and so do the
+    /// sockets there that follow the conversation.
     async fn concealed(&self, conversation: ConversationId, user: UserId, concealed: Concealed);
 
     /// Returns when what was being appended to a conversation at the time of the call is finished on every server that can
