@@ -75,7 +75,7 @@ pub struct ServerConfig {
     /// its admin socket there.
     pub data: Option<PathBuf>,
     /// Open connections, sockets included. When there are as many, the anonymous one that has been idle longest makes room
-    /// for the next; when all are authenticated, further ones are refused.
+    /// for the next, or else one with authenticated requests; when all are signed-in sockets, further ones are refused.
     pub max_connections: usize,
     /// The same for one address (an IPv4 address, or an IPv6 network of 64 bits). Behind a proxy, with
     /// `trust_forwarded_for`, limits for addresses and networks count sockets only, by the address that the proxy names.

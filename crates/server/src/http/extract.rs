@@ -124,15 +124,15 @@ impl FromRequestParts<ServerState> for Caller {
         let token = bearer_token(&parts.headers)?
             .ok_or_else(|| ApiError::new(ErrorCode::Unauthenticated).with_detail("no token was sent"))?;
         let principal = state.app.sessions.authenticate(token).await?;
-        if let Some(peer) = parts.extensions.get::<Peer>() {
-            // Where there are too many connections that stay, this one may be evicted; the request is good all the same.
-            peer.authenticated();
-        }
-        parts.extensions.insert(Authenticated);
         state.rates.check_commands(principal.user_id)?;
         if !parts.method.is_safe() {
             state.rates.check_changes(principal.user_id)?;
         }
+        // After the rate limits: what is refused must not hold a place.
+        if let Some(peer) = parts.extensions.get::<Peer>() {
+            peer.authenticated(principal.user_id);
+        }
+        parts.extensions.insert(Authenticated);
         Ok(Self(principal))
     }
 }

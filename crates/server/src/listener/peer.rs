@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use axum::body::Body;
 use bytes::Bytes;
+use godwit_protocol::UserId;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
 use super::bodies::{Bodies, BodyMeter};
@@ -26,9 +27,14 @@ pub struct Peer {
 pub struct Busy(Peer);
 
 impl Peer {
-    /// A valid token was seen: the connection is not evicted any more. False when there are too many of those already.
-    pub fn authenticated(&self) -> bool {
-        self.gate.is_authenticated() || self.places.authenticated(self.id)
+    /// A request of this user was accepted: the connection is evicted after those on which there was none.
+    pub fn authenticated(&self, user: UserId) {
+        self.places.authenticated(self.id, user);
+    }
+
+    /// The socket is signed in: it is not evicted any more. False when there are too many of those already.
+    pub fn signed_in(&self) -> bool {
+        self.gate.is_signed_in() || self.places.signed_in(self.id)
     }
 
     /// The server works for it, and it is not the client that is slow.
@@ -49,19 +55,19 @@ impl Peer {
     }
 
     pub(super) fn requested(&self, has_body: bool) {
-        if !self.gate.is_authenticated() {
+        if !self.gate.is_signed_in() {
             self.places.requested(self.id, has_body);
         }
     }
 
     pub(super) fn answered(&self) {
-        if !self.gate.is_authenticated() {
+        if !self.gate.is_signed_in() {
             self.places.answered(self.id);
         }
     }
 
     fn is_busy(&self) {
-        if !self.gate.is_authenticated() {
+        if !self.gate.is_signed_in() {
             self.places.is_busy(self.id);
         }
     }

@@ -3,12 +3,16 @@
 //! A connection is anonymous until a valid token has been seen on it. Anonymous connections have limits of their own, per
 //! address, per network and in total. A newcomer is always let in where that is possible: the anonymous connection that has
 //! been idle longest makes room, first of the same address, then of the same network, then of all. So a flood without an
-//! account pushes out its own connections, and people with accounts get in and stay. An authenticated connection is never
-//! evicted; where only those are left, a newcomer is refused.
+//! account pushes out its own connections, and people with accounts get in and stay.
+//!
+//! A connection with authenticated requests is evicted after all anonymous ones, and only so many of one user are ranked like
+//! that: a token must not serve to hold places. Only a signed-in socket is never evicted; its number per user has a limit
+//! elsewhere. Where only sockets are left, a newcomer is refused.
 //!
 //! Behind a proxy (`trust_forwarded_for`) a connection carries requests of many clients, so it has no address of its own and
 //! counts towards the totals only, until it becomes a socket: then it is one client's.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +21,7 @@ use std::task::Context;
 use std::time::{Duration, Instant};
 
 use futures_util::task::AtomicWaker;
+use godwit_protocol::UserId;
 use metrics::{counter, gauge};
 
 use crate::network::ClientAddress;
@@ -25,6 +30,8 @@ use crate::network::ClientAddress;
 /// the part of all connections that they are at most.
 const SPARE_MAX: usize = 16;
 const SPARE_PART: usize = 8;
+/// Connections of one user that are authenticated by their requests. Further ones stay anonymous.
+const AUTHENTICATED_PER_USER_MAX: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PlaceLimits {
@@ -62,8 +69,8 @@ pub(crate) struct Place {
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     is_closed: AtomicBool,
-    /// Spares authenticated connections the lock of the table.
-    is_authenticated: AtomicBool,
+    /// Spares signed-in sockets the lock of the table.
+    is_signed_in: AtomicBool,
     task: AtomicWaker,
 }
 
@@ -72,8 +79,8 @@ impl Places {
         Arc::new(Self { limits, table: Mutex::default() })
     }
 
-    /// Takes a place for a connection; one without an address comes from a proxy. `None` when everybody who could make room
-    /// is authenticated.
+    /// Takes a place for a connection; one without an address comes from a proxy. `None` when all others are signed-in
+    /// sockets, which do not make room.
     pub(crate) fn enter(self: &Arc<Self>, from: Option<IpAddr>, gate: &Arc<Gate>) -> Option<Place> {
         let mut table = self.table();
         let from = from.map(ClientAddress);
@@ -90,11 +97,11 @@ impl Places {
     pub(crate) fn expire(&self, now: Instant) {
         let mut table = self.table();
         let is_late = |rank: &&Rank| table.open.get(&rank.id).is_some_and(|open| open.is_late(now));
-        let late: Vec<u64> = table.everybody.anonymous.iter().filter(is_late).map(|rank| rank.id).collect();
+        let late: Vec<u64> = table.everybody.anonymous().filter(is_late).map(|rank| rank.id).collect();
         for id in late {
             table.evict(id, "time");
         }
-        gauge!("godwit_anonymous_connections").set(table.everybody.anonymous.len() as f64);
+        gauge!("godwit_anonymous_connections").set(table.everybody.anonymous_count as f64);
     }
 
     /// Ends the anonymous connections without a request, and sockets. For a stop.
@@ -104,27 +111,43 @@ impl Places {
             !rank.is_busy
                 && table.open.get(&rank.id).is_some_and(|open| open.ends_at.is_some() || open.is_socket)
         };
-        let idle: Vec<u64> = table.everybody.anonymous.iter().filter(is_idle).map(|rank| rank.id).collect();
+        let idle: Vec<u64> = table.everybody.anonymous().filter(is_idle).map(|rank| rank.id).collect();
         for id in idle {
             table.evict(id, "stop");
         }
     }
 
-    /// A valid token was seen on the connection. False when there are as many authenticated ones as there can be: then it
-    /// stays anonymous.
-    pub(crate) fn authenticated(&self, id: u64) -> bool {
+    /// A request of this user was accepted on the connection, which is evicted after anonymous ones from now on. It stays
+    /// anonymous where the user, or the server, has too many of those.
+    pub(crate) fn authenticated(&self, id: u64, user: UserId) {
+        let mut table = self.table();
+        let Some(open) = table.open.get(&id) else { return };
+        let Some(rank) = open.rank.filter(|rank| !rank.is_authenticated && !open.is_proxy) else { return };
+        let of_user = table.by_user.get(&user).copied().unwrap_or(0);
+        if of_user < AUTHENTICATED_PER_USER_MAX && table.everybody.authenticated() < self.limits.all.total_max
+        {
+            table.own(id, Some(user));
+            table.rank(id, Some(Rank { is_authenticated: true, ..rank }));
+        }
+    }
+
+    /// The connection is a socket that a user has signed in to: it is not evicted any more. False when there are as many of
+    /// those as there can be connections.
+    pub(crate) fn signed_in(&self, id: u64) -> bool {
         let mut table = self.table();
         let Some(open) = table.open.get(&id) else { return true };
-        if open.is_proxy || open.rank.is_none() {
-            return true;
+        let Some(rank) = open.rank else { return true };
+        if !rank.is_authenticated && table.everybody.authenticated() >= self.limits.all.total_max {
+            let Some(idle) = table.everybody.evictable.iter().find(|rank| rank.is_authenticated) else {
+                return false;
+            };
+            let idle = idle.id;
+            table.evict(idle, "total");
         }
-        let authenticated = table.everybody.count - table.everybody.anonymous.len();
-        if authenticated >= self.limits.all.total_max {
-            return false;
-        }
+        table.own(id, None);
         table.rank(id, None);
         if let Some(open) = table.open.get(&id) {
-            open.gate.is_authenticated.store(true, Ordering::Release);
+            open.gate.is_signed_in.store(true, Ordering::Release);
         }
         true
     }
@@ -148,12 +171,17 @@ impl Places {
         table.touch(id, false, limited.then(|| Instant::now() + self.limits.anonymous_idle_max));
     }
 
-    /// The connection becomes a socket, of whoever is at this address.
+    /// The connection becomes a socket, of whoever is at this address. It is anonymous until it is signed in.
     pub(crate) fn becomes_socket(&self, id: u64, from: ClientAddress) {
         let mut table = self.table();
         let Some(open) = table.open.get_mut(&id) else { return };
         open.is_socket = true;
-        if std::mem::take(&mut open.is_proxy) {
+        let was_proxy = std::mem::take(&mut open.is_proxy);
+        if let Some(rank) = open.rank.filter(|rank| rank.is_authenticated) {
+            table.own(id, None);
+            table.rank(id, Some(Rank { is_authenticated: false, ..rank }));
+        }
+        if was_proxy {
             table.move_to(id, from);
             self.make_room(&mut table, id, Some(from));
         }
@@ -205,8 +233,8 @@ impl Gate {
         !self.is_closed.load(Ordering::Acquire)
     }
 
-    pub(crate) fn is_authenticated(&self) -> bool {
-        self.is_authenticated.load(Ordering::Acquire)
+    pub(crate) fn is_signed_in(&self) -> bool {
+        self.is_signed_in.load(Ordering::Acquire)
     }
 
     pub(crate) fn close(&self) {
@@ -223,6 +251,8 @@ struct Table {
     everybody: Crowd,
     by_address: HashMap<IpAddr, Crowd>,
     by_network: HashMap<IpAddr, Crowd>,
+    /// How many connections are authenticated by requests of a user.
+    by_user: HashMap<UserId, usize>,
 }
 
 /// One connection.
@@ -230,17 +260,20 @@ struct Table {
 struct Open {
     from: Option<ClientAddress>,
     gate: Arc<Gate>,
-    /// `None` when it is authenticated.
+    /// Whose request authenticated it.
+    user: Option<UserId>,
+    /// `None` for a signed-in socket.
     rank: Option<Rank>,
     is_proxy: bool,
     is_socket: bool,
     ends_at: Option<Instant>,
 }
 
-/// In which order anonymous connections are evicted: those that wait for their client before those that wait for the server,
-/// and of each the longest first.
+/// In which order connections are evicted: anonymous ones first, of these those that wait for their client before those that
+/// wait for the server, and of each the longest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
+    is_authenticated: bool,
     is_busy: bool,
     since: u64,
     id: u64,
@@ -250,7 +283,8 @@ struct Rank {
 #[derive(Debug, Default)]
 struct Crowd {
     count: usize,
-    anonymous: BTreeSet<Rank>,
+    anonymous_count: usize,
+    evictable: BTreeSet<Rank>,
 }
 
 /// What has to happen for a connection to be within a limit.
@@ -262,14 +296,32 @@ enum Room {
 }
 
 impl Crowd {
+    fn authenticated(&self) -> usize {
+        self.count - self.anonymous_count
+    }
+
+    fn anonymous(&self) -> impl Iterator<Item = &Rank> {
+        self.evictable.iter().take_while(|rank| !rank.is_authenticated)
+    }
+
+    fn add(&mut self, rank: Rank) {
+        self.anonymous_count += usize::from(!rank.is_authenticated);
+        self.evictable.insert(rank);
+    }
+
+    fn remove(&mut self, rank: &Rank) {
+        if self.evictable.remove(rank) {
+            self.anonymous_count -= usize::from(!rank.is_authenticated);
+        }
+    }
+
     /// `max` of all, and of the anonymous, of which `spare` may be there whoever else is.
     fn room(&self, id: u64, max: (usize, usize), spare: usize) -> Room {
-        let anonymous = self.anonymous.len();
-        let too_many = self.count > max.0 && anonymous > spare;
-        if !too_many && anonymous <= max.1 {
+        let too_many = self.count > max.0 && self.anonymous_count > spare;
+        if !too_many && self.anonymous_count <= max.1 {
             return Room::Enough;
         }
-        match self.anonymous.iter().find(|rank| rank.id != id) {
+        match self.evictable.iter().find(|rank| rank.id != id) {
             Some(rank) => Room::Evict(rank.id),
             None => Room::Never,
         }
@@ -285,9 +337,9 @@ impl Open {
 impl Table {
     fn add(&mut self, from: Option<ClientAddress>, gate: Arc<Gate>, head_by: Instant) -> u64 {
         let id = self.tick();
-        let rank = Some(Rank { is_busy: false, since: id, id });
-        let is_proxy = from.is_none();
-        let open = Open { from: None, gate, rank: None, is_proxy, is_socket: false, ends_at: Some(head_by) };
+        let rank = Some(Rank { is_authenticated: false, is_busy: false, since: id, id });
+        let (is_proxy, ends_at) = (from.is_none(), Some(head_by));
+        let open = Open { from: None, gate, user: None, rank: None, is_proxy, is_socket: false, ends_at };
         self.open.insert(id, open);
         self.everybody.count += 1;
         if let Some(from) = from {
@@ -312,7 +364,30 @@ impl Table {
             self.by_network.entry(from.network()).or_default(),
         ] {
             crowd.count += 1;
-            crowd.anonymous.extend(rank);
+            if let Some(rank) = rank {
+                crowd.add(rank);
+            }
+        }
+    }
+
+    /// Counts the connection towards a user, and no longer towards the one before.
+    fn own(&mut self, id: u64, user: Option<UserId>) {
+        let Some(open) = self.open.get_mut(&id) else { return };
+        let before = std::mem::replace(&mut open.user, user);
+        if let Some(user) = user {
+            *self.by_user.entry(user).or_default() += 1;
+        }
+        if let Some(before) = before {
+            self.disown(before);
+        }
+    }
+
+    fn disown(&mut self, user: UserId) {
+        if let Entry::Occupied(mut count) = self.by_user.entry(user) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
         }
     }
 
@@ -320,8 +395,8 @@ impl Table {
         let since = self.tick();
         let Some(open) = self.open.get_mut(&id) else { return };
         open.ends_at = ends_at;
-        if open.rank.is_some() {
-            self.rank(id, Some(Rank { is_busy, since, id }));
+        if let Some(rank) = open.rank {
+            self.rank(id, Some(Rank { is_busy, since, ..rank }));
         }
     }
 
@@ -331,20 +406,25 @@ impl Table {
         let from = open.from;
         self.each_crowd(from, |crowd| {
             if let Some(before) = before {
-                crowd.anonymous.remove(&before);
+                crowd.remove(&before);
             }
-            crowd.anonymous.extend(rank);
+            if let Some(rank) = rank {
+                crowd.add(rank);
+            }
         });
     }
 
     fn remove(&mut self, id: u64) -> Option<Arc<Gate>> {
-        let Open { from, gate, rank, .. } = self.open.remove(&id)?;
+        let Open { from, gate, user, rank, .. } = self.open.remove(&id)?;
         self.each_crowd(from, |crowd| {
             crowd.count -= 1;
             if let Some(rank) = rank {
-                crowd.anonymous.remove(&rank);
+                crowd.remove(&rank);
             }
         });
+        if let Some(user) = user {
+            self.disown(user);
+        }
         if let Some(from) = from {
             remove_if_empty(&mut self.by_address, from.address());
             remove_if_empty(&mut self.by_network, from.network());
@@ -420,9 +500,17 @@ mod tests {
         Visitor { gate, place }
     }
 
+    /// With a signed-in socket.
     fn known(places: &Arc<Places>, from: &str) -> Visitor {
         let visitor = enter(places, from);
-        assert!(places.authenticated(visitor.id()));
+        assert!(places.signed_in(visitor.id()));
+        visitor
+    }
+
+    /// With an authenticated request.
+    fn asked_as(places: &Arc<Places>, user: u64, from: &str) -> Visitor {
+        let visitor = enter(places, from);
+        places.authenticated(visitor.id(), UserId::new(user));
         visitor
     }
 
@@ -491,7 +579,46 @@ mod tests {
         let known: Vec<_> = (0..80).map(|_| known(&places, "192.0.2.1")).collect();
         let strangers: Vec<_> = (0..100).map(|_| enter(&places, "192.0.2.1")).collect();
         assert_eq!((count(&known), count(&strangers)), (80, 10));
-        assert!(!places.authenticated(strangers[99].id()), "there is no room for another one that stays");
+        assert!(!places.signed_in(strangers[99].id()), "there is no room for another one that stays");
+    }
+
+    #[test]
+    fn authenticated_connections_go_after_anonymous_ones_and_before_signed_in_sockets() {
+        let places = Places::new(LIMITS);
+        let (mine, other) = (asked_as(&places, 1, "192.0.2.1"), asked_as(&places, 1, "192.0.2.1"));
+        let (stranger, next) = (enter(&places, "192.0.2.1"), enter(&places, "192.0.2.1"));
+        assert!(mine.is_in() && other.is_in() && !stranger.is_in() && next.is_in());
+        assert!(places.signed_in(next.id()));
+        // The first is used again, so the other has been idle longer.
+        places.requested(mine.id(), false);
+        places.answered(mine.id());
+        let newest = enter(&places, "192.0.2.1");
+        assert!(mine.is_in() && !other.is_in() && next.is_in() && newest.is_in());
+    }
+
+    #[test]
+    fn a_socket_takes_the_place_of_an_authenticated_connection_when_there_is_no_other() {
+        let many = CrowdLimits { total_max: 80, per_address_max: 1_000, per_network_max: 1_000 };
+        let places = Places::new(PlaceLimits { all: many, anonymous: many, ..LIMITS });
+        let asked: Vec<_> = (0..80).map(|user| asked_as(&places, user, "192.0.2.1")).collect();
+        let sockets: Vec<_> = (0..80).map(|_| known(&places, "192.0.2.1")).collect();
+        assert_eq!((count(&asked), count(&sockets)), (0, 80));
+        assert!(places.table().by_user.is_empty());
+    }
+
+    #[test]
+    fn a_user_has_so_many_authenticated_connections_and_further_ones_stay_anonymous() {
+        let many = CrowdLimits { total_max: 1_000, per_address_max: 1_000, per_network_max: 1_000 };
+        let few = CrowdLimits { per_address_max: 2, ..many };
+        let places = Places::new(PlaceLimits { all: many, anonymous: few, ..LIMITS });
+        let mine: Vec<_> = (0..200).map(|_| asked_as(&places, 1, "192.0.2.1")).collect();
+        assert_eq!(count(&mine), AUTHENTICATED_PER_USER_MAX + 2);
+        assert!(asked_as(&places, 2, "192.0.2.1").is_in());
+        // One that becomes a socket is anonymous until it is signed in, and makes room for another.
+        places.becomes_socket(mine[0].id(), ClientAddress("192.0.2.1".parse().unwrap()));
+        assert_eq!(places.table().by_user[&UserId::new(1)], AUTHENTICATED_PER_USER_MAX - 1);
+        drop(mine);
+        assert!(!places.table().by_user.contains_key(&UserId::new(1)));
     }
 
     #[test]
@@ -510,10 +637,11 @@ mod tests {
     #[test]
     fn a_place_is_free_when_it_is_dropped() {
         let places = Places::new(LIMITS);
-        drop((known(&places, "192.0.2.1"), enter(&places, "192.0.2.1")));
+        drop((known(&places, "192.0.2.1"), enter(&places, "192.0.2.1"), asked_as(&places, 1, "192.0.2.1")));
         let table = places.table();
         assert!(table.open.is_empty() && table.by_address.is_empty() && table.by_network.is_empty());
-        assert_eq!((table.everybody.count, table.everybody.anonymous.len()), (0, 0));
+        assert!(table.by_user.is_empty() && table.everybody.evictable.is_empty());
+        assert_eq!((table.everybody.count, table.everybody.anonymous_count), (0, 0));
     }
 
     #[test]
@@ -521,7 +649,7 @@ mod tests {
         let places = Places::new(LIMITS);
         let proxied: Vec<_> = (0..4).map(|_| enter(&places, "proxy")).collect();
         assert_eq!(count(&proxied), 4);
-        assert!(places.authenticated(proxied[0].id()));
+        places.authenticated(proxied[0].id(), UserId::new(1));
         places.answered(proxied[3].id());
         places.expire(Instant::now() + Duration::from_secs(7));
         assert!(proxied[3].is_in(), "the next request on it is somebody else's");

@@ -1,6 +1,6 @@
 //! Connections that do not behave.
 
-use std::io::Write;
+use std::io::{Error, ErrorKind, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,7 @@ use godwit_server::config::Config;
 use crate::people::{PATIENCE, unique};
 use crate::process::ServerProcess;
 use crate::raw;
+use crate::raw_socket::RawSocket;
 
 fn half_open(server: &ServerProcess) -> TcpStream {
     let mut stream = raw::connect(server.address());
@@ -54,19 +55,12 @@ async fn a_head_that_is_too_large_is_refused() {
     }
 }
 
-/// Signs in on a connection by hand, and leaves it open.
-fn authenticated(server: &ServerProcess, token: &str) -> TcpStream {
-    let mut stream = raw::connect(server.address());
-    write!(stream, "GET /v1/me HTTP/1.1\r\nhost: godwit\r\nauthorization: Bearer {token}\r\n\r\n").unwrap();
-    assert!(raw::read_some(&mut stream).starts_with("HTTP/1.1 200 "));
-    stream
-}
-
 #[tokio::test]
-async fn when_all_are_authenticated_further_connections_are_turned_away_until_others_leave() {
+async fn when_all_are_signed_in_further_connections_are_turned_away_until_others_leave() {
     let server = ServerProcess::with_args(&["--set", "server.max_connections=2"]).await;
     let token = register(&server);
-    let taken = [authenticated(&server, &token), authenticated(&server, &token)];
+    let open = async || RawSocket::open(server.address(), Some(&token)).await;
+    let taken = [open().await, open().await];
     let mut further = raw::connect(server.address());
     assert_eq!(raw::read_answer(&mut further).unwrap().status, 503);
     drop(taken);
@@ -86,15 +80,8 @@ fn register(server: &ServerProcess) -> String {
 
 #[tokio::test]
 async fn a_client_that_takes_nothing_is_given_up() {
-    let server = ServerProcess::with_args(&[
-        "--set",
-        "server.write_timeout_ms=500",
-        "--set",
-        "server.max_connections=1",
-    ])
-    .await;
-    // One without a token would be evicted by the next that comes.
-    let mut greedy = authenticated(&server, &register(&server));
+    let server = ServerProcess::with_args(&["--set", "server.write_timeout_ms=500"]).await;
+    let mut greedy = raw::connect(server.address());
     greedy.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
     let request = b"GET /openapi.json HTTP/1.1\r\nhost: godwit\r\n\r\n";
     let began = Instant::now();
@@ -102,8 +89,8 @@ async fn a_client_that_takes_nothing_is_given_up() {
     while greedy.write_all(request).is_ok() {
         assert!(began.elapsed() < PATIENCE, "the server reads without end");
     }
-    while raw::get(server.address(), "/healthz").map_or(503, |answer| answer.status) != 200 {
+    let is_waiting = |error: &Error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
+    while greedy.write(request).map_or_else(|error| is_waiting(&error), |_| true) {
         assert!(began.elapsed() < PATIENCE, "the connection was not given up");
-        std::thread::sleep(Duration::from_millis(50));
     }
 }

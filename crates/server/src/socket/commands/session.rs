@@ -45,7 +45,7 @@ impl Connection {
     /// Makes the socket the caller's, from now on until the token expires.
     pub(in crate::socket) async fn admit(&mut self, token: &str, caller: Principal) -> ApiResult<()> {
         let is_first = self.caller.is_none();
-        if !self.peer.as_ref().is_none_or(Peer::authenticated) {
+        if !self.peer.as_ref().is_none_or(Peer::signed_in) {
             return Err(ApiError::new(ErrorCode::Unavailable).with_detail("there are too many connections"));
         }
         let until = Some(caller.expires_at);

@@ -88,16 +88,52 @@ async fn an_address_has_a_limit_also_for_those_who_are_signed_in() {
     let server = unlimited_with("[server]\nconnections_per_address_max = 3\n").await;
     let ada = Person::register(&server.url(), "ada").await;
     let token = ada.http.access_token().unwrap();
-    let mine = format!("GET /v1/me HTTP/1.1\r\nhost: godwit\r\nauthorization: Bearer {token}\r\n\r\n");
-    let mut known = Vec::new();
+    // The client that registered has a connection, which makes room.
+    let mut sockets = Vec::new();
     for _ in 0..3 {
-        known.push(raw::connect_from(STRANGER, server.address()).await);
+        sockets.push(RawSocket::open(server.address(), Some(&token)).await);
     }
-    assert!(known.iter_mut().all(|stream| asks(stream, mine.as_bytes())));
-    let mut further = raw::connect_from(STRANGER, server.address()).await;
+    let mut further = raw::connect(server.address());
     assert!(raw::read_some(&mut further).starts_with("HTTP/1.1 503 "));
-    kept_alive(NEIGHBOUR, &server).await;
-    assert!(known.iter_mut().all(|stream| asks(stream, mine.as_bytes())), "who is in stays");
+    kept_alive(STRANGER, &server).await;
+    for socket in &mut sockets {
+        socket.assert_alive().await;
+    }
+}
+
+#[tokio::test]
+async fn a_token_does_not_serve_to_hold_the_connections_of_an_address() {
+    let server = unlimited_with("[server]\nconnections_per_address_max = 3\n").await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let token = ada.http.access_token().unwrap();
+    let mine = format!("GET /v1/me HTTP/1.1\r\nhost: godwit\r\nauthorization: Bearer {token}\r\n\r\n");
+    let mut own = Vec::new();
+    for _ in 0..3 {
+        own.push(raw::connect_from(STRANGER, server.address()).await);
+    }
+    assert!(own.iter_mut().all(|stream| asks(stream, mine.as_bytes())));
+    // A connection without a token makes room before one with, and a newcomer is let in all the same.
+    let mut first = kept_alive(STRANGER, &server).await;
+    let mut second = kept_alive(STRANGER, &server).await;
+    assert!(!asks(&mut first, HEALTH) && asks(&mut second, HEALTH));
+    let answered: Vec<bool> = own.iter_mut().map(|stream| asks(stream, mine.as_bytes())).collect();
+    assert_eq!(answered, [false, true, true], "the longest idle goes");
+}
+
+#[tokio::test]
+async fn a_request_that_a_rate_limit_refuses_authenticates_no_connection() {
+    let more = "[server]\nanonymous_idle_timeout_ms = 200\n";
+    let server = crate::unlimited::limited_with("commands_per_user", 1, more).await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let token = ada.http.access_token().unwrap();
+    let mine = format!("GET /v1/me HTTP/1.1\r\nhost: godwit\r\nauthorization: Bearer {token}\r\n\r\n");
+    let mut own = raw::connect(server.address());
+    assert!(asks(&mut own, mine.as_bytes()));
+    let mut refused = raw::connect_from(STRANGER, server.address()).await;
+    refused.write_all(mine.as_bytes()).unwrap();
+    assert!(raw::read_some(&mut refused).starts_with("HTTP/1.1 429 "));
+    assert!(raw::is_closed(&mut refused));
+    assert!(asks(&mut own, HEALTH), "one that was accepted is kept");
 }
 
 #[tokio::test]
