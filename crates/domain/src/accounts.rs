@@ -5,7 +5,7 @@ use std::sync::Arc;
 use godwit_protocol::accounts::{ChangePassword, Me, PasswordChanged, Register, SignIn, SignedIn, UpdateMe};
 use godwit_protocol::limits::{FORMER_HANDLE_DAYS, FORMER_HANDLES_MAX};
 use godwit_protocol::socket::CloseCode;
-use godwit_protocol::{DeviceId, Timestamp, UserId};
+use godwit_protocol::{Timestamp, UserId};
 use thiserror::Error;
 
 use crate::account_log::AccountLog;
@@ -15,7 +15,8 @@ use crate::model::{
     AccountChange, AccountNote, Avatar, DeviceName, DisplayName, Handle, InvalidField, Password, Phone, User,
 };
 use crate::ports::{
-    Clock, CreateUser, Delivery, HashError, PasswordHasher, Peers, Store, StoreError, UpdateUser, UserChange,
+    Clock, CreateUser, Delivery, DeviceProof, HashError, PasswordHasher, Peers, Store, StoreError,
+    UpdateUser, UserChange,
 };
 use crate::presence::Presence;
 use crate::profiles::Profiles;
@@ -99,7 +100,7 @@ impl Accounts {
         let device_name = device_name(request.device_name.as_deref())?;
         self.check_free_for_all(&Handle::parse(&request.handle)?)?;
         let user = self.add(&request).await?;
-        self.start_session(&user, device_name).await
+        self.start_session(&user, device_name, None).await
     }
 
     /// Makes a user with a password. The operator may, also where registration is closed, and with a handle that is
@@ -125,13 +126,13 @@ impl Accounts {
         }
     }
 
-    /// The device that a sign-in comes from, when the user has signed in on it before. An account that does not exist has
-    /// none, and a proof of somebody else is none.
-    pub async fn known_device(&self, request: &SignIn) -> Result<Option<DeviceId>, StoreError> {
-        let proof = request.device_proof.as_deref().and_then(|proof| self.sessions.known_device(proof));
-        let (Some(proof), Ok(handle)) = (proof, Handle::parse(&request.handle)) else { return Ok(None) };
+    /// The device that a sign-in comes from, when the user has signed in on it with the present password. An account that
+    /// does not exist has none, and a proof of somebody else is none.
+    pub async fn known_device(&self, request: &SignIn) -> Result<Option<DeviceProof>, StoreError> {
+        let known = request.device_proof.as_deref().and_then(|proof| self.sessions.known_device(proof));
+        let (Some(known), Ok(handle)) = (known, Handle::parse(&request.handle)) else { return Ok(None) };
         let user = self.store.user_by_handle(&handle).await?;
-        Ok(user.filter(|user| user.id == proof.user_id).map(|_| proof.device_id))
+        Ok(user.filter(|user| known.is_of(user)).map(|_| known.proof))
     }
 
     pub async fn sign_in(&self, request: SignIn) -> Result<SignedIn, AccountError> {
@@ -151,7 +152,9 @@ impl Accounts {
         if user.disabled_at.is_some() {
             return Err(AccountError::Disabled);
         }
-        self.start_session(&user, device_name).await
+        let known = request.device_proof.as_deref().and_then(|proof| self.sessions.known_device(proof));
+        let known = known.filter(|known| known.is_of(&user)).map(|known| known.proof);
+        self.start_session(&user, device_name, known).await
     }
 
     pub async fn me(&self, by: UserId) -> Result<Me, AccountError> {
@@ -281,8 +284,13 @@ impl Accounts {
 
     /// A session for a user who has proved to be `user`. Comparing a password takes a while, and whoever disabled the user
     /// or set another password meanwhile found no session to end. Now that there is one, look again.
-    async fn start_session(&self, user: &User, device_name: DeviceName) -> Result<SignedIn, AccountError> {
-        let signed_in = self.sessions.start(user, device_name).await?;
+    async fn start_session(
+        &self,
+        user: &User,
+        device_name: DeviceName,
+        known: Option<DeviceProof>,
+    ) -> Result<SignedIn, AccountError> {
+        let signed_in = self.sessions.start(user, device_name, known).await?;
         let refused = match self.store.user(user.id).await? {
             Some(now) if now.disabled_at.is_some() => AccountError::Disabled,
             Some(now) if now.password_hash == user.password_hash => return Ok(signed_in),

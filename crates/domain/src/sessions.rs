@@ -6,6 +6,8 @@ use godwit_protocol::accounts::{Device as WireDevice, SignedIn, Tokens};
 use godwit_protocol::limits::{DEVICE_PROOF_DAYS, DEVICES_PER_USER_MAX};
 use godwit_protocol::socket::CloseCode;
 use godwit_protocol::{DeviceId, Timestamp, UserId};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
 use thiserror::Error;
 
 use crate::account_log::AccountLog;
@@ -21,6 +23,8 @@ use crate::ports::{
 /// The device key of users whose application does not tell devices apart.
 const ONLY_DEVICE: &str = "application";
 const DEVICE_PROOF_MS: i64 = DEVICE_PROOF_DAYS as i64 * 24 * 60 * 60 * 1_000;
+/// What binds a device proof to the password of the user, in bytes.
+const PASSWORD_TAG_BYTES: usize = 16;
 
 #[derive(Debug)]
 pub struct Sessions {
@@ -37,6 +41,25 @@ pub struct Sessions {
 pub struct Lifetimes {
     pub access_ms: i64,
     pub refresh_ms: i64,
+}
+
+/// A device proof with a good signature. Whether the password is still the one of then is for [`KnownDevice::is_of`] to say.
+#[derive(Debug)]
+pub(crate) struct KnownDevice<'a> {
+    pub(crate) proof: DeviceProof,
+    signed: &'a str,
+    password_tag: &'a str,
+}
+
+impl KnownDevice<'_> {
+    /// Whether it was made for this user, and for the password that the user has now.
+    pub(crate) fn is_of(&self, user: &User) -> bool {
+        let expected = password_tag(self.signed, user);
+        // All of it is compared, so that the time taken tells nothing of where they differ.
+        let differ =
+            expected.bytes().zip(self.password_tag.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
+        self.proof.user_id == user.id && expected.len() == self.password_tag.len() && differ == 0
+    }
 }
 
 /// Who is asking.
@@ -84,24 +107,33 @@ impl Sessions {
         }
     }
 
-    /// A new device for a user who has proved who they are.
-    pub async fn start(&self, user: &User, name: DeviceName) -> Result<SignedIn, AuthError> {
+    /// A new device for a user who has proved who they are. With the proof of an earlier sign-in it gets a proof of the same
+    /// identity, so that sign-ins do not multiply what a known device may try.
+    pub async fn start(
+        &self,
+        user: &User,
+        name: DeviceName,
+        known: Option<DeviceProof>,
+    ) -> Result<SignedIn, AuthError> {
         let now = self.clock.now();
         let session =
             Session::Own { generation: 1, refresh_expires_at: now.plus_millis(self.lifetimes.refresh_ms) };
         let device = self.add_device(user.id, name, session, now).await?;
         let tokens = self.tokens_of(&device, now)?;
-        let device_proof = self.tokens.sign_device_proof(DeviceProof {
+        let signed = self.tokens.sign_device_proof(DeviceProof {
             user_id: user.id,
-            device_id: device.id,
+            device_id: known.map_or(device.id, |known| known.device_id),
             expires_at: now.plus_millis(DEVICE_PROOF_MS),
         });
+        let device_proof = format!("{signed}.{}", password_tag(&signed, user));
         Ok(SignedIn { user: user.to_me(), device: device.to_wire(device.id), tokens, device_proof })
     }
 
     /// Who has signed in on which device, if the proof is one of this server. That session may have ended since.
-    pub(crate) fn known_device(&self, proof: &str) -> Option<DeviceProof> {
-        self.tokens.verify_device_proof(proof, self.clock.now()).ok()
+    pub(crate) fn known_device<'a>(&self, proof: &'a str) -> Option<KnownDevice<'a>> {
+        let (signed, password_tag) = proof.rsplit_once('.')?;
+        let proof = self.tokens.verify_device_proof(signed, self.clock.now()).ok()?;
+        Some(KnownDevice { proof, signed, password_tag })
     }
 
     /// Whose refresh token it is, if it is one. Whether it is still good is for [`Self::refresh`] to say.
@@ -324,4 +356,13 @@ impl Sessions {
             refresh_expires_at,
         })
     }
+}
+
+/// Binds a proof to the password that the user has: the stored hash, with its salt, is the key, and only the server has it.
+/// After a change of the password no proof from before fits.
+fn password_tag(signed: &str, user: &User) -> String {
+    let key = user.password_hash.as_deref().unwrap_or_default();
+    let mut mac = Hmac::<Sha256>::new_from_slice(key.as_bytes()).expect("HMAC takes keys of any length");
+    mac.update(signed.as_bytes());
+    mac.finalize().into_bytes()[..PASSWORD_TAG_BYTES].iter().map(|byte| format!("{byte:02x}")).collect()
 }

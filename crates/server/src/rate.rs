@@ -4,8 +4,8 @@
 //! ones are forgotten, which only forgives.
 //!
 //! Attempts to sign in are counted so that a stranger cannot lock somebody out: per account *and* network first, and only
-//! what passes that counts towards the account as a whole. A device on which the user has signed in before passes both, and
-//! has a limit of its own.
+//! what passes that counts towards the account as a whole. A device on which the user has signed in before passes both. It
+//! has a limit of its own, and others that all known devices of the user, and of the address, share.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
@@ -69,6 +69,10 @@ pub struct RateConfig {
     /// Attempts from a device on which the user has signed in before, and password changes. The four limits above do not
     /// count these.
     pub sign_in_per_device: Rate,
+    /// The same for all known devices of one user together.
+    pub known_sign_in_per_user: Rate,
+    /// The same for all known devices at one address.
+    pub known_sign_in_per_address: Rate,
     pub register_per_address: Rate,
     pub register_per_network: Rate,
     pub refresh_per_device: Rate,
@@ -99,6 +103,8 @@ impl Default for RateConfig {
             sign_in_per_user_and_network: Rate::new(3, 20),
             sign_in_per_user: Rate::new(10, 60),
             sign_in_per_device: Rate::new(10, 20),
+            known_sign_in_per_user: Rate::new(20, 60),
+            known_sign_in_per_address: Rate::new(600, 300),
             register_per_address: Rate::new(30, 60),
             register_per_network: Rate::new(120, 240),
             refresh_per_device: Rate::new(6, 20),
@@ -125,6 +131,8 @@ impl RateConfig {
         sign_in_per_user_and_network: Rate::OFF,
         sign_in_per_user: Rate::OFF,
         sign_in_per_device: Rate::OFF,
+        known_sign_in_per_user: Rate::OFF,
+        known_sign_in_per_address: Rate::OFF,
         register_per_address: Rate::OFF,
         register_per_network: Rate::OFF,
         refresh_per_device: Rate::OFF,
@@ -150,6 +158,8 @@ pub struct RateLimits {
     sign_in_per_user_and_network: Limit<(u64, IpAddr)>,
     sign_in_per_user: Limit<u64>,
     sign_in_per_device: Limit<DeviceId>,
+    known_sign_in_per_user: Limit<UserId>,
+    known_sign_in_per_address: Limit<IpAddr>,
     register_per_address: Limit<IpAddr>,
     register_per_network: Limit<IpAddr>,
     refresh_per_device: Limit<DeviceId>,
@@ -174,6 +184,8 @@ impl RateLimits {
             sign_in_per_user_and_network: Limit::new("sign_in", config.sign_in_per_user_and_network),
             sign_in_per_user: Limit::new("sign_in", config.sign_in_per_user),
             sign_in_per_device: Limit::new("sign_in", config.sign_in_per_device),
+            known_sign_in_per_user: Limit::new("sign_in", config.known_sign_in_per_user),
+            known_sign_in_per_address: Limit::new("sign_in", config.known_sign_in_per_address),
             register_per_address: Limit::new("register", config.register_per_address),
             register_per_network: Limit::new("register", config.register_per_network),
             refresh_per_device: Limit::new("refresh", config.refresh_per_device),
@@ -191,17 +203,9 @@ impl RateLimits {
         }
     }
 
-    /// Before a password is looked at. `account` is the handle as it was typed, whether or not it exists; `device` is there
-    /// when the user of that handle has signed in on it before.
-    pub fn check_sign_in(
-        &self,
-        address: ClientAddress,
-        account: &str,
-        device: Option<DeviceId>,
-    ) -> ApiResult<()> {
-        if let Some(device) = device {
-            return self.sign_in_per_device.check(&device);
-        }
+    /// Before a password is looked at that comes from no known device. `account` is the handle as it was typed, whether or
+    /// not it exists.
+    pub fn check_sign_in(&self, address: ClientAddress, account: &str) -> ApiResult<()> {
         let network = address.network();
         self.sign_in_per_address.check(&address.address())?;
         self.sign_in_per_network.check(&network)?;
@@ -212,9 +216,12 @@ impl RateLimits {
         self.sign_in_per_user.check(&account)
     }
 
-    /// A stolen token must not serve to guess the password.
-    pub fn check_password_change(&self, device: DeviceId) -> ApiResult<()> {
-        self.sign_in_per_device.check(&device)
+    /// Before a password is looked at that comes from a device of the user: a sign-in with its proof, or a password change.
+    /// Neither a stolen proof nor a stolen token must serve to guess the password.
+    pub fn check_known(&self, address: ClientAddress, user: UserId, device: DeviceId) -> ApiResult<()> {
+        self.sign_in_per_device.check(&device)?;
+        self.known_sign_in_per_user.check(&user)?;
+        self.known_sign_in_per_address.check(&address.address())
     }
 
     pub fn check_register(&self, address: ClientAddress) -> ApiResult<()> {
@@ -362,11 +369,11 @@ mod tests {
     #[test]
     fn an_ipv6_network_is_one_address() {
         let limits = limits(Rate::new(1, 1));
-        limits.check_sign_in(address("2001:db8::1"), "ada", None).unwrap();
-        assert!(limits.check_sign_in(address("2001:db8::2"), "ada", None).is_err());
-        limits.check_sign_in(address("2001:db8:0:1::1"), "ada", None).unwrap();
-        limits.check_sign_in(address("192.0.2.1"), "ada", None).unwrap();
-        assert!(limits.check_sign_in(address("::ffff:192.0.2.1"), "ada", None).is_err());
+        limits.check_sign_in(address("2001:db8::1"), "ada").unwrap();
+        assert!(limits.check_sign_in(address("2001:db8::2"), "ada").is_err());
+        limits.check_sign_in(address("2001:db8:0:1::1"), "ada").unwrap();
+        limits.check_sign_in(address("192.0.2.1"), "ada").unwrap();
+        assert!(limits.check_sign_in(address("::ffff:192.0.2.1"), "ada").is_err());
     }
 
     #[test]
@@ -377,15 +384,30 @@ mod tests {
             sign_in_per_device: Rate::new(1, 2),
             ..RateConfig::OFF
         });
-        let tried = |from: &str, device| limits.check_sign_in(address(from), "Ada", device).is_ok();
-        let attempts = (0..100).filter(|n| tried(&format!("192.0.2.{n}"), None)).count();
+        let tried = |from: &str| limits.check_sign_in(address(from), "Ada").is_ok();
+        let attempts = (0..100).filter(|n| tried(&format!("192.0.2.{n}"))).count();
         assert_eq!(attempts, 3, "all addresses of a network count together");
-        assert!(tried("198.51.100.1", None));
+        assert!(tried("198.51.100.1"));
         // The account as a whole is used up now, which its own devices do not notice.
-        assert!(!tried("203.0.113.1", None));
-        let device = Some(DeviceId::new(1));
-        assert!(tried("192.0.2.1", device) && tried("203.0.113.1", device));
-        assert!(!tried("203.0.113.1", device), "a device has its own limit");
+        assert!(!tried("203.0.113.1"));
+        let known = |from: &str| limits.check_known(address(from), UserId::new(7), DeviceId::new(1)).is_ok();
+        assert!(known("192.0.2.1") && known("203.0.113.1"));
+        assert!(!known("203.0.113.1"), "a device has its own limit");
+    }
+
+    #[test]
+    fn known_devices_of_a_user_and_of_an_address_have_limits_together() {
+        let known = |limits: &RateLimits, from: &str, user, device| {
+            limits.check_known(address(from), UserId::new(user), DeviceId::new(device)).is_ok()
+        };
+        let rate = Rate::new(1, 3);
+        let limits = RateLimits::new(&RateConfig { known_sign_in_per_user: rate, ..RateConfig::OFF });
+        let attempts = (0..10).filter(|n| known(&limits, &format!("192.0.2.{n}"), 7, *n)).count();
+        assert_eq!(attempts, 3);
+        assert!(known(&limits, "192.0.2.1", 8, 1), "another user is not hindered");
+        let limits = RateLimits::new(&RateConfig { known_sign_in_per_address: rate, ..RateConfig::OFF });
+        assert_eq!((0..10).filter(|n| known(&limits, "192.0.2.1", *n, *n)).count(), 3);
+        assert!(known(&limits, "192.0.2.2", 1, 1));
     }
 
     #[test]

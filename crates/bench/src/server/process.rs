@@ -45,6 +45,8 @@ sign_in_per_network = { per_minute = 0 }
 sign_in_per_user = { per_minute = 0 }
 sign_in_per_user_and_network = { per_minute = 0 }
 sign_in_per_device = { per_minute = 0 }
+known_sign_in_per_user = { per_minute = 0 }
+known_sign_in_per_address = { per_minute = 0 }
 register_per_address = { per_minute = 0 }
 register_per_network = { per_minute = 0 }
 refresh_per_address = { per_minute = 0 }

@@ -100,7 +100,7 @@ async fn change_by_password(
     address: ClientAddress,
     request: ChangePassword,
 ) -> ApiResult<PasswordChanged> {
-    state.rates.check_password_change(by.device_id)?;
+    state.rates.check_known(address, by.user_id, by.device_id)?;
     let accounts = state.app.accounts.clone();
     let changing = async move { accounts.change_password(by, request).await };
     Ok(state.admission.passwords.run(address, true, changing).await??)

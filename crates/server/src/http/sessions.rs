@@ -71,10 +71,13 @@ async fn sign_in_by_password(
     request: SignIn,
 ) -> ApiResult<SignedIn> {
     let accounts = state.app.accounts.clone();
-    let device = accounts.known_device(&request).await?;
-    state.rates.check_sign_in(address, &request.handle, device)?;
+    let known = accounts.known_device(&request).await?;
+    match known {
+        Some(known) => state.rates.check_known(address, known.user_id, known.device_id)?,
+        None => state.rates.check_sign_in(address, &request.handle)?,
+    }
     let signing_in = async move { accounts.sign_in(request).await };
-    Ok(state.admission.passwords.run(address, device.is_some(), signing_in).await??)
+    Ok(state.admission.passwords.run(address, known.is_some(), signing_in).await??)
 }
 
 async fn refresh_session(state: &ServerState, refresh_token: &str) -> ApiResult<Tokens> {

@@ -12,6 +12,8 @@ const LIMITS: &[&str] = &[
     "sign_in_per_user_and_network",
     "sign_in_per_user",
     "sign_in_per_device",
+    "known_sign_in_per_user",
+    "known_sign_in_per_address",
     "register_per_address",
     "register_per_network",
     "refresh_per_device",

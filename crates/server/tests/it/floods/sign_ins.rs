@@ -91,6 +91,61 @@ async fn a_device_has_a_limit_of_its_own() {
     assert_eq!(sign_in(HOME, &server, &right(&ada.handle)).await.status, 201);
 }
 
+#[tokio::test]
+async fn signing_in_on_a_device_again_and_again_does_not_multiply_what_it_may_try() {
+    let server = limited_with("sign_in_per_device", BURST, "").await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let mut proof = proof_of(&ada, &server).await;
+    let with = |proof: &str, password: &str| json!({ "handle": ada.handle, "password": password, "device_proof": proof });
+    for _ in 0..BURST {
+        let signed_in = sign_in(HOME, &server, &with(&proof, PASSWORD)).await.ok();
+        proof = signed_in["device_proof"].as_str().unwrap().to_owned();
+    }
+    let refused = sign_in(HOME, &server, &with(&proof, "a guess")).await;
+    refused.assert_problem(429, ErrorCode::RateLimited);
+}
+
+#[tokio::test]
+async fn all_known_devices_of_a_user_have_a_limit_together_also_for_password_changes() {
+    let server = limited_with("known_sign_in_per_user", BURST, "").await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let with = |proof: &str| json!({ "handle": ada.handle, "password": "a guess", "device_proof": proof });
+    for _ in 1..BURST {
+        let proof = proof_of(&ada, &server).await;
+        sign_in(HOME, &server, &with(&proof)).await.assert_problem(401, ErrorCode::WrongCredentials);
+    }
+    let raw = RawHttp::new(&server.url());
+    let guess = json!({ "current_password": "a guess", "new_password": "another password" });
+    let change = async |by: &Person| raw.ask("PUT", "/v1/me/password").by(&by.http).json(&guess).send().await;
+    change(&ada).await.assert_problem(401, ErrorCode::WrongCredentials);
+    change(&ada).await.assert_problem(429, ErrorCode::RateLimited);
+    let proof = proof_of(&ada, &server).await;
+    sign_in(HOME, &server, &with(&proof)).await.assert_problem(429, ErrorCode::RateLimited);
+    change(&bob).await.assert_problem(401, ErrorCode::WrongCredentials);
+}
+
+#[tokio::test]
+async fn a_proof_from_before_a_password_change_is_none() {
+    let server = limited_with("sign_in_per_user", BURST, "").await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let before = proof_of(&ada, &server).await;
+    let new = "another password";
+    let change = json!({ "current_password": PASSWORD, "new_password": new });
+    let raw = RawHttp::new(&server.url());
+    raw.ask("PUT", "/v1/me/password").by(&ada.http).json(&change).send().await.ok();
+    let signed_in = sign_in(HOME, &server, &json!({ "handle": ada.handle, "password": new })).await.ok();
+    let after = signed_in["device_proof"].as_str().unwrap();
+    sign_in(HOME, &server, &guess(&ada.handle)).await.assert_problem(401, ErrorCode::WrongCredentials);
+    let with = |proof: &str| json!({ "handle": ada.handle, "password": new, "device_proof": proof });
+    sign_in(HOME, &server, &with(&before)).await.assert_problem(429, ErrorCode::RateLimited);
+    // What was signed is not enough: the tag of the password belongs to it.
+    let (signed, _) = after.rsplit_once('.').unwrap();
+    let (_, tag) = before.rsplit_once('.').unwrap();
+    let mixed = format!("{signed}.{tag}");
+    sign_in(HOME, &server, &with(&mixed)).await.assert_problem(429, ErrorCode::RateLimited);
+    assert_eq!(sign_in(HOME, &server, &with(after)).await.status, 201);
+}
+
 /// One password at a time, each of which takes a while.
 const SLOW: &str = "[auth.passwords]\nmemory_kib = 65536\niterations = 8\nconcurrent_max = 1\n[admission]\n\
     wait_ms = 60000\npasswords_waiting_per_network_max = 12\n";
