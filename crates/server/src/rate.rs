@@ -76,10 +76,11 @@ pub struct RateConfig {
     pub register_per_address: Rate,
     pub register_per_network: Rate,
     pub refresh_per_device: Rate,
+    /// Attempts to refresh with bad tokens.
     pub refresh_per_address: Rate,
     /// Sockets that sign in, or are signed in again with a fresh token.
     pub socket_sign_in_per_user: Rate,
-    /// The same, attempts with bad tokens included.
+    /// Attempts to sign a socket in with bad tokens.
     pub socket_sign_in_per_address: Rate,
     pub send_per_user: Rate,
     pub send_per_address: Rate,
@@ -229,22 +230,20 @@ impl RateLimits {
         self.register_per_network.check(&address.network())
     }
 
-    /// Before a refresh token is looked at.
-    pub fn check_refresh_from(&self, address: ClientAddress) -> ApiResult<()> {
+    /// For a refresh token that is none.
+    pub fn check_bad_refresh(&self, address: ClientAddress) -> ApiResult<()> {
         self.refresh_per_address.check(&address.address())
     }
 
-    /// Beside [`Self::check_refresh_from`], when it is known whose it is.
     pub fn check_refresh(&self, device: DeviceId) -> ApiResult<()> {
         self.refresh_per_device.check(&device)
     }
 
-    /// Before the token of a socket is looked at.
-    pub fn check_socket_sign_in_from(&self, address: ClientAddress) -> ApiResult<()> {
+    /// For a token of a socket that is none.
+    pub fn check_bad_socket_sign_in(&self, address: ClientAddress) -> ApiResult<()> {
         self.socket_sign_in_per_address.check(&address.address())
     }
 
-    /// Beside [`Self::check_socket_sign_in_from`], when it is known whose it is.
     pub fn check_socket_sign_in(&self, user: UserId) -> ApiResult<()> {
         self.socket_sign_in_per_user.check(&user)
     }

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use godwit_domain::sessions::AuthError;
 use godwit_protocol::accounts::{Refresh, SignIn, SignedIn, Tokens};
 
 use super::extract::{Body, Caller};
@@ -46,8 +47,7 @@ pub async fn refresh(
     address: ClientAddress,
     Body(request): Body<Refresh>,
 ) -> ApiResult<Json<Tokens>> {
-    state.rates.check_refresh_from(address)?;
-    let refreshed = refresh_session(&state, &request.refresh_token).await;
+    let refreshed = refresh_session(&state, address, &request.refresh_token).await;
     refreshed.map(Json).inspect_err(|error| {
         state.sign_ins.failed(By::RefreshToken, Who::Unknown, address, error);
     })
@@ -80,7 +80,21 @@ async fn sign_in_by_password(
     Ok(state.admission.passwords.run(address, known.is_some(), signing_in).await??)
 }
 
-async fn refresh_session(state: &ServerState, refresh_token: &str) -> ApiResult<Tokens> {
-    state.rates.check_refresh(state.app.sessions.refreshed_device(refresh_token)?)?;
-    Ok(state.app.sessions.refresh(refresh_token).await?)
+/// Only tokens that are none count towards the address: strangers must not keep those who share it with them from refreshing,
+/// nor from hearing that their token has expired.
+async fn refresh_session(
+    state: &ServerState,
+    address: ClientAddress,
+    refresh_token: &str,
+) -> ApiResult<Tokens> {
+    let sessions = &state.app.sessions;
+    match sessions.refreshed_device(refresh_token) {
+        Ok(device) => state.rates.check_refresh(device)?,
+        Err(AuthError::Expired) => return Err(AuthError::Expired.into()),
+        Err(error) => {
+            state.rates.check_bad_refresh(address)?;
+            return Err(error.into());
+        }
+    }
+    Ok(sessions.refresh(refresh_token).await?)
 }

@@ -45,13 +45,10 @@ pub async fn upgrade(
     let token = bearer_token(request.headers())?.map(str::to_owned);
     let token = match token {
         Some(token) => {
-            state.rates.check_socket_sign_in_from(address)?;
             let place = state.admission.sign_ins.enter().await?;
             // Refused here, a bad token is answered with a status; the socket checks it again when it opens.
             let authenticated = state.app.sessions.authenticate(&token).await.map_err(ApiError::from);
-            let caller = authenticated.inspect_err(|error| {
-                state.sign_ins.failed(By::Socket, Who::Unknown, address, error);
-            })?;
+            let caller = authenticated.map_err(|error| bad_token(&state, address, error))?;
             state.rates.check_socket_sign_in(caller.user_id)?;
             Some((token, place))
         }
@@ -70,4 +67,16 @@ pub async fn upgrade(
         }
     });
     Ok(response)
+}
+
+/// What is said of a token that did not sign a socket in. Only those that are none count towards the address: strangers must
+/// not keep those who share it with them from signing in, nor from hearing that their token has expired.
+fn bad_token(state: &ServerState, address: ClientAddress, error: ApiError) -> ApiError {
+    state.sign_ins.failed(By::Socket, Who::Unknown, address, &error);
+    let limited = if error.code() == ErrorCode::Unauthenticated {
+        state.rates.check_bad_socket_sign_in(address).err()
+    } else {
+        None
+    };
+    limited.unwrap_or(error)
 }

@@ -9,17 +9,15 @@ use godwit_protocol::{ErrorCode, UserId};
 use super::Connection;
 use crate::listener::Peer;
 use crate::problem::{ApiError, ApiResult};
-use crate::sign_ins::{By, Who};
+use crate::socket::bad_token;
 
 impl Connection {
     /// Signs the socket in, or extends it with a fresh token of the same device.
     pub(super) async fn sign_in(&mut self, token: &str) -> ApiResult<SignedInSocket> {
-        self.state.rates.check_socket_sign_in_from(self.address)?;
         let _busy = self.peer.as_ref().map(Peer::busy);
         let _place = self.state.admission.sign_ins.enter().await?;
-        let (caller, signed_in) = self.identify(token).await.inspect_err(|error| {
-            self.state.sign_ins.failed(By::Socket, Who::Unknown, self.address, error);
-        })?;
+        let identified = self.identify(token).await;
+        let (caller, signed_in) = identified.map_err(|error| bad_token(&self.state, self.address, error))?;
         self.state.rates.check_socket_sign_in(caller.user_id)?;
         self.admit(token, caller).await?;
         Ok(signed_in)

@@ -40,7 +40,7 @@ async fn a_further_socket_takes_the_place_of_the_oldest_of_its_device_or_its_use
 }
 
 #[tokio::test]
-async fn refreshing_is_limited_for_each_device_and_for_each_address() {
+async fn refreshing_is_limited_for_each_device_and_with_bad_tokens_for_each_address() {
     let server = limited_with("refresh_per_device", BURST, "").await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     for _ in 0..BURST {
@@ -53,18 +53,23 @@ async fn refreshing_is_limited_for_each_device_and_for_each_address() {
     bob.http.refresh().await.unwrap();
 
     let server = limited_with("refresh_per_address", BURST, "").await;
+    let ada = Person::register(&server.url(), "ada").await;
     let raw = RawHttp::new(&server.url());
     let bad = json!({ "refresh_token": "not one" });
     for _ in 0..BURST {
         raw.ask("POST", "/v1/sessions/refresh").json(&bad).refused(401, ErrorCode::Unauthenticated).await;
     }
     raw.ask("POST", "/v1/sessions/refresh").json(&bad).refused(429, ErrorCode::RateLimited).await;
+    // Only bad tokens count towards the address.
+    for _ in 0..2 * BURST {
+        ada.http.refresh().await.unwrap();
+    }
     let elsewhere = RawHttp::new_from([127, 0, 6, 1], &server.url());
     elsewhere.ask("POST", "/v1/sessions/refresh").json(&bad).refused(401, ErrorCode::Unauthenticated).await;
 }
 
 #[tokio::test]
-async fn sockets_that_sign_in_are_limited_for_each_user_and_for_each_address() {
+async fn sockets_that_sign_in_are_limited_for_each_user_and_with_bad_tokens_for_each_address() {
     let server = limited_with("socket_sign_in_per_user", BURST, "").await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let token = ada.http.access_token().unwrap();
@@ -81,12 +86,22 @@ async fn sockets_that_sign_in_are_limited_for_each_user_and_for_each_address() {
     RawSocket::open(server.address(), bob.http.access_token().as_deref()).await.assert_alive().await;
 
     let server = limited_with("socket_sign_in_per_address", BURST, "").await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let token = ada.http.access_token().unwrap();
     let mut socket = RawSocket::open(server.address(), None).await;
     for _ in 0..BURST {
         let reply = socket.call("sign_in", json!({ "access_token": "not one" })).await;
         assert_eq!(reply["error"]["code"], "unauthenticated", "{reply}");
     }
-    assert_reply_limited(&socket.call("sign_in", sign_in).await);
+    assert_reply_limited(&socket.call("sign_in", json!({ "access_token": "not one" })).await);
+    let refused = RawSocket::try_connect(server.address(), Some("not one")).await.err().unwrap();
+    assert!(refused.starts_with("HTTP/1.1 429 "), "{refused}");
+    // Only bad tokens count towards the address.
+    for _ in 0..2 * BURST {
+        RawSocket::open(server.address(), Some(&token)).await;
+    }
+    let reply = socket.call("sign_in", json!({ "access_token": token })).await;
+    assert!(reply.get("ok").is_some(), "{reply}");
 }
 
 #[tokio::test]
