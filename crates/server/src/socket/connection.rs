@@ -83,6 +83,9 @@ impl Connection {
     async fn serve(mut self, mut wire: Wire) {
         let socket = self.socket.clone();
         let code = loop {
+            if self.caller.is_some() {
+                wire.signed_in();
+            }
             // Who asks for much gets it as fast as they read it: the reply to what is asked next must fit too.
             let takes_commands =
                 socket.outgoing.owed() < COMMANDS_IN_FLIGHT_MAX && !socket.outgoing.is_half_full();

@@ -3,6 +3,8 @@
 use bytes::{Bytes, BytesMut};
 use godwit_protocol::limits::FRAME_BYTES_MAX;
 
+use crate::auth::tokens::TOKEN_BYTES_MAX;
+
 const FINAL: u8 = 0x80;
 const RESERVED: u8 = 0x70;
 const OPCODE: u8 = 0x0f;
@@ -10,6 +12,9 @@ const MASKED: u8 = 0x80;
 const LENGTH: u8 = 0x7f;
 const CONTROL: u8 = 0x08;
 
+/// The message of a client that has not signed in: room for the largest token, and for what stands around it. Nobody is known
+/// to hold these bytes, so they are few.
+const ANONYMOUS_FRAME_BYTES_MAX: usize = TOKEN_BYTES_MAX + 2 * 1024;
 const MASK_BYTES: usize = 4;
 const CONTROL_BYTES_MAX: u64 = 125;
 
@@ -38,6 +43,7 @@ pub(super) struct Incoming {
     bytes: BytesMut,
     /// The first pieces of a message.
     begun: Option<Begun>,
+    is_signed_in: bool,
 }
 
 #[derive(Debug)]
@@ -57,6 +63,11 @@ struct Header {
 impl Incoming {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
+    }
+
+    /// From now on messages may be as large as those of users.
+    pub(super) const fn signed_in(&mut self) {
+        self.is_signed_in = true;
     }
 
     /// The next message, when all of it has come.
@@ -103,7 +114,8 @@ impl Incoming {
         }
         let begun = self.begun.as_ref().map_or(0, |begun| begun.bytes.len());
         let payload_bytes = usize::try_from(length).unwrap_or(usize::MAX);
-        if !is_control && payload_bytes > FRAME_BYTES_MAX.saturating_sub(begun) {
+        let bytes_max = if self.is_signed_in { FRAME_BYTES_MAX } else { ANONYMOUS_FRAME_BYTES_MAX };
+        if !is_control && payload_bytes > bytes_max.saturating_sub(begun) {
             return Err(Violation::TooLarge);
         }
         let Some(mask) = rest[length_bytes..].first_chunk() else { return Ok(None) };
@@ -190,10 +202,33 @@ mod tests {
         [&[first][..], &length, &MASK, &masked].concat()
     }
 
-    fn read(bytes: &[u8]) -> Result<Option<Message>, Violation> {
+    fn of_user() -> Incoming {
         let mut incoming = Incoming::default();
+        incoming.signed_in();
+        incoming
+    }
+
+    fn read(bytes: &[u8]) -> Result<Option<Message>, Violation> {
+        let mut incoming = of_user();
         incoming.push(bytes);
         incoming.next()
+    }
+
+    #[test]
+    fn before_the_sign_in_a_message_is_no_larger_than_a_token_needs() {
+        let mut incoming = Incoming::default();
+        incoming.push(&frame(0x81, &[b' '; ANONYMOUS_FRAME_BYTES_MAX]));
+        assert!(matches!(incoming.next(), Ok(Some(Message::Text(_)))));
+        let larger = frame(0x81, &[b' '; ANONYMOUS_FRAME_BYTES_MAX + 1]);
+        // It is refused when its header has come.
+        incoming.push(&larger[..8]);
+        assert_eq!(incoming.next(), Err(Violation::TooLarge));
+        let mut pieces = Incoming::default();
+        pieces.push(&frame(0x01, &[b' '; ANONYMOUS_FRAME_BYTES_MAX]));
+        assert_eq!(pieces.next(), Ok(None));
+        pieces.push(&frame(0x80, b" "));
+        assert_eq!(pieces.next(), Err(Violation::TooLarge));
+        assert!(matches!(read(&larger), Ok(Some(Message::Text(_)))));
     }
 
     #[test]
@@ -202,7 +237,7 @@ mod tests {
             let text = vec![b'x'; length];
             let bytes = frame(0x81, &text);
             assert_eq!(read(&bytes), Ok(Some(Message::Text(text.clone().into()))));
-            let mut slowly = Incoming::default();
+            let mut slowly = of_user();
             for byte in &bytes[..bytes.len() - 1] {
                 slowly.push(&[*byte]);
                 if length < 200 {
@@ -248,7 +283,7 @@ mod tests {
         ] {
             assert_eq!(read(bytes), Err(violation), "{bytes:?}");
         }
-        let mut pieces = Incoming::default();
+        let mut pieces = of_user();
         pieces.push(&frame(0x01, &vec![b' '; FRAME_BYTES_MAX]));
         assert_eq!(pieces.next(), Ok(None));
         pieces.push(&frame(0x80, b" "));

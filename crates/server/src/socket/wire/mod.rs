@@ -46,6 +46,11 @@ impl Wire {
         }
     }
 
+    /// The client is known: its messages may be as large as those of users.
+    pub(super) const fn signed_in(&mut self) {
+        self.incoming.signed_in();
+    }
+
     /// The next message; nothing when the connection is gone. Whoever gives up waiting loses nothing.
     pub(super) async fn receive(&mut self) -> Option<Result<Message, Violation>> {
         loop {

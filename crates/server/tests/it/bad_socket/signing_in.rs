@@ -40,6 +40,26 @@ async fn nobody_may_try_tokens_for_ever() {
 }
 
 #[tokio::test]
+async fn before_the_sign_in_frames_are_small() {
+    let server = unlimited().await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let large = " ".repeat(12 * 1024);
+    let mut stranger = RawSocket::open(server.address(), None).await;
+    stranger.text(&large).await;
+    assert_eq!(stranger.end().await, Ended::Closed(CloseCode::TooLarge));
+    // Signed in, by the header or by a command that the large frame follows at once, they may be larger.
+    let token = ada.http.access_token().unwrap();
+    let mut by_header = RawSocket::open(server.address(), Some(&token)).await;
+    let mut by_command = RawSocket::open(server.address(), None).await;
+    by_command.post("sign_in", json!({ "access_token": token })).await;
+    for socket in [&mut by_header, &mut by_command] {
+        let padded = format!("{large}{}", json!({ "id": 77, "ping": {} }));
+        socket.text(padded).await;
+        assert_eq!(socket.reply(77).await["ok"], json!({}));
+    }
+}
+
+#[tokio::test]
 async fn a_socket_does_not_change_hands() {
     let server = unlimited().await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
