@@ -10,8 +10,10 @@ pub mod openapi;
 use axum::Router;
 use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use axum::response::{Html, IntoResponse};
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
+use bytes::Bytes;
+use serde_json::Value;
 
 /// The pages load their own script and style and `/openapi.json`, and nothing else.
 const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
@@ -30,6 +32,15 @@ pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
         .route("/docs/page.css", get(async || asset("text/css", include_str!("page.css"))))
 }
 
+/// The bytes of a document, which are made once: it is large, and anybody may ask for it.
+pub(crate) fn encoded(document: &Value) -> Bytes {
+    document.to_string().into()
+}
+
+pub(crate) fn json_document(document: &Bytes) -> Response {
+    ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], document.clone()).into_response()
+}
+
 fn page(html: impl Into<String>) -> impl IntoResponse {
     ([(CONTENT_SECURITY_POLICY, PAGE_POLICY), (CACHE_CONTROL, REVALIDATE)], Html(html.into()))
 }
@@ -40,13 +51,26 @@ fn asset(content_type: &'static str, text: &'static str) -> impl IntoResponse {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
-    use super::openapi;
+    use super::*;
     use crate::socket::asyncapi;
 
     /// The copies in the repository, which others read without running the server.
     const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/");
+
+    #[tokio::test]
+    async fn documents_are_encoded_once() {
+        let bytes =
+            async |response: Response| axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        for (first, second) in [
+            (openapi::serve().await, openapi::serve().await),
+            (asyncapi::serve().await, asyncapi::serve().await),
+        ] {
+            assert_eq!(first.headers()[CONTENT_TYPE], "application/json");
+            let (first, second) = (bytes(first).await, bytes(second).await);
+            assert!(serde_json::from_slice::<Value>(&first).unwrap().is_object());
+            assert_eq!(first.as_ptr(), second.as_ptr(), "both are the same bytes");
+        }
+    }
 
     #[test]
     fn documents_in_the_repository_are_up_to_date() {

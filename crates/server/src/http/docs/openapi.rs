@@ -6,13 +6,15 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use axum::Json;
 use axum::http::StatusCode;
+use axum::response::Response;
+use bytes::Bytes;
 use godwit_protocol::{ErrorCode, Problem, shape};
 use serde_json::{Map, Value, json};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::http::api;
+use crate::http::docs::{encoded, json_document};
 use crate::problem::{PROBLEM_JSON, is_temporary, meaning, status};
 use crate::schemas;
 
@@ -47,9 +49,9 @@ const TAGS: &[(&str, &str)] = &[
 ];
 
 /// `GET /openapi.json`
-pub async fn serve() -> Json<&'static Value> {
-    static DOCUMENT: LazyLock<Value> = LazyLock::new(document);
-    Json(&DOCUMENT)
+pub async fn serve() -> Response {
+    static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| encoded(&document()));
+    json_document(&DOCUMENT)
 }
 
 /// The whole document.

@@ -6,8 +6,10 @@
 mod commands;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use axum::Json;
+use axum::response::Response;
+use bytes::Bytes;
 use godwit_protocol::ids::ID_MIN;
 use godwit_protocol::people::User;
 use godwit_protocol::socket::{
@@ -17,11 +19,13 @@ use godwit_protocol::sync::AccountEntry;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
+use crate::http::docs::{encoded, json_document};
 use crate::schemas;
 
 /// `GET /asyncapi.json`
-pub async fn serve() -> Json<Value> {
-    Json(document())
+pub async fn serve() -> Response {
+    static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| encoded(&document()));
+    json_document(&DOCUMENT)
 }
 
 /// The whole document.
