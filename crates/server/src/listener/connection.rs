@@ -47,7 +47,7 @@ pub(super) struct Connection {
     /// Since nothing more is written; with the bytes that may still be read.
     lingering: Option<(Pin<Box<Sleep>>, usize)>,
     /// Both are given back when this is dropped.
-    _place: Place,
+    place: Place,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -60,7 +60,7 @@ impl Connection {
         place: Place,
         permit: OwnedSemaphorePermit,
     ) -> Self {
-        Self { stream, gate, stall_max, stall: None, linger, lingering: None, _place: place, _permit: permit }
+        Self { stream, gate, stall_max, stall: None, linger, lingering: None, place, _permit: permit }
     }
 
     /// Fails when the connection has been evicted.
@@ -135,8 +135,13 @@ impl AsyncWrite for Connection {
         self.stream.is_write_vectored()
     }
 
+    /// Hyper asks for it when it has written all that it had.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        ready!(Pin::new(&mut self.stream).poll_flush(context))?;
+        if self.gate.take_answer_end() && !self.gate.is_signed_in() {
+            self.place.answered();
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {

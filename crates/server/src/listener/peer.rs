@@ -60,7 +60,7 @@ impl Peer {
         }
     }
 
-    pub(super) fn answered(&self) {
+    fn answered(&self) {
         if !self.gate.is_signed_in() {
             self.places.answered(self.id);
         }

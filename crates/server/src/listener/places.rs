@@ -71,6 +71,8 @@ pub(crate) struct Gate {
     is_closed: AtomicBool,
     /// Spares signed-in sockets the lock of the table.
     is_signed_in: AtomicBool,
+    /// The body of an answer has ended, and what is left of it waits to be written.
+    answer_ends: AtomicBool,
     task: AtomicWaker,
 }
 
@@ -218,6 +220,11 @@ impl Place {
     pub(crate) const fn id(&self) -> u64 {
         self.id
     }
+
+    /// An answer has been written.
+    pub(crate) fn answered(&self) {
+        self.places.answered(self.id);
+    }
 }
 
 impl Drop for Place {
@@ -235,6 +242,16 @@ impl Gate {
 
     pub(crate) fn is_signed_in(&self) -> bool {
         self.is_signed_in.load(Ordering::Acquire)
+    }
+
+    /// Nothing more of an answer follows.
+    pub(crate) fn answer_ends(&self) {
+        self.answer_ends.store(true, Ordering::Release);
+    }
+
+    /// Whether an answer has ended since the last look. For the connection, when it has nothing left to write.
+    pub(crate) fn take_answer_end(&self) -> bool {
+        self.answer_ends.swap(false, Ordering::AcqRel)
     }
 
     pub(crate) fn close(&self) {

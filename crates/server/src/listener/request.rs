@@ -2,15 +2,18 @@
 
 use std::convert::Infallible;
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::service::Service;
 use tower::util::ServiceExt;
 
@@ -80,15 +83,53 @@ impl Service<Request<Incoming>> for ConnectionService {
         request.extensions_mut().insert(ClientAddress(address));
         request.extensions_mut().insert(self.peer.clone());
         let answer = self.router.clone().oneshot(request);
-        let (peer, linger) = (self.peer.clone(), self.linger.clone());
+        let (answer_of, linger) = (Answer { peer: self.peer.clone() }, self.linger.clone());
         Box::pin(async move {
             let answer = match rest {
                 None => answer.await,
                 Some(rest) => close_unless_read(answer, rest, linger).await,
-            };
-            peer.answered();
-            answer
+            }?;
+            Ok(answer.map(|body| Body::new(Answered { body, _answer: answer_of })))
         })
+    }
+}
+
+/// An answer that is under way. The connection waits for its client again when what is left of it has been written, and not
+/// when the answer is there: a large one takes a while on a slow link.
+#[derive(Debug)]
+struct Answer {
+    peer: Peer,
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.peer.gate.answer_ends();
+    }
+}
+
+/// The body of an answer. Hyper drops it when it has taken all of it, or has given up.
+struct Answered {
+    body: Body,
+    _answer: Answer,
+}
+
+impl HttpBody for Answered {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

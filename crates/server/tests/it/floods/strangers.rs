@@ -190,6 +190,22 @@ async fn idle_connections_of_strangers_end_soon_and_those_of_others_stay() {
 }
 
 #[tokio::test]
+async fn a_stranger_may_take_a_while_to_read_an_answer() {
+    const ANSWERS: usize = 100;
+    let server = unlimited_with("[server]\nanonymous_idle_timeout_ms = 200\n").await;
+    let mut stream = raw::connect_from(STRANGER, server.address()).await;
+    // More than the buffers between the two take.
+    let request = "GET /openapi.json HTTP/1.1\r\nhost: godwit\r\n\r\n";
+    let last = request.replace("host:", "connection: close\r\nhost:");
+    stream.write_all((request.repeat(ANSWERS - 1) + &last).as_bytes()).unwrap();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let mut answers = Vec::new();
+    stream.read_to_end(&mut answers).unwrap();
+    let answered = String::from_utf8(answers).unwrap().matches("HTTP/1.1 200 ").count();
+    assert_eq!(answered, ANSWERS);
+}
+
+#[tokio::test]
 async fn a_proxy_is_not_limited_and_the_sockets_of_its_clients_are() {
     let limits = "[server]\ntrust_forwarded_for = true\nanonymous_per_address_max = 2\nanonymous_idle_timeout_ms = 200\n";
     let server = unlimited_with(limits).await;
