@@ -43,9 +43,9 @@ impl Peer {
         Busy(self.clone())
     }
 
-    /// From now on this is the socket of a client at this address.
-    pub fn becomes_socket(&self, from: ClientAddress) {
-        self.places.becomes_socket(self.id, from);
+    /// From now on this is the socket of a client at this address; false when there is no room for it.
+    pub fn becomes_socket(&self, from: ClientAddress) -> bool {
+        self.places.becomes_socket(self.id, from)
     }
 
     /// The body of a request on this connection, with its bytes counted where nobody is known to send it.

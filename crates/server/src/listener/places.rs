@@ -173,10 +173,11 @@ impl Places {
         table.touch(id, false, limited.then(|| Instant::now() + self.limits.anonymous_idle_max));
     }
 
-    /// The connection becomes a socket, of whoever is at this address. It is anonymous until it is signed in.
-    pub(crate) fn becomes_socket(&self, id: u64, from: ClientAddress) {
+    /// The connection becomes a socket, of whoever is at this address. It is anonymous until it is signed in. False when there
+    /// is no room for it: then it stays what it was.
+    pub(crate) fn becomes_socket(&self, id: u64, from: ClientAddress) -> bool {
         let mut table = self.table();
-        let Some(open) = table.open.get_mut(&id) else { return };
+        let Some(open) = table.open.get_mut(&id) else { return true };
         open.is_socket = true;
         let was_proxy = std::mem::take(&mut open.is_proxy);
         if let Some(rank) = open.rank.filter(|rank| rank.is_authenticated) {
@@ -185,8 +186,12 @@ impl Places {
         }
         if was_proxy {
             table.move_to(id, from);
-            self.make_room(&mut table, id, Some(from));
         }
+        let has_room = self.make_room(&mut table, id, Some(from));
+        if !has_room {
+            table.is_no_socket(id, was_proxy);
+        }
+        has_room
     }
 
     /// Evicts others until the connection is within all limits; false when that is not possible.
@@ -384,6 +389,27 @@ impl Table {
             if let Some(rank) = rank {
                 crowd.add(rank);
             }
+        }
+    }
+
+    /// The connection stays one for requests. That of a proxy counts towards no address again, because the next request on it
+    /// may be another client's.
+    fn is_no_socket(&mut self, id: u64, is_proxy: bool) {
+        let Some(open) = self.open.get_mut(&id) else { return };
+        (open.is_proxy, open.is_socket) = (is_proxy, false);
+        if !is_proxy {
+            return;
+        }
+        let (rank, Some(from)) = (open.rank, open.from.take()) else { return };
+        for (crowds, key) in [(&mut self.by_address, from.address()), (&mut self.by_network, from.network())]
+        {
+            if let Some(crowd) = crowds.get_mut(&key) {
+                crowd.count -= 1;
+                if let Some(rank) = rank {
+                    crowd.remove(&rank);
+                }
+            }
+            remove_if_empty(crowds, key);
         }
     }
 
@@ -632,7 +658,7 @@ mod tests {
         assert_eq!(count(&mine), AUTHENTICATED_PER_USER_MAX + 2);
         assert!(asked_as(&places, 2, "192.0.2.1").is_in());
         // One that becomes a socket is anonymous until it is signed in, and makes room for another.
-        places.becomes_socket(mine[0].id(), ClientAddress("192.0.2.1".parse().unwrap()));
+        assert!(places.becomes_socket(mine[0].id(), ClientAddress("192.0.2.1".parse().unwrap())));
         assert_eq!(places.table().by_user[&UserId::new(1)], AUTHENTICATED_PER_USER_MAX - 1);
         drop(mine);
         assert!(!places.table().by_user.contains_key(&UserId::new(1)));
@@ -672,9 +698,28 @@ mod tests {
         assert!(proxied[3].is_in(), "the next request on it is somebody else's");
         let client = ClientAddress("192.0.2.1".parse().unwrap());
         for socket in &proxied[..3] {
-            places.becomes_socket(socket.id(), client);
+            assert!(places.becomes_socket(socket.id(), client));
         }
         assert_eq!(count(&proxied[..3]), LIMITS.anonymous.per_address_max);
+    }
+
+    #[test]
+    fn a_socket_of_a_proxy_for_which_there_is_no_room_stays_a_connection_of_the_proxy() {
+        let places = Places::new(LIMITS);
+        let client = ClientAddress("192.0.2.1".parse().unwrap());
+        let sockets: Vec<_> = (0..3).map(|_| enter(&places, "proxy")).collect();
+        for socket in &sockets {
+            assert!(places.becomes_socket(socket.id(), client) && places.signed_in(socket.id()));
+        }
+        let further = enter(&places, "proxy");
+        assert!(!places.becomes_socket(further.id(), client), "the address has as many as it may have");
+        assert_eq!(count(&sockets), 3);
+        assert_eq!(places.table().by_address[&client.address()].count, 3);
+        // The next request on it may be of another client.
+        assert!(further.is_in());
+        assert!(places.becomes_socket(further.id(), ClientAddress("198.51.100.1".parse().unwrap())));
+        drop((sockets, further));
+        assert!(places.table().by_address.is_empty() && places.table().by_network.is_empty());
     }
 
     #[test]
@@ -684,7 +729,7 @@ mod tests {
         let (slow, socket) = (enter(&places, "192.0.2.1"), enter(&places, "192.0.3.1"));
         let (idle, known) = (enter(&places, "192.0.4.1"), known(&places, "192.0.5.1"));
         places.requested(socket.id(), false);
-        places.becomes_socket(socket.id(), ClientAddress("192.0.3.1".parse().unwrap()));
+        assert!(places.becomes_socket(socket.id(), ClientAddress("192.0.3.1".parse().unwrap())));
         for id in [socket.id(), idle.id(), known.id()] {
             places.answered(id);
         }

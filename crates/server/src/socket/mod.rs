@@ -55,8 +55,8 @@ pub async fn upgrade(
         None => None,
     };
     let peer = peer.map(|Extension(peer)| peer);
-    if let Some(peer) = &peer {
-        peer.becomes_socket(address);
+    if !peer.as_ref().is_none_or(|peer| peer.becomes_socket(address)) {
+        return Err(ApiError::new(ErrorCode::Unavailable).with_detail("there are too many connections"));
     }
     let handshake = Handshake { address, peer, token };
     let upgraded = hyper::upgrade::on(&mut request);

@@ -58,10 +58,15 @@ impl RawSocket {
 
     /// Past the hello, not signed in, and by a proxy that says from whom it is.
     pub(crate) async fn open_forwarded(address: SocketAddr, client: &str) -> Self {
-        let request = handshake(None).replace("\r\n\r\n", &format!("\r\nx-forwarded-for: {client}\r\n\r\n"));
-        let mut socket = Self::shake_hands(address, &request).await.unwrap();
+        let mut socket = Self::try_forwarded(address, client).await.unwrap();
         assert!(socket.json().await.get("hello").is_some());
         socket
+    }
+
+    /// The same; the head of the answer where it is not an upgrade.
+    pub(crate) async fn try_forwarded(address: SocketAddr, client: &str) -> Result<Self, String> {
+        let request = handshake(None).replace("\r\n\r\n", &format!("\r\nx-forwarded-for: {client}\r\n\r\n"));
+        Self::shake_hands(address, &request).await
     }
 
     async fn shake_hands(address: SocketAddr, request: &str) -> Result<Self, String> {

@@ -231,6 +231,26 @@ async fn a_proxy_is_not_limited_and_the_sockets_of_its_clients_are() {
 }
 
 #[tokio::test]
+async fn behind_a_proxy_an_address_has_no_more_sockets_than_it_may_have() {
+    let limits = "[server]\ntrust_forwarded_for = true\nconnections_per_address_max = 2\n";
+    let server = unlimited_with(limits).await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let token = ada.http.access_token().unwrap();
+    let mut sockets = Vec::new();
+    for _ in 0..2 {
+        let mut socket = RawSocket::open_forwarded(server.address(), "192.0.2.1").await;
+        assert!(socket.call("sign_in", json!({ "access_token": token })).await.get("ok").is_some());
+        sockets.push(socket);
+    }
+    let refused = RawSocket::try_forwarded(server.address(), "192.0.2.1").await.err().unwrap();
+    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    RawSocket::open_forwarded(server.address(), "192.0.2.2").await.assert_alive().await;
+    for socket in &mut sockets {
+        socket.assert_alive().await;
+    }
+}
+
+#[tokio::test]
 async fn who_does_not_sign_in_cannot_ask_for_ever() {
     let server = unlimited_with("").await;
     let mut socket = RawSocket::open(server.address(), None).await;
