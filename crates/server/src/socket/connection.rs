@@ -24,6 +24,9 @@ use crate::state::ServerState;
 
 /// Frames in a row that a client may send and the server not understand; and all frames of one that does not sign in.
 const BAD_FRAMES_MAX: u32 = 100;
+/// How long nothing more is read from a client whose frame a rate limit refused. Otherwise refusals would cost the server as
+/// much as what is refused, and the client nothing.
+const REFUSED_PAUSE: Duration = Duration::from_millis(20);
 /// How long a client has to take its close frame and answer it.
 const CLOSE_LINGER: Duration = Duration::from_secs(1);
 
@@ -124,7 +127,7 @@ impl Connection {
         let text = match message {
             Message::Text(text) => text,
             Message::Binary => return self.bad_frame(None, ApiError::new(ErrorCode::BinaryFrame)),
-            Message::Ping(payload) => return self.pinged(&payload),
+            Message::Ping(payload) => return self.pinged(&payload).await,
             Message::Pong => return Received::Nothing,
             Message::Close(goodbye) => return Received::Gone(goodbye),
         };
@@ -138,7 +141,13 @@ impl Connection {
             Ok(Outcome::Later) => {}
             // Nobody in particular may not try for ever, with one token after the other.
             Err(error) if self.caller.is_none() => return self.bad_frame(Some(id), error),
-            Err(error) => self.push(frames::error(Some(id), error)),
+            Err(error) => {
+                let is_refused = error.code() == ErrorCode::RateLimited;
+                self.push(frames::error(Some(id), error));
+                if is_refused {
+                    tokio::time::sleep(REFUSED_PAUSE).await;
+                }
+            }
         }
         if self.caller.is_some() {
             self.bad_frames = 0;
@@ -154,8 +163,9 @@ impl Connection {
     }
 
     /// A ping of the protocol. There is no way to refuse one: those that are too many are not answered.
-    fn pinged(&mut self, payload: &[u8]) -> Received {
+    async fn pinged(&mut self, payload: &[u8]) -> Received {
         if self.caller.is_some_and(|caller| self.state.rates.check_pings(caller.user_id).is_err()) {
+            tokio::time::sleep(REFUSED_PAUSE).await;
             return Received::Nothing;
         }
         self.push(frame::pong(payload));

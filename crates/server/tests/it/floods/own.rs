@@ -1,3 +1,6 @@
+use std::time::{Duration, Instant};
+
+use godwit_client::Draft;
 use godwit_client::protocol::ErrorCode;
 use godwit_client::protocol::socket::CloseCode;
 use serde_json::{Value, json};
@@ -118,6 +121,29 @@ async fn pings_that_are_too_many_are_refused_as_commands_and_not_answered_as_fra
     assert_reply_limited(&socket.call("ping", json!({})).await);
     let log = socket.call("sync", json!({})).await;
     assert!(log.get("ok").is_some(), "the socket is kept: {log}");
+}
+
+#[tokio::test]
+async fn who_does_not_heed_a_refusal_is_read_slowly_and_hears_what_others_say() {
+    const TOO_MANY: usize = 50;
+    let server = limited_with("pings_per_user", 1, "").await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let direct = ada.open_direct(&bob).await;
+    let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
+    socket.assert_alive().await;
+    for _ in 0..TOO_MANY {
+        socket.frame(PING, b"unanswered").await;
+        socket.post("ping", json!({})).await;
+    }
+    let began = Instant::now();
+    bob.http.send_message(direct, Draft::text("hello")).await.unwrap();
+    socket.event("entry").await;
+    let heard_after = began.elapsed();
+    let log = socket.call("sync", json!({})).await;
+    assert!(log.get("ok").is_some(), "the socket is kept: {log}");
+    let read_after = began.elapsed();
+    assert!(read_after > Duration::from_secs(1), "all was read within {read_after:?}");
+    assert!(heard_after < read_after, "{heard_after:?}");
 }
 
 #[tokio::test]
