@@ -95,8 +95,9 @@ impl Hub {
         true
     }
 
-    /// Closes a socket of the user for the one that has just come, where the device or the user has too many. One that has
-    /// been silent, and so may have been lost, goes first; then the oldest.
+    /// Closes sockets of the user for the one that has just come, where the device or the user has too many: as many as are too
+    /// many, because several may have come at once. Those that have been silent, and so may have been lost, go first; then
+    /// the oldest.
     fn make_room(&self, user: UserId, device: DeviceId, newest: u64) {
         let silent_before =
             self.now_ms.load(Ordering::Relaxed).saturating_sub(u64::from(self.config.heartbeat_ms));
@@ -106,19 +107,17 @@ impl Hub {
                 open.push((socket.last_heard_ms() >= silent_before, socket.id, socket.clone()));
             }
         });
+        open.sort_unstable_by_key(|(heard, id, _)| (*heard, *id));
         let of_device = |socket: &Socket| socket.owner() == Some((user, device));
-        let too_many_of_device =
-            open.iter().filter(|(.., socket)| of_device(socket)).count() > self.config.per_device_max;
-        if !too_many_of_device && open.len() <= self.config.per_user_max {
-            return;
-        }
-        let may_go = |socket: &Socket| socket.id != newest && (!too_many_of_device || of_device(socket));
-        let goes =
-            open.iter().filter(|(.., socket)| may_go(socket)).min_by_key(|(heard, id, _)| (*heard, *id));
-        if let Some((.., socket)) = goes {
-            counter!("godwit_sockets_replaced_total").increment(1);
-            socket.outgoing.close(CloseCode::Replaced);
-        }
+        let device_count = open.iter().filter(|(.., socket)| of_device(socket)).count();
+        let too_many_of_device = device_count.saturating_sub(self.config.per_device_max);
+        let too_many = open.len().saturating_sub(self.config.per_user_max).saturating_sub(too_many_of_device);
+        let others = || open.iter().map(|(.., socket)| socket).filter(|socket| socket.id != newest);
+        let go_for_device = others().filter(|socket| of_device(socket)).take(too_many_of_device);
+        go_for_device.for_each(|socket| replace(socket));
+        // Those that were closed just now are not among these.
+        let go_for_user = others().filter(|socket| !socket.outgoing.is_closed()).take(too_many);
+        go_for_user.for_each(|socket| replace(socket));
     }
 
     /// The socket has closed.
@@ -246,6 +245,12 @@ impl Hub {
         gauge!("godwit_sockets", "state" => "anonymous").set((open - signed_in) as f64);
         gauge!("godwit_socket_queue_bytes").set(queued as f64);
     }
+}
+
+/// Closes a socket for another one of its user.
+fn replace(socket: &Socket) {
+    counter!("godwit_sockets_replaced_total").increment(1);
+    socket.outgoing.close(CloseCode::Replaced);
 }
 
 /// Neighbouring numbers land far apart, which is all that is needed of randomness here.
@@ -447,6 +452,32 @@ mod tests {
         // Four of the user are open, of two devices.
         let laptop = signed_in(&hub, 1, 12);
         assert!(is_replaced(&phone) && !is_replaced(&laptop) && !is_replaced(&other));
+    }
+
+    /// Comes at the same moment as another one: it has not looked yet whether there are too many.
+    fn signing_in(hub: &Hub, owner: u64, device: u64) -> Arc<Socket> {
+        let socket = hub.open();
+        assert!(socket.set_owner(user(owner), DeviceId::new(device)));
+        hub.by_user.add(user(owner), &socket);
+        socket
+    }
+
+    #[tokio::test]
+    async fn when_several_come_at_once_as_many_go_as_are_too_many() {
+        let (_, hub) = hub();
+        // Two of each of three devices; a user has four.
+        let others: Vec<_> = (0..6).map(|n| signing_in(&hub, 1, 10 + n / 2)).collect();
+        let newest = signed_in(&hub, 1, 12);
+        let gone: Vec<bool> = others.iter().map(|socket| is_replaced(socket)).collect();
+        assert_eq!(gone, [true, true, true, false, false, false]);
+        assert!(!is_replaced(&newest));
+        // Five of one device, which has three; then the user has one too many.
+        let (_, hub) = self::hub();
+        let phones: Vec<_> = (0..2).map(|_| signing_in(&hub, 1, 10)).collect();
+        let tabs: Vec<_> = (0..4).map(|_| signing_in(&hub, 1, 11)).collect();
+        signed_in(&hub, 1, 11);
+        let open = |sockets: &[Arc<Socket>]| sockets.iter().filter(|socket| !is_replaced(socket)).count();
+        assert_eq!((open(&phones), open(&tabs)), (1, 2));
     }
 
     #[tokio::test]
