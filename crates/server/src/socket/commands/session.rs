@@ -61,8 +61,11 @@ impl Connection {
             self.socket.outgoing.close(sign_in_failed(&error));
             return Err(error);
         }
-        if is_first {
-            self.state.app.presence.came_online(caller.user_id).await?;
+        if is_first && let Err(error) = self.state.app.presence.came_online(caller.user_id).await {
+            // It would be signed in and not follow large conversations, nor would another sign-in mend that.
+            let error = ApiError::from(error);
+            self.socket.outgoing.close(sign_in_failed(&error));
+            return Err(error);
         }
         Ok(())
     }
