@@ -101,9 +101,9 @@ pub struct ServerConfig {
     pub write_timeout_ms: u64,
     /// How long requests that are under way may take when the server stops.
     pub stop_timeout_ms: u64,
-    /// Takes the client's address from the last entry of `X-Forwarded-For`. Behind a proxy it must be set, and the proxy must
-    /// set the header: otherwise all clients share the limits of the proxy's address. Without a proxy it must not be:
-    /// otherwise clients choose their address and with it their rate limits.
+    /// Takes the client's address from the last entry of `X-Forwarded-For`, so that exactly one proxy is trusted. Behind a
+    /// proxy it must be set, and the proxy must set the header: otherwise all clients share the limits of the proxy's address.
+    /// Without a proxy it must not be: otherwise clients choose their address and with it their rate limits.
     pub trust_forwarded_for: bool,
 }
 

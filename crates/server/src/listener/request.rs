@@ -1,7 +1,7 @@
 //! What happens to a request before it is routed: from where it is, and by which connection.
 
 use std::convert::Infallible;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -160,7 +160,16 @@ async fn close_unless_read(
 /// The address that the proxy in front of us has seen: the last one, because those before it are what the client claims.
 fn forwarded_for(headers: &HeaderMap) -> Option<IpAddr> {
     let last = headers.get_all(FORWARDED_FOR).iter().next_back()?.to_str().ok()?;
-    last.rsplit(',').next()?.trim().parse().ok()
+    parse_forwarded(last.rsplit(',').next()?.trim())
+}
+
+/// An address, with or without a port: some proxies write one.
+fn parse_forwarded(text: &str) -> Option<IpAddr> {
+    let in_brackets = || text.strip_prefix('[')?.strip_suffix(']')?.parse::<Ipv6Addr>().ok().map(IpAddr::V6);
+    text.parse()
+        .ok()
+        .or_else(|| text.parse::<SocketAddr>().ok().map(|with_port| with_port.ip()))
+        .or_else(in_brackets)
 }
 
 #[cfg(test)]
@@ -176,5 +185,26 @@ mod tests {
         assert_eq!(forwarded_for(&headers), Some("192.0.2.1".parse().unwrap()));
         headers.append(FORWARDED_FOR, "unknown".parse().unwrap());
         assert_eq!(forwarded_for(&headers), None);
+    }
+
+    #[test]
+    fn a_forwarded_address_may_have_a_port() {
+        for (text, address) in [
+            ("203.0.113.9", Some("203.0.113.9")),
+            ("203.0.113.9:51234", Some("203.0.113.9")),
+            ("198.51.100.7:80, 203.0.113.9:51234", Some("203.0.113.9")),
+            ("2001:db8::1", Some("2001:db8::1")),
+            ("[2001:db8::1]", Some("2001:db8::1")),
+            ("[2001:db8::1]:443", Some("2001:db8::1")),
+            ("[203.0.113.9]", None),
+            ("203.0.113.9:", None),
+            ("203.0.113.9:99999", None),
+            ("[2001:db8::1]:", None),
+            ("", None),
+        ] {
+            let headers = HeaderMap::from_iter([(FORWARDED_FOR.parse().unwrap(), text.parse().unwrap())]);
+            let expected: Option<IpAddr> = address.map(|address| address.parse().unwrap());
+            assert_eq!(forwarded_for(&headers), expected, "{text}");
+        }
     }
 }
