@@ -39,7 +39,7 @@ pub struct ApplicationConfig {
     /// Takes tokens whatever their `aud` is, in the place of an `audience`: also those that the application has made for
     /// others.
     pub accept_any_audience: bool,
-    /// How far ahead `exp` may be. Every token has one.
+    /// How far ahead `exp` may be, and how long after `iat` where a token has one. Every token has an `exp`.
     pub lifetime_max_secs: u32,
     /// By how much the clocks of the application and of this server may differ.
     pub leeway_seconds: u32,
@@ -209,13 +209,21 @@ impl ApplicationTokens {
         if expires_at > now.plus_millis(self.lifetime_max_ms + 2 * self.leeway_ms) {
             return Err(TokenError::Invalid);
         }
+        // What expires soon may have been good for long: where it is known when that began, it counts too.
+        let issued_at = time(claims, "iat")?;
+        if issued_at.is_some_and(|issued_at| {
+            let ends_by = issued_at.plus_millis(self.lifetime_max_ms + self.leeway_ms);
+            issued_at > now.plus_millis(self.leeway_ms) || expires_at > ends_by
+        }) {
+            return Err(TokenError::Invalid);
+        }
         Ok(ApplicationClaims {
             subject: text(claims, "sub")?.ok_or(TokenError::Invalid)?,
             handle: text(claims, &self.claims.handle)?,
             display_name: text(claims, &self.claims.display_name)?,
             avatar: text(claims, &self.claims.avatar)?,
             device: text(claims, &self.claims.device)?,
-            issued_at: time(claims, "iat")?,
+            issued_at,
             expires_at,
         })
     }

@@ -242,6 +242,32 @@ fn every_token_ends_and_not_too_late() {
 }
 
 #[test]
+fn a_token_is_not_good_for_longer_than_allowed_and_is_not_from_the_future() {
+    let codec = with_application(&ApplicationConfig { lifetime_max_secs: 600, ..with_secret() });
+    let verify = |claims: Value| codec.verify(&hs256(&claims), NOW).map(|_| ());
+    // It expires soon, and was made to be good for a day.
+    let day_old = json!({ "sub": "ada", "iat": NOW_S + 60 - 24 * 60 * 60, "exp": NOW_S + 60 });
+    assert_eq!(verify(day_old), Err(TokenError::Invalid));
+    assert_eq!(verify(json!({ "sub": "ada", "iat": NOW_S - 300, "exp": NOW_S + 300 })), Ok(()));
+    assert_eq!(
+        verify(json!({ "sub": "ada", "iat": NOW_S - 300, "exp": NOW_S + 301 })),
+        Err(TokenError::Invalid)
+    );
+    assert_eq!(
+        verify(json!({ "sub": "ada", "iat": NOW_S + 30, "exp": NOW_S + 60 })),
+        Ok(()),
+        "with the leeway"
+    );
+    assert_eq!(
+        verify(json!({ "sub": "ada", "iat": NOW_S + 31, "exp": NOW_S + 60 })),
+        Err(TokenError::Invalid)
+    );
+    for iat in [-1e300, 1e300] {
+        assert_eq!(verify(json!({ "sub": "ada", "iat": iat, "exp": NOW_S + 60 })), Err(TokenError::Invalid));
+    }
+}
+
+#[test]
 fn issuer_and_audience_are_checked_where_they_are_configured() {
     let claims = json!({ "sub": "ada", "iss": "shop", "aud": ["chat", "mail"] });
     let verify = |issuer: Option<&str>, audience: Option<&str>, claims: &Value| {
