@@ -133,7 +133,10 @@ export class Online {
         catchUp.account(event.data);
         break;
       case "cursor":
-        queue.pushCursor(event.data);
+        if (!queue.pushCursor(event.data)) {
+          // A round of `sync`, which waits until there is room, brings the marks that moved.
+          catchUp.begin();
+        }
         break;
       case "typing":
         queue.pushIfRoom({ type: "typing", typing: event.data });

@@ -9,7 +9,7 @@ import type { ConversationId, CursorEvent, Seq, UserId } from "../api.js";
 import { note, type ResumeState } from "./state.js";
 import type { Update } from "./update.js";
 
-/** Cursors that moved while there was no room: one for each member and conversation. */
+/** Cursors that moved while there was no room: one for each member and conversation. Further ones are read again. */
 const LATE_CURSORS_MAX = 1_000;
 
 export type QueueItem =
@@ -66,15 +66,18 @@ export class Queue {
     }
   }
 
-  /** When there is no room only the latest of each member is kept. */
-  pushCursor(cursor: CursorEvent): void {
+  /** When there is no room only the latest of each member is kept. Says whether it is: what is not must be read again. */
+  pushCursor(cursor: CursorEvent): boolean {
     const key = `${cursor.conversation_id} ${cursor.user_id}`;
     const late = this.lateCursors.has(key);
     if (!late && this.items.length < this.itemsMax) {
       this.push({ type: "cursor", cursor });
     } else if (late || this.lateCursors.size < LATE_CURSORS_MAX) {
       this.lateCursors.set(key, cursor);
+    } else {
+      return false;
     }
+    return true;
   }
 
   /** What the application has dealt with since the last time. */

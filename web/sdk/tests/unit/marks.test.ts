@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { problem } from "../fake/http.js";
 import { startLive, Taker } from "../fake/live.js";
-import { C, entry, ME, PEER, syncPage } from "../fake/samples.js";
+import { C, entry, ME, PEER, range, syncPage } from "../fake/samples.js";
 import { FakeServer, settle } from "../fake/socket.js";
 import { stopTime } from "../fake/time.js";
 
@@ -15,6 +15,8 @@ afterEach(() => {
 
 const ACKNOWLEDGE_AFTER_MS = 200;
 const BACKOFF_FIRST_MS = 500;
+/** Marks of others that wait for an application that is behind. */
+const MARKS_KEPT_MAX = 1_000;
 
 async function online() {
   const server = new FakeServer();
@@ -76,6 +78,25 @@ test("a mark that was lost goes again, with what came since", async () => {
   next.peer.error(again.id, problem({ code: "not_found", status: 404 }));
   await vi.advanceTimersByTimeAsync(60_000);
   expect(await next.peer.pending()).not.toContain("cursor");
+});
+
+test("marks of others that an application is too slow for are asked for again", async () => {
+  const server = new FakeServer();
+  const live = await startLive(server, { updatesBufferedMax: 4 });
+  const { peer } = await server.synced(syncPage("t1"));
+  await settle();
+  const members = range(1, MARKS_KEPT_MAX + 10).map((member) => `${member}`);
+  for (const user_id of members) {
+    peer.event("cursor", { conversation_id: C, user_id, delivered: 7, read: 7 });
+  }
+  expect(await peer.pending()).toEqual([]);
+  const taker = new Taker(live);
+  const { id, body } = await peer.command("sync");
+  expect(body.since).toBe("t1");
+  const cursors = members.map((user_id) => ({ user_id, delivered: 7, read: 7 }));
+  peer.ok(id, "sync", syncPage("t2", {}, { cursors: [{ conversation_id: C, cursors }] }));
+  const told = (await taker.of("cursor")).map(({ cursor }) => cursor.user_id);
+  expect(new Set(told)).toEqual(new Set(members));
 });
 
 test("typing is told now and then, not with every keystroke", async () => {
