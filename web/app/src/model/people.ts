@@ -5,7 +5,7 @@ import { type Signal, signal } from "@preact/signals";
 
 /** Names in one question, as many as the server answers. */
 const LOOKUP_MAX = 50;
-/** Names that are asked for again when the connection is back: the latest. The others are when they are shown again. */
+/** Names that are asked for again at once when some may be old: the latest. The others are when they are shown again. */
 const RENEWED_MAX = 500;
 
 export class People {
@@ -50,18 +50,16 @@ export class People {
     }
   }
 
-  /**
-   * The connection is back: who could not be asked for is asked for again, and so are those who may have another name by
-   * now, because nobody told of it meanwhile.
-   */
+  /** The connection is back: who could not be asked for is asked for again. */
   askAgain(): void {
+    this.askAll([...this.unanswered]);
+  }
+
+  /** Something may have been missed: those who are known may have another name by now, and nobody told of it. */
+  renew(): void {
     const known = [...this.known.keys()].filter((id) => id !== "" && !this.unanswered.has(id));
-    const renewed = known.slice(-RENEWED_MAX);
     known.slice(0, -RENEWED_MAX).forEach((id) => this.stale.add(id));
-    const asked = new Set([...this.waiting, ...this.unanswered, ...renewed]);
-    this.unanswered.clear();
-    this.waiting.splice(0, this.waiting.length, ...asked);
-    void this.work();
+    this.askAll([...this.unanswered, ...known.slice(-RENEWED_MAX)]);
   }
 
   /** Somebody who is known by this handle. */
@@ -72,6 +70,12 @@ export class People {
       }
     }
     return undefined;
+  }
+
+  private askAll(ids: readonly UserId[]): void {
+    this.unanswered.clear();
+    this.waiting.splice(0, this.waiting.length, ...new Set([...this.waiting, ...ids]));
+    void this.work();
   }
 
   private ask(id: UserId): void {

@@ -41,7 +41,7 @@ export class Updates {
   constructor(private readonly stores: Stores) {}
 
   take(update: Update): void {
-    const { cache, caughtUp, histories, inbox, outbox, presence, typing } = this.stores;
+    const { cache, caughtUp, histories, inbox, outbox, people, presence, typing } = this.stores;
     switch (update.type) {
       case "entry":
         this.entered(update.conversationId, update.entry);
@@ -64,6 +64,8 @@ export class Updates {
         break;
       case "caught_up":
         caughtUp.value = true;
+        // New names are not in what was caught up with.
+        people.renew();
         void cache.write();
         break;
       case "account":
@@ -80,7 +82,7 @@ export class Updates {
         presence.noted(update.presence);
         break;
       case "user_updated":
-        this.stores.people.learn(update.user);
+        people.learn(update.user);
         break;
       case "sending":
       case "refused":

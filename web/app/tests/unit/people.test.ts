@@ -67,13 +67,13 @@ describe("people", () => {
     expect(directory.asked).toEqual([["1"], ["1"]]);
   });
 
-  it("may have another name when the connection is back", async () => {
+  it("may have another name after something was missed", async () => {
     const directory = new Directory();
     const changed: User[] = [];
     const people = new People(directory.lookUp, (renamed) => changed.push(renamed));
     people.learn({ ...user("1"), display_name: "Before" }, user("2"));
     expect(changed).toEqual([]);
-    people.askAgain();
+    people.renew();
     await directory.answer();
     expect(directory.asked).toEqual([["1", "2"]]);
     expect(people.user("1")).toEqual(user("1"));
@@ -84,7 +84,7 @@ describe("people", () => {
     const directory = new Directory();
     const people = new People(directory.lookUp);
     people.learn(...Array.from({ length: 502 }, (_, index) => user(`${index}`)));
-    people.askAgain();
+    people.renew();
     for (let page = 0; page < 10; page++) {
       await directory.answer();
     }

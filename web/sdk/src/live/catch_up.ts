@@ -40,12 +40,12 @@ export class CatchUp {
     private readonly onForget: (id: ConversationId) => void,
   ) {}
 
-  /** Begins a round. The one that there is may have read before what it should find, so another one follows it. */
+  /** Begins a round. The one under way may have read before what it should find, so another one follows it. */
   begin(): void {
-    if (this.round) {
-      this.repeat = true;
-    } else {
+    if (!this.round) {
       this.beginAnew();
+    } else if (this.round.underWay || this.round.since !== this.token) {
+      this.repeat = true;
     }
   }
 

@@ -145,7 +145,10 @@ export class Online {
         queue.pushIfRoom({ type: "presence", presence: event.data });
         break;
       case "user_updated":
-        queue.pushIfRoom({ type: "user_updated", user: event.data });
+        if (!queue.pushIfRoom({ type: "user_updated", user: event.data })) {
+          // No `sync` brings it. The round ends with `caught_up`, after which the application looks names up again.
+          catchUp.begin();
+        }
         break;
       case "reconnect": {
         const returnAt = monotonicMs() + event.data.after_ms;

@@ -59,11 +59,13 @@ export class Queue {
     this.wake?.();
   }
 
-  /** What is worth nothing when it is late. */
-  pushIfRoom(update: Update): void {
-    if (this.items.length < this.itemsMax) {
+  /** What is worth nothing when it is late. Says whether there was room. */
+  pushIfRoom(update: Update): boolean {
+    const hasRoom = this.items.length < this.itemsMax;
+    if (hasRoom) {
       this.push(update);
     }
+    return hasRoom;
   }
 
   /** When there is no room only the latest of each member is kept. Says whether it is: what is not must be read again. */

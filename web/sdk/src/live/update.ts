@@ -50,8 +50,8 @@ export type Update =
   /** Dropped when the application is behind. */
   | { type: "presence"; presence: PresenceEvent }
   /**
-   * Somebody has another handle, name or picture. Dropped when the application is behind, and not told of what happened
-   * while it was away: after `caught_up` look up again whom you show.
+   * Somebody has another handle, name or picture. Dropped when the application is behind, and then `caught_up` comes
+   * again; not told of what happened while it was away. So after each `caught_up` look up again whom you show.
    */
   | { type: "user_updated"; user: User }
   /** A message is on its way: sent from here, or found in storage after a reload or in a tab that is gone. */

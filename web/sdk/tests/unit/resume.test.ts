@@ -268,6 +268,24 @@ test("an application that is slow gets everything all the same", async () => {
   expect(await taker.seqs(C)).toEqual(range(1, 20));
 });
 
+test("an application that was too slow to hear of a new name catches up again, and looks names up then", async () => {
+  const server = new FakeServer();
+  const live = await startLive(server, { updatesBufferedMax: 4 });
+  const { peer } = await server.synced(syncPage("t1"));
+  await settle();
+  for (const name of range(1, 20)) {
+    peer.event("user_updated", { id: PEER, handle: "bob", display_name: `Bob ${name}` });
+  }
+  expect(await peer.pending()).toEqual([]);
+  const taker = new Taker(live);
+  const { id } = await peer.command("sync");
+  expect((await taker.of("user_updated")).length).toBeLessThan(20);
+  const before = (await taker.of("caught_up")).length;
+  peer.ok(id, "sync", syncPage("t2"));
+  expect(await taker.of("caught_up")).toHaveLength(before + 1);
+  expect(await peer.pending()).toEqual([]);
+});
+
 test("lost events are asked for when the server says so, and now and then", async () => {
   const server = new FakeServer();
   new Taker(await startLive(server));

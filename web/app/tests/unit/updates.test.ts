@@ -1,0 +1,22 @@
+import type { User } from "@godwit/sdk";
+import { signal } from "@preact/signals";
+import { describe, expect, it, vi } from "vitest";
+
+import { People } from "../../src/model/people.js";
+import { type Stores, Updates } from "../../src/model/updates.js";
+
+// They are of the page.
+vi.mock("../../src/model/place.js", () => ({ go: () => undefined, place: { value: { screen: "list" } } }));
+vi.mock("../../src/model/notifications.js", () => ({}));
+
+describe("updates", () => {
+  it("look up those who are known again when something may have been missed", async () => {
+    const bob: User = { id: "bob", handle: "bob", display_name: "Bob" };
+    const people = new People(() => Promise.resolve([{ ...bob, display_name: "Robert" }]));
+    people.learn(bob);
+    const cache = { write: () => Promise.resolve() };
+    const updates = new Updates({ people, cache, caughtUp: signal(false) } as unknown as Stores);
+    updates.take({ type: "caught_up" });
+    await vi.waitFor(() => expect(people.user("bob")?.display_name).toBe("Robert"));
+  });
+});
