@@ -3,6 +3,7 @@
  * sign-in it is sent along, and the attempts of strangers to sign in as them do not keep them out. It opens nothing by itself.
  */
 
+/** Neither throws: a proof that cannot be kept is no reason to keep somebody out. */
 export interface DeviceProofs {
   get(handle: string): string | undefined;
   set(handle: string, proof: string): void;
@@ -11,12 +12,15 @@ export interface DeviceProofs {
 /** Handles that are remembered. The one that signed in longest ago is forgotten first. */
 const HANDLES_MAX = 16;
 
+/** A map and no object, in which `__proto__` would be there before anybody has signed in. */
+type Proofs = ReadonlyMap<string, string>;
+
 /** Forgets when the process ends. */
 export class MemoryDeviceProofs implements DeviceProofs {
-  private proofs: Record<string, string> = {};
+  private proofs: Proofs = new Map();
 
   get(handle: string): string | undefined {
-    return this.proofs[handle.toLowerCase()];
+    return this.proofs.get(handle.toLowerCase());
   }
 
   set(handle: string, proof: string): void {
@@ -32,20 +36,32 @@ export class WebDeviceProofs implements DeviceProofs {
   ) {}
 
   get(handle: string): string | undefined {
-    return this.read()[handle.toLowerCase()];
+    return this.read().get(handle.toLowerCase());
   }
 
   set(handle: string, proof: string): void {
-    this.storage.setItem(this.key, JSON.stringify(withNewest(this.read(), handle, proof)));
+    const proofs = Object.fromEntries(withNewest(this.read(), handle, proof));
+    try {
+      this.storage.setItem(this.key, JSON.stringify(proofs));
+    } catch {
+      // The storage is full or not allowed. The next sign-in is then that of a new device.
+    }
   }
 
-  private read(): Record<string, string> {
-    return JSON.parse(this.storage.getItem(this.key) ?? "{}") as Record<string, string>;
+  /** What cannot be read is as if nobody had signed in. */
+  private read(): Proofs {
+    try {
+      const stored: unknown = JSON.parse(this.storage.getItem(this.key) ?? "{}");
+      const entries = Object.entries(stored ?? {}) as [string, unknown][];
+      return new Map(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+    } catch {
+      return new Map();
+    }
   }
 }
 
-function withNewest(proofs: Record<string, string>, handle: string, proof: string): Record<string, string> {
+function withNewest(proofs: Proofs, handle: string, proof: string): Proofs {
   const name = handle.toLowerCase();
-  const others = Object.entries(proofs).filter(([other]) => other !== name);
-  return Object.fromEntries([...others.slice(1 - HANDLES_MAX), [name, proof]]);
+  const others = [...proofs].filter(([other]) => other !== name);
+  return new Map([...others.slice(1 - HANDLES_MAX), [name, proof]]);
 }

@@ -1,10 +1,11 @@
 /** Requests, refusals, time-outs. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 
 import {
   ApiError,
   Http,
+  MemoryDeviceProofs,
   MemoryTokenStore,
   ProtocolError,
   TimeoutError,
@@ -161,4 +162,56 @@ test("a device that has signed in says so the next time, also after a sign-out",
     "proof-1",
     null,
   ]);
+});
+
+describe("device proofs", () => {
+  const web = (stored: string | null) => {
+    const storage = {
+      getItem: () => stored,
+      setItem: (_key: string, value: string) => void (stored = value),
+    };
+    return new WebDeviceProofs(storage, "devices");
+  };
+
+  test.each(["{", "null", "7", '["ada"]', '{"ada":{}}'])(
+    "a stored %s is no proof, and is replaced",
+    (broken) => {
+      const proofs = web(broken);
+      expect(proofs.get("ada")).toBeUndefined();
+      proofs.set("ada", "proof-1");
+      expect(proofs.get("Ada")).toBe("proof-1");
+    },
+  );
+
+  test.each(["__proto__", "constructor"])("%s is a handle like others", (handle) => {
+    for (const proofs of [web(null), new MemoryDeviceProofs()]) {
+      expect(proofs.get(handle)).toBeUndefined();
+      proofs.set(handle, "proof-1");
+      proofs.set("ada", "proof-2");
+      expect(proofs.get(handle)).toBe("proof-1");
+    }
+  });
+
+  test("a storage that is full or closed does not keep anybody out", async () => {
+    const closed = (): never => {
+      throw new Error("QuotaExceededError");
+    };
+    const signedIn = { user: { handle: "ada" }, device: {}, tokens: tokens(1), device_proof: "proof-1" };
+    const http = new Http({
+      baseUrl: "http://chat.test",
+      fetch: new FakeHttp(() => json(signedIn, 201)).fetch,
+      deviceProofs: new WebDeviceProofs({ getItem: closed, setItem: closed }, "devices"),
+    });
+    await http.auth.signIn({ handle: "ada", password: "secret words" });
+    expect(http.auth.accessToken).toBe("access-1");
+  });
+
+  test("those who signed in last are remembered", () => {
+    const proofs = web(null);
+    for (let number = 0; number < 17; number++) {
+      proofs.set(`ada${number}`, `proof-${number}`);
+    }
+    expect(proofs.get("ada0")).toBeUndefined();
+    expect(proofs.get("ada1")).toBe("proof-1");
+  });
 });
