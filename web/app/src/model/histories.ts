@@ -21,7 +21,7 @@ export interface HistoriesSource {
   http: Http;
   cached(id: ConversationId): Promise<Message[]>;
   conversation(id: ConversationId): Conversation | undefined;
-  /** The history of a conversation comes into sight. */
+  /** A conversation comes into sight, perhaps not for the first time. */
   onOpen(id: ConversationId): void;
   /** The newest messages of a conversation have been read from the server. */
   onNewest(id: ConversationId, messages: readonly Message[]): void;
@@ -55,13 +55,13 @@ export class Histories {
       this.timelines.delete(oldest);
     }
     void timeline.open(...this.unreadOf(id));
-    source.onOpen(id);
     return timeline;
   }
 
   /** A conversation comes into sight, perhaps not for the first time. */
   reopen(id: ConversationId): void {
     this.timeline(id).reopen(...this.unreadOf(id));
+    this.source.onOpen(id);
   }
 
   /** The thread that a message began, or is part of. */

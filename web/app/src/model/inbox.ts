@@ -50,7 +50,9 @@ export class Inbox {
     const known = this.known.get(conversation.id);
     // An answer that was overtaken by entries must not take them back.
     if (!known || conversation.head >= known.head) {
-      const cursors = conversation.cursors ?? known?.cursors;
+      // In entries that were passed over members may have left, whose marks would count, and others joined.
+      const isSameLog = known?.head === conversation.head;
+      const cursors = conversation.cursors ?? (isSameLog ? known.cursors : undefined);
       this.set(cursors ? { ...conversation, cursors } : conversation);
     }
   }

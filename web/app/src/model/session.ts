@@ -130,7 +130,7 @@ export class Session implements Stores {
   }
 
   /** Lists come without the cursors of others: what is opened shows how far its messages have come. */
-  private completeCursors(id: ConversationId): void {
+  completeCursors(id: ConversationId): void {
     const conversation = this.inbox.get(id);
     if (conversation && !hasAllCursors(conversation, this.account.id)) {
       // If it fails, the marks are those that the server sent with the messages.

@@ -21,7 +21,10 @@ export function progressOf(
   return others.every((cursor) => cursor.delivered >= seq) ? "delivered" : "sent";
 }
 
-/** Lists come without cursors, and events bring those that move: all of them are known once it was opened. */
+/**
+ * Lists come without cursors, and events bring those that move: all of them are known once it was opened. They are counted,
+ * because nobody is among them who has left: `Inbox` forgets them when it passes over entries.
+ */
 export function hasAllCursors(
   conversation: Pick<Conversation, "cursors" | "large" | "member_count">,
   me: UserId,

@@ -34,6 +34,8 @@ export interface Stores {
   readonly histories: Histories;
   /** Asks the server for the conversation as it is now. */
   refresh(id: ConversationId): Promise<void>;
+  /** Asks the server for the marks of others, where not all are known. */
+  completeCursors(id: ConversationId): void;
   learn(conversation: Extract<Update, { type: "conversation" }>["conversation"]): void;
 }
 
@@ -48,6 +50,9 @@ export class Updates {
         break;
       case "conversation":
         this.stores.learn(update.conversation);
+        if (isInSight(update.conversation.id)) {
+          this.stores.completeCursors(update.conversation.id);
+        }
         cache.changed(update.conversation.id);
         break;
       case "gone":
@@ -127,7 +132,7 @@ export class Updates {
     this.stores.histories.forget(id);
     this.stores.cache.forget(id);
     void withdraw(id);
-    if (place.value.screen === "conversation" && place.value.id === id) {
+    if (isInSight(id)) {
       go({ screen: "list" });
     }
   }
@@ -182,4 +187,8 @@ export class Updates {
   private async refresh(id: ConversationId): Promise<void> {
     await this.stores.refresh(id).catch(() => undefined);
   }
+}
+
+function isInSight(id: ConversationId): boolean {
+  return place.value.screen === "conversation" && place.value.id === id;
 }

@@ -2,6 +2,7 @@ import type { Conversation, Membership } from "@godwit/sdk";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { Inbox, isMuted } from "../../src/model/inbox.js";
+import { hasAllCursors, progressOf } from "../../src/model/status.js";
 import { conversation, message, messageEntry } from "./samples.js";
 
 const DAY_MS = 86_400_000;
@@ -59,6 +60,26 @@ describe("the inbox", () => {
     inbox.put(one("c"));
     expect(inbox.get("c")?.last_message?.preview).toBe("new");
     expect(inbox.get("c")?.unread).toBe(1);
+  });
+
+  it("forgets the marks of others when entries were passed over, who may have left or joined in them", () => {
+    const cursors = [
+      { user_id: "bob", delivered: 9, read: 9 },
+      { user_id: "cay", delivered: 9, read: 9 },
+    ];
+    const inbox = inboxOf(one("c", { member_count: 3, cursors }));
+    const listed = one("c", { member_count: 3 });
+    delete listed.cursors;
+    inbox.put(listed);
+    expect(inbox.get("c")?.cursors).toEqual(cursors);
+    // Cay left and Dan joined.
+    inbox.put({ ...listed, head: 7 });
+    const now = inbox.get("c");
+    expect(now?.head).toBe(7);
+    expect(now && hasAllCursors(now, "ada")).toBe(false);
+    expect(now && progressOf(now, 5, "ada", "SENT")).toBe("sent");
+    inbox.moveCursor("c", { user_id: "bob", delivered: 9, read: 9 });
+    expect(inbox.get("c")?.cursors).toEqual([{ user_id: "bob", delivered: 9, read: 9 }]);
   });
 
   it("says whether a conversation is known that an entry is for", () => {

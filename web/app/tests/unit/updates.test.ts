@@ -4,9 +4,13 @@ import { describe, expect, it, vi } from "vitest";
 
 import { People } from "../../src/model/people.js";
 import { type Stores, Updates } from "../../src/model/updates.js";
+import { conversation } from "./samples.js";
 
 // They are of the page.
-vi.mock("../../src/model/place.js", () => ({ go: () => undefined, place: { value: { screen: "list" } } }));
+vi.mock("../../src/model/place.js", () => ({
+  go: () => undefined,
+  place: { value: { screen: "conversation", id: "c" } },
+}));
 vi.mock("../../src/model/notifications.js", () => ({}));
 
 describe("updates", () => {
@@ -18,5 +22,18 @@ describe("updates", () => {
     const updates = new Updates({ people, cache, caughtUp: signal(false) } as unknown as Stores);
     updates.take({ type: "caught_up" });
     await vi.waitFor(() => expect(people.user("bob")?.display_name).toBe("Robert"));
+  });
+
+  it("load the marks of others where the conversation that is open has changed while this client was away", () => {
+    const completed: string[] = [];
+    const stores = {
+      cache: { changed: () => undefined },
+      learn: () => undefined,
+      completeCursors: (id: string) => completed.push(id),
+    };
+    const updates = new Updates(stores as unknown as Stores);
+    updates.take({ type: "conversation", conversation: { ...conversation(7), id: "c" } });
+    updates.take({ type: "conversation", conversation: { ...conversation(7), id: "d" } });
+    expect(completed).toEqual(["c"]);
   });
 });
