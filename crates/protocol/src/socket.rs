@@ -453,12 +453,12 @@ impl CloseCode {
             | Self::Internal
             | Self::TooSlow
             | Self::HeartbeatTimeout
+            | Self::SignInTimeout
             | Self::TokenExpired => true,
             Self::Protocol
             | Self::TooLarge
             | Self::NotUtf8
             | Self::SignedOut
-            | Self::SignInTimeout
             | Self::Flood
             | Self::Replaced => false,
         }

@@ -198,8 +198,6 @@ impl Ended {
     pub(super) fn by_close(closed: &Closed) -> Self {
         match closed.code() {
             Some(CloseCode::SignedOut) => Self::Stop(StopReason::SignedOut(None)),
-            // It says nothing about the credentials: this client signs in at once, so the network was slow.
-            Some(CloseCode::SignInTimeout) => Self::retry(closed),
             Some(code) if !code.reconnect() => Self::Stop(StopReason::Refused(code)),
             _ => Self::retry(closed),
         }

@@ -54,7 +54,7 @@ async fn close_codes_say_whether_to_come_back() {
         let (peer, _) = server.sync(sync_page("t1", &[])).await;
         caught_up(&mut updates).await;
         peer.close(*code).await;
-        if code.reconnect() || *code == CloseCode::SignInTimeout {
+        if code.reconnect() {
             let (_, since) = server.sync(sync_page("t2", &[])).await;
             assert_eq!(since.as_deref(), Some("t1"), "{code:?}");
         } else if *code == CloseCode::SignedOut {

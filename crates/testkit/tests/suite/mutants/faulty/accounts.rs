@@ -59,5 +59,7 @@ port! { impl BlockStore {
         let either = forward || back;
         Ok(if self.has(Fault::BlocksHaveNoDirection) { (either, either) } else { (forward, back) })
     }
+    async fn blocked_among(&self, user: UserId, others: &[UserId]) -> Vec<UserId>;
+    async fn blockers_among(&self, user: UserId, others: &[UserId]) -> Vec<UserId>;
     async fn blocked_by(&self, user: UserId, after: Option<UserId>, limit: usize) -> Vec<UserId>;
 }}

@@ -28,6 +28,7 @@ port! { impl ConversationStore {
     async fn create(&self, new: NewConversation, key: Option<&ClientId>) -> Made {
         self.right.create(new, key.filter(|_| !self.has(Fault::KeysAreIgnored))).await
     }
+    async fn made_with(&self, by: UserId, key: &ClientId) -> Option<ConversationId>;
     async fn load(&self, id: ConversationId) -> Option<ConversationState> {
         let mut state = self.right.load(id).await?;
         if let Some(state) = &mut state && self.has(Fault::CursorsGoBack) {
