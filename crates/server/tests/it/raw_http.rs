@@ -1,5 +1,7 @@
 //! HTTP requests as no good client sends them, and what their answers must look like.
 
+use std::time::Duration;
+
 use std::net::SocketAddr;
 
 use godwit_client::Http;
@@ -17,6 +19,13 @@ const INTERNALS: &[&str] =
     &[".rs", "::", "panick", "serde", "lsm_tree", "tokio", "axum", "hyper", "backtrace", "/tmp"];
 
 /// One server, asked with whatever is put into a request.
+/// Less than the server waits for another request of a stranger: one that it closes in the same moment would be lost.
+const IDLE_MAX: Duration = Duration::from_secs(2);
+
+fn builder() -> reqwest::ClientBuilder {
+    reqwest::Client::builder().pool_idle_timeout(IDLE_MAX)
+}
+
 #[derive(Clone)]
 pub(crate) struct RawHttp {
     client: reqwest::Client,
@@ -37,12 +46,12 @@ pub(crate) struct Answer {
 
 impl RawHttp {
     pub(crate) fn new(url: &str) -> Self {
-        Self { client: reqwest::Client::new(), url: url.to_owned() }
+        Self { client: builder().build().unwrap(), url: url.to_owned() }
     }
 
     /// From another address of this machine.
     pub(crate) fn new_from(from: [u8; 4], url: &str) -> Self {
-        let client = reqwest::Client::builder().local_address(std::net::IpAddr::from(from)).build().unwrap();
+        let client = builder().local_address(std::net::IpAddr::from(from)).build().unwrap();
         Self { client, url: url.to_owned() }
     }
 

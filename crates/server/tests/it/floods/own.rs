@@ -97,7 +97,7 @@ async fn sockets_that_sign_in_are_limited_for_each_user_and_with_bad_tokens_for_
         assert_eq!(reply["error"]["code"], "unauthenticated", "{reply}");
     }
     assert_reply_limited(&socket.call("sign_in", json!({ "access_token": "not one" })).await);
-    let refused = RawSocket::try_connect(server.address(), Some("not one")).await.err().unwrap();
+    let refused = RawSocket::try_connect(server.address(), Some("not-one")).await.err().unwrap();
     assert!(refused.starts_with("HTTP/1.1 429 "), "{refused}");
     // Only bad tokens count towards the address.
     for _ in 0..2 * BURST {
