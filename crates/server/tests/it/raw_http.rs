@@ -1,8 +1,7 @@
 //! HTTP requests as no good client sends them, and what their answers must look like.
 
-use std::time::Duration;
-
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use godwit_client::Http;
 use godwit_client::protocol::{ErrorCode, Problem};
