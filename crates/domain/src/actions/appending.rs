@@ -471,7 +471,7 @@ impl Appending {
     fn deliver(&self, conversation: ConversationId, entries: &[OutgoingEntry], to: &Audience) {
         let now = self.clock.now();
         entries.iter().for_each(|outgoing| measure::delivery(now.millis_since(outgoing.entry.at)));
-        for part in entries.split(|outgoing| outgoing.is_for_each_to_read()) {
+        for part in entries.split(OutgoingEntry::is_for_each_to_read) {
             if !part.is_empty() {
                 self.delivery.deliver_entries(conversation, part, to);
             }

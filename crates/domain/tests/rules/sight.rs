@@ -314,7 +314,8 @@ async fn what_is_edited_at_the_same_time_is_quoted_as_it_is_then() {
         stage.app.writing.edit(ada, message.id, "nothing".to_owned()),
         stage.app.writing.send(bob, group, replying("what?", message.id))
     );
-    (edited.unwrap(), replied.unwrap());
+    edited.unwrap();
+    replied.unwrap();
     let told = serde_json::to_string(&stage.delivery.events_for(eve)[before..]).unwrap();
     assert!(told.contains("\"preview\":\"nothing\"") && !told.contains(SECRET), "{told}");
 }

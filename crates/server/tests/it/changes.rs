@@ -139,7 +139,11 @@ impl Changes {
             .map(|kind| name(kind).or_else(|| parts(kind).iter().find_map(name)).unwrap())
             .collect();
         let missing: Vec<&String> = kinds.difference(&seen).collect();
-        assert_eq!(missing, ["conversation_deleted", "withheld"], "kinds of changes that are not made here");
+        assert_eq!(
+            missing,
+            ["conversation_deleted", "unknown", "withheld"],
+            "kinds of changes that are not made here"
+        );
     }
 }
 
