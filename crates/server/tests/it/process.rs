@@ -19,6 +19,8 @@ use crate::store::TestStore;
 
 /// A start reads the journal again, or prepares its statements, on a machine that may be busy with other tests.
 const START_MAX: Duration = Duration::from_secs(300);
+/// How often a server is started on a store that is out of order.
+const STARTS_MAX: usize = 10;
 const STOP_MAX: Duration = Duration::from_secs(120);
 const STEP: Duration = Duration::from_millis(5);
 
@@ -107,17 +109,32 @@ impl ServerProcess {
 
     /// Starts it again with the same data and flags, on another port, after it has ended.
     pub(crate) async fn start_again(&mut self) {
+        if let Err(status) = self.try_to_start().await {
+            panic!("the server ended with {status} before it listened; its log:\n{}", self.stderr());
+        }
+    }
+
+    /// The same on a store that is out of order: a server that cannot begin ends, and is started again.
+    pub(crate) async fn start_again_and_again(&mut self) {
+        for _ in 1..STARTS_MAX {
+            if self.try_to_start().await.is_ok() {
+                return;
+            }
+            sleep(Duration::from_secs(1)).await;
+        }
+        self.start_again().await;
+    }
+
+    async fn try_to_start(&mut self) -> Result<(), ExitStatus> {
         assert!(self.running.is_none(), "the server still runs");
         let mut running = Running::spawn(&self.data, &self.args, &self.stderr);
         match timeout(START_MAX, &mut running.addresses).await {
             Err(_) => panic!("the server does not start; its log:\n{}", self.stderr()),
-            Ok(Err(_)) => {
-                let status = running.wait().await;
-                panic!("the server ended with {status} before it listened; its log:\n{}", self.stderr());
-            }
+            Ok(Err(_)) => return Err(running.wait().await),
             Ok(Ok(addresses)) => self.addresses = addresses,
         }
         self.running = Some(running);
+        Ok(())
     }
 
     /// Such as `http://127.0.0.1:43021`.

@@ -71,7 +71,7 @@ impl Servers {
                     journal.write(&format!("server {number} is killed, for {away:.1?}"));
                     server.kill().await;
                     sleep(away).await;
-                    server.start_again().await;
+                    server.start_again_and_again().await;
                     self.balancer.moved(number, server.address());
                 }
                 2 | 3 => {
@@ -83,7 +83,7 @@ impl Servers {
                 _ => {
                     journal.write(&format!("server {number} is stopped as it should be, and started again"));
                     server.stop().await;
-                    server.start_again().await;
+                    server.start_again_and_again().await;
                     self.balancer.moved(number, server.address());
                 }
             }
