@@ -138,8 +138,10 @@ impl AsyncWrite for Connection {
     /// Hyper asks for it when it has written all that it had.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(context))?;
-        if self.gate.take_answer_end() && !self.gate.is_signed_in() {
-            self.place.answered();
+        if let Some(answer) = self.gate.take_answer_end()
+            && !self.gate.is_signed_in()
+        {
+            self.place.answered(answer);
         }
         Poll::Ready(Ok(()))
     }

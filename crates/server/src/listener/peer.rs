@@ -55,6 +55,8 @@ impl Peer {
     }
 
     pub(super) fn requested(&self, has_body: bool) {
+        // What is left of the answer before need not be written yet.
+        self.gate.take_answer_end();
         if !self.gate.is_signed_in() {
             self.places.requested(self.id, has_body);
         }
@@ -62,7 +64,7 @@ impl Peer {
 
     fn answered(&self) {
         if !self.gate.is_signed_in() {
-            self.places.answered(self.id);
+            self.places.answered(self.id, self.places.now());
         }
     }
 

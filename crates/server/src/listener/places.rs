@@ -15,7 +15,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Context;
 use std::time::{Duration, Instant};
@@ -55,8 +55,14 @@ pub(crate) struct CrowdLimits {
 #[derive(Debug)]
 pub(crate) struct Places {
     limits: PlaceLimits,
+    next: AtomicU64,
     table: Mutex<Table>,
 }
+
+/// Orders what happens to connections. That of an answer is from before its first byte is written: its client may have read it,
+/// and used another connection, before it is known to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment(u64);
 
 /// The place of a connection. Given back when it is dropped, with the connection.
 #[derive(Debug)]
@@ -71,14 +77,14 @@ pub(crate) struct Gate {
     is_closed: AtomicBool,
     /// Spares signed-in sockets the lock of the table.
     is_signed_in: AtomicBool,
-    /// The body of an answer has ended, and what is left of it waits to be written.
-    answer_ends: AtomicBool,
+    /// The moment of an answer whose body has ended, and of which what is left waits to be written; 0 when there is none.
+    answer_ends: AtomicU64,
     task: AtomicWaker,
 }
 
 impl Places {
     pub(crate) fn new(limits: PlaceLimits) -> Arc<Self> {
-        Arc::new(Self { limits, table: Mutex::default() })
+        Arc::new(Self { limits, next: AtomicU64::new(1), table: Mutex::default() })
     }
 
     /// Takes a place for a connection; one without an address comes from a proxy. `None` when all others are signed-in
@@ -86,7 +92,7 @@ impl Places {
     pub(crate) fn enter(self: &Arc<Self>, from: Option<IpAddr>, gate: &Arc<Gate>) -> Option<Place> {
         let mut table = self.table();
         let from = from.map(ClientAddress);
-        let id = table.add(from, gate.clone(), Instant::now() + self.limits.head_within);
+        let id = table.add(from, gate.clone(), self.now(), Instant::now() + self.limits.head_within);
         if self.make_room(&mut table, id, from) {
             Some(Place { id, places: self.clone() })
         } else {
@@ -156,21 +162,22 @@ impl Places {
 
     /// The head of a request is complete. The connection waits for the body, unless there is none.
     pub(crate) fn requested(&self, id: u64, has_body: bool) {
-        self.table().touch(id, !has_body, None);
+        self.table().used(id, !has_body, self.now());
     }
 
     /// The connection waits for the server, and no longer for its client.
     pub(crate) fn is_busy(&self, id: u64) {
-        self.table().touch(id, true, None);
+        self.table().used(id, true, self.now());
     }
 
-    /// It waits for its client again.
-    pub(crate) fn answered(&self, id: u64) {
-        let mut table = self.table();
-        let Some(open) = table.open.get(&id) else { return };
-        // Proxies keep connections open for whoever comes next; sockets are looked after by the hub.
-        let limited = !open.is_proxy && !open.is_socket;
-        table.touch(id, false, limited.then(|| Instant::now() + self.limits.anonymous_idle_max));
+    /// It waits for its client again, which has an answer that was there at this moment.
+    pub(crate) fn answered(&self, id: u64, at: Moment) {
+        self.table().waits(id, at, Instant::now() + self.limits.anonymous_idle_max);
+    }
+
+    /// Now, for the order in which connections are evicted.
+    pub(crate) fn now(&self) -> Moment {
+        Moment(self.next.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The connection becomes a socket, of whoever is at this address. It is anonymous until it is signed in. False when there
@@ -227,8 +234,8 @@ impl Place {
     }
 
     /// An answer has been written.
-    pub(crate) fn answered(&self) {
-        self.places.answered(self.id);
+    pub(crate) fn answered(&self, at: Moment) {
+        self.places.answered(self.id, at);
     }
 }
 
@@ -250,13 +257,14 @@ impl Gate {
     }
 
     /// Nothing more of an answer follows.
-    pub(crate) fn answer_ends(&self) {
-        self.answer_ends.store(true, Ordering::Release);
+    pub(crate) fn answer_ends(&self, at: Moment) {
+        self.answer_ends.store(at.0, Ordering::Release);
     }
 
-    /// Whether an answer has ended since the last look. For the connection, when it has nothing left to write.
-    pub(crate) fn take_answer_end(&self) -> bool {
-        self.answer_ends.swap(false, Ordering::AcqRel)
+    /// The answer that has ended since the last look. For the connection, when it has nothing left to write.
+    pub(crate) fn take_answer_end(&self) -> Option<Moment> {
+        let at = self.answer_ends.swap(0, Ordering::AcqRel);
+        (at != 0).then_some(Moment(at))
     }
 
     pub(crate) fn close(&self) {
@@ -267,8 +275,6 @@ impl Gate {
 
 #[derive(Debug, Default)]
 struct Table {
-    /// Numbers connections, and orders what happens to them.
-    next: u64,
     open: HashMap<u64, Open>,
     everybody: Crowd,
     by_address: HashMap<IpAddr, Crowd>,
@@ -297,7 +303,7 @@ struct Open {
 struct Rank {
     is_authenticated: bool,
     is_busy: bool,
-    since: u64,
+    since: Moment,
     id: u64,
 }
 
@@ -357,9 +363,9 @@ impl Open {
 }
 
 impl Table {
-    fn add(&mut self, from: Option<ClientAddress>, gate: Arc<Gate>, head_by: Instant) -> u64 {
-        let id = self.tick();
-        let rank = Some(Rank { is_authenticated: false, is_busy: false, since: id, id });
+    fn add(&mut self, from: Option<ClientAddress>, gate: Arc<Gate>, since: Moment, head_by: Instant) -> u64 {
+        let id = since.0;
+        let rank = Some(Rank { is_authenticated: false, is_busy: false, since, id });
         let (is_proxy, ends_at) = (from.is_none(), Some(head_by));
         let open = Open { from: None, gate, user: None, rank: None, is_proxy, is_socket: false, ends_at };
         self.open.insert(id, open);
@@ -369,11 +375,6 @@ impl Table {
         }
         self.rank(id, rank);
         id
-    }
-
-    fn tick(&mut self) -> u64 {
-        self.next += 1;
-        self.next
     }
 
     /// Counts a connection towards an address that had none.
@@ -434,12 +435,22 @@ impl Table {
         }
     }
 
-    fn touch(&mut self, id: u64, is_busy: bool, ends_at: Option<Instant>) {
-        let since = self.tick();
+    /// The client has asked for something.
+    fn used(&mut self, id: u64, is_busy: bool, since: Moment) {
         let Some(open) = self.open.get_mut(&id) else { return };
-        open.ends_at = ends_at;
+        open.ends_at = None;
         if let Some(rank) = open.rank {
             self.rank(id, Some(Rank { is_busy, since, ..rank }));
+        }
+    }
+
+    /// The client has its answer.
+    fn waits(&mut self, id: u64, since: Moment, until: Instant) {
+        let Some(open) = self.open.get_mut(&id) else { return };
+        // Proxies keep connections open for whoever comes next; sockets are looked after by the hub.
+        open.ends_at = (!open.is_proxy && !open.is_socket).then_some(until);
+        if let Some(rank) = open.rank {
+            self.rank(id, Some(Rank { is_busy: false, since, ..rank }));
         }
     }
 
@@ -634,7 +645,7 @@ mod tests {
         assert!(places.signed_in(next.id()));
         // The first is used again, so the other has been idle longer.
         places.requested(mine.id(), false);
-        places.answered(mine.id());
+        places.answered(mine.id(), places.now());
         let newest = enter(&places, "192.0.2.1");
         assert!(mine.is_in() && !other.is_in() && next.is_in() && newest.is_in());
     }
@@ -672,9 +683,23 @@ mod tests {
         let third = enter(&places, "192.0.2.1");
         assert!(asks.is_in() && !idle.is_in() && third.is_in());
         // Answered, it has been idle for a shorter time than the third.
-        places.answered(asks.id());
+        places.answered(asks.id(), places.now());
         let fourth = enter(&places, "192.0.2.1");
         assert!(asks.is_in() && !third.is_in() && fourth.is_in());
+    }
+
+    #[test]
+    fn connections_are_idle_in_the_order_of_their_answers_whichever_is_noticed_first() {
+        let places = Places::new(LIMITS);
+        let (first, second) = (enter(&places, "192.0.2.1"), enter(&places, "192.0.2.1"));
+        let answers = [&first, &second].map(|connection| {
+            places.requested(connection.id(), false);
+            places.now()
+        });
+        places.answered(second.id(), answers[1]);
+        places.answered(first.id(), answers[0]);
+        let third = enter(&places, "192.0.2.1");
+        assert!(!first.is_in() && second.is_in() && third.is_in());
     }
 
     #[test]
@@ -693,7 +718,7 @@ mod tests {
         let proxied: Vec<_> = (0..4).map(|_| enter(&places, "proxy")).collect();
         assert_eq!(count(&proxied), 4);
         places.authenticated(proxied[0].id(), UserId::new(1));
-        places.answered(proxied[3].id());
+        places.answered(proxied[3].id(), places.now());
         places.expire(Instant::now() + Duration::from_secs(7));
         assert!(proxied[3].is_in(), "the next request on it is somebody else's");
         let client = ClientAddress("192.0.2.1".parse().unwrap());
@@ -731,7 +756,7 @@ mod tests {
         places.requested(socket.id(), false);
         assert!(places.becomes_socket(socket.id(), ClientAddress("192.0.3.1".parse().unwrap())));
         for id in [socket.id(), idle.id(), known.id()] {
-            places.answered(id);
+            places.answered(id, places.now());
         }
         places.expire(now);
         assert!(slow.is_in() && idle.is_in());

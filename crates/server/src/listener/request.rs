@@ -22,7 +22,7 @@ use super::body::{Rest, SharedBody};
 use super::connection::Linger;
 use super::forwarding::Advice;
 use super::peer::Peer;
-use super::places::{Gate, Places};
+use super::places::{Gate, Moment, Places};
 use crate::network::ClientAddress;
 
 pub(super) const FORWARDED_FOR: &str = "x-forwarded-for";
@@ -83,13 +83,14 @@ impl Service<Request<Incoming>> for ConnectionService {
         request.extensions_mut().insert(ClientAddress(address));
         request.extensions_mut().insert(self.peer.clone());
         let answer = self.router.clone().oneshot(request);
-        let (answer_of, linger) = (Answer { peer: self.peer.clone() }, self.linger.clone());
+        let (peer, linger) = (self.peer.clone(), self.linger.clone());
         Box::pin(async move {
             let answer = match rest {
                 None => answer.await,
                 Some(rest) => close_unless_read(answer, rest, linger).await,
             }?;
-            Ok(answer.map(|body| Body::new(Answered { body, _answer: answer_of })))
+            let whose = Answer { at: peer.places.now(), peer };
+            Ok(answer.map(|body| Body::new(Answered { body, _answer: whose })))
         })
     }
 }
@@ -99,11 +100,12 @@ impl Service<Request<Incoming>> for ConnectionService {
 #[derive(Debug)]
 struct Answer {
     peer: Peer,
+    at: Moment,
 }
 
 impl Drop for Answer {
     fn drop(&mut self) {
-        self.peer.gate.answer_ends();
+        self.peer.gate.answer_ends(self.at);
     }
 }
 

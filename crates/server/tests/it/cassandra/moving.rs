@@ -31,6 +31,8 @@ const STEP: Duration = Duration::from_millis(50);
 const GROUPS: usize = 256;
 /// Groups that are made at once.
 const AT_ONCE: usize = 32;
+/// Between two messages of one person: together they write less than can be copied in the same time, or it takes for ever.
+const PAUSE: Duration = Duration::from_millis(500);
 /// The nodes share a machine, and one that is slow has not gone.
 const PATIENCE: &str = "[store.cassandra]\nsilence_max_ms = 30000\nrequest_timeout_ms = 20000\n";
 
@@ -164,7 +166,7 @@ async fn a_server_is_moved_to_a_cluster_and_back_while_people_talk() {
     let folder = server.data_dir().parent().unwrap().to_owned();
     let balancer = Balancer::start([server.address()].into_iter()).await;
     fill(&server.url()).await;
-    let talkers = Talkers::start(&balancer.url()).await;
+    let talkers = Talkers::start(&balancer.url(), PAUSE).await;
     let from = format!("embedded:{}", server.data_dir().display());
 
     for interruption in

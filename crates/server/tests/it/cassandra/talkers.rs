@@ -18,8 +18,6 @@ use crate::logs::{assert_rest_of, messages, read_log};
 use crate::people::{Person, answered, same_session, soon};
 
 const PEOPLE: usize = 6;
-/// Between two messages of one person.
-const PAUSE: Duration = Duration::from_millis(100);
 /// Between two moves of one person's cursors.
 const READ_EVERY: Duration = Duration::from_millis(250);
 /// Longer than a server needs, and shorter than one would wait for a server that is stopped.
@@ -63,8 +61,8 @@ const AFTERWARDS: [Option<Afterwards>; 6] = [
 ];
 
 impl Talkers {
-    /// Everybody in one group, and each with the next one alone.
-    pub(crate) async fn start(url: &str) -> Self {
+    /// Everybody in one group, and each with the next one alone. Each makes a pause between two messages.
+    pub(crate) async fn start(url: &str, pause: Duration) -> Self {
         let people = join_all((0..PEOPLE).map(|_| Person::register(url, "talker"))).await;
         let ids: Vec<UserId> = people[1..].iter().map(|person| person.id).collect();
         let group = answered(async || people[0].http.group("all", &ids).await).await;
@@ -86,7 +84,8 @@ impl Talkers {
                 conversations[1 + (number + PEOPLE - 1) % PEOPLE],
             ];
             let http = impatient(&person.http, url);
-            let sending = send(followers[number].clone(), http, own.clone(), stop.clone(), failed.clone());
+            let follower = followers[number].clone();
+            let sending = send(follower, http, own.clone(), pause, stop.clone(), failed.clone());
             senders.push(tokio::spawn(sending));
             readers.push(tokio::spawn(read(impatient(&person.http, url), own, stop.clone(), failed.clone())));
         }
@@ -203,6 +202,7 @@ async fn send(
     follower: Arc<Follower>,
     http: Http,
     own: Vec<ConversationId>,
+    pause: Duration,
     stop: Arc<AtomicBool>,
     failed: Arc<AtomicUsize>,
 ) -> Vec<Said> {
@@ -216,7 +216,7 @@ async fn send(
         let message = follower.live.send(conversation, draft).await.unwrap();
         let texts = vec![message.text.clone()];
         acknowledged.push(Said { message, texts });
-        sleep(PAUSE).await;
+        sleep(pause).await;
         // Of something that was said a while ago, and in another conversation each time.
         let earlier = acknowledged.len().saturating_sub(1 + own.len() * (count % 3));
         if let Some(afterwards) = AFTERWARDS[count % AFTERWARDS.len()]

@@ -2,8 +2,9 @@
 //! talking through a balancer that knows no more than which servers answer.
 //!
 //! They fall silent before the last fault is over. At the end every acknowledged message is in its log once, as it was sent or
-//! changed last, all members have seen the same log, and no cursor has gone back. `GODWIT_TEST_CHAOS_SECONDS` says for how long, `GODWIT_TEST_CHAOS_SEED` which faults: the same seed makes the same
-//! faults at the same times, though what they meet is never quite the same.
+//! changed last, all members have seen the same log, and no cursor has gone back. `GODWIT_TEST_CHAOS_SECONDS` says for how
+//! long, `GODWIT_TEST_CHAOS_SEED` which faults: the same seed makes the same faults at the same times, though what they meet
+//! is never quite the same.
 
 mod faults;
 
@@ -23,6 +24,8 @@ use crate::process::ServerProcess;
 const SERVERS: usize = 3;
 /// In `make test`; `make chaos` takes longer.
 const SECONDS: u64 = 20;
+/// Between two messages of one person.
+const PAUSE: Duration = Duration::from_millis(100);
 /// What has been said by then must reach everybody without anything more being said.
 const SILENT_BEFORE_THE_END: Duration = Duration::from_secs(3);
 
@@ -46,7 +49,7 @@ async fn nothing_is_lost_whatever_fails() {
     let balancer = Balancer::start(servers.iter().map(ServerProcess::address)).await;
     let servers = Servers::new(servers, balancer.clone());
 
-    let talkers = Talkers::start(&balancer.url()).await;
+    let talkers = Talkers::start(&balancer.url(), PAUSE).await;
     let journal = Journal::start();
     let until = Instant::now() + Duration::from_secs(seconds);
     tokio::join!(
