@@ -340,7 +340,7 @@ impl Groups {
                     user: user.to_public(),
                     role: member.role,
                     joined_at: member.joined_at,
-                    cursor: is_whole.then(|| discretion.cursor(by, &member)),
+                    cursor: discretion.cursor(by, &member).filter(|_| is_whole),
                 });
                 if !budget.take(&shown) && !found.is_empty() {
                     return Ok((found, after));
@@ -377,7 +377,11 @@ impl Groups {
         // It may have been made by way of another server.
         self.conversations.reload(&live).await?;
         let is_same = |invite: &&Invite| invite.created_by == by && invite.client_id == client_id;
-        let made = live.read(|state| state.details.invites.iter().find(is_same).map(|i| i.to_wire(id, true)));
+        let now = self.clock.now();
+        let made = live.read(|state| {
+            let made = state.details.invites.iter().find(is_same);
+            made.map(|invite| invite.to_wire(id, invite.is_usable(now)))
+        });
         // It was revoked a moment ago.
         made.map(|made| (made, true)).ok_or(Refusal::NotFound)
     }
@@ -385,7 +389,6 @@ impl Groups {
     /// The invite links that are not over: all of them for who manages them, the own ones for others.
     pub async fn invites(&self, by: UserId, id: ConversationId) -> Result<Vec<WireInvite>, Refusal> {
         let (live, member) = self.conversations.of_member(by, id).await?;
-        self.check(&live, &member, Deed::CreateInvite)?;
         let sees_all = self.check(&live, &member, Deed::ManageInvites).is_ok();
         let now = self.clock.now();
         let invites: Vec<Invite> = live.read(|state| {

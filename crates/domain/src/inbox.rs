@@ -595,18 +595,21 @@ fn describe(
     let Listed { live, member, settings, .. } = row;
     let Seen { sight, last, .. } = seen;
     live.read(|state| {
-        let last_message = last.as_ref().map(|last| {
-            let is_gone = last.gone || last.expires_at.is_some_and(|at| at <= now);
+        let last_message = last.clone().map(|mut last| {
+            // The entry that says so may not be there yet.
+            if last.expires_at.is_some_and(|at| at <= now) {
+                last.erase();
+            }
             WireLastMessage {
                 id: last.id,
                 seq: last.seq,
                 sender_id: last.sender_id,
                 sender_name: users.get(&last.sender_id).map(|sender| sender.display_name.to_string()),
                 kind: last.kind,
-                event: last.event.as_deref().map(str::to_owned),
-                preview: if is_gone { String::new() } else { last.preview.to_string() },
+                event: last.event.map(String::from),
+                preview: last.preview.into(),
                 created_at: last.id.timestamp(),
-                deleted: is_gone,
+                deleted: last.gone,
                 status: discretion.status(state.status(last.seq, last.sender_id)),
             }
         });
@@ -659,5 +662,5 @@ fn shown_cursors(
 ) -> Vec<MemberCursor> {
     let members = if state.is_whole() { &*state.members } else { std::slice::from_ref(member) };
     let shown = members.iter().filter(|other| marks.has(other));
-    shown.map(|other| discretion.cursor(member.user_id, other)).collect()
+    shown.filter_map(|other| discretion.cursor(member.user_id, other)).collect()
 }

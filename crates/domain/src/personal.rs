@@ -203,7 +203,10 @@ impl Personal {
 
     async fn kept_before(&self, by: UserId, earlier: &Scheduled) -> Result<Kept, PersonalError> {
         match earlier.stage {
-            ScheduledStage::Sent(message) => Ok(Kept::sent(self.sent_message(by, message).await?)),
+            ScheduledStage::Sent(_) => {
+                let sent = self.sent_message(by, earlier.conversation, &earlier.draft.client_id).await?;
+                Ok(Kept::sent(sent))
+            }
             _ => Ok(Kept::scheduled(earlier, true)),
         }
     }
@@ -216,19 +219,24 @@ impl Personal {
         client_id: &ClientId,
     ) -> Result<Option<WireMessage>, PersonalError> {
         let found = self.store.sent_as_each(conversation, &[(by, client_id)]).await?;
-        let Some(seq) = found.into_iter().next().flatten() else { return Ok(None) };
-        let items = self.store.items(conversation, &[seq]).await?;
-        match items.into_iter().next().flatten() {
-            Some(item) => Ok(Some(self.sent_message(by, MessageId::new(item.entry.id)).await?)),
-            None => Err(PersonalError::TooLate),
+        match found.into_iter().next().flatten() {
+            Some(_) => self.sent_message(by, conversation, client_id).await.map(Some),
+            None => Ok(None),
         }
     }
 
-    async fn sent_message(&self, by: UserId, message: MessageId) -> Result<WireMessage, PersonalError> {
-        match self.reading.message(by, message).await {
-            // It was sent, and the user cannot see it any more.
-            Err(ReadError::NotFound | ReadError::Forbidden | ReadError::Gone) => Err(PersonalError::TooLate),
-            read => Ok(read?),
+    /// A message that was sent, as it is for who sends it again.
+    async fn sent_message(
+        &self,
+        by: UserId,
+        conversation: ConversationId,
+        client_id: &ClientId,
+    ) -> Result<WireMessage, PersonalError> {
+        match self.writing.sent_before(by, conversation, client_id.clone()).await {
+            Ok(sent) => Ok(sent.message),
+            Err(refusal) if refusal.is_failure() => Err(PersonalError::Refused(refusal)),
+            // Who is not a member any more sees nothing of it.
+            Err(_) => Err(PersonalError::TooLate),
         }
     }
 
@@ -296,7 +304,9 @@ impl Personal {
         for _ in 0..REPLACES_MAX {
             let current = self.store.scheduled_one(by, id).await?.ok_or(PersonalError::NotFound)?;
             let claimed = match current.stage {
-                ScheduledStage::Sent(message) => return self.sent_message(by, message).await,
+                ScheduledStage::Sent(_) => {
+                    return self.sent_message(by, current.conversation, &current.draft.client_id).await;
+                }
                 // Somebody began and may be gone. The client id makes it the same message.
                 ScheduledStage::Sending => current,
                 ScheduledStage::Waiting | ScheduledStage::Failed(_) => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use godwit_protocol::accounts::{Device as WireDevice, SignedIn, Tokens};
-use godwit_protocol::limits::{DEVICE_PROOF_DAYS, DEVICES_PER_USER_MAX};
+use godwit_protocol::limits::{DEVICE_PROOF_DAYS, DEVICES_PER_USER_MAX, REFRESH_REPEAT_SECONDS};
 use godwit_protocol::socket::CloseCode;
 use godwit_protocol::{DeviceId, Timestamp, UserId};
 use hmac::{Hmac, KeyInit, Mac};
@@ -23,6 +23,7 @@ use crate::ports::{
 /// The device key of users whose application does not tell devices apart.
 const ONLY_DEVICE: &str = "application";
 const DEVICE_PROOF_MS: i64 = DEVICE_PROOF_DAYS as i64 * 24 * 60 * 60 * 1_000;
+const REFRESH_REPEAT_MS: i64 = REFRESH_REPEAT_SECONDS as i64 * 1_000;
 /// What binds a device proof to the password of the user, in bytes.
 const PASSWORD_TAG_BYTES: usize = 16;
 
@@ -141,14 +142,17 @@ impl Sessions {
         Ok(self.tokens.verify_refresh(refresh_token, self.clock.now())?.device_id)
     }
 
-    /// New tokens for a refresh token. One that was used before is in the wrong hands: the session ends.
+    /// New tokens for a refresh token. Whoever lost the answer may ask again for a while, and gets the same refresh token; one
+    /// that was used before that is in the wrong hands, and the session ends.
     pub async fn refresh(&self, refresh_token: &str) -> Result<Tokens, AuthError> {
         let now = self.clock.now();
         let claims = self.tokens.verify_refresh(refresh_token, now)?;
+        let next = claims.generation.wrapping_add(1);
         let expires_at = now.plus_millis(self.lifetimes.refresh_ms);
-        match self.store.rotate_session(claims.device_id, claims.generation, expires_at, now).await? {
+        match self.store.rotate_session(claims.device_id, claims.generation, next, expires_at, now).await? {
             Rotation::Rotated(device) => self.tokens_of(&device, now),
             Rotation::NotFound => Err(AuthError::Invalid),
+            Rotation::Reused(device) if was_refreshed_to(&device, next, now) => self.tokens_of(&device, now),
             Rotation::Reused(device) => {
                 tracing::warn!(user = %device.user_id, device = %device.id, "a refresh token was used twice");
                 self.end(device.user_id, device.id).await?;
@@ -165,7 +169,9 @@ impl Sessions {
             let Session::Own { generation, .. } = device.session else { return Ok(None) };
             let now = self.clock.now();
             let expires_at = now.plus_millis(self.lifetimes.refresh_ms);
-            match self.store.rotate_session(id, generation, expires_at, now).await? {
+            // Not the next: nobody who refreshed a moment ago may ask for this one again.
+            let next = generation.wrapping_add(2);
+            match self.store.rotate_session(id, generation, next, expires_at, now).await? {
                 Rotation::Rotated(device) => return self.tokens_of(&device, now).map(Some),
                 Rotation::NotFound => return Err(AuthError::Invalid),
                 // Somebody has refreshed it meanwhile.
@@ -356,6 +362,12 @@ impl Sessions {
             refresh_expires_at,
         })
     }
+}
+
+/// Whether a device has just gone on to this generation, and no further.
+fn was_refreshed_to(device: &Device, next: u32, now: Timestamp) -> bool {
+    let is_next = matches!(device.session, Session::Own { generation, .. } if generation == next);
+    is_next && now < device.last_active_at.plus_millis(REFRESH_REPEAT_MS)
 }
 
 /// Binds a proof to the password that the user has: the stored hash, with its salt, is the key, and only the server has it.

@@ -30,7 +30,18 @@ pub(crate) struct View<'a> {
 pub(crate) fn about(entry: &Entry) -> Option<Seq> {
     match &entry.change {
         Change::Message(message) => message.reply.map(|reply| reply.to.seq),
-        Change::Edited { target, .. } | Change::Reacted { target, .. } => Some(target.seq),
+        change => done_to(change).map(|target| target.seq),
+    }
+}
+
+/// The message that somebody did something to.
+const fn done_to(change: &Change) -> Option<&Target> {
+    match change {
+        Change::Edited { target, .. }
+        | Change::Reacted { target, .. }
+        | Change::Deleted { target, .. }
+        | Change::Pinned { target, .. }
+        | Change::Unpinned { target, .. } => Some(target),
         _ => None,
     }
 }
@@ -38,12 +49,10 @@ pub(crate) fn about(entry: &Entry) -> Option<Seq> {
 impl View<'_> {
     /// Every entry has its place, so that there is no gap; what the one who looks cannot see has nothing else.
     pub(crate) fn entry(&self, item: &LogItem) -> wire::LogEntry {
-        let seen = match &item.entry.change {
-            Change::Message(_) => self.sight.sees(item.entry.seq),
-            Change::Edited { target, .. } | Change::Reacted { target, .. } => self.sight.sees(target.seq),
-            _ => true,
+        let change = match &item.entry.change {
+            Change::Message(_) if !self.sight.sees(item.entry.seq) => wire::Change::Withheld,
+            _ => self.change(item),
         };
-        let change = if seen { self.change(item) } else { wire::Change::Withheld };
         wire::LogEntry { seq: item.entry.seq, at: item.entry.at(), change }
     }
 
@@ -69,7 +78,7 @@ impl View<'_> {
         let is_gone = message.is_gone(&state, self.now) || !is_seen;
         let gone_at = state.gone.map(|gone| gone.at).or(message.expires_at).filter(|_| is_seen);
         let quote = message.reply.filter(|_| !is_gone).and_then(|reply| self.quote(reply.to));
-        let reactions = state.wire_reactions();
+        let reactions = if is_gone { Vec::new() } else { state.wire_reactions() };
         let edited_at = state.edited.as_ref().map(|edited| edited.at);
         let kind = message.body.kind();
         let body = if is_gone { MessageBody::Erased(kind) } else { message.body };
@@ -175,6 +184,10 @@ impl View<'_> {
         })
     }
 
+    fn is_gone(&self, target: Target) -> bool {
+        self.referred.get(&target.seq).is_some_and(|item| item.is_gone(self.now))
+    }
+
     fn status(&self, seq: Seq, sender: UserId) -> MessageStatus {
         self.discretion.status(self.state.status(seq, sender))
     }
@@ -182,6 +195,7 @@ impl View<'_> {
     fn change(&self, item: &LogItem) -> wire::Change {
         use wire::Change as Wire;
         match &item.entry.change {
+            change if done_to(change).is_some_and(|target| !self.sight.sees(target.seq)) => Wire::Withheld,
             Change::Created(created) => Wire::Created {
                 by: created.by,
                 kind: created.kind,
@@ -208,6 +222,13 @@ impl View<'_> {
             Change::Expired { targets } => {
                 Wire::Expired { message_ids: targets.iter().map(|target| target.id).collect() }
             }
+            // Nothing is left of what was on a message that is gone.
+            Change::Reacted { target, .. } if self.is_gone(*target) => Wire::Reacted {
+                message_id: target.id,
+                message_seq: target.seq,
+                changes: Vec::new(),
+                reactions: Vec::new(),
+            },
             Change::Reacted { target, changes, counts } => Wire::Reacted {
                 message_id: target.id,
                 message_seq: target.seq,

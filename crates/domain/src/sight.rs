@@ -104,12 +104,14 @@ pub(crate) async fn newest_seen(
     }
 }
 
-/// Of whom one is told what they have read.
+/// Of whom one is told what they have received and read.
 #[derive(Debug, Clone, Default)]
 pub struct Discretion {
-    /// Of nobody: one of two people does not tell, or want to know, or has blocked the other.
-    of_nobody: bool,
-    /// Not of those who have blocked the one who looks.
+    /// What was read of nobody: one of two people does not tell, or want to know.
+    reading_of_nobody: bool,
+    /// Nothing: one of two people has blocked the other.
+    nothing: bool,
+    /// Nothing of those who have blocked the one who looks.
     blockers: HashSet<UserId>,
 }
 
@@ -132,42 +134,55 @@ impl Discretion {
         let others: Vec<UserId> = members.into_iter().filter(|member| *member != viewer).collect();
         let blockers =
             if others.is_empty() { Vec::new() } else { store.blockers_among(viewer, &others).await? };
-        Ok(Self { of_nobody: false, blockers: blockers.into_iter().collect() })
+        Ok(Self { blockers: blockers.into_iter().collect(), ..Self::default() })
     }
 
     /// In a direct conversation: whether both tell, and want to know, what is read, and whether one has blocked the other.
     pub(crate) fn of_two(both_tell: bool, blocked: bool) -> Self {
-        Self { of_nobody: blocked || !both_tell, blockers: HashSet::new() }
+        Self { reading_of_nobody: !both_tell, nothing: blocked, blockers: HashSet::new() }
     }
 
     /// Of nobody it is told what they have read.
     pub(crate) fn of_nobody() -> Self {
-        Self { of_nobody: true, blockers: HashSet::new() }
+        Self { reading_of_nobody: true, ..Self::default() }
+    }
+
+    /// Not even what they have received, which says when they are there.
+    pub(crate) fn hides(&self, user: UserId) -> bool {
+        self.nothing || self.blockers.contains(&user)
     }
 
     pub(crate) fn hides_reading_of(&self, user: UserId) -> bool {
-        self.of_nobody || self.blockers.contains(&user)
+        self.reading_of_nobody || self.hides(user)
     }
 
     /// How far a member has come, as `viewer` may know it.
-    pub(crate) fn cursor(&self, viewer: UserId, member: &Member) -> MemberCursor {
-        let cursor = member.wire_cursor();
-        if member.user_id != viewer && self.hides_reading_of(member.user_id) {
-            unread_cursor(cursor)
+    pub(crate) fn cursor(&self, viewer: UserId, member: &Member) -> Option<MemberCursor> {
+        let (user, cursor) = (member.user_id, member.wire_cursor());
+        if user == viewer || !self.hides_reading_of(user) {
+            Some(cursor)
         } else {
-            cursor
+            (!self.hides(user)).then(|| unread_cursor(cursor))
         }
     }
 
-    /// What is told of how far a message has come: that all have read it says of each of them that they have.
+    /// What is told of how far a message has come: that all have read it says of each of them that they have. That all have
+    /// received it is told: it says little of each, and a message that stays as it was sent would tell of the block.
     pub(crate) fn status(&self, status: MessageStatus) -> MessageStatus {
-        let is_told = !self.of_nobody && self.blockers.is_empty();
+        let is_told = !self.reading_of_nobody && !self.nothing && self.blockers.is_empty();
         if is_told { status } else { status.min(MessageStatus::Delivered) }
     }
 
     /// The same of one member.
     pub(crate) fn status_for(&self, user: UserId, status: MessageStatus) -> MessageStatus {
-        if self.hides_reading_of(user) { status.min(MessageStatus::Delivered) } else { status }
+        let told = if self.hides(user) {
+            MessageStatus::Sent
+        } else if self.hides_reading_of(user) {
+            MessageStatus::Delivered
+        } else {
+            MessageStatus::Read
+        };
+        status.min(told)
     }
 }
 

@@ -179,7 +179,7 @@ pub struct Conversation {
     /// The own membership.
     pub me: Membership,
     /// The cursors of all members, the own included, where one conversation is asked for; in large conversations the own
-    /// only. Lists and `sync` leave them out.
+    /// only. Lists and `sync` leave them out. Those of who has blocked the user are not among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cursors: Vec<MemberCursor>,
 }

@@ -63,7 +63,7 @@ error_codes! {
     RegistrationClosed = "registration_closed",
     /// This server does not use passwords: sign in with a token of the application.
     PasswordsDisabled = "passwords_disabled",
-    /// The handle belongs to somebody else, or did until lately.
+    /// The handle belongs to somebody else, or did until recently.
     HandleTaken = "handle_taken",
     /// The operator of the server keeps this handle for itself.
     HandleReserved = "handle_reserved",
@@ -86,7 +86,7 @@ error_codes! {
     SeqAheadOfLog = "seq_ahead_of_log",
     /// You are a member, and your role or the permissions of the conversation do not allow it.
     Forbidden = "forbidden",
-    /// Conversations of this kind do not have that.
+    /// This kind of conversation does not support that.
     WrongKind = "wrong_kind",
     /// The message has been deleted, or has disappeared.
     MessageGone = "message_gone",
@@ -121,7 +121,7 @@ error_codes! {
     /// The invite link does not exist, has expired, was revoked, was used as often as it may be, its maker may no longer
     /// invite, or you are banned.
     InviteInvalid = "invite_invalid",
-    /// You have as many pinned conversations, starred, deleted or scheduled messages as anybody can have.
+    /// You have as many pinned conversations, or starred, deleted or scheduled messages, as are allowed.
     ListFull = "list_full",
     /// The scheduled message is being sent, or has been.
     TooLate = "too_late",

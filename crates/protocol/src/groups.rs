@@ -17,7 +17,7 @@ pub struct Member {
     pub user: User,
     pub role: Role,
     pub joined_at: Timestamp,
-    /// Absent in large conversations.
+    /// Absent in large conversations, and of who has blocked the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<MemberCursor>,
 }

@@ -17,6 +17,7 @@
 //! numbers and times, so that clients can use it too, also on wasm32.
 
 pub mod accounts;
+mod any_json;
 pub mod characters;
 pub mod conversations;
 pub mod error;

@@ -103,6 +103,8 @@ pub const PHONE_DIGITS_MIN: usize = 7;
 pub const DEVICES_PER_USER_MAX: usize = 50;
 /// How long a device on which a user has signed in is known, in days.
 pub const DEVICE_PROOF_DAYS: u32 = 365;
+/// How long a client that lost the answer to a refresh may ask again with the same refresh token, in seconds.
+pub const REFRESH_REPEAT_SECONDS: u32 = 60;
 /// Users that one user can block.
 pub const BLOCKS_PER_USER_MAX: usize = 10_000;
 /// Groups and channels that a user has left for good. With a further one the oldest can add the user again.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::any_json;
 use crate::conversations::{
     ConversationKind, DeleteFor, EditsVisibleTo, HistoryVisibility, Permissions, Role,
 };
@@ -52,8 +53,8 @@ pub struct SendMessage {
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::AppEvent>))]
     pub event: Option<String>,
     /// What the event is about, in a message of kind `system`: any JSON of at most 4,096 bytes when it is written without
-    /// spaces, nested at most 8 deep. `null` is the same as nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// spaces, nested at most 8 deep, with numbers of 64 bits. `null` is the same as nothing.
+    #[serde(default, deserialize_with = "any_json::optional", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub data: Option<serde_json::Value>,
     /// A message of the same conversation.

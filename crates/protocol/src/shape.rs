@@ -68,7 +68,7 @@ shapes! {
     /// Chosen by a client, so that what it asks for twice is done once: printable ASCII characters without spaces.
     ClientId = text(1, CLIENT_ID_BYTES_MAX).pattern(Some("^[!-~]+$")).examples(["7b1c-1"]);
 
-    /// The text of a message, or the caption of its medium: not only spaces, and no control characters but line breaks
+    /// The text of a message, or the caption of its medium: not only spaces, and no control characters other than line breaks
     /// and tabs.
     MessageText = text(1, TEXT_CHARS_MAX).pattern(Some(lines())).examples(["Hello!"]);
 

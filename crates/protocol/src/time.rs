@@ -74,10 +74,20 @@ impl FromStr for Timestamp {
     type Err = InvalidTimestamp;
 
     fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
-        let instant: jiff::Timestamp = text.parse().map_err(|_| InvalidTimestamp)?;
-        let millis = instant.as_millisecond();
+        let millis = match text.parse::<jiff::Timestamp>() {
+            Ok(instant) => instant.as_millisecond(),
+            // Many write the end of 9999 for ever. It is two days later than can be held.
+            Err(_) if is_end_of_9999(text) => Self::MAX_MS,
+            Err(_) => return Err(InvalidTimestamp),
+        };
         if (0..=Self::MAX_MS).contains(&millis) { Ok(Self(millis)) } else { Err(InvalidTimestamp) }
     }
+}
+
+/// Whether it is a time on the last two days that four digits can tell.
+fn is_end_of_9999(text: &str) -> bool {
+    let a_year_before = text.strip_prefix("9999-12-3").map(|rest| format!("9998-12-3{rest}"));
+    a_year_before.is_some_and(|text| text.parse::<jiff::Timestamp>().is_ok())
 }
 
 impl Serialize for Timestamp {
@@ -125,6 +135,16 @@ mod tests {
         assert_eq!(serde_json::from_str::<Timestamp>(r#""2027-01-15T09:00:00.125+01:00""#).unwrap(), time);
         for wrong in [r#""yesterday""#, r#""2027-01-15""#, "1800000000125", r#""1969-12-31T23:59:59Z""#] {
             assert!(serde_json::from_str::<Timestamp>(wrong).is_err(), "{wrong} was taken for a time");
+        }
+    }
+
+    #[test]
+    fn the_end_of_9999_is_as_late_as_it_gets() {
+        for text in ["9999-12-31T23:59:59Z", "9999-12-31T23:59:59.999Z", "9999-12-30T23:00:00+00:00"] {
+            assert_eq!(text.parse::<Timestamp>().unwrap(), Timestamp::from_millis(i64::MAX), "{text}");
+        }
+        for wrong in ["9999-12-32T00:00:00Z", "9999-12-31", "9999-12-31T24:59:59Z", "10000-01-01T00:00:00Z"] {
+            assert!(wrong.parse::<Timestamp>().is_err(), "{wrong}");
         }
     }
 

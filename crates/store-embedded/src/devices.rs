@@ -34,10 +34,12 @@ impl DeviceStore for EmbeddedStore {
         &self,
         id: DeviceId,
         generation: u32,
+        next: u32,
         refresh_expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<Rotation, StoreError> {
-        self.write("rotate a session", move |txn| rotate(txn, id, generation, refresh_expires_at, now)).await
+        self.write("rotate a session", move |txn| rotate(txn, id, generation, next, refresh_expires_at, now))
+            .await
     }
 
     async fn remove_device(
@@ -114,13 +116,14 @@ fn rotate(
     txn: &mut Txn<'_>,
     id: DeviceId,
     generation: u32,
+    next: u32,
     refresh_expires_at: Timestamp,
     now: Timestamp,
 ) -> Result<Rotation, StoreError> {
     let Some(mut device) = device(txn, id)? else { return Ok(Rotation::NotFound) };
     match device.session {
         Session::Own { generation: current, .. } if current == generation => {
-            device.session = Session::Own { generation: generation.wrapping_add(1), refresh_expires_at };
+            device.session = Session::Own { generation: next, refresh_expires_at };
             device.last_active_at = now;
             txn.put_record(keys::device(id), &DeviceRecord::from(&device));
             Ok(Rotation::Rotated(device))

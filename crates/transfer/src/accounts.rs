@@ -167,16 +167,10 @@ impl Account<'_> {
     async fn advance_device(self, device: &Device, there: &Device) -> Result<(), MoveError> {
         match (&device.session, &there.session) {
             (Session::Own { generation, refresh_expires_at }, Session::Own { generation: behind, .. }) => {
-                for generation in *behind..*generation {
-                    let rotation = self.target.rotate_session(
-                        device.id,
-                        generation,
-                        *refresh_expires_at,
-                        device.last_active_at,
-                    );
-                    if !matches!(rotation.await?, Rotation::Rotated(_)) {
-                        return Err(self.refused("a session cannot be brought forward"));
-                    }
+                let (end, active) = (*refresh_expires_at, device.last_active_at);
+                let rotation = self.target.rotate_session(device.id, *behind, *generation, end, active);
+                if !matches!(rotation.await?, Rotation::Rotated(_)) {
+                    return Err(self.refused("a session cannot be brought forward"));
                 }
             }
             (Session::Application { revoked_at: Some(at), .. }, _) => {

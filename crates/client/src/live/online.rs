@@ -129,10 +129,19 @@ impl<'a> Online<'a> {
         match event {
             Event::Entry(event) => self.entry(event),
             Event::Account(entry) => catch_up.account(entry, logs, queue),
-            Event::Cursor(event) => queue.cursor(event),
+            Event::Cursor(event) => {
+                if !queue.cursor(event) {
+                    catch_up.begin_or_repeat();
+                }
+            }
             Event::Typing(event) => queue.update_if_room(Update::Typing(event)),
             Event::Presence(event) => queue.update_if_room(Update::Presence(event)),
-            Event::UserUpdated(user) => queue.update_if_room(Update::UserUpdated(user)),
+            Event::UserUpdated(user) => {
+                // A round does not bring it. After one the application looks names up again.
+                if !queue.user(user) {
+                    catch_up.begin_or_repeat();
+                }
+            }
             Event::Reconnect(hint) => {
                 let at = Instant::now() + Duration::from_millis(hint.after_ms.into());
                 self.leave(at, Ended::RetryAt(at));

@@ -7,14 +7,22 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use godwit_protocol::people::User;
 use godwit_protocol::socket::CursorEvent;
 use godwit_protocol::{ConversationId, Seq, UserId};
 use tokio::sync::Notify;
 
 use super::update::Update;
 
-/// Cursors that moved while there was no room: one for each member and conversation.
-const LATE_CURSORS_MAX: usize = 1_000;
+/// Updates that came while there was no room, of which only the latest counts.
+const LATE_MAX: usize = 1_000;
+
+/// What replaces what came before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Replaces {
+    Cursor(ConversationId, UserId),
+    User(UserId),
+}
 
 pub(super) enum Item {
     Update(Update),
@@ -39,7 +47,7 @@ struct Inner {
     items_max: usize,
     /// The task found no room and waits for it.
     starved: bool,
-    late_cursors: HashMap<(ConversationId, UserId), CursorEvent>,
+    late: HashMap<Replaces, Update>,
     /// The newest entries that the application has taken and the server does not know of.
     taken: HashMap<ConversationId, Seq>,
     finished: bool,
@@ -52,7 +60,7 @@ impl Queue {
             items: VecDeque::new(),
             items_max: items_max.max(1),
             starved: false,
-            late_cursors: HashMap::new(),
+            late: HashMap::new(),
             taken: HashMap::new(),
             finished: false,
         };
@@ -85,17 +93,32 @@ impl Queue {
         }
     }
 
-    /// When there is no room only the latest of each member is kept.
-    pub(super) fn cursor(&self, event: CursorEvent) {
+    /// When there is no room only the latest of each member is kept. False when there is no room for that either.
+    #[must_use]
+    pub(super) fn cursor(&self, event: CursorEvent) -> bool {
+        let key = Replaces::Cursor(event.conversation_id, event.cursor.user_id);
+        self.latest(key, Update::Cursor(event))
+    }
+
+    /// The same for what a user is called.
+    #[must_use]
+    pub(super) fn user(&self, user: User) -> bool {
+        self.latest(Replaces::User(user.id), Update::UserUpdated(user))
+    }
+
+    fn latest(&self, key: Replaces, update: Update) -> bool {
         let mut inner = self.lock();
-        let key = (event.conversation_id, event.cursor.user_id);
-        let late = inner.late_cursors.contains_key(&key);
-        if !late && inner.items.len() < inner.items_max {
-            inner.push(Item::Update(Update::Cursor(event)));
+        let is_late = inner.late.contains_key(&key);
+        if !is_late && inner.items.len() < inner.items_max {
+            inner.push(Item::Update(update));
             self.ready.notify_one();
-        } else if late || inner.late_cursors.len() < LATE_CURSORS_MAX {
-            inner.late_cursors.insert(key, event);
+            return true;
         }
+        let is_kept = is_late || inner.late.len() < LATE_MAX;
+        if is_kept {
+            inner.late.insert(key, update);
+        }
+        is_kept
     }
 
     /// What the application has taken since the last time.
@@ -147,7 +170,7 @@ impl Queue {
 
     fn pop(&self) -> Option<Item> {
         let mut inner = self.lock();
-        let item = inner.items.pop_front().or_else(|| inner.pop_late_cursor());
+        let item = inner.items.pop_front().or_else(|| inner.pop_late());
         if inner.starved && inner.items.len() <= inner.items_max / 2 {
             inner.starved = false;
             self.progress.notify_one();
@@ -175,8 +198,8 @@ impl Inner {
         self.items.push_back(item);
     }
 
-    fn pop_late_cursor(&mut self) -> Option<Item> {
-        let key = self.late_cursors.keys().next().copied()?;
-        self.late_cursors.remove(&key).map(|event| Item::Update(Update::Cursor(event)))
+    fn pop_late(&mut self) -> Option<Item> {
+        let key = self.late.keys().next().copied()?;
+        self.late.remove(&key).map(Item::Update)
     }
 }

@@ -41,8 +41,8 @@ pub enum Update {
     Typing(TypingEvent),
     /// Dropped when the application is behind.
     Presence(PresenceEvent),
-    /// Somebody has another handle, name or picture. Dropped when the application is behind, and not told of what happened
-    /// while the client was away: after [`Update::CaughtUp`] look up again whom you show.
+    /// Somebody has another handle, name or picture. When the application is behind only the latest of each user is given. Not
+    /// told of what happened while the client was away: after [`Update::CaughtUp`] look up again whom you show.
     UserUpdated(User),
     Connection(Connection),
 }

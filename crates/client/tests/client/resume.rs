@@ -1,12 +1,15 @@
 //! Every entry exactly once and in order, whatever the network does.
 
+use std::collections::HashMap;
+
 use godwit_client::ResumeState;
 use godwit_client::live::{LiveConfig, StartAt, Update};
 use godwit_client::protocol::conversations::MemberCursor;
 use godwit_client::protocol::messages::LogPage;
+use godwit_client::protocol::people::User;
 use godwit_client::protocol::socket::{CloseCode, CursorEvent, Event};
 use godwit_client::protocol::sync::{AccountChange, AccountEntry, Gone, GoneReason, MovedCursors, SyncPage};
-use godwit_client::protocol::{ErrorCode, Seq};
+use godwit_client::protocol::{ErrorCode, Seq, UserId};
 
 use crate::fake::{FakeServer, caught_up, eager, entries, next, nothing, soon};
 use crate::sample::{C, D, PEER, conversation, log_page, now, problem, sync_page};
@@ -298,6 +301,57 @@ async fn a_slow_application_costs_no_memory_and_loses_nothing() {
     assert_eq!(taken, (1..=MANY).collect::<Vec<_>>());
     let kept = first_read.unwrap();
     assert!(kept <= LIMIT as u64, "{kept} were kept");
+}
+
+#[tokio::test]
+async fn a_slow_application_gets_the_latest_cursors_and_names_and_a_sync_for_those_that_had_no_room() {
+    const LIMIT: u64 = 50;
+    const LATE_MAX: u64 = 1_000;
+    let server = FakeServer::start().await;
+    let mut config = eager();
+    config.updates_buffered_max = LIMIT as usize;
+    let (_live, mut updates) = server.live(config);
+    let (mut peer, _) = server.sync(sync_page("t1", &[])).await;
+    caught_up(&mut updates).await;
+    peer.entries(C, 1..=LIMIT).await;
+    let user = |name: &str| User { id: PEER, handle: "peer".into(), display_name: name.into(), avatar: None };
+    for name in ["first", "second"] {
+        peer.event(&Event::UserUpdated(user(name))).await;
+    }
+    let cursor = |user: u64, read: u64| CursorEvent {
+        conversation_id: C,
+        cursor: MemberCursor { user_id: UserId::new(user), delivered: Seq::new(read), read: Seq::new(read) },
+    };
+    for user in 1..LATE_MAX {
+        peer.event(&Event::Cursor(cursor(user, 1))).await;
+    }
+    peer.event(&Event::Cursor(cursor(1, 2))).await;
+    peer.stays_quiet().await;
+    // There is no room for this one.
+    peer.event(&Event::Cursor(cursor(LATE_MAX, 1))).await;
+    peer.stays_quiet().await;
+
+    let (mut names, mut cursors) = (Vec::new(), HashMap::new());
+    while names.is_empty() || (cursors.len() as u64) < LATE_MAX - 1 {
+        match next(&mut updates).await {
+            Update::UserUpdated(user) => names.push(user.display_name),
+            Update::Cursor(event) => {
+                let before = cursors.insert(event.cursor.user_id, event.cursor.read.get());
+                assert_eq!(before, None, "only the latest is given");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(names, ["second"]);
+    assert_eq!(cursors[&UserId::new(1)], 2);
+    let (id, sync) = peer.sync_command().await;
+    assert_eq!(sync.since.as_deref(), Some("t1"));
+    let moved = MovedCursors { conversation_id: C, cursors: vec![cursor(LATE_MAX, 1).cursor] };
+    peer.ok(id, &SyncPage { cursors: vec![moved], ..sync_page("t2", &[]) }).await;
+    assert!(
+        matches!(next(&mut updates).await, Update::Cursor(event) if event.cursor.user_id.get() == LATE_MAX)
+    );
+    caught_up(&mut updates).await;
 }
 
 #[tokio::test]

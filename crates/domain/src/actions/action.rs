@@ -99,7 +99,7 @@ pub enum Refusal {
     NotFound,
     #[error("the role or the permissions of the conversation do not allow it")]
     Forbidden,
-    #[error("conversations of this kind do not have that")]
+    #[error("this kind of conversation does not support that")]
     WrongKind,
     #[error("one of you has blocked the other")]
     Blocked,

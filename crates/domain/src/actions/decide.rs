@@ -179,14 +179,16 @@ impl Case<'_, '_> {
         })])
     }
 
-    /// Members only; and where they are very many not everybody can call them all.
+    /// Members only, each once; and where they are very many not everybody can call them all.
     fn allowed_mentions(&self, sender: &Member, mentions: &Mentions) -> Mentions {
         let is_large = self.fold.details().fan_out == FanOut::OnRead;
-        let users = mentions.users.iter().filter(|user| self.fold.member(**user).is_some());
-        Mentions {
-            users: users.copied().collect(),
-            all: mentions.all && (!is_large || sender.role != Role::Member),
+        let mut users = Vec::with_capacity(mentions.users.len());
+        for user in &mentions.users {
+            if !users.contains(user) && self.fold.member(*user).is_some() {
+                users.push(*user);
+            }
         }
+        Mentions { users, all: mentions.all && (!is_large || sender.role != Role::Member) }
     }
 
     fn edit(
@@ -397,6 +399,10 @@ impl Case<'_, '_> {
         if user == actor {
             return Ok(Vec::new());
         }
+        // Nobody could reach the owner.
+        if self.disabled.contains(&user) {
+            return Err(Refusal::Forbidden);
+        }
         if role == Role::Member && self.fold.details().staff.len() >= STAFF_MAX {
             return Err(Refusal::TooManyStaff);
         }
@@ -477,8 +483,9 @@ impl Case<'_, '_> {
         Ok(vec![Change::InviteCreated { invite: Box::new(invite) }])
     }
 
+    /// The own ones also who may not invite any more: they would work again together with the right.
     fn revoke_invite(&self, actor: UserId, id: InviteId) -> Result<Vec<Change>, Refusal> {
-        self.check(actor, Deed::CreateInvite)?;
+        self.check(actor, Deed::Read)?;
         // Who revokes it twice has what they wanted.
         let Some(invite) = self.fold.details().invite(id) else { return Ok(Vec::new()) };
         if invite.created_by != actor {

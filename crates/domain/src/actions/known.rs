@@ -92,6 +92,7 @@ impl Wanted {
             }
             Action::Delete { target } | Action::Pin(target) | Action::Unpin(target) => {
                 messages.push(target.seq);
+                shown.push(target.seq);
             }
             Action::Expire { targets } => messages.extend(targets.iter().map(|target| target.seq)),
             Action::AddMembers { user_ids } => {
@@ -106,10 +107,11 @@ impl Wanted {
                 people.extend(maker);
                 users.extend(maker);
             }
-            Action::RemoveMember(user)
-            | Action::Ban(user)
-            | Action::SetRole(user, _)
-            | Action::TransferOwnership(user) => users.push(*user),
+            Action::RemoveMember(user) | Action::Ban(user) | Action::SetRole(user, _) => users.push(*user),
+            Action::TransferOwnership(user) => {
+                people.push(*user);
+                users.push(*user);
+            }
             Action::Unsendable { .. }
             | Action::Leave
             | Action::Unban(_)

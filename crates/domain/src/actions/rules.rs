@@ -125,8 +125,11 @@ const fn admin_may(deed: Deed) -> bool {
 
 const fn member_may(kind: Kind, permissions: Permissions, deed: Deed) -> bool {
     match deed {
-        Deed::Read | Deed::React | Deed::EditOwn | Deed::DeleteOwn | Deed::Leave => true,
-        Deed::Send | Deed::Type => matches!(kind, Kind::Group) && permissions.members_may_send,
+        Deed::Read | Deed::React | Deed::DeleteOwn | Deed::Leave => true,
+        // Who may not write says nothing by way of what they have written before.
+        Deed::Send | Deed::EditOwn | Deed::Type => {
+            matches!(kind, Kind::Group) && permissions.members_may_send
+        }
         Deed::AddMembers | Deed::CreateInvite => permissions.members_may_add_members,
         Deed::EditDetails | Deed::SetTimer | Deed::Pin => permissions.members_may_edit,
         Deed::EditOther

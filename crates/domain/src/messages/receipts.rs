@@ -76,13 +76,12 @@ impl Reading {
         let reached = |stored: Option<Timestamp>, is_reached: bool| {
             if is_reached { stored.or(moved_at) } else { None }
         };
-        let is_told = !discretion.hides_reading_of(member.user_id);
-        let status = cursor.status(entry.seq);
+        let status = discretion.status_for(member.user_id, cursor.status(entry.seq));
         Receipt {
             user_id: member.user_id,
-            status: discretion.status_for(member.user_id, status),
-            delivered_at: reached(times.and_then(|t| t.delivered_at), cursor.delivered >= entry.seq),
-            read_at: reached(times.and_then(|t| t.read_at), cursor.read >= entry.seq && is_told),
+            status,
+            delivered_at: reached(times.and_then(|t| t.delivered_at), status >= MessageStatus::Delivered),
+            read_at: reached(times.and_then(|t| t.read_at), status >= MessageStatus::Read),
         }
     }
 }

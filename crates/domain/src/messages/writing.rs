@@ -13,8 +13,8 @@ use crate::actions::{Action, Answer, Appending, Done, NewMessage, Refusal};
 use crate::concealing::Concealing;
 use crate::model::message::{called_names, parse_text};
 use crate::model::{
-    AccountChange, AccountNote, Concealed, Draft, Forwarded, Handle, InvalidField, Mentions, MessageBody,
-    Reply, Target,
+    AccountChange, AccountNote, ClientId, Concealed, Draft, Forwarded, Handle, InvalidField, Mentions,
+    MessageBody, Reply, Target,
 };
 use crate::ports::{Clock, Listed, Store, StoreError};
 
@@ -65,6 +65,20 @@ impl Writing {
     ) -> Result<Sent, Refusal> {
         let (answer, outcome) = Answer::awaited();
         self.submit(sender, conversation, draft, answer).await;
+        Sent::of(&outcome.await?)
+    }
+
+    /// The message that was sent with this client id before, as the answer to sending it again.
+    pub(crate) async fn sent_before(
+        &self,
+        sender: UserId,
+        conversation: ConversationId,
+        client_id: ClientId,
+    ) -> Result<Sent, Refusal> {
+        let (answer, outcome) = Answer::awaited();
+        let refusal = Box::new(Refusal::NotFound);
+        let action = Action::Unsendable { client_id, refusal };
+        self.appending.submit(sender, conversation, action, answer).await;
         Sent::of(&outcome.await?)
     }
 

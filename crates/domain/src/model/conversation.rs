@@ -242,8 +242,7 @@ impl Head {
                     entry.change.targets().iter().any(|target| target.seq == last.seq)
                 };
                 if let Some(last) = last.as_mut().filter(is_target) {
-                    last.gone = true;
-                    last.preview = Box::default();
+                    last.erase();
                 }
             }
             _ => {
@@ -303,9 +302,16 @@ impl LastMessage {
             last.preview = preview_of(&edited.text);
         }
         if item.state.gone.is_some() {
-            (last.gone, last.preview) = (true, Box::default());
+            last.erase();
         }
         Some(last)
+    }
+
+    /// Nothing of what was said is left.
+    pub fn erase(&mut self) {
+        self.gone = true;
+        self.event = None;
+        self.preview = Box::default();
     }
 }
 

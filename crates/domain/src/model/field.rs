@@ -41,7 +41,10 @@ pub(crate) fn single_line(
 pub(crate) fn text(field: &'static str, text: &str, chars_max: usize) -> Result<Box<str>, InvalidField> {
     let text = visible(field, text, chars_max)?;
     if text.chars().any(is_stray_control) {
-        return Err(InvalidField::new(field, "must not contain control characters but line breaks and tabs"));
+        return Err(InvalidField::new(
+            field,
+            "must not contain control characters other than line breaks and tabs",
+        ));
     }
     Ok(text.into())
 }

@@ -439,7 +439,7 @@ pub(crate) fn parse_text(text: String) -> Result<Box<str>, InvalidField> {
     if !is_plain_ascii && text.chars().any(is_stray_control) {
         return Err(InvalidField::new(
             "text",
-            "must not contain control characters but line breaks and tabs",
+            "must not contain control characters other than line breaks and tabs",
         ));
     }
     Ok(text.into())

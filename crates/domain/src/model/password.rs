@@ -59,7 +59,7 @@ fn weakness(text: &str, handle: &str) -> Option<&'static str> {
         return Some("must not repeat one or a few characters");
     }
     if is_row(&lower) {
-        return Some("must not be a row of digits, letters or keys");
+        return Some("must not be a sequence of digits, letters or keys on a keyboard");
     }
     let core = core(&lower);
     if lower == handle || core == handle {

@@ -256,7 +256,7 @@ impl Handle {
             ));
         }
         if text == Self::EVERYBODY {
-            return Err(InvalidField::new("handle", "must not be the name that calls everybody"));
+            return Err(InvalidField::new("handle", "must not be the name that mentions everybody"));
         }
         Ok(Self(text.into()))
     }

@@ -176,13 +176,14 @@ pub trait DeviceStore: Send + Sync {
     /// The devices of a user, in the order of their ids, revoked ones included.
     async fn devices_of(&self, user: UserId) -> Result<Vec<Device>, StoreError>;
 
-    /// Moves a device from `generation` to the next and makes `now` the time of its last activity, atomically: of
+    /// Moves a device from `generation` to a later one and makes `now` the time of its last activity, atomically: of
     /// concurrent calls with the same generation one is `Rotated`, the others are `Reused`. Devices of the application
     /// have no generations: `NotFound`.
     async fn rotate_session(
         &self,
         id: DeviceId,
         generation: u32,
+        next: u32,
         refresh_expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<Rotation, StoreError>;

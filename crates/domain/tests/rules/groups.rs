@@ -147,7 +147,12 @@ async fn in_a_channel_only_owners_and_admins_write_and_readers_come_unseen() {
     stage.app.groups.leave(eve, channel, false).await.unwrap();
     assert_eq!(stage.history(bob, channel).await, ["[conversation.created]", "news"]);
     stage.app.groups.set_role(ada, channel, bob, Role::Admin).await.unwrap();
-    stage.say(bob, channel, "mine").await;
+    let mine = stage.say(bob, channel, "mine").await;
+    // Nor do they say anything by way of what they wrote when they could.
+    stage.app.groups.set_role(ada, channel, bob, Role::Member).await.unwrap();
+    let edited = stage.app.writing.edit(bob, mine.id, "mine @all".into()).await;
+    assert!(matches!(edited, Err(Refusal::Forbidden)));
+    stage.app.writing.delete_for_all(bob, mine.id).await.unwrap();
 }
 
 #[tokio::test]
@@ -158,6 +163,10 @@ async fn a_conversation_keeps_an_owner() {
     assert!(matches!(stage.app.groups.leave(ada, group, false).await, Err(Refusal::LastOwner)));
     let demoted = stage.app.groups.set_role(ada, group, ada, Role::Member).await;
     assert!(matches!(demoted, Err(Refusal::LastOwner)));
+    stage.app.accounts.set_disabled("bob", true).await.unwrap();
+    let handed = stage.app.groups.transfer_ownership(ada, group, bob).await;
+    assert!(matches!(handed, Err(Refusal::Forbidden)), "nobody could reach the owner");
+    stage.app.accounts.set_disabled("bob", false).await.unwrap();
     stage.app.groups.transfer_ownership(ada, group, bob).await.unwrap();
     let roles = (stage.row(ada, group).await.me.role, stage.row(bob, group).await.me.role);
     assert_eq!(roles, (Role::Admin, Role::Owner));

@@ -176,8 +176,8 @@ async fn mentions_are_counted_until_they_are_read() {
     let stage = Stage::new();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let group = stage.group(&[ada, bob]).await;
-    let message = stage.say(ada, group, "hello @bob, @eve and @ada").await;
-    assert_eq!(message.mentions.user_ids, [bob, ada], "who is not a member is not called");
+    let message = stage.say(ada, group, "hello @bob, @eve, @BOB and @ada").await;
+    assert_eq!(message.mentions.user_ids, [bob, ada], "who is not a member is not called, and nobody twice");
     stage.say(ada, group, "@all come").await;
     stage.say(ada, group, "@BOB and @all").await;
     let mentions = async |user| stage.row(user, group).await.unread_mentions;

@@ -205,6 +205,23 @@ async fn it_can_be_sent_before_its_time_and_then_only_once() {
 }
 
 #[tokio::test]
+async fn sending_it_again_gives_the_message_also_when_it_is_out_of_sight() {
+    let stage = Stage::new();
+    let [ada, bob] = stage.users(["ada", "bob"]).await;
+    let group = stage.group(&[ada, bob]).await;
+    let request = later(group, "a", stage.now().plus_millis(60_000));
+    let scheduled = schedule(&stage, ada, request.clone()).await;
+    let sent = stage.app.personal.send_scheduled_now(ada, scheduled.id).await.unwrap();
+    stage.app.writing.delete_for_me(ada, sent.id).await.unwrap();
+    let again = stage.app.personal.send_scheduled_now(ada, scheduled.id).await.unwrap();
+    let kept = stage.app.personal.schedule(ada, request).await.unwrap();
+    assert!(kept.repeated);
+    for message in [again, *kept.scheduling.message.unwrap()] {
+        assert_eq!((message.id, message.text), (sent.id, None));
+    }
+}
+
+#[tokio::test]
 async fn one_that_may_not_be_sent_says_so_and_can_be_tried_again() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;

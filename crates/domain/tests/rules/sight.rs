@@ -88,10 +88,58 @@ async fn who_sees_history_from_joining_gets_nothing_of_what_was_before() {
         assert_nowhere(&stage, eve, id, &messages).await;
         // They hear that something happened, with nothing in it, so that there is no gap.
         let heard = stage.heard(eve);
-        assert_eq!(heard.iter().filter(|name| *name == "withheld").count(), 2, "{heard:?}");
+        assert_eq!(heard.iter().filter(|name| *name == "withheld").count(), 3, "{heard:?}");
         // Bob gets all of it.
         assert!(everything(&stage, bob, id, &messages).await.contains("swordfish, or so"));
     }
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_message_that_is_gone() {
+    for is_deleted in [true, false] {
+        let stage = Stage::new();
+        let [ada, bob] = stage.users(["ada", "bob"]).await;
+        let id = stage.group(&[ada, bob]).await;
+        let timer = UpdateConversation { message_ttl_secs: Some(Some(60)), ..UpdateConversation::default() };
+        stage.app.groups.update(ada, id, &timer).await.unwrap();
+        let data = serde_json::json!({ "word": "swordfish" });
+        let event = MessageBody::System {
+            event: "app.swordfish".into(),
+            data: Some(data.to_string().into()),
+            text: Some(SECRET.into()),
+        };
+        let draft = Draft { body: Some(event), ..saying("") };
+        let secret = stage.app.writing.send(ada, id, draft).await.unwrap().message;
+        stage.app.writing.react(bob, secret.id, Some("swordfish".into())).await.unwrap();
+        assert!(everything(&stage, bob, id, &[secret.id]).await.contains("app.swordfish"));
+        stage.delivery.take();
+        if is_deleted {
+            stage.app.writing.delete_for_all(ada, secret.id).await.unwrap();
+        } else {
+            // Nobody has swept yet.
+            stage.clock.advance_ms(60_000);
+        }
+        assert_nowhere(&stage, bob, id, &[secret.id]).await;
+        assert_nowhere(&stage, ada, id, &[secret.id]).await;
+    }
+}
+
+#[tokio::test]
+async fn what_happens_to_a_message_out_of_sight_does_not_name_it() {
+    let stage = Stage::new();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    stage.delivery.set_online(eve, true);
+    let id = stage.make(false, &[ada, bob, eve], NewConversation::default()).await;
+    let hidden = stage.say(ada, id, SECRET).await;
+    stage.app.writing.delete_for_me(eve, hidden.id).await.unwrap();
+    stage.delivery.take();
+    stage.app.writing.pin(bob, hidden.id).await.unwrap();
+    stage.app.writing.unpin(bob, hidden.id).await.unwrap();
+    stage.app.writing.delete_for_all(ada, hidden.id).await.unwrap();
+    assert_eq!(stage.heard(eve), ["withheld", "withheld", "withheld"]);
+    assert_eq!(stage.heard(bob), ["pinned", "unpinned", "deleted"]);
+    let all = everything(&stage, eve, id, &[]).await;
+    assert!(!all.contains(&hidden.id.to_string()), "{all}");
 }
 
 #[tokio::test]
@@ -230,10 +278,14 @@ async fn what_somebody_has_read_is_told_nobody_who_is_not_to_know() {
         let of_bob = members.iter().find(|member| member.user.id == bob).unwrap();
         let (receipts, _) = stage.app.reading.receipts(ada, message, None, 50).await.unwrap();
         let status = stage.app.reading.message(ada, message).await.unwrap().status;
-        (read_by(bob).unwrap(), of_bob.cursor.unwrap().read, receipts.receipts[0].status, status)
+        let receipt = &receipts.receipts[0];
+        assert_eq!(receipt.delivered_at.is_some(), receipt.status >= MessageStatus::Delivered);
+        assert_eq!(receipt.read_at.is_some(), receipt.status == MessageStatus::Read);
+        (read_by(bob), of_bob.cursor.map(|cursor| cursor.read), receipt.status, status)
     };
-    let read = |seq: Seq| (seq, seq, MessageStatus::Read, MessageStatus::Read);
-    let hidden = (Seq::ZERO, Seq::ZERO, MessageStatus::Delivered, MessageStatus::Delivered);
+    let read = |seq: Seq| (Some(seq), Some(seq), MessageStatus::Read, MessageStatus::Read);
+    let hidden = (Some(Seq::ZERO), Some(Seq::ZERO), MessageStatus::Delivered, MessageStatus::Delivered);
+    let blocked = (None, None, MessageStatus::Sent, MessageStatus::Delivered);
     assert_eq!(shown(id, message.id).await, read(message.seq));
     assert_eq!(shown(group, in_group.id).await, read(in_group.seq));
 
@@ -242,10 +294,9 @@ async fn what_somebody_has_read_is_told_nobody_who_is_not_to_know() {
     assert_eq!(shown(id, message.id).await, hidden);
     stage.app.accounts.update_me(bob, receipts(true)).await.unwrap();
     stage.app.people.block(bob, ada).await.unwrap();
-    assert_eq!(shown(id, message.id).await, hidden);
-    // In a group the marks of who has blocked one are hidden, too.
-    let (by_row, by_list, receipt, _) = shown(group, in_group.id).await;
-    assert_eq!((by_row, by_list, receipt), (Seq::ZERO, Seq::ZERO, MessageStatus::Delivered));
+    // When somebody receives something tells when they are there.
+    assert_eq!(shown(id, message.id).await, blocked);
+    assert_eq!(shown(group, in_group.id).await, blocked);
     let next = stage.say(ada, group, "next").await;
     stage.delivery.take();
     stage.app.cursors.advance(bob, group, None, Some(next.seq)).await.unwrap();

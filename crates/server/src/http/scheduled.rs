@@ -52,8 +52,12 @@ pub async fn list(
 pub async fn create(
     State(state): State<ServerState>,
     Caller(by): Caller,
+    address: ClientAddress,
     Body(request): Body<ScheduleMessage>,
 ) -> ApiResult<(StatusCode, Json<Scheduling>)> {
+    // It counts now, and not when it is sent: what is due is not put off because somebody is in a hurry.
+    state.rates.check_send(by.user_id)?;
+    state.rates.check_send_from(address)?;
     let Kept { scheduling, repeated } = state.app.personal.schedule(by.user_id, request).await?;
     Ok((if repeated { StatusCode::OK } else { StatusCode::CREATED }, Json(scheduling)))
 }

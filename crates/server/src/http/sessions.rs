@@ -35,7 +35,8 @@ pub async fn sign_in(
 
 /// Refresh the tokens
 ///
-/// A refresh token is good for one use. Using it twice ends the session, because then somebody else has it too.
+/// A refresh token is good for one use. Whoever lost the answer may ask again with the same token for a minute, until the next
+/// one is used; any other second use ends the session, because then somebody else has it too.
 #[utoipa::path(
     post, path = "/v1/sessions/refresh", tag = "Sessions", operation_id = "refresh_session", security(()),
     request_body = Refresh,

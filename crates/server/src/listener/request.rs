@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll};
 
 use axum::Router;
@@ -27,6 +28,9 @@ use crate::network::ClientAddress;
 
 pub(super) const FORWARDED_FOR: &str = "x-forwarded-for";
 
+/// Requests of one connection after which others have their turn: those that come in a row are dealt with without a pause.
+const TURN: u32 = 8;
+
 /// What all connections have in common.
 #[derive(Debug, Clone)]
 pub(super) struct Front {
@@ -47,7 +51,7 @@ impl Front {
         router: Router,
     ) -> ConnectionService {
         let peer = Peer { id: place, gate, places: self.places.clone(), bodies: self.bodies.clone() };
-        ConnectionService { front: self.clone(), from, peer, linger, router }
+        ConnectionService { front: self.clone(), from, peer, linger, router, requests: AtomicU32::new(1) }
     }
 
     /// From where the client comes.
@@ -69,6 +73,7 @@ pub(super) struct ConnectionService {
     peer: Peer,
     linger: Linger,
     router: Router,
+    requests: AtomicU32,
 }
 
 impl Service<Request<Incoming>> for ConnectionService {
@@ -84,7 +89,11 @@ impl Service<Request<Incoming>> for ConnectionService {
         request.extensions_mut().insert(self.peer.clone());
         let answer = self.router.clone().oneshot(request);
         let (peer, linger) = (self.peer.clone(), self.linger.clone());
+        let ends_turn = self.requests.fetch_add(1, Ordering::Relaxed).is_multiple_of(TURN);
         Box::pin(async move {
+            if ends_turn {
+                tokio::task::yield_now().await;
+            }
             let answer = match rest {
                 None => answer.await,
                 Some(rest) => close_unless_read(answer, rest, linger).await,

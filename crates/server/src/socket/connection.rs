@@ -1,7 +1,7 @@
 //! The one task of a socket.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use godwit_delivery::{Socket, Step, frame};
@@ -27,6 +27,8 @@ const BAD_FRAMES_MAX: u32 = 100;
 /// How long nothing more is read from a client whose frame a rate limit refused. Otherwise refusals would cost the server as
 /// much as what is refused, and the client nothing.
 const REFUSED_PAUSE: Duration = Duration::from_millis(20);
+/// How long what a client has sent in a row is dealt with before others have their turn.
+const TURN: Duration = Duration::from_millis(1);
 /// How long a client has to take its close frame and answer it.
 const CLOSE_LINGER: Duration = Duration::from_secs(1);
 
@@ -85,6 +87,7 @@ pub(super) async fn run(state: ServerState, wire: Wire, handshake: Handshake) {
 impl Connection {
     async fn serve(mut self, mut wire: Wire) {
         let socket = self.socket.clone();
+        let mut spent = Duration::ZERO;
         let code = loop {
             if self.caller.is_some() {
                 wire.signed_in();
@@ -110,11 +113,17 @@ impl Connection {
                     Some(Ok(_)) if socket.outgoing.is_closed() => {}
                     Some(Ok(message)) => {
                         self.state.hub.heard(&socket);
+                        let began = Instant::now();
                         // Boxed, so that an idle socket does not carry the room that commands need.
                         match Box::pin(while_writing(&mut wire, &socket, self.receive(message))).await {
                             Received::Nothing => {}
                             Received::Gone(goodbye) => return end(wire, frame::close_too(&goodbye)).await,
                             Received::Close(code) => break code,
+                        }
+                        spent += began.elapsed();
+                        if spent >= TURN && wire.has_more() {
+                            tokio::task::yield_now().await;
+                            spent = Duration::ZERO;
                         }
                     }
                 },
@@ -127,8 +136,8 @@ impl Connection {
         let text = match message {
             Message::Text(text) => text,
             Message::Binary => return self.bad_frame(None, ApiError::new(ErrorCode::BinaryFrame)),
-            Message::Ping(payload) => return self.pinged(&payload).await,
-            Message::Pong => return Received::Nothing,
+            Message::Ping(payload) => return self.pinged(Some(&payload)).await,
+            Message::Pong => return self.pinged(None).await,
             Message::Close(goodbye) => return Received::Gone(goodbye),
         };
         let frame = match frames::parse(&text) {
@@ -162,13 +171,16 @@ impl Connection {
         if self.bad_frames > BAD_FRAMES_MAX { Received::Close(CloseCode::Flood) } else { Received::Nothing }
     }
 
-    /// A ping of the protocol. There is no way to refuse one: those that are too many are not answered.
-    async fn pinged(&mut self, payload: &[u8]) -> Received {
+    /// A ping of the protocol, or a pong, which has nothing to answer. There is no way to refuse one: those that are too many are
+    /// not answered, and nothing is read for a moment.
+    async fn pinged(&mut self, payload: Option<&[u8]>) -> Received {
         if self.caller.is_some_and(|caller| self.state.rates.check_pings(caller.user_id).is_err()) {
             tokio::time::sleep(REFUSED_PAUSE).await;
             return Received::Nothing;
         }
-        self.push(frame::pong(payload));
+        if let Some(payload) = payload {
+            self.push(frame::pong(payload));
+        }
         if self.caller.is_none() { self.useless_frame() } else { Received::Nothing }
     }
 

@@ -36,11 +36,12 @@ impl DeviceStore for CassandraStore {
         &self,
         id: DeviceId,
         generation: u32,
+        next: u32,
         refresh_expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<Rotation, StoreError> {
         let pass = self.gate.enter([]).await?;
-        pass.leave(self.accounts.rotate_session(id, generation, refresh_expires_at, now).await).await
+        pass.leave(self.accounts.rotate_session(id, generation, next, refresh_expires_at, now).await).await
     }
 
     async fn remove_device(
@@ -91,11 +92,12 @@ impl Accounts {
         &self,
         id: DeviceId,
         generation: u32,
+        next: u32,
         refresh_expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<Rotation, StoreError> {
         let Some(user) = self.device_owner(id).await? else { return Ok(Rotation::NotFound) };
-        let run = move |txn: &mut Txn<'_>| rotate(txn, id, generation, refresh_expires_at, now);
+        let run = move |txn: &mut Txn<'_>| rotate(txn, id, generation, next, refresh_expires_at, now);
         self.writer.write("rotate a session", user, [Want::Row(Key::device(id))], run).await
     }
 
@@ -211,13 +213,14 @@ fn rotate(
     txn: &mut Txn<'_>,
     id: DeviceId,
     generation: u32,
+    next: u32,
     refresh_expires_at: Timestamp,
     now: Timestamp,
 ) -> Result<Rotation, Stop> {
     let Some(mut device) = device(txn, id)? else { return Ok(Rotation::NotFound) };
     match device.session {
         Session::Own { generation: current, .. } if current == generation => {
-            device.session = Session::Own { generation: generation.wrapping_add(1), refresh_expires_at };
+            device.session = Session::Own { generation: next, refresh_expires_at };
             device.last_active_at = now;
             put(txn, &device);
             Ok(Rotation::Rotated(device))

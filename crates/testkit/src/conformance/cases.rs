@@ -43,7 +43,7 @@ macro_rules! conformance_cases {
                 devices_are_bounded
                 devices_are_bounded_among_concurrent_callers
                 one_of_many_concurrent_rotations_wins
-                a_rotation_moves_to_the_next_generation
+                a_rotation_moves_to_a_later_generation
                 a_reused_generation_changes_nothing
                 what_is_not_there_is_not_rotated
                 a_removed_device_is_gone_and_removing_it_again_does_nothing

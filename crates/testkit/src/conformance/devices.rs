@@ -68,15 +68,15 @@ pub(super) async fn devices_are_bounded_among_concurrent_callers(s: &Scene) -> O
     Ok(())
 }
 
-pub(super) async fn a_rotation_moves_to_the_next_generation(s: &Scene) -> Outcome {
+pub(super) async fn a_rotation_moves_to_a_later_generation(s: &Scene) -> Outcome {
     let mut device = s.new_device(s.user().await?);
     create(s, &device).await?;
-    for generation in 0..3 {
+    for (generation, next) in [(0, 1), (1, 2), (2, 4), (4, 5)] {
         s.advance_ms(10);
         let expires = s.now().plus_millis(1_000);
         device.last_active_at = s.now();
-        device.session = Session::Own { generation: generation + 1, refresh_expires_at: expires };
-        let rotation = s.store().rotate_session(device.id, generation, expires, s.now()).await?;
+        device.session = Session::Own { generation: next, refresh_expires_at: expires };
+        let rotation = s.store().rotate_session(device.id, generation, next, expires, s.now()).await?;
         assert_eq!(rotation, Rotation::Rotated(device.clone()));
         assert_eq!(s.store().device(device.id).await?.as_ref(), Some(&device));
         assert_eq!(s.store().devices_of(device.user_id).await?, [device.clone()]);
@@ -88,11 +88,11 @@ pub(super) async fn a_reused_generation_changes_nothing(s: &Scene) -> Outcome {
     let device = s.new_device(s.user().await?);
     create(s, &device).await?;
     let expires = s.now().plus_millis(1_000);
-    let Rotation::Rotated(rotated) = s.store().rotate_session(device.id, 0, expires, s.now()).await? else {
+    let Rotation::Rotated(rotated) = s.store().rotate_session(device.id, 0, 1, expires, s.now()).await? else {
         panic!("the first rotation succeeds");
     };
     s.advance_ms(10);
-    let reused = s.store().rotate_session(device.id, 0, expires.plus_millis(10), s.now()).await?;
+    let reused = s.store().rotate_session(device.id, 0, 1, expires.plus_millis(10), s.now()).await?;
     assert_eq!(reused, Rotation::Reused(rotated.clone()));
     assert_eq!(s.store().device(device.id).await?, Some(rotated));
     Ok(())
@@ -108,7 +108,7 @@ pub(super) async fn one_of_many_concurrent_rotations_wins(s: &Scene) -> Outcome 
     let expires = |i: usize| s.now().plus_millis(i as i64);
     let outcomes = s.at_once(CALLERS, |i, store| {
         let (expires, now) = (expires(i), s.now());
-        async move { store.rotate_session(id, 0, expires, now).await }
+        async move { store.rotate_session(id, 0, 1, expires, now).await }
     });
     let outcomes = outcomes.await?;
     let stored = s.store().device(id).await?.expect("the device is there");
@@ -130,16 +130,16 @@ pub(super) async fn one_of_many_concurrent_rotations_wins(s: &Scene) -> Outcome 
 
 pub(super) async fn what_is_not_there_is_not_rotated(s: &Scene) -> Outcome {
     let unknown = DeviceId::new(s.id());
-    assert_eq!(s.store().rotate_session(unknown, 0, s.now(), s.now()).await?, Rotation::NotFound);
+    assert_eq!(s.store().rotate_session(unknown, 0, 1, s.now(), s.now()).await?, Rotation::NotFound);
     assert_eq!(s.store().device(unknown).await?, None);
     let device = s.new_device(s.user().await?);
     create(s, &device).await?;
     remove(s, &device).await?;
-    assert_eq!(s.store().rotate_session(device.id, 0, s.now(), s.now()).await?, Rotation::NotFound);
+    assert_eq!(s.store().rotate_session(device.id, 0, 1, s.now(), s.now()).await?, Rotation::NotFound);
     assert_eq!(s.store().device(device.id).await?, None);
     let of_application = s.new_application_device(device.user_id, "phone");
     create(s, &of_application).await?;
-    assert_eq!(s.store().rotate_session(of_application.id, 0, s.now(), s.now()).await?, Rotation::NotFound);
+    assert_eq!(s.store().rotate_session(of_application.id, 0, 1, s.now(), s.now()).await?, Rotation::NotFound);
     Ok(())
 }
 

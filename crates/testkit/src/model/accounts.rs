@@ -119,6 +119,7 @@ impl DeviceStore for ModelStore {
         &self,
         id: DeviceId,
         generation: u32,
+        next: u32,
         refresh_expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<Rotation, StoreError> {
@@ -130,7 +131,7 @@ impl DeviceStore for ModelStore {
                 Ok(Rotation::Reused(device.clone()))
             }
             Session::Own { .. } => {
-                device.session = Session::Own { generation: generation + 1, refresh_expires_at };
+                device.session = Session::Own { generation: next, refresh_expires_at };
                 device.last_active_at = now;
                 Ok(Rotation::Rotated(device.clone()))
             }

@@ -173,7 +173,8 @@ impl World {
             Op::RotateSession { device, generation } => {
                 let Some(id) = self.device(*device) else { return Ok(()) };
                 let (now, generation) = (self.scene.now(), u32::from(*generation));
-                both!(self, op, |store| store.rotate_session(id, generation, now.plus_millis(1_000), now))
+                let (next, expires_at) = (generation + 1, now.plus_millis(1_000));
+                both!(self, op, |store| store.rotate_session(id, generation, next, expires_at, now))
             }
             Op::RemoveDevice { device } => {
                 let Some(id) = self.device(*device) else { return Ok(()) };

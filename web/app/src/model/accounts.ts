@@ -13,6 +13,7 @@ import {
 import { computed, signal } from "@preact/signals";
 
 import { Drafts, draftsKey } from "./drafts.js";
+import { handoffKey } from "./handoff.js";
 import { go, place } from "./place.js";
 import { Session } from "./session.js";
 
@@ -189,6 +190,7 @@ async function endSession(tokens: Tokens | undefined): Promise<void> {
 async function forgetDataOf(id: UserId): Promise<void> {
   tokensOf(id).set(undefined);
   Drafts.forget(localStorage, draftsKey(id));
+  localStorage.removeItem(handoffKey(id));
   await IndexedDbStorage.delete(id).catch(() => undefined);
 }
 

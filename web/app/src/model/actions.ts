@@ -75,7 +75,10 @@ export async function markRead(session: Session, conversation: Conversation): Pr
 
 /** Gives the message to the session, which keeps it until it has arrived. */
 export async function send(session: Session, id: ConversationId, message: SendMessage): Promise<boolean> {
-  return (await attempt(session.live.enqueue(id, message))) !== undefined;
+  session.handoff.begin({ id, message });
+  const taken = (await attempt(session.live.enqueue(id, message))) !== undefined;
+  session.handoff.end(message.client_id);
+  return taken;
 }
 
 export async function forward(session: Session, message: Message, to: ConversationId): Promise<void> {

@@ -9,7 +9,7 @@
  * - `pages`: lists that come page by page
  * - `entries`: what a change in the log does to a conversation and to a message; pure
  * - `status`: how far a message has come; pure
- * - `outbox`: messages on their way; `drafts`: texts that were not sent yet
+ * - `outbox`: messages on their way; `handoff`: those that the session does not have yet; `drafts`: texts that were not sent
  * - `people`: names; `blocks`: whom the user has blocked; `presence` and `typing`: what they are doing
  * - `cache`: what is kept for the first paint after a reload
  * - `version`: the service worker that keeps the page, and whether there is a newer one

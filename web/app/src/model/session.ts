@@ -16,6 +16,7 @@ import { t } from "../i18n/index.js";
 import { Blocks } from "./blocks.js";
 import { Cache } from "./cache.js";
 import { Drafts, draftsKey } from "./drafts.js";
+import { type Handed, Handoff, handoffKey } from "./handoff.js";
 import { Histories } from "./histories.js";
 import { Inbox } from "./inbox.js";
 import { withdraw } from "./notifications.js";
@@ -39,6 +40,7 @@ export class Session implements Stores {
   readonly typing = new Typing();
   readonly outbox: OutboxView;
   readonly drafts: Drafts;
+  readonly handoff: Handoff;
   readonly cache: Cache;
   readonly histories: Histories;
   private readonly updates = new Updates(this);
@@ -70,6 +72,8 @@ export class Session implements Stores {
     this.drafts = new Drafts(localStorage, draftsKey(id), (conversation, update) =>
       http.conversations.updateMembership(conversation, update),
     );
+    this.handoff = new Handoff(localStorage, handoffKey(id));
+    this.handoff.left().forEach((handed) => void this.takeOver(handed));
     const conversation = (one: ConversationId) => this.inbox.get(one);
     this.cache = new Cache(id, storage, live, conversation);
     this.histories = new Histories({
@@ -136,6 +140,15 @@ export class Session implements Stores {
       // If it fails, the marks are those that the server sent with the messages.
       void this.refresh(id).catch(() => undefined);
     }
+  }
+
+  /** What was written just before a reload. */
+  private async takeOver({ id, message }: Handed): Promise<void> {
+    await this.live.enqueue(id, message).then(
+      () => this.handoff.end(message.client_id),
+      // It is tried again after the next reload.
+      () => undefined,
+    );
   }
 
   private async run(): Promise<void> {

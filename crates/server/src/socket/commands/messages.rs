@@ -77,6 +77,8 @@ impl Connection {
 
     pub(super) async fn schedule(&self, request: ScheduleMessage) -> ApiResult<Scheduling> {
         let by = self.limited_caller()?;
+        self.state.rates.check_send(by)?;
+        self.state.rates.check_send_from(self.address)?;
         Ok(self.state.app.personal.schedule(by, request).await?.scheduling)
     }
 

@@ -15,6 +15,8 @@ const CONTROL: u8 = 0x08;
 /// The message of a client that has not signed in: room for the largest token, and for what stands around it. Nobody is known
 /// to hold these bytes, so they are few.
 const ANONYMOUS_FRAME_BYTES_MAX: usize = TOKEN_BYTES_MAX + 2 * 1024;
+/// Pieces of one message. More would be work that is counted nowhere, because they need not have any bytes.
+const PIECES_MAX: u32 = 256;
 const MASK_BYTES: usize = 4;
 const CONTROL_BYTES_MAX: u64 = 125;
 
@@ -50,6 +52,7 @@ pub(super) struct Incoming {
 struct Begun {
     is_text: bool,
     bytes: BytesMut,
+    pieces: u32,
 }
 
 struct Header {
@@ -63,6 +66,10 @@ struct Header {
 impl Incoming {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
+    }
+
+    pub(super) fn has_more(&self) -> bool {
+        !self.bytes.is_empty()
     }
 
     /// From now on messages may be as large as those of users.
@@ -135,11 +142,15 @@ impl Incoming {
         let message = match self.begun.take() {
             Some(mut begun) if is_continuation => {
                 begun.bytes.extend_from_slice(&payload);
+                begun.pieces += 1;
                 begun
             }
-            None if !is_continuation => Begun { is_text: header.opcode == 0x1, bytes: payload },
+            None if !is_continuation => Begun { is_text: header.opcode == 0x1, bytes: payload, pieces: 1 },
             _ => return Err(Violation::Protocol),
         };
+        if message.pieces > PIECES_MAX {
+            return Err(Violation::TooLarge);
+        }
         if !header.is_final {
             self.begun = Some(message);
             return Ok(None);

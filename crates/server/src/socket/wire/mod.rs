@@ -51,6 +51,11 @@ impl Wire {
         self.incoming.signed_in();
     }
 
+    /// Whether the client has sent more than was received.
+    pub(super) fn has_more(&self) -> bool {
+        self.incoming.has_more()
+    }
+
     /// The next message; nothing when the connection is gone. Whoever gives up waiting loses nothing.
     pub(super) async fn receive(&mut self) -> Option<Result<Message, Violation>> {
         loop {

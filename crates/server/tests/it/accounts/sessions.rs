@@ -71,7 +71,7 @@ async fn registration_can_be_closed() {
 }
 
 #[tokio::test]
-async fn a_refresh_token_is_good_for_one_use() {
+async fn a_refresh_token_from_before_the_last_one_ends_the_session() {
     let server = unlimited().await;
     let ada = Person::register(&server.url(), "ada").await;
     let first = ada.http.tokens().unwrap();
@@ -93,8 +93,9 @@ async fn a_refresh_token_is_good_for_one_use() {
     assert_eq!(fresh.devices().await.unwrap().devices.len(), 1);
 }
 
+/// As it comes to be when an answer is lost, and the client asks again.
 #[tokio::test]
-async fn of_refreshes_with_one_token_at_once_one_wins_and_the_session_ends() {
+async fn refreshes_with_one_token_at_once_have_one_outcome() {
     let server = unlimited().await;
     let ada = Person::register(&server.url(), "ada").await;
     for round in 0..10 {
@@ -104,20 +105,14 @@ async fn of_refreshes_with_one_token_at_once_one_wins_and_the_session_ends() {
             let (raw, body) = (RawHttp::new(&server.url()), json!({ "refresh_token": tokens.refresh_token }));
             tokio::spawn(async move { raw.ask("POST", "/v1/sessions/refresh").json(&body).send().await })
         });
-        let mut won = Vec::new();
+        let mut next = HashSet::new();
         for refresh in refreshes.collect::<Vec<_>>() {
-            let answer = refresh.await.unwrap();
-            match answer.status {
-                200 => won.push(answer.ok()),
-                // Reused, or the session was gone already.
-                _ => assert_eq!(answer.status, 401, "{}", answer.body),
-            }
+            let answer = refresh.await.unwrap().ok();
+            let raw = RawHttp::new(&server.url());
+            raw.ask("GET", "/v1/me").token(answer["access_token"].as_str().unwrap()).send().await.ok();
+            next.insert(answer["refresh_token"].as_str().unwrap().to_owned());
         }
-        assert_eq!(won.len(), 1, "round {round}");
-        let raw = RawHttp::new(&server.url());
-        for token in [won[0]["access_token"].as_str().unwrap(), &tokens.access_token] {
-            raw.ask("GET", "/v1/me").token(token).refused(401, ErrorCode::Unauthenticated).await;
-        }
+        assert_eq!(next.len(), 1, "round {round}: {next:?}");
     }
 }
 

@@ -118,6 +118,7 @@ async fn pings_that_are_too_many_are_refused_as_commands_and_not_answered_as_fra
     socket.frame(PING, b"one").await;
     assert_eq!(socket.next().await.unwrap(), Frame { opcode: PONG, payload: b"one".to_vec() });
     socket.frame(PING, b"two").await;
+    socket.frame(PONG, b"").await;
     assert_reply_limited(&socket.call("ping", json!({})).await);
     let log = socket.call("sync", json!({})).await;
     assert!(log.get("ok").is_some(), "the socket is kept: {log}");

@@ -3,7 +3,7 @@ use godwit_client::{Draft, Http};
 use serde_json::{Value, json};
 
 use crate::logs::read_log;
-use crate::people::{PASSWORD, Person, unique};
+use crate::people::{PASSWORD, Person, later, unique};
 use crate::process::ServerProcess;
 use crate::raw_http::{Answer, RawHttp, assert_is_whole};
 use crate::raw_socket::RawSocket;
@@ -155,6 +155,14 @@ async fn a_user_has_one_limit_for_sending_over_http_and_the_socket() {
     }
     assert_reply_limited(&socket.call("send", message(100, Some(direct))).await);
     assert_limited(&raw.ask("POST", &path).by(&ada.http).json(&message(101, None)).send().await);
+    // Nor is there a way around it by scheduling what is to be said.
+    let scheduled = json!({
+        "conversation_id": direct,
+        "send_at": later(),
+        "message": message(102, None),
+    });
+    assert_reply_limited(&socket.call("schedule", scheduled.clone()).await);
+    assert_limited(&raw.ask("POST", "/v1/scheduled").by(&ada.http).json(&scheduled).send().await);
     // The connection is kept, and everything else works.
     socket.assert_alive().await;
     let log = socket.call("log", json!({ "conversation_id": direct, "after": 0 })).await;

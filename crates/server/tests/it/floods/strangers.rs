@@ -9,7 +9,7 @@ use crate::people::{PASSWORD, Person, soon};
 use crate::process::ServerProcess;
 use crate::raw;
 use crate::raw_http::RawHttp;
-use crate::raw_socket::{Ended, RawSocket};
+use crate::raw_socket::{Ended, RawSocket, encode};
 use crate::unlimited::unlimited_with;
 
 /// A stranger, their neighbour in the same network, and somebody in another one.
@@ -260,6 +260,53 @@ async fn who_does_not_sign_in_cannot_ask_for_ever() {
     let (said, ended) = socket.until_end().await;
     assert_eq!(ended, Ended::Closed(godwit_protocol::socket::CloseCode::Flood));
     assert!((50..=101).contains(&said.len()), "{} answers", said.len());
+}
+
+#[tokio::test]
+async fn nor_send_what_needs_no_answer_for_ever() {
+    const PONG: u8 = 0xa;
+    let server = unlimited_with("").await;
+    let mut pongs = RawSocket::open(server.address(), None).await;
+    for _ in 0..200 {
+        pongs.frame(PONG, b"").await;
+    }
+    assert_eq!(pongs.end().await, Ended::Closed(godwit_protocol::socket::CloseCode::Flood));
+    // A message in pieces, all of them empty.
+    let mut pieces = RawSocket::open(server.address(), None).await;
+    pieces.bytes(&encode(false, 0x1, b"")).await;
+    pieces.bytes(&encode(false, 0x0, b"").repeat(1_000)).await;
+    assert_eq!(pieces.end().await, Ended::Closed(godwit_protocol::socket::CloseCode::TooLarge));
+}
+
+/// Text that the library for JSON would parse anew, deeper each time, until the stack is full.
+#[tokio::test]
+async fn json_in_disguise_ends_no_server() {
+    let server = unlimited_with("").await;
+    let ada = Person::register(&server.url(), "ada").await;
+    let conversation = ada.http.group("birds", &[]).await.unwrap().conversation.id;
+    let nested = |brackets: usize, times: usize| {
+        (0..times).fold("[".repeat(brackets), |inner, _| {
+            let inner = serde_json::to_string(&inner).unwrap();
+            format!(r#"{}{{"$serde_json::private::RawValue":{inner}"#, "[".repeat(brackets))
+        })
+    };
+    let frame = format!(r#"{{"id":1,"send":{{"data":{}"#, nested(120, 11));
+    assert!(frame.len() > 8_000 && frame.len() < 10_240, "{}", frame.len());
+    let token = ada.http.access_token();
+    for token in [None, token.as_deref()] {
+        let mut socket = RawSocket::open(server.address(), token).await;
+        socket.text(&frame).await;
+        assert!(socket.error().await.is_object());
+    }
+    let raw = RawHttp::new(&server.url());
+    let key = "$serde_json::private::RawValue";
+    for data in [json!({ key: "1" }), json!({ "order": 42, "z": { key: "{\"b\":1}" } })] {
+        let body = json!({ "client_id": "c", "kind": "system", "event": "app.x", "data": data });
+        let path = format!("/v1/conversations/{conversation}/messages");
+        let answer = raw.ask("POST", &path).token(token.as_deref().unwrap()).json(&body).send().await;
+        assert_eq!(answer.status, 400, "{}", answer.body);
+    }
+    assert_eq!(ada.http.conversation(conversation).await.unwrap().head.get(), 1);
 }
 
 #[tokio::test]

@@ -57,10 +57,10 @@ async fn of_accounts() {
     let note = scene.note(user, AccountChange::DeviceAdded(device.id));
     store.create_device(device.clone(), note, MAX).await.unwrap();
     expect(&this, "create_device", account()).await;
-    let rotated = store.rotate_session(device.id, 0, scene.now(), scene.now()).await.unwrap();
+    let rotated = store.rotate_session(device.id, 0, 1, scene.now(), scene.now()).await.unwrap();
     assert!(matches!(rotated, Rotation::Rotated(_)));
     expect(&this, "rotate_session", account()).await;
-    let rotated = store.rotate_session(device.id, 0, scene.now(), scene.now()).await.unwrap();
+    let rotated = store.rotate_session(device.id, 0, 1, scene.now(), scene.now()).await.unwrap();
     assert!(matches!(rotated, Rotation::Reused(_)));
     expect(&this, "rotate_session that was refused", []).await;
     store.remove_device(device.id, scene.note(user, AccountChange::DeviceRemoved(device.id))).await.unwrap();

@@ -52,9 +52,9 @@ async fn users_devices_and_blocks_are_parts_of_their_account() {
     let note = s.note(ada, AccountChange::DeviceAdded(device.id));
     store.create_device(device.clone(), note, 5).await.unwrap();
     assert_eq!(changes(&store).await, [account(ada)]);
-    store.rotate_session(device.id, 0, s.now(), s.now()).await.unwrap();
+    store.rotate_session(device.id, 0, 1, s.now(), s.now()).await.unwrap();
     assert_eq!(changes(&store).await, [account(ada)], "only the record of the device says whose it is");
-    store.rotate_session(device.id, 0, s.now(), s.now()).await.unwrap();
+    store.rotate_session(device.id, 0, 1, s.now(), s.now()).await.unwrap();
     assert_eq!(changes(&store).await, [], "the token was used before, so nothing was written");
     store.remove_device(device.id, s.note(ada, AccountChange::DeviceRemoved(device.id))).await.unwrap();
     assert_eq!(changes(&store).await, [account(ada)]);

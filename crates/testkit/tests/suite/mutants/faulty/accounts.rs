@@ -42,8 +42,15 @@ port! { impl DeviceStore {
     async fn create_device(&self, device: Device, note: AccountNote, devices_max: usize) -> CreateDevice;
     async fn device(&self, id: DeviceId) -> Option<Device>;
     async fn devices_of(&self, user: UserId) -> Vec<Device>;
-    async fn rotate_session(&self, id: DeviceId, generation: u32, expires_at: Timestamp, now: Timestamp) -> Rotation {
-        match self.right.rotate_session(id, generation, expires_at, now).await? {
+    async fn rotate_session(
+        &self,
+        id: DeviceId,
+        generation: u32,
+        next: u32,
+        expires_at: Timestamp,
+        now: Timestamp
+    ) -> Rotation {
+        match self.right.rotate_session(id, generation, next, expires_at, now).await? {
             Rotation::Reused(device) if self.has(Fault::EveryRotationWins) => Ok(Rotation::Rotated(device)),
             outcome => Ok(outcome),
         }

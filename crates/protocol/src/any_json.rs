@@ -1,0 +1,140 @@
+//! JSON of any shape, from whoever sends it.
+//!
+//! [`Value`] takes an object with a key of `serde_json`'s own for something else, and parses what is in it anew, without counting
+//! how deep it is by then. This counts, and refuses such keys.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+/// How deep it may be nested for it to be read at all. What means something is less deep.
+const DEPTH_MAX: usize = 32;
+const RESERVED: &str = "$serde_json::private::";
+
+/// For a field that is any JSON, or absent; `null` is absent too.
+pub(crate) fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    let value = Nested { depth_left: DEPTH_MAX }.deserialize(deserializer)?;
+    Ok(Some(value).filter(|value| !value.is_null()))
+}
+
+#[derive(Clone, Copy)]
+struct Nested {
+    depth_left: usize,
+}
+
+impl Nested {
+    fn deeper<E: Error>(self) -> Result<Self, E> {
+        match self.depth_left.checked_sub(1) {
+            Some(depth_left) => Ok(Self { depth_left }),
+            None => Err(E::custom("it is nested too deep")),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Nested {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Nested {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let inner = self.deeper()?;
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(inner)? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let inner = self.deeper()?;
+        let mut object = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if key.starts_with(RESERVED) {
+                return Err(A::Error::custom(format_args!("keys that begin with {RESERVED} are reserved")));
+            }
+            object.insert(key, entries.next_value_seed(inner)?);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::messages::SendMessage;
+
+    fn parse(data: &str) -> Result<Option<serde_json::Value>, serde_json::Error> {
+        let message = format!(r#"{{"client_id":"c","kind":"system","event":"app.x","data":{data}}}"#);
+        serde_json::from_str::<SendMessage>(&message).map(|message| message.data)
+    }
+
+    #[test]
+    fn anything_comes_as_it_was_sent() {
+        for data in [
+            json!([1, -1, 1.5, u64::MAX, i64::MIN, true, "ä\"\n", [], {}, {"a": {"b": [null]}}]),
+            json!("text"),
+            json!(false),
+        ] {
+            assert_eq!(parse(&data.to_string()).unwrap(), Some(data));
+        }
+        assert_eq!(parse("null").unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_too_deep_is_refused_while_it_is_read() {
+        let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(parse(&nested(super::DEPTH_MAX)).is_ok());
+        assert!(parse(&nested(super::DEPTH_MAX + 1)).is_err());
+    }
+
+    /// `serde_json` would parse the text anew, as often as it is nested, and count its depth from the beginning.
+    #[test]
+    fn json_in_disguise_is_refused() {
+        for key in ["RawValue", "Number"] {
+            let hidden = json!({ format!("{}{key}", super::RESERVED): "1" });
+            for data in [hidden.clone(), json!({ "a": [hidden] })] {
+                assert!(parse(&data.to_string()).unwrap_err().to_string().contains("reserved"), "{data}");
+            }
+        }
+    }
+}
