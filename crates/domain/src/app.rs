@@ -78,6 +78,7 @@ impl App {
             clock: clock.clone(),
             tokens,
             lifetimes,
+            reserved_handles: policy.reserved_handles.clone(),
         });
         let allowances = Arc::new(Allowances { store: store.clone(), clock: clock.clone(), policy: adding });
         let profiles = Arc::new(Profiles {

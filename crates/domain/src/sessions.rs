@@ -35,6 +35,8 @@ pub struct Sessions {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) tokens: Arc<dyn TokenCodec>,
     pub(crate) lifetimes: Lifetimes,
+    /// Handles that only the operator gives.
+    pub(crate) reserved_handles: Vec<String>,
 }
 
 /// How long tokens are good for.
@@ -272,6 +274,7 @@ impl Sessions {
         let is_everybody = |handle: &&str| handle.eq_ignore_ascii_case(Handle::EVERYBODY);
         let handle = claims.handle.as_deref().filter(|handle| !is_everybody(handle));
         let handle = handle.map(Handle::parse).transpose()?;
+        let handle = handle.filter(|handle| !handle.is_among(&self.reserved_handles));
         let mut user = User::new(id, handle.unwrap_or_else(|| Handle::for_id(id)), self.clock.now());
         user.subject = Some(subject);
         if let Some(name) = &claims.display_name {

@@ -219,7 +219,8 @@ pub async fn refused(State(state): State<ServerState>, Caller(by): Caller) -> Ap
 #[utoipa::path(
     delete, path = "/v1/refused-groups/{id}", tag = "Members", operation_id = "allow_group",
     params(("id" = ConversationId, Path, description = "A conversation that the user has left for good")),
-    responses((status = 204, description = "Others can add the user"))
+    responses((status = 204, description = "Others can add the user")),
+    extensions(("x-error-codes" = json!(["not_found"])))
 )]
 pub async fn allow_again(
     State(state): State<ServerState>,

@@ -54,7 +54,7 @@ export function conversationAfter(conversation: Conversation, entry: LogEntry, m
         : next;
     case "deleted":
       return next.last_message?.id === entry.message_id
-        ? { ...next, last_message: { ...next.last_message, preview: "", deleted: true } }
+        ? { ...next, last_message: { ...next.last_message, event: null, preview: "", deleted: true } }
         : next;
     case "members_added":
       return withMembers(next, entry.user_ids, entry.seq, me);
@@ -100,7 +100,8 @@ export function messageAfter(message: Message, entry: LogEntry, me: UserId): Mes
         : message;
     case "deleted":
       if (message.id === entry.message_id) {
-        return { ...message, text: null, media: null, quote: null, reactions: [], deleted_at: entry.at };
+        const nothing = { text: null, media: null, event: null, data: null, quote: null, reactions: [] };
+        return { ...message, ...nothing, deleted_at: entry.at };
       }
       return message.quote?.message_id === entry.message_id
         ? { ...message, quote: { ...message.quote, preview: "", deleted: true } }

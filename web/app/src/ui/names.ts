@@ -62,8 +62,10 @@ function sentenceOf(session: Session, message: Message): string {
         return t("notice.permissions", { by });
       }
       return notice.description != null ? t("notice.description", { by }) : t("notice.details", { by });
+    case "withheld":
+      return t(message.event === "message.pinned" ? "notice.pinned" : "notice.unknown", { by });
     default:
-      return message.event ?? t("notice.unknown");
+      return message.deleted_at != null ? t("message.deleted") : (message.event ?? t("notice.unknown"));
   }
 }
 
@@ -73,7 +75,7 @@ export function previewOf(session: Session, conversation: Conversation): string 
   if (!last) {
     return t("list.empty_conversation");
   }
-  if (last.kind === "system") {
+  if (last.kind === "system" && !last.deleted) {
     return eventPreview(last.event);
   }
   const text = last.deleted

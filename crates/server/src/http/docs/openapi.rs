@@ -25,7 +25,8 @@ A messenger server. Ids are decimal numbers in strings, times are RFC 3339 in UT
 
 Most operations need `Authorization: Bearer <access token>`: one of the server's own (register or sign in), or a token \
 of the application that embeds it. Failed requests are answered with `application/problem+json`; every `code` is \
-explained at [/docs/errors](/docs/errors).
+explained at [/docs/errors](/docs/errors). Only what is not understood as HTTP (400), a head that is too large (431) and a \
+connection beyond the limits (503) get an empty answer.
 
 A call that got no answer can be repeated. What is made has a `client_id`, and the same one again gives back what was \
 made first; what is set stays set, and what is gone stays gone. `docs/guides/repeating-calls.md` says of every operation \

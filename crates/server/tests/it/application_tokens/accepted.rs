@@ -94,6 +94,11 @@ async fn names_of_the_application_need_not_be_unique() {
     assert_eq!(second.handle, format!("user_{}", second.id));
     let unnamed = signed_in(&server, &hs256(&Claims::of(&unique("3")))).me().await.unwrap();
     assert_eq!(unnamed.handle, format!("user_{}", unnamed.id));
+    // Only the operator gives these, whoever signs the token.
+    for reserved in ["admin", "Sup.Port", "all"] {
+        let user = named(&unique("4"), reserved).me().await.unwrap();
+        assert_eq!(user.handle, format!("user_{}", user.id), "{reserved}");
+    }
     // Only the first sight counts: afterwards the profile is the user's own.
     let again = named(&one, &unique("countess")).me().await.unwrap();
     assert_eq!(again, first);
