@@ -389,6 +389,7 @@ impl Groups {
     /// The invite links that are not over: all of them for who manages them, the own ones for others.
     pub async fn invites(&self, by: UserId, id: ConversationId) -> Result<Vec<WireInvite>, Refusal> {
         let (live, member) = self.conversations.of_member(by, id).await?;
+        self.check(&live, &member, Deed::OwnInvites)?;
         let sees_all = self.check(&live, &member, Deed::ManageInvites).is_ok();
         let now = self.clock.now();
         let invites: Vec<Invite> = live.read(|state| {

@@ -483,9 +483,8 @@ impl Case<'_, '_> {
         Ok(vec![Change::InviteCreated { invite: Box::new(invite) }])
     }
 
-    /// The own ones also who may not invite any more: they would work again together with the right.
     fn revoke_invite(&self, actor: UserId, id: InviteId) -> Result<Vec<Change>, Refusal> {
-        self.check(actor, Deed::Read)?;
+        self.check(actor, Deed::OwnInvites)?;
         // Who revokes it twice has what they wanted.
         let Some(invite) = self.fold.details().invite(id) else { return Ok(Vec::new()) };
         if invite.created_by != actor {

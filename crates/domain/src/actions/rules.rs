@@ -53,7 +53,9 @@ pub enum Deed {
     /// Permissions, what new members see, who sees earlier versions.
     EditRules,
     CreateInvite,
-    /// Also to see all of them.
+    /// To see and to revoke those that one has made, also who may not invite any more: they would work again with the right.
+    OwnInvites,
+    /// To see and to revoke all of them.
     ManageInvites,
     DeleteConversation,
 }
@@ -110,6 +112,7 @@ fn check_direct(blocked: bool, deed: Deed) -> Result<(), Refusal> {
         | Deed::EditDetails
         | Deed::EditRules
         | Deed::CreateInvite
+        | Deed::OwnInvites
         | Deed::ManageInvites
         | Deed::DeleteConversation => Err(Refusal::WrongKind),
     }
@@ -125,7 +128,7 @@ const fn admin_may(deed: Deed) -> bool {
 
 const fn member_may(kind: Kind, permissions: Permissions, deed: Deed) -> bool {
     match deed {
-        Deed::Read | Deed::React | Deed::DeleteOwn | Deed::Leave => true,
+        Deed::Read | Deed::React | Deed::DeleteOwn | Deed::OwnInvites | Deed::Leave => true,
         // Who may not write says nothing by way of what they have written before.
         Deed::Send | Deed::EditOwn | Deed::Type => {
             matches!(kind, Kind::Group) && permissions.members_may_send
