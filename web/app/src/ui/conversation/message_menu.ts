@@ -4,6 +4,7 @@ import type { Message, MessageId } from "@godwit/sdk";
 
 import { t } from "../../i18n/index.js";
 import { pin, react, removeMessage, star } from "../../model/actions.js";
+import { maySend } from "../../model/inbox.js";
 import type { Session } from "../../model/index.js";
 import { attempt } from "../../model/tasks.js";
 import { showDialog } from "../dialogs/state.js";
@@ -162,8 +163,10 @@ function isLive({ message, isPending }: MessageContext): boolean {
 
 function isEditable({ session, message }: MessageContext): boolean {
   const own = message.sender_id === session.account.id;
+  const conversation = session.inbox.get(message.conversation_id);
   // The words of a forward are somebody else's.
-  return own && message.kind === "text" && !message.forwarded_from;
+  const hasOwnWords = message.kind === "text" && !message.forwarded_from;
+  return own && hasOwnWords && conversation !== undefined && maySend(conversation);
 }
 
 /** What disappears does not go on elsewhere. */
