@@ -248,12 +248,9 @@ impl RateLimits {
         self.socket_sign_in_per_user.check(&user)
     }
 
-    pub fn check_send(&self, user: UserId) -> ApiResult<()> {
-        self.send_per_user.check(&user)
-    }
-
-    /// Beside [`Self::check_send`]: what all users of an address send together.
-    pub fn check_send_from(&self, address: ClientAddress) -> ApiResult<()> {
+    /// A message that is sent or scheduled. All users of an address have a limit together, too.
+    pub fn check_send(&self, user: UserId, address: ClientAddress) -> ApiResult<()> {
+        self.send_per_user.check(&user)?;
         self.send_per_address.check(&address.address())
     }
 
@@ -357,12 +354,12 @@ mod tests {
         let limits = limits(Rate::new(1, 3));
         let (ada, bob) = (UserId::new(1), UserId::new(2));
         for _ in 0..3 {
-            limits.check_send(ada).unwrap();
+            limits.check_send(ada, address("192.0.2.1")).unwrap();
         }
-        let problem = limits.check_send(ada).unwrap_err().into_problem();
+        let problem = limits.check_send(ada, address("192.0.2.1")).unwrap_err().into_problem();
         assert_eq!((problem.code, problem.status, problem.temporary), (ErrorCode::RateLimited, 429, true));
         assert!((1..=60).contains(&problem.retry_after.unwrap()), "{:?}", problem.retry_after);
-        limits.check_send(bob).unwrap();
+        limits.check_send(bob, address("192.0.2.1")).unwrap();
     }
 
     #[test]
@@ -413,7 +410,7 @@ mod tests {
     fn a_limit_can_be_off() {
         let limits = limits(Rate::OFF);
         for _ in 0..10_000 {
-            limits.check_send(UserId::new(1)).unwrap();
+            limits.check_send(UserId::new(1), address("192.0.2.1")).unwrap();
         }
     }
 

@@ -91,8 +91,7 @@ pub async fn send(
     Id(id): Id<ConversationId>,
     Body(request): Body<SendMessage>,
 ) -> ApiResult<Response> {
-    state.rates.check_send(by.user_id)?;
-    state.rates.check_send_from(address)?;
+    state.rates.check_send(by.user_id, address)?;
     agree("conversation_id", id, request.conversation_id)?;
     let sent = state.app.writing.send(by.user_id, id, Draft::parse(request)?).await?;
     Ok(if sent.repeated {

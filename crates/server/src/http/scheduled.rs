@@ -56,8 +56,7 @@ pub async fn create(
     Body(request): Body<ScheduleMessage>,
 ) -> ApiResult<(StatusCode, Json<Scheduling>)> {
     // It counts now, and not when it is sent: what is due is not put off because somebody is in a hurry.
-    state.rates.check_send(by.user_id)?;
-    state.rates.check_send_from(address)?;
+    state.rates.check_send(by.user_id, address)?;
     let Kept { scheduling, repeated } = state.app.personal.schedule(by.user_id, request).await?;
     Ok((if repeated { StatusCode::OK } else { StatusCode::CREATED }, Json(scheduling)))
 }
@@ -100,8 +99,7 @@ pub async fn send(
     address: ClientAddress,
     Id(id): Id<ScheduledId>,
 ) -> ApiResult<(StatusCode, Json<Message>)> {
-    state.rates.check_send(by.user_id)?;
-    state.rates.check_send_from(address)?;
+    state.rates.check_send(by.user_id, address)?;
     Ok((StatusCode::CREATED, Json(state.app.personal.send_scheduled_now(by.user_id, id).await?)))
 }
 

@@ -32,9 +32,10 @@ A call that got no answer can be repeated. What is made has a `client_id`, and t
 made first; what is set stays set, and what is gone stays gone. `docs/guides/repeating-calls.md` says of every operation \
 what the second call does.
 
-What the schemas allow, the server takes, but for handles that are reserved and passwords that are easily guessed (422). Where JSON Schema has no words there are extensions: `x-seconds-from-now` says how far \
-ahead a time must lie, `x-at-most-one-of` and `x-exactly-one-of` which parameters exclude each other, `x-error-codes` what \
-can go wrong. Every answer has a header `X-Request-Id`, by which its request is found in the server's log.
+What the schemas allow, the server takes, but for handles that are reserved and passwords that are easily guessed (422). \
+Where JSON Schema has no words there are extensions: `x-seconds-from-now` says how far ahead a time must \
+lie, `x-at-most-one-of` and `x-exactly-one-of` which parameters exclude each other, `x-error-codes` what can go wrong. \
+Every answer has a header `X-Request-Id`, by which its request is found in the server's log.
 
 Live events come over the WebSocket at `/v1/ws`, described in [/asyncapi.json](/asyncapi.json).";
 

@@ -16,8 +16,7 @@ impl Connection {
     /// The reply follows when the message is durable.
     pub(super) async fn send(&self, id: u64, request: SendMessage) -> ApiResult<()> {
         let caller = self.caller()?;
-        self.state.rates.check_send(caller.user_id)?;
-        self.state.rates.check_send_from(self.address)?;
+        self.state.rates.check_send(caller.user_id, self.address)?;
         let conversation = needed("conversation_id", request.conversation_id)?;
         let draft = Draft::parse(request)?;
         let socket = self.socket.clone();
@@ -77,8 +76,7 @@ impl Connection {
 
     pub(super) async fn schedule(&self, request: ScheduleMessage) -> ApiResult<Scheduling> {
         let by = self.limited_caller()?;
-        self.state.rates.check_send(by)?;
-        self.state.rates.check_send_from(self.address)?;
+        self.state.rates.check_send(by, self.address)?;
         Ok(self.state.app.personal.schedule(by, request).await?.scheduling)
     }
 
@@ -90,8 +88,7 @@ impl Connection {
 
     pub(super) async fn send_scheduled(&self, request: OfScheduled) -> ApiResult<Message> {
         let by = self.limited_caller()?;
-        self.state.rates.check_send(by)?;
-        self.state.rates.check_send_from(self.address)?;
+        self.state.rates.check_send(by, self.address)?;
         Ok(self.state.app.personal.send_scheduled_now(by, request.scheduled_id).await?)
     }
 
