@@ -70,7 +70,7 @@ export class TransportError extends GodwitError {
   readonly temporary = true;
 
   constructor(operation: string, cause: unknown) {
-    super(`${operation}: the server cannot be reached`, { cause });
+    super(`${operation}: cannot reach the server`, { cause });
   }
 }
 
@@ -80,7 +80,7 @@ export class TimeoutError extends GodwitError {
   readonly temporary = true;
 
   constructor(operation: string) {
-    super(`${operation}: no answer in time`);
+    super(`${operation}: timed out`);
   }
 }
 
@@ -112,7 +112,7 @@ export class NotSignedInError extends GodwitError {
   readonly temporary = false;
 
   constructor() {
-    super("nobody is signed in");
+    super("not signed in");
   }
 }
 

@@ -17,7 +17,7 @@ export type Key = keyof typeof en;
 export type Catalogue = Record<Key, string>;
 /** Texts that differ by number: `x.one` and `x.other`. */
 type PluralKey = Key extends infer K ? (K extends `${infer P}.other` ? P : never) : never;
-type Values = Record<string, string | number>;
+export type Values = Record<string, string | number>;
 
 const CATALOGUES = { en, es };
 export type Language = keyof typeof CATALOGUES;

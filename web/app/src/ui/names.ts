@@ -2,7 +2,7 @@
 
 import type { Conversation, Message, UserId } from "@godwit/sdk";
 
-import { plural, t } from "../i18n/index.js";
+import { type Key, plural, t, type Values } from "../i18n/index.js";
 import type { Session } from "../model/index.js";
 import { isolated } from "../text/index.js";
 
@@ -10,60 +10,83 @@ export function nameOf(session: Session, user: UserId): string {
   return session.people.user(user)?.display_name ?? "…";
 }
 
-/** Fit for use in a sentence. */
-function calledInSentence(session: Session, user: UserId): string {
-  return user === session.account.id ? t("you.inside") : isolated(nameOf(session, user));
+/** Notices that differ by whether the reader did it (`.you`), or it was done to the reader (`.me`). */
+type Variant<V extends string> = { [K in Key]: `${K}.${V}` extends Key ? K : never }[Key];
+
+/** What somebody did. */
+function done(session: Session, notice: Variant<"you">, actor: UserId, values: Values = {}): string {
+  if (actor === session.account.id) {
+    return t(`${notice}.you`, values);
+  }
+  return t(notice, { actor: isolated(nameOf(session, actor)), ...values });
+}
+
+/** What somebody did to a member. */
+function doneTo(
+  session: Session,
+  notice: Extract<Variant<"you">, Variant<"me">>,
+  actor: UserId,
+  member: UserId,
+  values: Values = {},
+): string {
+  if (member === session.account.id && actor !== member) {
+    return t(`${notice}.me`, { actor: isolated(nameOf(session, actor)), ...values });
+  }
+  return done(session, notice, actor, { member: isolated(nameOf(session, member)), ...values });
+}
+
+function membersAdded(session: Session, actor: UserId, members: readonly UserId[]): string {
+  const own = session.account.id;
+  if (members.length === 1 && members[0] === own && actor !== own) {
+    return t("notice.members_added.me", { actor: isolated(nameOf(session, actor)) });
+  }
+  const names = members.map((user) => (user === own ? t("you.inside") : isolated(nameOf(session, user))));
+  return done(session, "notice.members_added", actor, { members: names.join(", ") });
 }
 
 /** What happened, as a line between the messages. */
 export function noticeText(session: Session, message: Message): string {
-  const text = sentenceOf(session, message);
-  return text.startsWith(t("you.inside")) ? t("you") + text.slice(t("you.inside").length) : text;
-}
-
-function sentenceOf(session: Session, message: Message): string {
-  const { notice } = message;
-  const name = (user: UserId) => calledInSentence(session, user);
-  const by = name(message.sender_id);
+  const { notice, sender_id: actor } = message;
   switch (notice?.type) {
     case "created":
-      return t(notice.kind === "group" ? "notice.created" : "notice.created_other", {
-        by,
+      return done(session, notice.kind === "group" ? "notice.created" : "notice.created_other", actor, {
         name: isolated(notice.name ?? ""),
       });
     case "members_added":
-      return t("notice.members_added", { by, names: notice.user_ids.map(name).join(", ") });
+      return membersAdded(session, actor, notice.user_ids);
     case "member_joined":
-      return t("notice.member_joined", { name: name(notice.user_id) });
+      return done(session, "notice.member_joined", notice.user_id);
     case "member_left":
-      return t("notice.member_left", { name: name(notice.user_id) });
+      return done(session, "notice.member_left", notice.user_id);
     case "member_removed":
-      return t("notice.member_removed", { by, name: name(notice.user_id) });
+      return doneTo(session, "notice.member_removed", actor, notice.user_id);
     case "member_banned":
-      return t("notice.member_banned", { by, name: name(notice.user_id) });
+      return doneTo(session, "notice.member_banned", actor, notice.user_id);
     case "member_unbanned":
-      return t("notice.member_unbanned", { by, name: name(notice.user_id) });
+      return doneTo(session, "notice.member_unbanned", actor, notice.user_id);
     case "role_changed":
-      return t("notice.role_changed", { by, name: name(notice.user_id), role: t(`role.${notice.role}`) });
+      return doneTo(session, "notice.role_changed", actor, notice.user_id, {
+        role: t(`role.${notice.role}`),
+      });
     case "ownership_transferred":
-      return t("notice.ownership", { by, name: name(notice.user_id) });
+      return doneTo(session, "notice.ownership", actor, notice.user_id);
     case "pinned":
-      return t("notice.pinned", { by });
+      return done(session, "notice.pinned", actor);
     case "details_changed":
       if (notice.name != null) {
-        return t("notice.renamed", { by, name: isolated(notice.name) });
+        return done(session, "notice.renamed", actor, { name: isolated(notice.name) });
       }
       if (notice.message_ttl_secs != null) {
         return notice.message_ttl_secs === 0
-          ? t("notice.timer_off", { by })
-          : t("notice.timer", { by, time: duration(notice.message_ttl_secs) });
+          ? done(session, "notice.timer_off", actor)
+          : done(session, "notice.timer", actor, { time: duration(notice.message_ttl_secs) });
       }
       if (notice.permissions != null) {
-        return t("notice.permissions", { by });
+        return done(session, "notice.permissions", actor);
       }
-      return notice.description != null ? t("notice.description", { by }) : t("notice.details", { by });
+      return done(session, notice.description != null ? "notice.description" : "notice.details", actor);
     case "withheld":
-      return t(message.event === "message.pinned" ? "notice.pinned" : "notice.unknown", { by });
+      return message.event === "message.pinned" ? done(session, "notice.pinned", actor) : t("notice.unknown");
     default:
       return message.deleted_at != null ? t("message.deleted") : (message.event ?? t("notice.unknown"));
   }

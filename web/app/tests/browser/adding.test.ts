@@ -16,7 +16,7 @@ it("is up to oneself, and the other is told to send a link", async () => {
   const bob = await world.arrive("bob1", "Bob One");
   await showSettings(bob);
   const choice = bob.dialog.getByLabel("Who can add me to groups");
-  expect(await choice.locator("option:checked").textContent()).toBe("Everybody");
+  expect(await choice.locator("option:checked").textContent()).toBe("Everyone");
   await choice.selectOption("Nobody");
   const own = await bob.api();
   await expect.poll(async () => (await own.accounts.me()).may_be_added_by).toBe("nobody");
@@ -32,7 +32,7 @@ it("ends for good with whoever did it blocked", async () => {
   await bob.open("Waders");
   await bob.page.locator(".conversation-title").click();
   await bob.dialog.getByRole("button", { name: "Leave group" }).click();
-  await bob.dialog.getByLabel(/Block whoever added me/).check();
+  await bob.dialog.getByLabel(/Block the person who added me/).check();
   await bob.dialog.getByRole("button", { name: "Leave group" }).click();
   await bob.page.getByText("No conversations yet").waitFor();
   await showSettings(bob);

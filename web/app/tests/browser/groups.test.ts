@@ -13,13 +13,13 @@ async function showDetails(person: Person): Promise<void> {
 
 /** Chooses from the menu of a member, in the details. */
 async function choose(person: Person, member: string, item: string): Promise<void> {
-  await person.dialog.getByRole("button", { name: `What to do with ${member}` }).click();
+  await person.dialog.getByRole("button", { name: `Options for ${member}` }).click();
   await person.chooseItem(item);
 }
 
 /** What the menu of a member offers. */
 async function offered(person: Person, member: string): Promise<string[]> {
-  await person.dialog.getByRole("button", { name: `What to do with ${member}` }).click();
+  await person.dialog.getByRole("button", { name: `Options for ${member}` }).click();
   const items = await person.page.getByRole("menuitem").allTextContents();
   await person.page.keyboard.press("Escape");
   return items;
@@ -35,19 +35,19 @@ it("is made, renamed and described, and everybody sees it", async () => {
   const bob = await world.arrive("bob", "Bob Hopper");
   const cleo = await world.arrive("cleo", "Cleo Lamarr");
   await createGroup(ada, "Waders", "bob", "cleo");
-  await notice(ada, "created by you");
+  await notice(ada, "You created the group");
   await bob.open("Waders");
-  await notice(bob, "Group “⁨Waders⁩” was created by ⁨Ada Lovelace⁩");
+  await notice(bob, "⁨Ada Lovelace⁩ created the group “⁨Waders⁩”");
   await cleo.open("Waders");
 
   await showDetails(ada);
-  await ada.dialog.getByLabel("Name of the group").fill("Shore birds");
+  await ada.dialog.getByLabel("Group name").fill("Shore birds");
   await ada.dialog.getByRole("button", { name: "Save" }).click();
   await bob.row("Shore birds").waitFor();
-  await notice(cleo, "New name, set by ⁨Ada Lovelace⁩: “⁨Shore birds⁩”");
+  await notice(cleo, "⁨Ada Lovelace⁩ changed the name to “⁨Shore birds⁩”");
   await ada.dialog.getByRole("textbox", { name: "Description" }).fill("Only those with long legs");
   await ada.dialog.getByRole("button", { name: "Save" }).click();
-  await notice(bob, "Description changed by ⁨Ada Lovelace⁩");
+  await notice(bob, "⁨Ada Lovelace⁩ changed the description");
   await showDetails(bob);
   await bob.dialog.getByText("Only those with long legs").waitFor();
   expect(await offered(bob, "Cleo Lamarr")).toEqual(["Send a message"]);
@@ -62,7 +62,7 @@ it("has roles, which allow what they say", async () => {
   await bob.open("Waders");
   await showDetails(ada);
   await choose(ada, "Bob Two", "Make admin");
-  await notice(bob, "New role for you, set by ⁨Ada Two⁩: admin");
+  await notice(bob, "⁨Ada Two⁩ changed your role to admin");
 
   await showDetails(bob);
   expect(await offered(bob, "Ada Two")).toEqual(["Send a message"]);
@@ -71,7 +71,7 @@ it("has roles, which allow what they say", async () => {
   await bob.dialog.getByRole("searchbox").fill("dan2");
   await bob.dialog.getByRole("button", { name: "@dan2" }).click();
   await bob.dialog.getByRole("button", { name: "Add members" }).click();
-  await bob.dialog.getByRole("button", { name: "What to do with Dan Two" }).waitFor();
+  await bob.dialog.getByRole("button", { name: "Options for Dan Two" }).waitFor();
   await notice(ada, "⁨Bob Two⁩ added ⁨Dan Two⁩");
   await cleo.open("Waders");
   await showDetails(cleo);
@@ -80,7 +80,7 @@ it("has roles, which allow what they say", async () => {
   // What was open about the group is closed, and the page goes on to work.
   await cleo.chooseForAccount("Settings");
   await cleo.dialog.getByRole("heading", { name: "Settings" }).waitFor();
-  await notice(ada, "⁨Cleo Two⁩ was removed by ⁨Bob Two⁩");
+  await notice(ada, "⁨Bob Two⁩ removed ⁨Cleo Two⁩");
 });
 
 it("bans people, who cannot come back until that is lifted", async () => {
@@ -90,13 +90,13 @@ it("bans people, who cannot come back until that is lifted", async () => {
   await bob.open("Waders");
   await showDetails(ada);
   await choose(ada, "Bob Eight", "Remove and ban");
-  await ada.dialog.getByText("⁨Bob Eight⁩ is removed, and cannot join").waitFor();
+  await ada.dialog.getByText("⁨Bob Eight⁩ will be removed, and cannot join").waitFor();
   await ada.dialog.getByRole("button", { name: "Remove and ban" }).click();
   await bob.page.getByText("No conversations yet").waitFor();
   await ada.dialog.getByRole("heading", { name: "Banned people" }).waitFor();
-  await notice(ada, "⁨Bob Eight⁩ was banned by you");
+  await notice(ada, "You banned ⁨Bob Eight⁩");
   await ada.dialog.getByRole("button", { name: "Lift the ban on Bob Eight" }).click();
-  await notice(ada, "You lifted the ban on ⁨Bob Eight⁩");
+  await notice(ada, "You unbanned ⁨Bob Eight⁩");
   await ada.dialog.getByRole("heading", { name: "Banned people" }).waitFor({ state: "detached" });
 });
 
@@ -109,14 +109,14 @@ it("has permissions, which take effect where the others are", async () => {
   const permit = (what: string) => ada.dialog.getByLabel(what).click();
 
   await permit("Send messages");
-  await bob.page.getByText("Only admins can write here.").waitFor();
-  await notice(bob, "What members may do was changed by ⁨Ada Three⁩");
+  await bob.page.getByText("Only admins can send messages.").waitFor();
+  await notice(bob, "⁨Ada Three⁩ changed what members can do");
   await permit("Send messages");
   await bob.composer.waitFor();
 
   await showDetails(bob);
   const links = bob.dialog.getByRole("heading", { name: "Invite links" });
-  const name = bob.dialog.getByLabel("Name of the group");
+  const name = bob.dialog.getByLabel("Group name");
   const [mayAdd, mayEdit] = [await links.count(), await name.count()];
   await permit("Add members");
   await links.waitFor({ state: mayAdd ? "detached" : "visible" });
@@ -130,7 +130,7 @@ it("lets people in by links, until these run out", async () => {
   const cleo = await world.arrive("cleo4", "Cleo Four");
   await createGroup(ada, "Waders");
   await showDetails(ada);
-  await ada.dialog.getByLabel("It lets in").selectOption("1 person");
+  await ada.dialog.getByLabel("Can be used by").selectOption("1 person");
   await ada.dialog.getByRole("button", { name: "New link" }).click();
   const field = ada.dialog.getByRole("textbox", { name: "Invite link" });
   const link = await field.inputValue();
@@ -144,15 +144,15 @@ it("lets people in by links, until these run out", async () => {
   await field.waitFor({ state: "detached" });
 
   await cleo.page.goto(link);
-  await cleo.dialog.getByText("This link is not valid any more.").waitFor();
+  await cleo.dialog.getByText("This link is no longer valid.").waitFor();
   await cleo.page.keyboard.press("Escape");
-  await cleo.chooseForAccount("Join by a link");
+  await cleo.chooseForAccount("Join with a link");
   await cleo.dialog.getByLabel("Invite link").fill("what is this?");
   await cleo.dialog.getByRole("button", { name: "Continue" }).click();
   await cleo.dialog.getByText("This is not an invite link.").waitFor();
 
-  await ada.dialog.getByLabel("The link works for").selectOption("Until it is revoked");
-  await ada.dialog.getByLabel("It lets in").selectOption("Everybody who has it");
+  await ada.dialog.getByLabel("Expires after").selectOption("Never");
+  await ada.dialog.getByLabel("Can be used by").selectOption("Anyone with the link");
   await ada.dialog.getByRole("button", { name: "New link" }).click();
   await ada.dialog.getByText("Used 0 times", { exact: true }).waitFor();
   await cleo.dialog.getByLabel("Invite link").fill(await field.inputValue());
@@ -189,7 +189,7 @@ it("is joined by somebody who has to sign in first", async () => {
 
   const cleo = await world.arrive("cleo5", "Cleo Five");
   await cleo.page.goto(`${world.site.url}/#/join/${expired.token}`);
-  await cleo.dialog.getByText("This link is not valid any more.").waitFor();
+  await cleo.dialog.getByText("This link is no longer valid.").waitFor();
 });
 
 it("is handed over, left and deleted", async () => {
@@ -201,18 +201,18 @@ it("is handed over, left and deleted", async () => {
   await cleo.open("Waders");
   const leave = async (person: Person) => {
     await person.dialog.getByRole("button", { name: "Leave group" }).click();
-    await person.dialog.getByText("You will not get what is said here any more.").waitFor();
+    await person.dialog.getByText("You will no longer receive messages from this group.").waitFor();
     await person.dialog.getByRole("button", { name: "Leave group" }).click();
   };
 
   await showDetails(ada);
   await leave(ada);
-  await ada.page.getByText("A group needs an owner. Hand it over first.").waitFor();
+  await ada.page.getByText("A group needs an owner. Transfer ownership first.").waitFor();
   await showDetails(ada);
-  await choose(ada, "Bob Six", "Hand the group over");
+  await choose(ada, "Bob Six", "Transfer ownership");
   await ada.dialog.getByText("⁨Bob Six⁩ will own the group").waitFor();
-  await ada.dialog.getByRole("button", { name: "Hand the group over" }).click();
-  await notice(cleo, "New owner: ⁨Bob Six⁩");
+  await ada.dialog.getByRole("button", { name: "Transfer ownership" }).click();
+  await notice(cleo, "⁨Ada Six⁩ transferred ownership to ⁨Bob Six⁩");
   expect(await offered(ada, "Cleo Six")).toContain("Remove from group");
   expect(await ada.dialog.getByRole("button", { name: "Delete for everyone" }).count()).toBe(0);
   await leave(ada);
@@ -244,7 +244,7 @@ it("cannot be turned or torn by a name", async () => {
   await ada.dialog.getByText("אבגד").waitFor();
   await bob.open("WWWW");
   await cleo.open("WWWW");
-  await notice(bob, `was created by ⁨${html}⁩`);
+  await notice(bob, `⁨${html}⁩ created the group`);
   await bob.composer.pressSequentially("hm");
   await ada.page.locator(".conversation-state", { hasText: "is typing…" }).waitFor();
   await bob.composer.press("Enter");
@@ -258,7 +258,7 @@ it("cannot be turned or torn by a name", async () => {
     .evaluate((body) => body.scrollWidth - body.clientWidth);
   expect(wide).toBeLessThanOrEqual(0);
 
-  await ada.dialog.getByLabel("Name of the group").fill("Wad\u202Eers");
+  await ada.dialog.getByLabel("Group name").fill("Wad\u202Eers");
   await ada.dialog.getByRole("button", { name: "Save" }).click();
   await ada.page.getByText("A name has 1 to 100 characters, none of them invisible.").waitFor();
 });

@@ -22,7 +22,7 @@ it("loads a long history both ways without jumping, and goes to what is quoted",
   const scroller = bob.page.locator(".history-scroller");
   await bob.message("the very first").waitFor();
   await bob.page.locator(".unread-line").waitFor();
-  await bob.page.getByRole("button", { name: "To the latest message" }).click();
+  await bob.page.getByRole("button", { name: "Jump to the latest message" }).click();
   await bob.message("the very last").waitFor();
   await bob.page.waitForFunction(() => !document.title.startsWith("("));
 
@@ -49,7 +49,7 @@ it("loads a long history both ways without jumping, and goes to what is quoted",
   await bob.page.waitForFunction((count) => document.querySelectorAll("[data-seq]").length > count, before);
   expect(Math.abs((await offsetOf(seen)) - offset)).toBeLessThan(1);
 
-  await bob.page.getByRole("button", { name: "To the latest message" }).click();
+  await bob.page.getByRole("button", { name: "Jump to the latest message" }).click();
   await bob.message("the very last").locator(".quote").click();
   await bob.message("the very first").waitFor();
   await bob.page.locator(".message.flashed").waitFor();

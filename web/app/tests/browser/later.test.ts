@@ -29,7 +29,7 @@ it("schedules a message, changes it, sends it now, and cancels another one", asy
   await line("never mind").getByRole("button", { name: "Cancel message" }).click();
   await line("never mind").waitFor({ state: "detached" });
   await line("good evening").getByRole("button", { name: "Send now" }).click();
-  await ada.dialog.getByText("Nothing is scheduled").waitFor();
+  await ada.dialog.getByText("No scheduled messages").waitFor();
   await bob.open("Ada");
   await bob.message("good evening").waitFor();
   expect(await bob.messages.count()).toBe(1);
@@ -48,7 +48,7 @@ it("sends what was scheduled when its time has come", async () => {
   });
   await ada.chooseForAccount("Scheduled messages");
   await ada.dialog.getByText("in a moment").waitFor();
-  await ada.dialog.getByText("Nothing is scheduled").waitFor();
+  await ada.dialog.getByText("No scheduled messages").waitFor();
   await ada.page.keyboard.press("Escape");
   await ada.message("in a moment").waitFor();
 });
@@ -62,7 +62,7 @@ it("lets messages disappear on both sides, and says so", async () => {
   await ada.page.locator(".conversation-title").click();
   await ada.dialog.getByLabel("Messages disappear after").selectOption({ label: "1 hour" });
   await bob.page.locator(".timer-mark", { hasText: "1 hour" }).waitFor();
-  await bob.page.locator(".notice", { hasText: "Messages disappear after 1 hour" }).waitFor();
+  await bob.page.locator(".notice", { hasText: "set messages to disappear after 1 hour" }).waitFor();
   await ada.page.keyboard.press("Escape");
 
   const own = await ada.api();
@@ -87,12 +87,12 @@ it("says why a message is not taken, and sends it again when it may be", async (
   await bob.open("Ada Four");
   await bob.page.locator(".conversation-title").click();
   await bob.dialog.getByRole("button", { name: "Block" }).click();
-  await bob.dialog.getByText("Neither of you can write").waitFor();
+  await bob.dialog.getByText("You will no longer be able to message each other").waitFor();
   await bob.dialog.getByRole("button", { name: "Block" }).click();
   await bob.page.getByText("You have blocked this person.").waitFor();
   await ada.say("are you there?");
   const refused = ada.message("are you there?").getByRole("alert");
-  await refused.getByText("You cannot write to this person").waitFor();
+  await refused.getByText("You cannot message this person").waitFor();
   await ada.page.reload();
   await refused.waitFor();
   await bob.page.getByRole("button", { name: "Unblock" }).click();

@@ -63,7 +63,7 @@ it("pins, mutes, archives, marks and deletes, the same on another device", async
   await ada.page.getByRole("button", { name: "1 archived" }).click();
   await ada.row("Bob Hopper").waitFor();
   await ada.chooseForRow("Bob Hopper", "Unarchive");
-  await ada.page.getByText("Nothing is archived.").waitFor();
+  await ada.page.getByText("No archived conversations").waitFor();
   await ada.page.locator(".archive-row").click();
 
   await ada.chooseForRow("Bob Hopper", "Delete conversation");
@@ -146,7 +146,7 @@ it("finds conversations and people, and begins to talk to them", async () => {
   await ada.composer.waitFor();
   await ada.page.locator(".conversation-name", { hasText: "Robert Four" }).waitFor();
   await search.fill("nobody of this name");
-  await results.getByText("Nothing found").waitFor();
+  await results.getByText("No results").waitFor();
   await search.press("Escape");
   await ada.row("Bób Four").waitFor();
 });

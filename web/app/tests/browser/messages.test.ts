@@ -150,7 +150,7 @@ it("shows where the new messages begin, each time a conversation is opened", asy
   }
   await bob.message("filling 39.").waitFor();
   await bob.page.locator(".history-scroller").evaluate((element) => (element.scrollTop = 0));
-  const latest = bob.page.getByRole("button", { name: "To the latest message" });
+  const latest = bob.page.getByRole("button", { name: "Jump to the latest message" });
   await latest.waitFor();
   await ada.say("while you are up there");
   await ada.say("and one more");

@@ -60,9 +60,9 @@ it("says when there is a new version, and shows it after a reload", async () => 
     ).trustedTypes.createPolicy("test", { createScriptURL: (url: string) => url });
     await navigator.serviceWorker.register(trusted.createScriptURL("/sw.js?next"));
   });
-  await ada.page.getByText("A new version is there").waitFor();
+  await ada.page.getByText("A new version is available").waitFor();
   await ada.page.getByRole("button", { name: "Reload" }).click();
-  await ada.page.getByText("A new version is there").waitFor({ state: "detached" });
+  await ada.page.getByText("A new version is available").waitFor({ state: "detached" });
   await ada.page.getByRole("navigation", { name: "Conversations" }).waitFor();
 });
 

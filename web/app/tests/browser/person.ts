@@ -120,7 +120,7 @@ export class Person {
 
   /** Chooses from the menu of the account. */
   async chooseForAccount(item: string): Promise<void> {
-    await this.page.getByRole("button", { name: "Account of" }).click();
+    await this.page.getByRole("button", { name: "Account:" }).click();
     await this.chooseItem(item);
   }
 

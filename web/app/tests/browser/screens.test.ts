@@ -126,7 +126,7 @@ it("dialogs", async () => {
     ["Scheduled", "scheduled"],
     ["Keyboard", "shortcuts"],
   ] as const) {
-    await page.getByRole("button", { name: "Account of" }).click();
+    await page.getByRole("button", { name: "Account:" }).click();
     await page.getByRole("menuitem", { name: item }).click();
     await page.getByRole("dialog").waitFor();
     await look(ada, name);

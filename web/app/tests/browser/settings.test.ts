@@ -35,7 +35,7 @@ it("says who one is, here and on another device", async () => {
   await ada.dialog.getByText("This username is taken.").waitFor();
   await ada.dialog.getByLabel("Username").fill("countess");
   await save.click();
-  await phone.page.getByRole("button", { name: "Account of Ada King" }).waitFor();
+  await phone.page.getByRole("button", { name: "Account: Ada King" }).waitFor();
   await ada.page.keyboard.press("Escape");
   await bob.startDirect("countess");
   await bob.page.locator(".conversation-name", { hasText: "Ada King" }).waitFor();
@@ -45,7 +45,7 @@ it("changes the password, and signs out everywhere else", async () => {
   const ada = await world.arrive("ada2", "Ada Two");
   const phone = await world.visit("ada2", { width: 390, height: 780 });
   await phone.signIn();
-  await phone.page.getByRole("button", { name: "Account of Ada Two" }).waitFor();
+  await phone.page.getByRole("button", { name: "Account: Ada Two" }).waitFor();
   await showSettings(ada);
   const change = async (current: string, next: string) => {
     await ada.dialog.getByLabel("Current password").fill(current);
@@ -57,13 +57,13 @@ it("changes the password, and signs out everywhere else", async () => {
   await change(PASSWORD, "another horse battery");
   await ada.page.getByText("Saved").waitFor();
 
-  await phone.page.getByText("You were signed out of @ada2 here.").waitFor();
+  await phone.page.getByText("You were signed out of @ada2.").waitFor();
   await expect.poll(() => phone.page.getByLabel("Username").inputValue()).toBe("ada2");
   await expect.poll(() => stored(phone)).toEqual([]);
   await phone.signIn(PASSWORD);
-  await phone.page.getByText("Username or password is wrong.").waitFor();
+  await phone.page.getByText("Wrong username or password.").waitFor();
   await phone.signIn("another horse battery");
-  await phone.page.getByRole("button", { name: "Account of Ada Two" }).waitFor();
+  await phone.page.getByRole("button", { name: "Account: Ada Two" }).waitFor();
 });
 
 it("signs a device out from another one, which forgets what it had", async () => {
@@ -82,11 +82,11 @@ it("signs a device out from another one, which forgets what it had", async () =>
   await ada.dialog.getByText("This device").waitFor();
   await ada.dialog.getByRole("button", { name: "Sign out" }).click();
   await ada.dialog.getByRole("button", { name: "Sign out" }).waitFor({ state: "detached" });
-  await phone.page.getByText("You were signed out of @ada3 here.").waitFor();
+  await phone.page.getByText("You were signed out of @ada3.").waitFor();
   expect(await phone.page.getByRole("dialog").count()).toBe(0);
   await expect.poll(() => stored(phone)).toEqual([]);
   await phone.page.reload();
-  await phone.page.getByText("You were signed out of @ada3 here.").waitFor();
+  await phone.page.getByText("You were signed out of @ada3.").waitFor();
   await phone.page.getByRole("button", { name: "Remove @ada3" }).click();
   await phone.page.getByText("You were signed out").waitFor({ state: "detached" });
   await expect.poll(() => phone.page.getByLabel("Username").inputValue()).toBe("");
@@ -102,26 +102,26 @@ it("keeps several accounts, switches between them, and signs out", async () => {
   await page.getByLabel("Name", { exact: true }).fill("Ada Five");
   await page.getByLabel("Password").fill(PASSWORD);
   await page.getByRole("button", { name: "Create account", exact: true }).click();
-  await page.getByRole("button", { name: "Account of Ada Five" }).waitFor();
+  await page.getByRole("button", { name: "Account: Ada Five" }).waitFor();
   await ada.chooseForAccount("Switch to ⁨Ada Four");
-  await page.getByRole("button", { name: "Account of Ada Four" }).waitFor();
+  await page.getByRole("button", { name: "Account: Ada Four" }).waitFor();
 
   // From elsewhere: the account that is shown is signed out, and the other one is still there.
   const elsewhere = await ada.api();
   const { devices } = await elsewhere.accounts.devices();
   const here = devices.find((device) => !device.current);
   await elsewhere.accounts.revokeDevice(here?.id ?? "");
-  await page.getByText("You were signed out of @ada4 here.").waitFor();
+  await page.getByText("You were signed out of @ada4.").waitFor();
   await page.getByRole("button", { name: "Switch to ⁨Ada Five" }).click();
-  await page.getByRole("button", { name: "Account of Ada Five" }).waitFor();
+  await page.getByRole("button", { name: "Account: Ada Five" }).waitFor();
 
   const tab = await ada.context.newPage();
   await tab.goto(ada.url);
-  await tab.getByRole("button", { name: "Account of Ada Five" }).waitFor();
+  await tab.getByRole("button", { name: "Account: Ada Five" }).waitFor();
   await ada.chooseForAccount("Sign out");
   await ada.dialog.getByRole("button", { name: "Sign out" }).click();
-  await page.getByText("You were signed out of @ada4 here.").waitFor();
-  await tab.getByText("You were signed out of @ada4 here.").waitFor();
+  await page.getByText("You were signed out of @ada4.").waitFor();
+  await tab.getByText("You were signed out of @ada4.").waitFor();
   await page.getByRole("button", { name: "Remove @ada4" }).click();
   await expect.poll(() => stored(ada)).toEqual([]);
   const accounts = await page.evaluate(() => localStorage.getItem("godwit.accounts"));
@@ -129,7 +129,7 @@ it("keeps several accounts, switches between them, and signs out", async () => {
   // What is done in one tab is done in all.
   await tab.getByText("You were signed out").waitFor({ state: "detached" });
   await ada.signIn();
-  await tab.getByRole("button", { name: "Account of Ada Four" }).waitFor();
+  await tab.getByRole("button", { name: "Account: Ada Four" }).waitFor();
 });
 
 it("shows others what one allows", async () => {
@@ -162,11 +162,11 @@ it("blocks somebody, and both can tell", async () => {
   await bob.page.locator(".conversation-state", { hasText: "Online" }).waitFor();
   await ada.page.locator(".conversation-title").click();
   await ada.dialog.getByRole("button", { name: "Block" }).click();
-  await ada.dialog.getByText("Neither of you can write").waitFor();
+  await ada.dialog.getByText("You will no longer be able to message each other").waitFor();
   await ada.dialog.getByRole("button", { name: "Block" }).click();
   await ada.page.getByText("You have blocked this person.").waitFor();
   await bob.say("are you there?");
-  await bob.page.locator(".refused", { hasText: "You cannot write to this person." }).waitFor();
+  await bob.page.locator(".refused", { hasText: "You cannot message this person." }).waitFor();
 
   await ada.page.reload();
   await ada.page.getByText("You have blocked this person.").waitFor();
@@ -175,7 +175,7 @@ it("blocks somebody, and both can tell", async () => {
     .locator(".line", { hasText: "Bob Seven" })
     .getByRole("button", { name: "Unblock" })
     .click();
-  await ada.dialog.getByText("You have blocked nobody.").waitFor();
+  await ada.dialog.getByText("You have not blocked anyone.").waitFor();
   await ada.page.keyboard.press("Escape");
   await ada.composer.waitFor();
   const his = await bob.api();
@@ -190,13 +190,13 @@ it("speaks the language and has the colours that one chose", async () => {
   await showSettings(ada);
   const paper = () => ada.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await paper();
-  await ada.dialog.getByLabel("Colours").selectOption("Dark");
+  await ada.dialog.getByLabel("Theme").selectOption("Dark");
   expect(await paper()).not.toBe(light);
   await ada.page.emulateMedia({ colorScheme: "dark" });
   const dark = await paper();
-  await ada.dialog.getByLabel("Colours").selectOption("Light");
+  await ada.dialog.getByLabel("Theme").selectOption("Light");
   expect(await paper()).toBe(light);
-  await ada.dialog.getByLabel("Colours").selectOption("As the system");
+  await ada.dialog.getByLabel("Theme").selectOption("System default");
   expect(await paper()).toBe(dark);
 
   await ada.dialog.getByLabel("Language").selectOption("Español");
@@ -224,9 +224,9 @@ it("says why somebody cannot come in", async () => {
   const bob = await world.visit("ada9");
   const { page } = bob;
   await bob.signIn("not the password");
-  await page.getByText("Username or password is wrong.").waitFor();
+  await page.getByText("Wrong username or password.").waitFor();
   await page.getByRole("button", { name: "Create an account" }).click();
-  expect(await page.getByText("Username or password is wrong.").count()).toBe(0);
+  expect(await page.getByText("Wrong username or password.").count()).toBe(0);
   await page.getByRole("button", { name: "Create account", exact: true }).click();
   await page.getByText("This username is taken.").waitFor();
   await page.getByRole("button", { name: "I have an account" }).click();
@@ -242,8 +242,8 @@ it("says why somebody cannot come in", async () => {
   await page.getByText("Too many attempts.").waitFor();
   await world.site.killServer();
   await bob.signIn();
-  await page.getByText("The server cannot be reached.").waitFor();
+  await page.getByText("Cannot reach the server.").waitFor();
   await world.site.startServer();
   await bob.signIn();
-  await page.getByRole("button", { name: "Account of Ada Nine" }).waitFor();
+  await page.getByRole("button", { name: "Account: Ada Nine" }).waitFor();
 });

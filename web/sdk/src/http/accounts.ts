@@ -2,12 +2,14 @@
 
 import type { ChangePassword, DeviceId, DeviceList, Me, UpdateMe } from "../api.js";
 import type { Credentials } from "./credentials.js";
+import type { DeviceProofs } from "./device_proofs.js";
 import type { RequestOptions, Transport } from "./request.js";
 
 export class Accounts {
   constructor(
     private readonly transport: Transport,
     private readonly credentials: Credentials,
+    private readonly deviceProofs: DeviceProofs,
   ) {}
 
   /** `GET /v1/me` */
@@ -16,8 +18,15 @@ export class Accounts {
   }
 
   /** `PATCH /v1/me` */
-  updateMe(update: UpdateMe, options?: RequestOptions): Promise<Me> {
-    return this.transport.call("patch", "/v1/me", { body: update }, options);
+  async updateMe(update: UpdateMe, options?: RequestOptions): Promise<Me> {
+    // The proof that the user has signed in here is stored by handle.
+    const before = update.handle ? (await this.me(options)).handle : undefined;
+    const me = await this.transport.call("patch", "/v1/me", { body: update }, options);
+    const proof = before === undefined ? undefined : this.deviceProofs.get(before);
+    if (proof !== undefined) {
+      this.deviceProofs.set(me.handle, proof);
+    }
+    return me;
   }
 
   /**

@@ -74,8 +74,9 @@ export class Http {
     );
     const anonymous = new Transport(shared, undefined);
     const transport = new Transport(shared, credentials);
-    this.auth = new Auth(anonymous, transport, credentials, config.deviceProofs ?? new MemoryDeviceProofs());
-    this.accounts = new Accounts(transport, credentials);
+    const deviceProofs = config.deviceProofs ?? new MemoryDeviceProofs();
+    this.auth = new Auth(anonymous, transport, credentials, deviceProofs);
+    this.accounts = new Accounts(transport, credentials, deviceProofs);
     this.people = new People(transport);
     this.conversations = new Conversations(transport);
     this.groups = new Groups(transport);

@@ -187,7 +187,7 @@ async function readBody(response: Response, operation: string): Promise<unknown>
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    throw new ProtocolError(`${operation}: the answer cannot be read`, { cause });
+    throw new ProtocolError(`${operation}: cannot read the response`, { cause });
   }
 }
 

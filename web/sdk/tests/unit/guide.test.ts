@@ -20,9 +20,7 @@ function closeCodes(): Map<number, string> {
 test("the guide says of every close code whether to connect again", () => {
   const table = closeCodes();
   expect([...table.keys()].sort()).toEqual(Object.values(CloseCode).sort());
-  const comesBack = [...table]
-    .filter(([, then]) => /(?<!do not )connect again/.test(then))
-    .map(([code]) => code);
+  const comesBack = [...table].filter(([, then]) => /(?<!do not )reconnect/.test(then)).map(([code]) => code);
   const expected = [...table.keys()].filter((code) => mayReconnect({ by: "server", code, reason: "" }));
   expect(comesBack).toEqual(expected);
 });

@@ -164,6 +164,25 @@ test("a device that has signed in says so the next time, also after a sign-out",
   ]);
 });
 
+test("a user who has a new handle is still known on the device", async () => {
+  const signedIn = { user: { handle: "ada" }, device: {}, tokens: tokens(1), device_proof: "proof-1" };
+  let handle = "ada";
+  const server = new FakeHttp(({ path, method }) => {
+    if (path === "/v1/sessions") {
+      return json(signedIn, 201);
+    }
+    if (method === "PATCH") {
+      handle = "lovelace";
+    }
+    return json({ handle });
+  });
+  const deviceProofs = new MemoryDeviceProofs();
+  const http = new Http({ baseUrl: "http://chat.test", fetch: server.fetch, deviceProofs });
+  await http.auth.signIn({ handle: "ada", password: "secret words" });
+  await http.accounts.updateMe({ handle: "lovelace" });
+  expect(deviceProofs.get("lovelace")).toBe("proof-1");
+});
+
 describe("device proofs", () => {
   const web = (stored: string | null) => {
     const storage = {
