@@ -12,9 +12,9 @@ export CARGO_NET_RETRY ?= 5
 # A stale Cargo.lock is repaired on a laptop and refused in CI.
 LOCKED := $(if $(CI),--locked)
 
-CLUSTER := cargo run $(LOCKED) --quiet --package godwit-testkit --bin godwit-cluster --
+TESTBED := cargo run $(LOCKED) --quiet --package godwit-testbed --
 
-.PHONY: help setup setup-tests run build dist web test chaos lint fmt deny dev-cluster dev-cluster-down clean
+.PHONY: help setup setup-tests run demo build dist web test chaos lint fmt deny dev-cassandra dev-cassandra-down clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,8 +28,14 @@ setup: ## Install what is missing: Rust, a C linker, Node.js (packages need root
 setup-tests: ## The same, and what tests use: Java, Maven, Redis and Chromium
 	@scripts/setup.sh tests
 
-run: setup web ## Build the web client and the release binary, and start the server on the embedded store
-	@cargo run $(LOCKED) --release --package godwit-server --bin godwit -- serve $(ARGS)
+# The laptop profile: built in a few minutes, fast enough to try everything.
+LAPTOP := cargo run $(LOCKED) --profile laptop --package godwit-server --bin godwit --
+
+run: setup web ## Build the web client and the server, quickly, and start it on the embedded store
+	@$(LAPTOP) serve $(ARGS)
+
+demo: setup web ## Fill an empty data folder with people and conversations to look around in
+	@$(LAPTOP) demo $(ARGS)
 
 build: setup web ## Build the web client and the release binary
 	@cargo build $(LOCKED) --release --package godwit-server --bin godwit
@@ -45,7 +51,7 @@ test: setup-tests ## Run everything CI runs, and say what ran and how long it to
 
 chaos: setup-tests ## Kill and stop servers, Cassandra and Redis under load (SECONDS=300, SEED=…) and check what is left
 	@GODWIT_TEST_CHAOS_SECONDS=$(or $(SECONDS),300) $(if $(SEED),GODWIT_TEST_CHAOS_SEED=$(SEED)) \
-		$(CLUSTER) exec -- cargo test $(LOCKED) --package godwit-server --test it cassandra::chaos -- --nocapture
+		$(TESTBED) exec -- cargo test $(LOCKED) --package godwit-server --test it on_cassandra::chaos -- --nocapture
 
 lint: setup ## Check formatting and run clippy with warnings denied
 	@scripts/check.sh fmt clippy
@@ -56,11 +62,11 @@ fmt: setup ## Format the code
 deny: setup ## Check licences, bans, sources and security advisories of the dependencies
 	@scripts/check.sh deny advisories
 
-dev-cluster: setup-tests ## Start three nodes of Cassandra and Redis, and leave them running
-	@$(CLUSTER) up --redis
+dev-cassandra: setup-tests ## Start three nodes of Cassandra and Redis, and leave them running
+	@$(TESTBED) up --redis
 
-dev-cluster-down: ## Stop them, and remove their data
-	@$(CLUSTER) down
+dev-cassandra-down: ## Stop them, and remove their data
+	@$(TESTBED) down
 
 clean: ## Remove everything that was built, downloaded tools included
 	@cargo clean

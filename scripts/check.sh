@@ -62,7 +62,7 @@ start() {
     # whole workspace, though only the server has some: for a single package cargo would compile it anew.
     e2e-cassandra)
         GODWIT_TEST_STORE=cassandra cargo test $locked --workspace --test it -- \
-            --skip cassandra:: --skip embedded:: --skip groups::rules \
+            --skip on_cassandra:: --skip embedded:: --skip groups::rules \
             conversation:: crash:: groups:: idempotency:: resume::
         ;;
     # Every test that needs the cluster has this in its path.
@@ -81,8 +81,8 @@ start() {
 # needed, and then said why.
 # shellcheck disable=SC2086  # $locked is one word or none
 fetch_cassandra() {
-    cargo build $locked --package godwit-testkit --bin godwit-cluster || return 0
-    "${CARGO_TARGET_DIR:-target}/debug/godwit-cluster" fetch >/dev/null 2>&1 &
+    cargo build $locked --package godwit-testbed || return 0
+    "${CARGO_TARGET_DIR:-target}/debug/godwit-testbed" fetch >/dev/null 2>&1 &
 }
 
 # Builds first: a cluster that waits for the compiler only slows it down.
@@ -93,7 +93,7 @@ run_tests() {
     export CHECK_CLUSTER_BEGAN
     : >"$CHECK_NOTE"
     printf '\n==> cassandra\n'
-    "${CARGO_TARGET_DIR:-target}/debug/godwit-cluster" exec --reason "$CHECK_NOTE" -- \
+    "${CARGO_TARGET_DIR:-target}/debug/godwit-testbed" exec --reason "$CHECK_NOTE" -- \
         scripts/check.sh "${ON_CLUSTER[@]}" || status=$?
     if [[ -s $CHECK_NOTE ]]; then
         report cassandra "$CHECK_CLUSTER_BEGAN" "$status"

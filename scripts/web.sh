@@ -60,10 +60,11 @@ skip() {
     exit 77
 }
 
-# Not `npm ci`: it wants the packages of all platforms in the lock file, also where a registry has only some.
+# `npm ci` refuses a lock file that lacks the optional packages of some platform, and registries differ in which they have.
+# `npm install` would add them to the lock file; with --no-save it installs what the file says and leaves it as it is.
 install_packages() {
     [[ node_modules/.package-lock.json -nt package-lock.json ]] ||
-        npm install --prefer-offline --no-audit --no-fund
+        npm install --no-save --prefer-offline --no-audit --no-fund
 }
 
 # Whether nothing has changed since.

@@ -1,9 +1,9 @@
-//! A message that is about to be sent.
+//! A message to send.
 
 use godwit_protocol::messages::{Media, MessageKind, SendMessage};
 use godwit_protocol::{ConversationId, MessageId};
 
-/// A message that is about to be sent. It gets a random client id unless one is given.
+/// A message to send. It gets a random client id unless one is set.
 #[derive(Debug, Clone)]
 pub struct Draft(SendMessage);
 
@@ -14,28 +14,28 @@ impl Draft {
         draft
     }
 
-    /// An image, a file or a recording, as `kind` says.
+    /// An image, a file or a recording, depending on `kind`.
     pub fn media(kind: MessageKind, media: Media) -> Self {
         let mut draft = Self::empty(Some(kind));
         draft.0.media = Some(Box::new(media));
         draft
     }
 
-    /// Something that happened, such as `app.call.ended`.
+    /// An event, such as `app.call.ended`.
     pub fn event(event: impl Into<String>) -> Self {
         let mut draft = Self::empty(Some(MessageKind::System));
         draft.0.event = Some(event.into());
         draft
     }
 
-    /// What another message says: the server copies it when it is sent.
+    /// A forward of another message. The server copies its body.
     pub fn forward(message: MessageId) -> Self {
         let mut draft = Self::empty(None);
         draft.0.forwarded_from = Some(message);
         draft
     }
 
-    /// What an event is about.
+    /// Sets the data of an event.
     #[must_use]
     pub fn data(mut self, data: serde_json::Value) -> Self {
         self.0.data = Some(data);
@@ -48,7 +48,7 @@ impl Draft {
         self
     }
 
-    /// Sending the same client id again gives back the message that was sent first.
+    /// Sets the idempotency key. A second send with the same client id returns the first message.
     #[must_use]
     pub fn client_id(mut self, client_id: impl Into<String>) -> Self {
         self.0.client_id = client_id.into();
@@ -82,12 +82,12 @@ impl From<Draft> for SendMessage {
     }
 }
 
-/// The message as the socket takes it: it names the conversation.
+/// The message in the format of the socket command, which names the conversation.
 pub(crate) fn addressed(conversation: ConversationId, message: impl Into<SendMessage>) -> SendMessage {
     SendMessage { conversation_id: Some(conversation), ..message.into() }
 }
 
-/// 128 random bits: two of them never meet in one conversation.
+/// 128 random bits, so that collisions do not occur.
 fn random_client_id() -> String {
     format!("{:032x}", rand::random::<u128>())
 }

@@ -1,4 +1,4 @@
-//! What can go wrong between a client and a server.
+//! The errors of a client.
 
 use std::error::Error as StdError;
 
@@ -10,29 +10,30 @@ use crate::socket::Closed;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The server refused, and said why.
+    /// The server refused the request and returned a problem document.
     #[error("{}", describe(.0))]
     Api(Box<Problem>),
-    /// No answer came: the server could not be reached, or the connection broke.
-    #[error("{operation}: the server cannot be reached")]
+    /// No answer: the server was not reachable, or the connection broke.
+    #[error("{operation}: cannot reach the server")]
     Transport { operation: String, source: Box<dyn StdError + Send + Sync> },
-    /// The answer is not what the protocol says.
-    #[error("{operation}: the answer cannot be read")]
+    /// The answer does not follow the protocol.
+    #[error("{operation}: cannot read the response")]
     Decode { operation: String, source: Box<dyn StdError + Send + Sync> },
-    /// The answer has a status of failure and no problem document: something between here and the server speaks.
+    /// The answer has an error status without a problem document: it comes from something between the client and the server,
+    /// such as a proxy.
     #[error("{operation}: status {status}")]
     Status { operation: String, status: u16 },
-    /// The server did not answer in time. What was asked for may have been done.
-    #[error("{operation}: no answer in time")]
+    /// The server did not answer in time. It may have executed the request.
+    #[error("{operation}: timed out")]
     Timeout { operation: String },
-    /// The socket is closed. What was asked for may have been done.
+    /// The socket is closed. The server may have executed the request.
     #[error("{0}")]
     Closed(Closed),
-    /// The frame is larger than the server takes; it was not sent.
-    #[error("a frame of {bytes} bytes is larger than the {bytes_max} that the server takes")]
+    /// The frame is larger than the server accepts. It was not sent.
+    #[error("a frame of {bytes} bytes exceeds the server's limit of {bytes_max}")]
     FrameTooLarge { bytes: usize, bytes_max: usize },
     /// There is no token to sign in with.
-    #[error("nobody is signed in")]
+    #[error("not signed in")]
     NotSignedIn,
     /// The live session has ended.
     #[error("the session has ended: {0}")]
@@ -40,7 +41,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the server said, if it said something.
+    /// The problem document, if the server returned one.
     pub fn problem(&self) -> Option<&Problem> {
         match self {
             Self::Api(problem) => Some(problem),
@@ -48,12 +49,12 @@ impl Error {
         }
     }
 
-    /// The code with which the server refused.
+    /// The error code, if the server refused.
     pub fn code(&self) -> Option<ErrorCode> {
         self.problem().map(|problem| problem.code)
     }
 
-    /// Whether the same request may succeed later.
+    /// True if a retry of the same request may succeed later.
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Api(problem) => problem.temporary,
@@ -63,7 +64,7 @@ impl Error {
         }
     }
 
-    /// Whether the server will not take these credentials again, whatever is asked.
+    /// True if the server will never accept these credentials again.
     pub(crate) fn ends_session(&self) -> bool {
         match self {
             Self::NotSignedIn => true,
@@ -93,7 +94,7 @@ impl Error {
         Self::Decode { operation: operation.into(), source: source.into() }
     }
 
-    /// The failure that a response with this status and body stands for.
+    /// The error for a response with this status and body.
     pub(crate) fn of_response(operation: impl Into<String>, status: u16, body: &[u8]) -> Self {
         match serde_json::from_slice(body) {
             Ok(problem) => Self::Api(Box::new(problem)),

@@ -1,9 +1,9 @@
-//! Which part of a history is wanted.
+//! Selects a part of a history.
 
 use godwit_protocol::messages::ReadHistory;
 use godwit_protocol::{ConversationId, Position, Timestamp};
 
-/// Which part of the history is asked for.
+/// The part of the history to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum History {
     Newest,

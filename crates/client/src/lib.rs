@@ -2,13 +2,13 @@
 //!
 //! Three layers, each usable without the ones below it in this list:
 //!
-//! - [`Http`]: one method per route; keeps the tokens and refreshes them
-//! - [`Socket`]: one WebSocket connection; typed commands, many in flight, a bounded queue of events. It does not connect
-//!   again: what uses thousands of them decides that itself
-//! - [`Live`]: a session that heals itself; one ordered stream of [`Update`]s in which every log entry of every
-//!   conversation comes exactly once and without gaps, and sends that survive disconnects
+//! - [`Http`]: one method per route; stores the tokens and refreshes them
+//! - [`Socket`]: one WebSocket connection; typed commands, many in flight, a bounded queue of events. It does not reconnect:
+//!   a program with thousands of sockets decides that itself
+//! - [`Live`]: a session that reconnects and resumes on its own; one ordered stream of [`Update`]s with every log entry of
+//!   every conversation exactly once and without gaps, and sends that survive disconnects
 //!
-//! Beside them: [`Draft`], a message to be sent, [`History`], which part of it is read, and [`Error`].
+//! In addition: [`Draft`], a message to send, [`History`], which part of a history to read, and [`Error`].
 //!
 //! ```no_run
 //! use godwit_client::protocol::accounts::SignIn;
@@ -30,9 +30,9 @@
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! The crate speaks `godwit-protocol` and knows no rule of the server: what is allowed, the server says. It keeps nothing
-//! on disk: what must outlive the process is in [`ResumeState`], which the application stores where it likes.
+//! The crate uses `godwit-protocol` and contains no rules of the server: the server decides what is allowed. It stores
+//! nothing on disk. [`ResumeState`] contains everything that must outlive the process, and the application stores it where
+//! it likes.
 
 mod draft;
 mod error;

@@ -1,4 +1,4 @@
-//! The ports of the domain for a server that is one of several.
+//! The ports of the domain for a server in a cluster of several.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -33,32 +33,32 @@ use crate::notice::Notice;
 use crate::redis::RedisAddress;
 use crate::seal::Seal;
 
-/// How long a server that starts waits for the others to know it.
+/// How long a starting server waits until the others know it.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long a server that stops waits for what others have given it to do.
+/// How long a stopping server waits for actions that others have forwarded to it.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long it waits after that until Redis has heard what it has to tell, and that it goes.
+/// How long it then waits until its last messages and its departure have reached Redis.
 const FAREWELL_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone)]
 pub struct Options {
     pub redis: RedisAddress,
-    /// Where to listen for other nodes.
+    /// The address on which other nodes connect.
     pub listen: SocketAddr,
-    /// Where other nodes find this one, if that is another address.
+    /// The IP address that other nodes use, if it is not that of `listen`.
     pub advertise: Option<IpAddr>,
-    /// What nodes must know to be taken for nodes, besides the installation's own key.
+    /// A secret that all nodes share, besides the installation's signing key.
     pub secret: String,
-    /// Of the installation.
+    /// The signing key of the installation.
     pub signing_key: [u8; 32],
-    /// Of the machine.
+    /// The name of the machine.
     pub host: String,
     pub version: String,
 }
 
 #[derive(Debug, Error)]
 pub enum StartError {
-    #[error("{address} cannot be listened on for other nodes: {source}")]
+    #[error("cannot listen for other servers on {address}: {source}")]
     Listen { address: SocketAddr, source: io::Error },
 }
 
@@ -74,13 +74,13 @@ pub struct Cluster {
     serves: OnceLock<SocketAddr>,
     started_at: Timestamp,
     draining: AtomicBool,
-    /// Entries appended here, and those of them that were told of in the last beat.
+    /// Entries appended by this node, and the number of them announced by the last heartbeat.
     appended: AtomicU64,
     told_appended: AtomicU64,
     starting: std::sync::Mutex<Option<Starting>>,
 }
 
-/// What runs as soon as the server is put together.
+/// The parts that [`Cluster::join`] starts.
 #[derive(Debug)]
 struct Starting {
     listener: Listener,
@@ -88,7 +88,7 @@ struct Starting {
 }
 
 impl Cluster {
-    /// Takes its port. Nothing is told or asked before [`Cluster::run`].
+    /// Binds the port for other nodes. Sends and answers nothing before [`Cluster::join`].
     pub async fn bind(options: Options, hub: Arc<Hub>, clock: &dyn Clock) -> Result<Arc<Self>, StartError> {
         let me = NodeId::random();
         let key = SharedKey::new(&options.signing_key, &options.secret);
@@ -122,22 +122,23 @@ impl Cluster {
         self.bus.me
     }
 
-    /// Where other nodes find this one.
+    /// The address at which other nodes find this one.
     pub const fn internal_address(&self) -> SocketAddr {
         self.internal
     }
 
-    /// Who does what other nodes ask.
+    /// Sets the application that handles requests of other nodes.
     pub fn attach(&self, app: Arc<FromPeers>) {
         self.bus.attach(app.clone());
         self.servant.attach(app);
     }
 
-    /// Joins the others. When it returns they know this node, or Redis is not there; `tasks` keep it among them.
+    /// Joins the other nodes. Returns when they know this node or Redis does not answer in time. The tasks
+    /// added to `tasks` keep the membership.
     pub async fn join(self: &Arc<Self>, serves: SocketAddr, tasks: &mut JoinSet<()>) {
         let starting = self.starting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         let Some(Starting { listener, items }) = starting else { return };
-        // Once, as the one above.
+        // Set only once, because `starting` is taken only once.
         let _ = self.serves.set(serves);
         tasks.spawn(listener.run(self.servant.clone()));
         let (bus, this) = (self.bus.clone(), self.clone());
@@ -147,28 +148,28 @@ impl Cluster {
         self.bus.is_heard(JOIN_TIMEOUT).await;
     }
 
-    /// From now on other nodes give this one nothing more to do.
+    /// Tells other nodes to forward no more actions to this one.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
         self.bus.announce();
     }
 
-    /// This node goes, as soon as what others have given it is done.
+    /// Leaves the other nodes, after the actions that they have forwarded are done.
     pub async fn leave(&self) {
         let until = Instant::now() + LEAVE_TIMEOUT;
         while self.servant.is_busy() && Instant::now() < until {
             sleep(Duration::from_millis(10)).await;
         }
         if timeout(FAREWELL_TIMEOUT, self.bus.leave()).await.is_err() {
-            tracing::debug!("Redis was not told in time that this node goes");
+            tracing::debug!("could not announce this server's departure to Redis in time");
         }
     }
 
-    /// Returns when every other node that can be reached has done it.
+    /// Returns when every reachable node has acted on the notice.
     async fn tell_all(&self, notice: Notice) {
         for node in self.mesh.tell(&notice).await {
-            // It may be there all the same, and hear it this way.
-            tracing::debug!(%node, "another node did not answer in time");
+            // The node may be running nevertheless, and gets the notice through Redis.
+            tracing::debug!(%node, "another server did not answer in time");
             counter!("godwit_cluster_untold_total").increment(1);
             self.bus.offer(Item::To(node, Told::Notice(notice.clone())));
         }
@@ -266,7 +267,7 @@ impl Delivery for Cluster {
         }
         self.bus.offer(match to {
             Audience::Members(members) => {
-                // Nearly always all of them see all of it.
+                // Usually all members get the same share.
                 let mut shares = BTreeMap::<Share, Vec<UserId>>::new();
                 for (user, from) in members {
                     shares.entry(entries.share_of(*user, *from)).or_default().push(*user);
@@ -288,9 +289,13 @@ impl Delivery for Cluster {
         }
     }
 
-    async fn unfollow(&self, users: &[UserId], conversation: ConversationId) {
-        self.hub.unfollow(users, conversation);
-        self.tell_all(Notice::Unfollow { users: users.to_vec(), conversation }).await;
+    fn conceal(&self, users: &[(UserId, Seq)], conversation: ConversationId) {
+        self.hub.conceal(users, conversation);
+    }
+
+    async fn unfollow(&self, users: Vec<UserId>, conversation: ConversationId) {
+        self.hub.unfollow(&users, conversation);
+        self.tell_all(Notice::Unfollow { users, conversation }).await;
     }
 
     fn deliver_presence(&self, event: PresenceEvent) {
@@ -324,7 +329,7 @@ impl Delivery for Cluster {
     async fn arrived(&self, user: UserId) {
         self.bus.set_route(user).await;
         if !self.bus.is_trusted() {
-            // Somebody may have appended without this node having been told.
+            // Another node may have appended without this node hearing of it.
             self.bus.doubt();
         }
     }

@@ -1,10 +1,10 @@
-//! The names of what is kept in Redis.
+//! The keys and channels in Redis.
 //!
 //! ```text
-//! godwit:{INSTALLATION}:nodes          set of node ids; one without the next key is gone
-//! godwit:{INSTALLATION}:node:NODE      what a node says of itself, as JSON after its signature; expires
-//! godwit:{INSTALLATION}:user:USER      set of the nodes at which a user is; expires unless it is refreshed
-//! godwit:{INSTALLATION}:to:NODE        channel of what a node is told
+//! godwit:{INSTALLATION}:nodes          set of node ids; a node without the next key is gone
+//! godwit:{INSTALLATION}:node:NODE      a node's description: a signature, then JSON; expires
+//! godwit:{INSTALLATION}:user:USER      set of the nodes where a user is connected; expires unless refreshed
+//! godwit:{INSTALLATION}:to:NODE        channel of the messages to a node
 //! ```
 
 use godwit_protocol::UserId;
@@ -18,7 +18,8 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Several installations can use one Redis: each has its own signing key, which does not show in the names.
+    /// Several installations can share one Redis. The names contain a hash of the installation's signing key,
+    /// which does not reveal it.
     pub(crate) fn new(signing_key: &[u8; 32]) -> Self {
         let digest = Sha256::new().chain_update(b"godwit installation").chain_update(signing_key).finalize();
         let installation: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();

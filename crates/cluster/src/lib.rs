@@ -1,15 +1,15 @@
-//! Several servers on one store as one.
+//! Makes several servers on one store work as one.
 //!
-//! - [`redis`]: where Redis is
-//! - [`node`], [`registry`]: who the servers are, and which of them are there
-//! - [`seal`]: signatures of what goes through Redis
-//! - [`bus`]: what they tell each other through Redis: hints, which may be lost
-//! - [`mesh`]: what they ask each other directly: appends, and what must be known everywhere before somebody is told
+//! - [`redis`]: the address of Redis, and connections to it
+//! - [`node`], [`registry`]: the servers, and which of them are running
+//! - [`seal`]: signatures of everything that goes through Redis
+//! - [`bus`]: hints between servers through Redis, which may be lost
+//! - [`mesh`]: direct requests between servers: forwarded actions, and notices that every server must confirm
 //! - [`cluster`]: the ports of the domain on top of these
-//! - [`status`]: what an operator sees
+//! - [`status`]: the list of servers for operators
 //!
-//! Nothing here is needed for a log to be right: which entries it has is settled by the store. Nodes that hear nothing of
-//! each other are slower, not wrong.
+//! The correctness of logs does not depend on this crate, because the store decides which entries a log has.
+//! Nodes that cannot reach each other are slower, and still correct.
 
 mod bus;
 pub mod cluster;

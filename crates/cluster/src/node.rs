@@ -1,4 +1,4 @@
-//! Who the servers are.
+//! Nodes: the servers of a cluster.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -8,12 +8,11 @@ use godwit_protocol::{ConversationId, Timestamp};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What nodes say to each other is of this version. Nodes of another one are not asked to do anything: each appends for
-/// itself, which is always right.
+/// The version of the protocol between nodes. Nodes of another version get no requests. Each then appends by
+/// itself, which is always correct.
 pub const PROTOCOL: u32 = 2;
 
-/// One run of a server. A server that is started again is another node: nothing that was meant for the one before is meant
-/// for it.
+/// One run of a server. A restarted server is another node, so messages to the earlier run do not reach it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeId(u64);
 
@@ -26,8 +25,8 @@ impl NodeId {
         self.0
     }
 
-    /// How much this node is for appending to a conversation. All nodes see the same, and when one goes only its
-    /// conversations find another.
+    /// The weight of this node for a conversation, in rendezvous hashing. All nodes compute the same weights,
+    /// and when a node goes only its conversations move.
     fn preference(self, conversation: ConversationId) -> u64 {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&self.0.to_le_bytes());
@@ -35,7 +34,7 @@ impl NodeId {
         xxh3_64(&bytes)
     }
 
-    /// The one of them that appends to a conversation.
+    /// The node that appends to a conversation.
     pub(crate) fn preferred(
         nodes: impl IntoIterator<Item = Self>,
         conversation: ConversationId,
@@ -58,26 +57,26 @@ impl FromStr for NodeId {
     }
 }
 
-/// What a node says of itself, once a second.
+/// The description of a node, which it publishes once a second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeInfo {
     #[serde(with = "as_text")]
     pub id: NodeId,
-    /// Of the machine.
+    /// The name of the machine.
     pub host: String,
     pub version: String,
     pub protocol: u32,
-    /// Where clients connect.
+    /// The address where clients connect.
     pub serves: SocketAddr,
-    /// Where other nodes connect.
+    /// The address where other nodes connect.
     pub internal: SocketAddr,
     pub started_at: Timestamp,
     pub sockets: usize,
-    /// Log entries appended by this node in the last second.
+    /// Log entries that this node appended in the last second.
     pub appends: u64,
-    /// How long what it publishes takes to come back to it.
+    /// The time that a message of this node to itself takes through Redis.
     pub lag_ms: u64,
-    /// It is about to stop: nothing more is given to it.
+    /// Whether the node is about to stop, so that it gets no more actions.
     pub draining: bool,
 }
 

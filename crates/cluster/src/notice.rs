@@ -1,4 +1,4 @@
-//! What every node must know before somebody is told that it is so.
+//! Notices: changes that every node must confirm before the caller gets an answer.
 
 use godwit_delivery::Hub;
 use godwit_domain::model::Concealed;
@@ -26,23 +26,23 @@ pub(crate) enum Notice {
         users: Vec<UserId>,
         conversation: ConversationId,
     },
-    /// Somebody may see or do less since this entry.
+    /// Some users may see or do less since this entry.
     Withdrawn(ConversationId, Seq),
-    /// Somebody has deleted something for themselves.
+    /// A user has deleted something for themselves.
     Concealed {
         conversation: ConversationId,
         user: UserId,
         concealed: Concealed,
     },
-    /// What is being appended must be finished first.
+    /// Finish the pending appends to this conversation first.
     Settle(ConversationId),
     SettleAll,
 }
 
 impl Notice {
-    /// When it returns, it is so here.
+    /// Applies the notice. Returns when it is in effect on this node.
     pub(crate) async fn obey(&self, hub: &Hub, app: &FromPeers) {
-        // A code that only a newer node knows still means that the socket is to be closed.
+        // An unknown code comes from a newer node, and still means that the socket must be closed.
         let reason = |code: u16| CloseCode::from_code(code).unwrap_or(CloseCode::SignedOut);
         match self {
             Self::CloseDevice { user, device, code } => hub.close_device(*user, *device, reason(*code)),
@@ -52,7 +52,8 @@ impl Notice {
             Self::Withdrawn(conversation, seq) => app.head(*conversation, *seq),
             Self::Concealed { conversation, user, concealed } => {
                 app.concealed(*conversation, *user, *concealed);
-                // Of a conversation that is fanned out on read the followers know alone who sees what.
+                // For a conversation that is fanned out on read, only the hub knows which entries followers may
+                // see.
                 hub.conceal(&[(*user, concealed.cleared.next())], *conversation);
             }
             Self::Settle(conversation) => app.settle(*conversation).await,

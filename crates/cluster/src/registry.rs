@@ -1,8 +1,8 @@
-//! The nodes that are there.
+//! The registry of running nodes.
 //!
-//! Each entry is signed. What is not signed by a server with the same secret is a stranger: it is asked for nothing and told
-//! nothing. But it may be a server all the same, which was given another secret and appends to the same logs; so as long as
-//! there is one, nothing in memory is taken for new.
+//! Each entry is signed. An entry that is not signed with this server's secret belongs to a *stranger*, which
+//! gets no requests and no hints. But a stranger may be a server that was given another secret and appends to
+//! the same logs. So while there is one, cached state is not trusted.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,34 +19,34 @@ use crate::keys::Keys;
 use crate::node::{NodeId, NodeInfo};
 use crate::seal::{Seal, TAG_BYTES};
 
-/// How often a node says that it is there, and looks who else is.
+/// The interval of heartbeats, at which a node also reads the registry.
 pub(crate) const BEAT_INTERVAL: Duration = Duration::from_secs(1);
-/// A node that was not heard of for so long is gone.
+/// A node without a heartbeat for this long is gone.
 const NODE_TTL: Duration = Duration::from_secs(5);
-/// Runs of servers whose last beat is remembered.
+/// Nodes whose last heartbeat is remembered.
 const BEATS_MAX: usize = 65_536;
 
-/// The others, as of the last look.
+/// The other nodes, as of the last read.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     others: RwLock<Arc<Vec<NodeInfo>>>,
-    /// The last beat of each node, and when it was first seen.
+    /// The number of each node's last heartbeat, and when it was first seen.
     beats: Mutex<HashMap<NodeId, (u64, Instant)>>,
     strangers: AtomicUsize,
 }
 
-/// What a node writes down of itself.
+/// The entry of a node.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// One more each time. An entry that somebody has kept and puts back is not alive.
+    /// Grows with each heartbeat, so that an old entry that is written back does not count as alive.
     beat: u64,
     pub(crate) info: NodeInfo,
 }
 
-/// What is written down.
+/// The entries found in Redis.
 #[derive(Debug)]
 pub(crate) struct Found {
-    /// In the order of their ids.
+    /// Sorted by id.
     pub(crate) entries: Vec<Entry>,
     pub(crate) strangers: usize,
 }
@@ -64,20 +64,20 @@ impl Registry {
         *self.others.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(others);
     }
 
-    /// Whether somebody is there who may be a server with another secret.
+    /// Whether there is an entry that may belong to a server with another secret.
     pub(crate) fn has_strangers(&self) -> bool {
         self.strangers.load(Ordering::Relaxed) > 0
     }
 
-    /// Those who have said something new lately.
+    /// The nodes with a recent heartbeat.
     pub(crate) fn alive(&self, found: Found) -> Vec<NodeInfo> {
         let before = self.strangers.swap(found.strangers, Ordering::Relaxed);
         gauge!("godwit_cluster_strangers").set(found.strangers as f64);
         if found.strangers > before {
             tracing::error!(
                 strangers = found.strangers,
-                "servers on this Redis and store have another cluster.secret, or somebody else writes to Redis; \
-                 they are not heard, and every read asks the store until they are gone"
+                "servers on this Redis and store have another cluster.secret, or someone else writes to Redis; \
+                 they are ignored, and every read checks the store until they are gone"
             );
         }
         let mut beats = self.beats.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,7 +100,8 @@ fn is_alive(beats: &mut HashMap<NodeId, (u64, Instant)>, entry: &Entry) -> bool 
     }
 }
 
-/// Says that this node is there. False when Redis had forgotten it: then it has forgotten the rest as well.
+/// Writes the entry of this node. Returns `false` if Redis did not have it any more, and so has lost its other
+/// data too.
 pub(crate) async fn beat(
     redis: &mut MultiplexedConnection,
     keys: &Keys,
@@ -118,7 +119,7 @@ pub(crate) async fn beat(
     Ok(before.is_some())
 }
 
-/// Every node that is there.
+/// Reads all entries, and removes the ids of nodes that are gone.
 pub(crate) async fn nodes(redis: &mut MultiplexedConnection, keys: &Keys, seal: &Seal) -> RedisResult<Found> {
     let mut found = Found { entries: Vec::new(), strangers: 0 };
     let ids: Vec<Vec<u8>> = cmd("SMEMBERS").arg(keys.nodes()).query_async(redis).await?;
@@ -146,7 +147,7 @@ pub(crate) async fn nodes(redis: &mut MultiplexedConnection, keys: &Keys, seal: 
     Ok(found)
 }
 
-/// This node goes.
+/// Removes the entry of this node.
 pub(crate) async fn leave(redis: &mut MultiplexedConnection, keys: &Keys, me: NodeId) -> RedisResult<()> {
     let mut pipeline = Pipeline::new();
     pipeline.cmd("DEL").arg(keys.node(me)).ignore();
@@ -154,7 +155,7 @@ pub(crate) async fn leave(redis: &mut MultiplexedConnection, keys: &Keys, me: No
     pipeline.query_async(redis).await
 }
 
-/// It is not signed by a server with this secret.
+/// The entry is not signed with this server's secret.
 #[derive(Debug, PartialEq, Eq)]
 struct Stranger;
 
@@ -163,7 +164,8 @@ fn write(seal: &Seal, entry: &Entry) -> Vec<u8> {
     [&seal.of_node(entry.info.id, &text)[..], &text].concat()
 }
 
-/// One of a newer build that this one cannot read is there all the same, and goes its own way.
+/// Verifies and decodes an entry. `None` for an entry of a newer build that this one cannot read; that node
+/// works on its own.
 fn read(seal: &Seal, id: NodeId, bytes: &[u8]) -> Result<Option<Entry>, Stranger> {
     let (tag, text) = bytes.split_first_chunk::<TAG_BYTES>().ok_or(Stranger)?;
     if !seal.is_of_node(tag, id, text) {

@@ -1,12 +1,13 @@
-//! Signatures of what goes through Redis.
+//! Signatures of everything that goes through Redis.
 //!
-//! Whoever can write to Redis must not be able to pass for a server: frames reach sockets, and say what has become of
-//! conversations. So frames and entries of the registry are signed with keys that only servers of the installation can make,
-//! one for each purpose. A signature covers where a frame goes, so that it is worth nothing in another channel; the frame
-//! itself says from whom it is, and has a serial number, so that it is worth nothing a second time.
+//! Write access to Redis must not be enough to pass for a server, because frames reach sockets and change what
+//! nodes know of conversations. So frames and registry entries are signed with keys that only servers of the
+//! installation can derive, one per purpose. A signature covers the receiver of a frame, so the frame cannot be
+//! replayed in another channel. The frame itself contains its sender and a serial number, so it cannot be
+//! replayed in the same channel.
 //!
-//! BLAKE2b with a key, of which 128 bits are kept: on processors without instructions for SHA-256 it is four times as fast as
-//! HMAC-SHA-256. What is signed is not encrypted.
+//! The signature is a keyed BLAKE2b, truncated to 128 bits. On processors without SHA-256 instructions it is
+//! four times as fast as HMAC-SHA-256. Signed data is not encrypted.
 
 use blake2::Blake2bMac512;
 use blake2::digest::{KeyInit, Mac};
@@ -25,7 +26,7 @@ pub(crate) struct Seal {
 }
 
 impl Seal {
-    /// Made of what the installation's nodes have in common, and of what the operator has given them.
+    /// Derives the keys from the installation's signing key and from the operator's secret.
     pub(crate) fn new(signing_key: &[u8; 32], secret: &str) -> Self {
         let shared = Sha256::new()
             .chain_update(b"godwit redis")
@@ -35,7 +36,7 @@ impl Seal {
         Self { frames: derived(&shared, b"frames"), nodes: derived(&shared, b"nodes") }
     }
 
-    /// Of a frame for a node.
+    /// The signature of a frame to a node.
     pub(crate) fn of_frame(&self, to: NodeId, frame: &[u8]) -> Tag {
         tag(&self.frames, to, frame)
     }
@@ -44,7 +45,7 @@ impl Seal {
         is_tag(tag, &self.frames, to, frame)
     }
 
-    /// Of what a node says of itself.
+    /// The signature of a node's registry entry.
     pub(crate) fn of_node(&self, node: NodeId, entry: &[u8]) -> Tag {
         tag(&self.nodes, node, entry)
     }
@@ -100,7 +101,7 @@ mod tests {
         }
     }
 
-    /// Not a measurement by itself: `cargo test --release -p godwit-cluster -- --ignored --nocapture signing`.
+    /// Prints measurements: `cargo test --release -p godwit-cluster -- --ignored --nocapture signing`.
     #[test]
     #[ignore = "it measures, and says nothing in a debug build"]
     fn what_signing_costs() {

@@ -1,4 +1,4 @@
-//! What an operator sees of the nodes.
+//! The list of nodes, for operators.
 
 use ::redis::RedisError;
 
@@ -8,11 +8,11 @@ use crate::redis::RedisAddress;
 use crate::registry;
 use crate::seal::Seal;
 
-/// The nodes that are there.
+/// The running nodes.
 #[derive(Debug)]
 pub struct Nodes {
     pub known: Vec<NodeInfo>,
-    /// Entries that are not signed by servers with this secret.
+    /// The number of entries that are not signed with this installation's secret.
     pub strangers: usize,
 }
 

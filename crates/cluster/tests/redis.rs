@@ -23,7 +23,7 @@ use godwit_domain::{App, Parts};
 use godwit_protocol::messages::{Change, LogEntry};
 use godwit_protocol::socket::{Event, TypingEvent};
 use godwit_protocol::{ConversationId, DeviceId, Seq, Timestamp, UserId};
-use godwit_testkit::cluster::{Redis, RedisCluster, RedisSentinel, redis_authority};
+use godwit_testbed::{Redis, RedisCluster, RedisSentinel, redis_authority};
 use godwit_testkit::{ModelStore, Scene, WallClock};
 use redis::aio::MultiplexedConnection;
 use tokio::sync::mpsc;
@@ -238,7 +238,7 @@ fn store() -> Arc<ModelStore> {
     Arc::new(ModelStore::new(Arc::new(WallClock)))
 }
 
-async fn started<T: Send + 'static>(start: fn() -> Result<T, godwit_testkit::cluster::ClusterError>) -> T {
+async fn started<T: Send + 'static>(start: fn() -> Result<T, godwit_testbed::TestbedError>) -> T {
     tokio::task::spawn_blocking(start).await.unwrap().unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -1,4 +1,5 @@
-//! Sockets of members of large conversations. There can be very many in one, so they are found by their numbers.
+//! Followers: sockets of members of large conversations. A conversation may have very many, so they are indexed
+//! by their numbers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -7,7 +8,7 @@ use godwit_protocol::{ConversationId, Seq};
 
 use crate::socket::Socket;
 
-/// Each with the first entry that its owner sees.
+/// Each with the first entry that its owner may see.
 type Sockets = HashMap<u64, (Arc<Socket>, Seq)>;
 
 #[derive(Debug, Default)]
@@ -16,10 +17,11 @@ pub(crate) struct Followers {
 }
 
 impl Followers {
-    /// Also when it is here already: its owner may see less by now. They never see more again, whatever was read before they
-    /// cleared the conversation.
+    /// Adds a socket, or updates one that already follows, because its owner may see fewer entries by now. The
+    /// first visible entry never moves back, even if the caller read it before the owner cleared the
+    /// conversation.
     pub(crate) fn add(&self, conversation: ConversationId, socket: &Arc<Socket>, from: Seq) {
-        // Locked first: the socket knows what it follows exactly when it is here.
+        // Locked first, so that the socket and this map always agree.
         let mut sockets = self.write();
         socket.follow(conversation);
         let followers = sockets.entry(conversation).or_default();
@@ -27,7 +29,7 @@ impl Followers {
         *first = from.max(*first);
     }
 
-    /// Its owner sees nothing before this entry any more. Says nothing to a socket that does not follow.
+    /// Hides the entries before this one from a socket. Does nothing if the socket does not follow.
     pub(crate) fn conceal(&self, conversation: ConversationId, socket: &Socket, from: Seq) {
         let mut sockets = self.write();
         let follower = sockets.get_mut(&conversation).and_then(|followers| followers.get_mut(&socket.id));

@@ -1,5 +1,5 @@
-//! Frames of a WebSocket (RFC 6455) as the server writes them. Each is made once, header and all, and shared by all sockets
-//! that get it, which write it as it is.
+//! WebSocket frames (RFC 6455) of the server. A frame is encoded once, including its header, and all receiving
+//! sockets share it.
 
 use std::cell::RefCell;
 
@@ -13,27 +13,28 @@ const CLOSE: u8 = 0x8;
 const PING: u8 = 0x9;
 const PONG: u8 = 0xa;
 
-/// The largest header: two bytes and a length of eight.
+/// The largest header: two bytes, and a length of eight bytes.
 const HEADER_BYTES_MAX: usize = 10;
 /// Longer payloads have their length in two more bytes, or in eight.
 const SHORT_BYTES_MAX: usize = 125;
 const MIDDLE_BYTES_MAX: usize = 65_535;
-/// What a thread keeps of the buffer in which it writes frames. Few are longer.
+/// The capacity that a thread keeps of its encoding buffer. Few frames are longer.
 const SCRATCH_BYTES_KEPT: usize = 64 * 1024;
 
 thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A value as JSON. Nothing where it cannot be written.
+/// A text frame with a value as JSON. `None` if it cannot be encoded.
 pub fn text<T: Serialize>(value: &T) -> Option<Bytes> {
-    // In a buffer that is large enough most of the time; what waits to be sent has no room to spare.
+    // A reused buffer that is usually large enough. The frame is copied out of it without spare capacity,
+    // because it may wait in queues.
     SCRATCH.with_borrow_mut(|scratch| {
         scratch.clear();
         scratch.resize(HEADER_BYTES_MAX, 0);
-        // Only maps with keys that are not strings could fail, and frames have none.
+        // Encoding fails only for maps with keys that are not strings, and frames have none.
         sonic_rs::to_writer(&mut *scratch, value)
-            .inspect_err(|error| tracing::error!(%error, "a frame could not be written"))
+            .inspect_err(|error| tracing::error!(%error, "could not encode a frame"))
             .ok()?;
         let frame = Bytes::copy_from_slice(with_header(TEXT, scratch));
         scratch.shrink_to(SCRATCH_BYTES_KEPT);
@@ -54,7 +55,7 @@ pub fn close(code: CloseCode) -> Bytes {
     control(CLOSE, &[&code.code().to_be_bytes(), code.reason().as_bytes()].concat())
 }
 
-/// The answer to the close frame of a client.
+/// The answer to a client's close frame.
 pub fn close_too(payload: &[u8]) -> Bytes {
     control(CLOSE, payload)
 }
@@ -63,7 +64,8 @@ fn control(opcode: u8, payload: &[u8]) -> Bytes {
     Bytes::copy_from_slice(with_header(opcode, &mut [&[0; HEADER_BYTES_MAX], payload].concat()))
 }
 
-/// The payload begins after room for the largest header. What is given back begins with the header that it has.
+/// Writes the header before the payload, which begins after room for the largest header. Returns the header and
+/// the payload.
 fn with_header(opcode: u8, bytes: &mut [u8]) -> &[u8] {
     let length = bytes.len() - HEADER_BYTES_MAX;
     let header = &mut bytes[..HEADER_BYTES_MAX];
@@ -103,7 +105,8 @@ mod tests {
         }
     }
 
-    /// Texts are gone through in steps of many bytes, so what has to be escaped is put at every place of a step.
+    /// The encoder handles many bytes per step, so a character to be escaped is tested at every position of a
+    /// step.
     #[test]
     fn every_character_is_written_as_json_has_it() {
         let characters = ('\0'..='\u{ff}').chain(['\u{2028}', '\u{202e}', '\u{ffff}', '👋']);

@@ -1,13 +1,14 @@
-//! Open sockets, and how events reach them.
+//! Open sockets, and the delivery of events to them.
 //!
 //! - [`outgoing`]: the bounded queue of one socket
-//! - [`socket`]: one open socket as the rest of the server sees it
-//! - `followers`: those of the members of large conversations
+//! - [`socket`]: one open socket
+//! - `followers`: the sockets of members of large conversations
 //! - [`hub`]: all sockets of this process
-//! - [`sending`]: what goes to them, and the [`Delivery`](godwit_domain::ports::Delivery) port of a server that is alone
-//! - [`frame`]: what is written to a socket
+//! - [`sending`]: encodes and sends events, and is the [`Delivery`](godwit_domain::ports::Delivery) port of a
+//!   single server
+//! - [`frame`]: WebSocket frames
 //!
-//! Nothing here waits for a slow reader: a socket whose queue is full is closed, and its client resumes.
+//! Nothing here waits for a slow reader. A socket with a full queue is closed, and its client resumes.
 
 mod followers;
 pub mod frame;

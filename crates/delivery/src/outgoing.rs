@@ -1,4 +1,4 @@
-//! The frames that wait for one socket.
+//! The queue of frames for one socket.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,23 +6,23 @@ use bytes::Bytes;
 use godwit_protocol::socket::CloseCode;
 use tokio::sync::Notify;
 
-/// A queue bounded in frames and in bytes. It is empty most of the time, and then holds no memory.
+/// A queue bounded in frames and in bytes. It is usually empty, and then uses no memory.
 #[derive(Debug)]
 pub struct Outgoing {
     frames_max: usize,
     bytes_max: usize,
     state: Mutex<State>,
-    /// Wakes the one task that writes to the socket.
+    /// Wakes the task that writes to the socket.
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
 struct State {
     frames: Vec<Bytes>,
-    /// Of the frames that wait and of those that are being written.
+    /// Bytes of the frames that wait or are being written.
     bytes: usize,
     ping: bool,
-    /// Replies that are still to come.
+    /// The number of replies that are still to come.
     owed: usize,
     close: Option<Close>,
 }
@@ -30,14 +30,14 @@ struct State {
 #[derive(Debug, Clone, Copy)]
 struct Close {
     code: CloseCode,
-    /// Whether the frames before it still go out.
+    /// Whether the frames before it are still sent.
     after_frames: bool,
 }
 
-/// What the writer does next.
+/// The next step of the writing task.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Writes these frames, and a ping if asked. Then tells [`Outgoing::written`].
+    /// Write these frames, and a ping if set. Then call [`Outgoing::written`].
     Write {
         frames: Vec<Bytes>,
         ping: bool,
@@ -50,29 +50,29 @@ impl Outgoing {
         Self { frames_max, bytes_max, state: Mutex::default(), changed: Notify::new() }
     }
 
-    /// Adds a frame. If there is no room the reader is too slow: everything is dropped and the socket closes. False when
-    /// the frame was not added.
+    /// Adds a frame. If the queue is full, the reader is too slow: the queue is dropped and the socket closes.
+    /// Returns `false` if the frame was not added.
     pub fn push(&self, frame: Bytes) -> bool {
         self.push_if_open(1, frame.len(), std::iter::once(frame))
     }
 
-    /// The same for several: all of them, or none.
+    /// Adds several frames: all of them or none.
     pub fn push_all(&self, frames: &[Bytes]) -> bool {
         let bytes = frames.iter().map(Bytes::len).sum();
         self.push_if_open(frames.len(), bytes, frames.iter().cloned())
     }
 
-    /// A reply will come.
+    /// Announces a reply.
     pub fn owe(&self) {
         self.lock().owed += 1;
     }
 
-    /// How many replies are still to come.
+    /// The number of replies that are still to come.
     pub fn owed(&self) -> usize {
         self.lock().owed
     }
 
-    /// A reply that was owed. It goes out also while the socket is being finished.
+    /// Adds an announced reply, even while the socket is being finished.
     pub fn reply(&self, frame: Bytes) {
         let mut state = self.lock();
         state.owed = state.owed.saturating_sub(1);
@@ -117,13 +117,13 @@ impl Outgoing {
         self.changed.notify_one();
     }
 
-    /// Closes at once: nothing that still waits goes out.
+    /// Closes at once. Frames that wait are dropped.
     pub fn close(&self, code: CloseCode) {
         self.lock().stop(code);
         self.changed.notify_one();
     }
 
-    /// Closes after one last frame, those before it, and the replies that are owed.
+    /// Closes after the frames that wait, a last frame, and the announced replies.
     pub fn finish(&self, last: Bytes, code: CloseCode) {
         let mut state = self.lock();
         if state.close.is_none() {
@@ -135,7 +135,7 @@ impl Outgoing {
         self.changed.notify_one();
     }
 
-    /// What to do next, when there is something. For the one task that writes.
+    /// Waits for the next step. Only for the writing task.
     pub async fn next(&self) -> Step {
         loop {
             if let Some(step) = self.take() {
@@ -145,13 +145,13 @@ impl Outgoing {
         }
     }
 
-    /// The frames of a step are out of memory.
+    /// Releases the bytes of the frames of a step.
     pub fn written(&self, bytes: usize) {
         let mut state = self.lock();
         state.bytes = state.bytes.saturating_sub(bytes);
     }
 
-    /// Resolves when the socket must be closed whatever is being written. For the one task that writes.
+    /// Resolves when the socket must be closed at once, even during a write. Only for the writing task.
     pub async fn must_stop(&self) -> CloseCode {
         loop {
             if let Some(Close { code, after_frames: false }) = self.lock().close {
@@ -161,12 +161,12 @@ impl Outgoing {
         }
     }
 
-    /// Whether the socket must be closed whatever waits.
+    /// Whether the socket must be closed at once.
     pub fn is_closed(&self) -> bool {
         matches!(self.lock().close, Some(Close { after_frames: false, .. }))
     }
 
-    /// Whether more than half of the room is taken, so that what a client asks for next might not fit.
+    /// Whether the queue is more than half full, so that the reply to the client's next request might not fit.
     pub fn is_half_full(&self) -> bool {
         let state = self.lock();
         state.frames.len() > self.frames_max / 2 || state.bytes > self.bytes_max / 2

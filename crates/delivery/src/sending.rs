@@ -1,7 +1,7 @@
-//! What goes to the sockets of this process.
+//! Sends events to the sockets of this process.
 //!
-//! Frames are made once and shared by all who get them. They come from use cases of this node, or ready-made from another
-//! one.
+//! A frame is encoded once and shared by all its receivers. Frames come from use cases of this node, or already
+//! encoded from another node.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -20,7 +20,7 @@ use crate::frame;
 use crate::hub::Hub;
 use crate::socket::Socket;
 
-/// Entries on their way to many sockets. They are written only if somebody is there to read them.
+/// Entries for many sockets. They are encoded only if at least one socket receives them.
 #[derive(Debug)]
 pub struct EntryFrames<'a> {
     conversation: ConversationId,
@@ -29,19 +29,19 @@ pub struct EntryFrames<'a> {
     less: OnceCell<Vec<Option<LessFrame>>>,
 }
 
-/// The frame of an entry for those who cannot see what it is about.
+/// The frame of a withheld entry, for users who may not see the message that the entry is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LessFrame {
     pub unless: Seeing,
     pub frame: Bytes,
 }
 
-/// What a user gets of several entries.
+/// The part of several entries that a user gets.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Share {
-    /// The first of them.
+    /// The index of the first entry.
     first: usize,
-    /// Those of them of which they get less.
+    /// The indexes of the entries that are withheld.
     less: Vec<usize>,
 }
 
@@ -50,12 +50,12 @@ impl<'a> EntryFrames<'a> {
         Self { conversation, entries, frames: OnceCell::new(), less: OnceCell::new() }
     }
 
-    /// One for each entry.
+    /// One frame per entry.
     pub fn get(&self) -> &[Bytes] {
         self.frames.get_or_init(|| self.entries.iter().map(|outgoing| self.encode(&outgoing.entry)).collect())
     }
 
-    /// For each entry the one for those who cannot see what it is about.
+    /// For each entry, the frame for users from whom it is withheld.
     pub fn less(&self) -> &[Option<LessFrame>] {
         let encode = |less: &Less| LessFrame { unless: less.unless.clone(), frame: self.encode(&less.entry) };
         self.less.get_or_init(|| {
@@ -63,7 +63,7 @@ impl<'a> EntryFrames<'a> {
         })
     }
 
-    /// What somebody gets who sees entries from `from` on.
+    /// The share of a user who may see entries from `from` on.
     pub fn share_of(&self, user: UserId, from: Seq) -> Share {
         let first = self.entries.partition_point(|outgoing| outgoing.entry.seq < from);
         let is_less = |outgoing: &OutgoingEntry| {
@@ -74,7 +74,7 @@ impl<'a> EntryFrames<'a> {
         Share { first, less }
     }
 
-    /// The frames of a share. Nearly always they are the common ones.
+    /// The frames of a share. Usually they are the shared ones.
     pub fn of(&self, share: &Share) -> Cow<'_, [Bytes]> {
         let all = self.get().get(share.first..).unwrap_or_default();
         if share.less.is_empty() {
@@ -94,7 +94,7 @@ impl<'a> EntryFrames<'a> {
     }
 }
 
-/// Finding a handle costs more than using it.
+/// Cached, because finding the counter costs more than incrementing it.
 static DELIVERIES: LazyLock<Counter> = LazyLock::new(|| counter!("godwit_deliveries_total"));
 
 impl Hub {
@@ -140,7 +140,8 @@ impl Hub {
         DELIVERIES.increment(delivered);
     }
 
-    /// The same to those who follow a conversation: for each frame the one for those who cannot see what it is about.
+    /// Sends several frames to the followers of a conversation, with `less` for followers from whom an entry is
+    /// withheld.
     pub fn send_to_followers(
         &self,
         conversation: ConversationId,
@@ -165,14 +166,14 @@ impl Hub {
         });
     }
 
-    /// Each with the first entry that they see.
+    /// Makes users follow a conversation, each with the first entry that they may see.
     pub fn follow(&self, users: &[(UserId, Seq)], conversation: ConversationId) {
         for (user, from) in users {
             self.by_user.with(*user, |socket| self.followers.add(conversation, socket, *from));
         }
     }
 
-    /// These users see nothing before an entry any more, each before another one. Nobody follows because of it.
+    /// Hides entries from users, each before an entry of their own. Does not make anybody follow.
     pub fn conceal(&self, users: &[(UserId, Seq)], conversation: ConversationId) {
         for (user, from) in users {
             self.by_user.with(*user, |socket| self.followers.conceal(conversation, socket, *from));
@@ -205,7 +206,7 @@ impl Hub {
     }
 }
 
-/// What the owner of a socket gets of what is delivered to followers.
+/// The frames that the owner of a following socket gets.
 fn shown_to<'a>(
     socket: &Socket,
     from: Seq,
@@ -224,7 +225,7 @@ fn shown_to<'a>(
     shown
 }
 
-/// One node: all sockets are here.
+/// The port of a single node, which has all sockets.
 #[async_trait]
 impl Delivery for Hub {
     fn deliver(&self, to: &[UserId], event: &Event) {
@@ -243,8 +244,12 @@ impl Delivery for Hub {
         self.follow(users, conversation);
     }
 
-    async fn unfollow(&self, users: &[UserId], conversation: ConversationId) {
-        self.unfollow(users, conversation);
+    fn conceal(&self, users: &[(UserId, Seq)], conversation: ConversationId) {
+        self.conceal(users, conversation);
+    }
+
+    async fn unfollow(&self, users: Vec<UserId>, conversation: ConversationId) {
+        self.unfollow(&users, conversation);
     }
 
     fn deliver_presence(&self, event: PresenceEvent) {

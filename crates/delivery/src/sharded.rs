@@ -1,4 +1,4 @@
-//! A map to sockets that many look into at once.
+//! A sharded map to sockets.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,12 +8,13 @@ use godwit_protocol::UserId;
 
 use crate::socket::Socket;
 
-/// Sockets are spread over this many maps, so that those who deliver and those who connect do not wait for each other.
+/// The number of shards, each with its own lock, so that deliveries and new connections rarely wait for each
+/// other.
 const SHARDS: usize = 64;
 
 type Shard<K> = HashMap<K, Vec<Arc<Socket>>>;
 
-/// A map from a key to sockets, in parts that are locked on their own.
+/// A map from a key to sockets, in shards with their own locks.
 #[derive(Debug)]
 pub(crate) struct Sharded<K> {
     shards: Vec<RwLock<Shard<K>>>,
@@ -84,7 +85,7 @@ impl<K: Copy + Eq + Hash + ShardKey> Sharded<K> {
 pub(crate) trait ShardKey {
     fn number(&self) -> u64;
 
-    /// Ids made in different milliseconds end in the same bits, so they are mixed first.
+    /// Ids made in different milliseconds often end in the same bits, so the bits are mixed.
     fn shard(&self) -> usize {
         (self.number().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SHARDS.ilog2())) as usize
     }

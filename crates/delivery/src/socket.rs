@@ -8,20 +8,20 @@ use godwit_protocol::{ConversationId, DeviceId, Timestamp, UserId};
 
 use crate::outgoing::Outgoing;
 
-/// A socket as the hub and its own task see it.
+/// A socket, shared by the hub and the task of the socket.
 #[derive(Debug)]
 pub struct Socket {
     pub(crate) id: u64,
     pub outgoing: Outgoing,
-    /// Who it belongs to, once it is signed in. It never changes hands.
+    /// The owner, once the socket is signed in. Never changes after that.
     owner: OnceLock<(UserId, DeviceId)>,
-    /// When it closes: for want of a sign-in first, then of a fresh token.
+    /// When the socket closes: first unless it signs in, and later unless it gets a fresh token.
     deadline_ms: AtomicI64,
-    /// By the hub's own clock, which only the sweep moves.
+    /// By the hub's own clock, which advances with each sweep.
     heard_ms: AtomicU64,
     pinged_ms: AtomicU64,
     pub(crate) watching: Mutex<Vec<UserId>>,
-    /// Large conversations whose entries it gets.
+    /// Large conversations that the socket follows.
     following: Mutex<Vec<ConversationId>>,
 }
 
@@ -46,7 +46,7 @@ impl Socket {
         self.owner.get().copied()
     }
 
-    /// False when the socket belongs to somebody else already.
+    /// Returns `false` when the socket already belongs to another device.
     pub(crate) fn set_owner(&self, user: UserId, device: DeviceId) -> bool {
         *self.owner.get_or_init(|| (user, device)) == (user, device)
     }
@@ -63,7 +63,7 @@ impl Socket {
         self.heard_ms.load(Ordering::Relaxed)
     }
 
-    /// Closes a socket whose time is over, and pings one whose turn it is.
+    /// Closes the socket if its deadline or its heartbeat has passed, and pings it if that is due.
     pub(crate) fn sweep(&self, now: Timestamp, now_ms: u64, heartbeat_ms: u64) {
         if now.as_millis() >= self.deadline_ms.load(Ordering::Relaxed) {
             let signed_in = self.owner.get().is_some();
@@ -76,7 +76,7 @@ impl Socket {
         }
     }
 
-    /// Replaces whom it watches, and gives back whom it watched.
+    /// Replaces the watched users, and returns the previous ones.
     pub(crate) fn watch(&self, users: Vec<UserId>) -> Vec<UserId> {
         std::mem::replace(&mut *self.watching.lock().unwrap_or_else(PoisonError::into_inner), users)
     }

@@ -1,4 +1,4 @@
-//! Shows a user's devices what changed in the account.
+//! Tells a user's devices about changes of the account.
 
 use std::sync::Arc;
 
@@ -19,7 +19,8 @@ pub struct AccountLog {
 }
 
 impl AccountLog {
-    /// Tells the open sockets of each user. The entries are stored already: who is not reached finds them by `sync`.
+    /// Sends the entries to the open sockets of each user. The entries are stored already: a device that misses one gets it
+    /// from `sync`.
     pub(crate) async fn announce(&self, entries: &[(UserId, AccountEntry)]) {
         for (user, entry) in entries {
             match self.to_wire(*user, entry).await {
@@ -30,7 +31,7 @@ impl AccountLog {
         }
     }
 
-    /// The entry with its details as they are now; none when what it is about is no longer there.
+    /// The entry with its current details. `None` if its subject no longer exists.
     pub(crate) async fn to_wire(
         &self,
         user: UserId,

@@ -1,4 +1,4 @@
-//! Accounts: registering, signing in, the own profile, and what the operator does.
+//! Accounts: registration, sign-in, the user's own profile, and the commands of the operator.
 
 use std::sync::Arc;
 
@@ -40,14 +40,14 @@ pub struct Accounts {
     pub(crate) policy: AccountPolicy,
 }
 
-/// How people come in.
+/// How people get an account and sign in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountPolicy {
-    /// Whether people can register themselves.
+    /// Whether people can register.
     pub registration_open: bool,
     /// Whether people sign in with passwords.
     pub passwords_enabled: bool,
-    /// Handles that only the operator gives.
+    /// Handles that only the operator can assign.
     pub reserved_handles: Vec<String>,
 }
 
@@ -57,17 +57,17 @@ pub enum AccountError {
     Invalid(#[from] InvalidField),
     #[error("the handle is taken")]
     HandleTaken,
-    #[error("the handle is kept for the operator")]
+    #[error("the handle is reserved for the operator")]
     HandleReserved,
     #[error("{reason}")]
     TooOften { reason: String, retry_after_secs: u32 },
-    #[error("people cannot register on this server")]
+    #[error("registration is closed on this server")]
     RegistrationClosed,
     #[error("this server does not use passwords")]
     PasswordsDisabled,
-    #[error("handle or password is wrong")]
+    #[error("wrong handle or password")]
     WrongCredentials,
-    #[error("the account has been disabled")]
+    #[error("the account is disabled")]
     Disabled,
     #[error("no such user")]
     NotFound,
@@ -103,14 +103,13 @@ impl Accounts {
         self.start_session(&user, device_name, None).await
     }
 
-    /// Makes a user with a password. The operator may, also where registration is closed, and with a handle that is
-    /// reserved.
+    /// Creates a user with a password, for the operator: it works with registration closed too, and with a reserved handle.
     pub async fn add(&self, request: &Register) -> Result<User, AccountError> {
         let handle = Handle::parse(&request.handle)?;
         let password = Password::parse_new("password", &request.password, &handle)?;
         let display_name = request.display_name.as_deref().map(DisplayName::parse).transpose()?;
         let phone = request.phone.as_deref().map(Phone::parse).transpose()?;
-        // Before the slow part, to spare it; the store decides.
+        // An early check saves the slow password hash. The store decides.
         if self.store.user_by_handle(&handle).await?.is_some() {
             return Err(AccountError::HandleTaken);
         }
@@ -126,8 +125,8 @@ impl Accounts {
         }
     }
 
-    /// The device that a sign-in comes from, when the user has signed in on it with the present password. An account that
-    /// does not exist has none, and a proof of somebody else is none.
+    /// The device of a sign-in, if the user has signed in on it with the current password. An unknown account has no device,
+    /// and a proof that belongs to another user is ignored.
     pub async fn known_device(&self, request: &SignIn) -> Result<Option<DeviceProof>, StoreError> {
         let known = request.device_proof.as_deref().and_then(|proof| self.sessions.known_device(proof));
         let (Some(known), Ok(handle)) = (known, Handle::parse(&request.handle)) else { return Ok(None) };
@@ -141,7 +140,7 @@ impl Accounts {
         }
         let device_name = device_name(request.device_name.as_deref())?;
         let password = Password::parse_attempt("password", &request.password)?;
-        // A handle that cannot exist is treated like one that does not.
+        // An invalid handle is treated like one that does not exist.
         let user = match Handle::parse(&request.handle) {
             Ok(handle) => self.store.user_by_handle(&handle).await?,
             Err(_) => None,
@@ -179,7 +178,7 @@ impl Accounts {
         let visibility_asked = change.presence_visible.is_some();
         let note = AccountNote { user_id: by, at: now, change: AccountChange::ProfileUpdated };
         let user = match self.update(by, change, Some(note)).await {
-            // Who looks for a handle that is free may try many.
+            // A user who looks for a free handle may try many.
             Err(AccountError::HandleTaken) if is_seen => {
                 self.allowances.give_back(by, ONE_CHANGE).await?;
                 return Err(AccountError::HandleTaken);
@@ -195,8 +194,8 @@ impl Accounts {
         Ok(user.to_me())
     }
 
-    /// Whether others see that it changes. They are not to be shown a new name every moment, nor to lose handle after
-    /// handle to one who only passes through.
+    /// True if other users see the change. Such changes are limited: other users should not see a new name every moment, and
+    /// one user must not use up handle after handle.
     async fn check_change(
         &self,
         before: &User,
@@ -226,7 +225,7 @@ impl Accounts {
         Ok(true)
     }
 
-    /// Whether people may have this handle, and not only whom the operator gives it.
+    /// Refuses the handles that only the operator can assign.
     fn check_free_for_all(&self, handle: &Handle) -> Result<(), AccountError> {
         if handle.is_among(&self.policy.reserved_handles) {
             return Err(AccountError::HandleReserved);
@@ -234,8 +233,11 @@ impl Accounts {
         Ok(())
     }
 
-    /// Sets a new password, ends every other session, and gives this one new tokens: whoever has the old ones, and the old
-    /// password, must not stay.
+    /// Sets a new password, ends every other session, and gives this session new tokens. Nobody with the old tokens or the
+    /// old password stays signed in.
+    ///
+    /// The password is stored first, so a call that fails half-way leaves other sessions open. Repeating it finishes the
+    /// work: it is recognised by the new password, which is the one of the account by then.
     pub async fn change_password(
         &self,
         by: Principal,
@@ -245,23 +247,24 @@ impl Accounts {
         let user = self.store.user(by.user_id).await?.ok_or(AccountError::NotFound)?;
         let new = Password::parse_new("new_password", &request.new_password, &user.handle)?;
         let Some(hash) = user.password_hash else { return Err(AccountError::PasswordsDisabled) };
-        if !self.hasher.verify(current, Some(hash)).await? {
+        if self.hasher.verify(current, Some(hash.clone())).await? {
+            self.store_password(by.user_id, new).await?;
+        } else if !self.hasher.verify(new, Some(hash)).await? {
             return Err(AccountError::WrongCredentials);
         }
-        self.store_password(by.user_id, new).await?;
         self.sessions.end_all(by.user_id, Some(by.device_id)).await?;
         Ok(PasswordChanged { tokens: self.sessions.renew(by.device_id).await? })
     }
 
-    /// For the operator: sets a password without knowing the old one, and ends every session.
+    /// For the operator: sets a password without the old one, and ends every session.
     pub async fn set_password(&self, handle: &str, password: &str) -> Result<(), AccountError> {
         let user = self.by_handle(handle).await?;
         self.store_password(user.id, Password::parse_new("password", password, &user.handle)?).await?;
         Ok(self.sessions.end_all(user.id, None).await?)
     }
 
-    /// For the operator: keeps a user out, or lets them in again. When it returns nothing more comes from somebody who was
-    /// disabled, on any node that can be reached.
+    /// For the operator: disables or enables an account. When this returns, no reachable node accepts anything more from a
+    /// disabled user.
     pub async fn set_disabled(&self, handle: &str, disabled: bool) -> Result<User, AccountError> {
         let user = self.by_handle(handle).await?;
         let disabled_at = disabled.then(|| self.clock.now());
@@ -270,20 +273,21 @@ impl Accounts {
         if disabled {
             self.sessions.end_all(user.id, None).await?;
             self.delivery.close_user(user.id, CloseCode::SignedOut).await;
-            // What they had begun before is finished or refused, on every node, when this returns.
+            // When this returns, every node has finished or refused the actions that the user began before.
             self.conversations.settle_all().await;
             self.peers.settle_all().await;
         }
         Ok(user)
     }
 
-    /// For the operator: all users in the order of their ids, those after `after`.
+    /// For the operator: all users with an id after `after`, sorted by id.
     pub async fn list(&self, after: Option<UserId>, limit: usize) -> Result<Vec<User>, StoreError> {
         self.store.list_users(after, limit).await
     }
 
-    /// A session for a user who has proved to be `user`. Comparing a password takes a while, and whoever disabled the user
-    /// or set another password meanwhile found no session to end. Now that there is one, look again.
+    /// Starts a session for a user who has proved to be `user`. Comparing a password takes a while. If the account was
+    /// disabled or its password changed during that time, that change did not end this session, so the account is checked
+    /// again.
     async fn start_session(
         &self,
         user: &User,

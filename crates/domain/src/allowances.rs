@@ -1,8 +1,9 @@
-//! What one user may do in a day where it concerns others: adding people, making groups, changing their name.
+//! Daily allowances: how many people a user may add, groups create and profile changes make in a day.
 //!
-//! What is used comes back little by little: of a hundred a day one every quarter of an hour. It stands in the user's
-//! profile as the time at which all of it has come back, so that it holds on every node and over a restart. It is taken
-//! before the deed, atomically, and what was not needed is given back; so what happens at the same time counts together.
+//! An allowance is a token bucket that refills continuously: 100 a day refill at one every 14.4 minutes. The user's profile
+//! stores the time at which the bucket is full again, so the limit holds on every node and across restarts. A use case takes
+//! its amount atomically before it acts, and gives back what it did not need. Concurrent calls are therefore counted
+//! together.
 
 use std::sync::Arc;
 
@@ -15,14 +16,14 @@ use crate::ports::{Clock, Spending, Store, StoreError, UpdateUser, UserChange};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// How many a user may add and make in a day; 0 for any number.
+/// Daily limits for one user; 0 means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddingPolicy {
     /// People added to groups and channels.
     pub members_per_day_max: u32,
-    /// Those among them who have never written to the user.
+    /// The part of `members` who have never written to the user.
     pub strangers_per_day_max: u32,
-    /// Groups and channels made.
+    /// Groups and channels created.
     pub groups_per_day_max: u32,
 }
 
@@ -44,7 +45,7 @@ pub struct Allowances {
     pub(crate) policy: AddingPolicy,
 }
 
-/// What somebody is about to do, or has not done after all.
+/// Amounts that a use case takes from the allowances of a user, or gives back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Amounts {
     pub(crate) members: usize,
@@ -62,7 +63,7 @@ pub(crate) enum Overspent {
 }
 
 impl Allowances {
-    /// Takes it, or says when there is enough again.
+    /// Takes the amounts, or returns the time at which there is enough.
     pub(crate) async fn spend(&self, user: UserId, amounts: Amounts) -> Result<(), Overspent> {
         let now = self.clock.now();
         let spending = self.spending(amounts, now, 1);
@@ -75,7 +76,7 @@ impl Allowances {
         Err(over)
     }
 
-    /// Gives back what was taken and not needed.
+    /// Gives back amounts that were taken and not needed.
     pub(crate) async fn give_back(&self, user: UserId, amounts: Amounts) -> Result<(), StoreError> {
         let spending = self.spending(amounts, self.clock.now(), -1);
         if !spending.is_nothing() {
@@ -110,7 +111,7 @@ impl Allowances {
         }
     }
 
-    /// The one of which most is missing.
+    /// The allowance that takes longest to refill.
     fn over(&self, amounts: Amounts, spent: Spent, now: Timestamp) -> Option<Overspent> {
         let parts = [
             (amounts.members, spent.members, "people added", self.policy.members_per_day_max),
@@ -132,7 +133,7 @@ impl Allowances {
 }
 
 impl Amounts {
-    /// What is left of it.
+    /// The remaining amounts.
     pub(crate) const fn minus(self, used: Self) -> Self {
         Self {
             members: self.members.saturating_sub(used.members),

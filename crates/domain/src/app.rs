@@ -1,14 +1,15 @@
-//! All use cases, put together.
+//! All use cases, wired to each other.
 
 use std::sync::{Arc, Mutex};
 
 use crate::account_log::AccountLog;
 use crate::accounts::{AccountPolicy, Accounts};
-use crate::actions::{Appending, Lanes, MessagePolicy};
+use crate::actions::{ActionParts, Actions, MessagePolicy};
 use crate::allowances::{AddingPolicy, Allowances};
 use crate::concealing::Concealing;
 use crate::conversations::Conversations;
 use crate::cursors::{Cursors, Saved};
+use crate::following::Following;
 use crate::groups::Groups;
 use crate::inbox::Inbox;
 use crate::messages::{Reading, Writing};
@@ -18,11 +19,11 @@ use crate::personal::Personal;
 use crate::ports::{Clock, Delivery, PasswordHasher, Peers, Store, TokenCodec};
 use crate::presence::Presence;
 use crate::profiles::Profiles;
-use crate::sessions::{Lifetimes, Sessions};
+use crate::sessions::{EndedSessions, Lifetimes, Sessions};
 use crate::sweeper::Sweeper;
 use crate::sync::Sync;
 
-/// What the use cases run on.
+/// The dependencies of the use cases.
 #[derive(Debug, Clone)]
 pub struct Parts {
     pub store: Arc<dyn Store>,
@@ -65,9 +66,12 @@ impl App {
             conversations: conversations.clone(),
             delivery: delivery.clone(),
         });
+        let following =
+            Arc::new(Following { conversations: conversations.clone(), delivery: delivery.clone() });
         let presence = Arc::new(Presence {
             store: store.clone(),
             conversations: conversations.clone(),
+            following: following.clone(),
             delivery: delivery.clone(),
             clock: clock.clone(),
         });
@@ -79,6 +83,7 @@ impl App {
             tokens,
             lifetimes,
             reserved_handles: policy.reserved_handles.clone(),
+            ended: EndedSessions::new(),
         });
         let allowances = Arc::new(Allowances { store: store.clone(), clock: clock.clone(), policy: adding });
         let profiles = Arc::new(Profiles {
@@ -121,25 +126,25 @@ impl App {
             concealing: concealing.clone(),
             clock: clock.clone(),
         });
-        let appending = Arc::new(Appending {
+        let actions = Arc::new(Actions::new(ActionParts {
             store: store.clone(),
             conversations: conversations.clone(),
             account_log: account_log.clone(),
+            following: following.clone(),
             delivery: delivery.clone(),
             clock: clock.clone(),
             peers: peers.clone(),
             policy: messages,
-            lanes: Lanes::default(),
-        });
+        }));
         let groups = Arc::new(Groups {
             store: store.clone(),
             conversations: conversations.clone(),
             inbox: inbox.clone(),
             people: people.clone(),
             allowances,
-            appending: appending.clone(),
+            actions: actions.clone(),
             account_log: account_log.clone(),
-            delivery: delivery.clone(),
+            following,
             clock: clock.clone(),
             policy: messages,
         });
@@ -161,7 +166,7 @@ impl App {
         });
         let writing = Arc::new(Writing {
             store: store.clone(),
-            appending: appending.clone(),
+            actions: actions.clone(),
             reading: reading.clone(),
             account_log: account_log.clone(),
             concealing,
@@ -169,7 +174,7 @@ impl App {
         });
         let from_peers = Arc::new(FromPeers {
             conversations: conversations.clone(),
-            appending: appending.clone(),
+            actions: actions.clone(),
             presence: presence.clone(),
             sessions: sessions.clone(),
         });
@@ -183,7 +188,7 @@ impl App {
         });
         let sweeper = Arc::new(Sweeper {
             store: store.clone(),
-            appending,
+            actions,
             personal: personal.clone(),
             clock: clock.clone(),
         });

@@ -1,4 +1,4 @@
-//! How much an answer may have: measured as it is sent.
+//! Limits on the size of an answer, measured in encoded bytes.
 
 use std::io::{self, Write};
 
@@ -6,12 +6,15 @@ use godwit_protocol::limits::PAGE_BYTES_MAX;
 use godwit_protocol::messages::{Change, LogEntry, Message};
 use serde::Serialize;
 
-/// The names, ids, numbers and times of a message, all that it can have of them.
+/// An upper bound of all names, ids, numbers and times of a message.
 const MESSAGE_FIXED_BYTES_MAX: usize = 1_000;
-/// An id, or a number, with its name.
+/// An upper bound of an id or a number with its name.
 const FIELD_BYTES_MAX: usize = 64;
 
-/// Bytes that are left of an answer.
+/// The longest escape sequence of a byte, such as `\u0001`.
+const ESCAPE_BYTES_MAX: usize = 6;
+
+/// The bytes that an answer has left.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     left: usize,
@@ -26,7 +29,7 @@ impl Budget {
         self.left
     }
 
-    /// Takes room for something, with what separates it from the next. Whether there was enough.
+    /// Takes the size of a value and its separator. Returns whether there was enough room.
     pub(crate) fn take(&mut self, value: &impl Serialize) -> bool {
         self.take_bytes(encoded_bytes(value) + 1)
     }
@@ -38,18 +41,18 @@ impl Budget {
     }
 }
 
-/// How many of the items fit into a page, one after the other. One of them always does.
+/// The number of leading items that fit into a page; at least one.
 pub(crate) fn fitting<'a, T: Serialize + 'a>(items: impl IntoIterator<Item = &'a T>) -> usize {
     fitting_by(items, encoded_bytes)
 }
 
-/// The same where their sizes are known otherwise.
+/// Like [`fitting`], with the sizes given by a function.
 pub(crate) fn fitting_by<T>(items: impl IntoIterator<Item = T>, bytes: impl Fn(T) -> usize) -> usize {
     let mut budget = Budget::new(PAGE_BYTES_MAX);
     items.into_iter().map(bytes).take_while(|bytes| budget.take_bytes(bytes + 1)).count().max(1)
 }
 
-/// Cuts a list off where a page ends. Whether that left something out.
+/// Truncates a list to the size of a page. Returns whether it dropped items.
 pub(crate) fn cut<T: Serialize>(items: &mut Vec<T>) -> bool {
     let fitting = fitting(items.iter());
     let is_cut = fitting < items.len();
@@ -57,9 +60,23 @@ pub(crate) fn cut<T: Serialize>(items: &mut Vec<T>) -> bool {
     is_cut
 }
 
-/// How long a message is as JSON, at most. Pages of history are read all the time, and need not be encoded twice for it.
+/// The number of leading messages that fit into a page. Pages of history are read often and are rarely full, so a cheap
+/// estimate from the lengths of the texts comes first.
+pub(crate) fn messages_fitting<'a>(messages: impl ExactSizeIterator<Item = &'a Message> + Clone) -> usize {
+    let most = |message| measure(message, |text| ESCAPE_BYTES_MAX * text.len()) + 1;
+    if messages.clone().map(most).sum::<usize>() <= PAGE_BYTES_MAX {
+        return messages.len();
+    }
+    fitting_by(messages, message_bytes)
+}
+
+/// An upper bound of the size of a message as JSON, computed without encoding it a second time.
 pub(crate) fn message_bytes(message: &Message) -> usize {
-    let text = |text: &Option<String>| text.as_deref().map_or(0, text_bytes);
+    measure(message, text_bytes)
+}
+
+fn measure(message: &Message, text_bytes: impl Fn(&str) -> usize) -> usize {
+    let text = |text: &Option<String>| text.as_deref().map_or(0, &text_bytes);
     let reactions = message.reactions.iter().map(|count| text_bytes(&count.reaction) + FIELD_BYTES_MAX);
     MESSAGE_FIXED_BYTES_MAX
         + text(&message.client_id)
@@ -74,7 +91,7 @@ pub(crate) fn message_bytes(message: &Message) -> usize {
         + reactions.sum::<usize>()
 }
 
-/// The same for an entry of the log.
+/// Like [`message_bytes`], for an entry of the log.
 pub(crate) fn entry_bytes(entry: &LogEntry) -> usize {
     match &entry.change {
         Change::Message { message } => message_bytes(message) + 2 * FIELD_BYTES_MAX,
@@ -82,18 +99,18 @@ pub(crate) fn entry_bytes(entry: &LogEntry) -> usize {
     }
 }
 
-/// A text as JSON, without the quotes around it.
+/// The size of a text as JSON, without the quotes.
 fn text_bytes(text: &str) -> usize {
     let escaped = |byte: u8| match byte {
         b'"' | b'\\' => 1,
-        // Some of them are shorter.
-        0..0x20 => 5,
+        // An upper bound: some escapes are shorter.
+        0..0x20 => ESCAPE_BYTES_MAX - 1,
         _ => 0,
     };
     text.len() + text.bytes().map(escaped).sum::<usize>()
 }
 
-/// How long something is as JSON.
+/// The size of a value as JSON.
 pub(crate) fn encoded_bytes(value: &impl Serialize) -> usize {
     struct Count(usize);
 
@@ -111,7 +128,7 @@ pub(crate) fn encoded_bytes(value: &impl Serialize) -> usize {
     let mut count = Count(0);
     match serde_json::to_writer(&mut count, value) {
         Ok(()) => count.0,
-        // What cannot be encoded is not sent.
+        // A value that cannot be encoded is never sent.
         Err(_) => usize::MAX,
     }
 }
@@ -126,7 +143,7 @@ mod tests {
     const ID: u64 = i64::MAX as u64;
     const LATE: Timestamp = Timestamp::from_millis(i64::MAX);
 
-    /// With everything that there can be.
+    /// A message with every optional part.
     fn message(text: &str) -> Message {
         let quote = Quote {
             message_id: MessageId::new(ID),
@@ -176,6 +193,17 @@ mod tests {
             let change = Change::Message { message: Box::new(message) };
             let entry = LogEntry { seq: Seq::new(ID), at: LATE, change };
             assert!(encoded_bytes(&entry) <= entry_bytes(&entry), "{text}");
+        }
+    }
+
+    #[test]
+    fn as_many_messages_fit_as_their_exact_lengths_say() {
+        for (text, count) in [("hi", 3), ("hi", 200), (&"x".repeat(1_000), 200), (&"\u{1}".repeat(1_000), 60)]
+        {
+            let plain = Message { data: None, reactions: Vec::new(), ..message(text) };
+            let messages = vec![plain; count];
+            let exact = fitting_by(&messages, message_bytes);
+            assert_eq!(messages_fitting(messages.iter()), exact, "{count} messages of {} bytes", text.len());
         }
     }
 

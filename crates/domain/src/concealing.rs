@@ -1,12 +1,12 @@
-//! Takes what somebody has deleted for themselves out of their sight, on every node.
+//! Deleting for oneself: conceals messages from one member, on every node.
 
 use std::sync::Arc;
 
 use godwit_protocol::UserId;
 
 use crate::conversations::{Conversations, Live};
-use crate::model::{Concealed, ConversationState};
-use crate::ports::{Delivery, Peers, StoreError};
+use crate::model::Concealed;
+use crate::ports::{Delivery, Peers};
 
 #[derive(Debug)]
 pub struct Concealing {
@@ -16,24 +16,15 @@ pub struct Concealing {
 }
 
 impl Concealing {
-    /// The store has it already. When this returns, nothing that is out of the user's sight is delivered to them any more:
-    /// what was being appended is finished, and what is appended from now on is decided on a state that knows.
-    pub(crate) async fn conceal(
-        &self,
-        live: &Live,
-        user: UserId,
-        concealed: Concealed,
-    ) -> Result<(), StoreError> {
+    /// Call it after the store has written the change. When this returns, nothing that the user has deleted is delivered to
+    /// them any more: appends that were under way are finished, and later appends are decided on a state that knows of it.
+    pub(crate) async fn conceal(&self, live: &Live, user: UserId, concealed: Concealed) {
         let id = live.id();
         self.conversations.conceal(id, user, concealed);
         self.peers.concealed(id, user, concealed).await;
-        if !live.read(ConversationState::is_whole)
-            && let Some(member) = self.conversations.stored_member(id, user).await?
-        {
-            self.delivery.follow(&[(user, member.history_from())], id);
-        }
-        live.outbox.settle().await;
+        // Who does not follow, or not any more, does not begin to because of it.
+        self.delivery.conceal(&[(user, concealed.cleared.next())], id);
+        live.queue.settle().await;
         self.peers.settle(id).await;
-        Ok(())
     }
 }

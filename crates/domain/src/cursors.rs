@@ -1,8 +1,9 @@
 //! Delivered and read marks.
 //!
-//! A move is in memory at once, is told to the other members within [`CURSOR_BROADCAST_MS`], and is written as soon; but
-//! one cursor is written once in [`CURSOR_SAVE_MS`]: scrolling through a hundred messages is one event and two writes. Who
-//! moved it is answered when it is written, so that it never goes back.
+//! A move takes effect in memory at once. The server tells other members and writes to the store within
+//! [`CURSOR_BROADCAST_MS`], but writes each cursor at most once per [`CURSOR_SAVE_MS`]. Scrolling through 100 messages
+//! therefore causes one event and two writes. The client gets its answer after the write, so an acknowledged cursor never
+//! goes back.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,15 +24,15 @@ use crate::model::{Cursor, Member};
 use crate::ports::{Clock, CursorMove, Delivery, Peers, Store, StoreError};
 use crate::sight::{Discretion, unread_cursor};
 
-/// How long moves are gathered before the others are told.
+/// How long moves are batched before other members are told.
 pub const CURSOR_BROADCAST_MS: u64 = 100;
-/// From one write of a cursor to the next.
+/// The minimum time between two writes of one cursor.
 pub const CURSOR_SAVE_MS: u64 = 1_000;
-/// How long a move may wait to be written. Then who waits is told that it is not known what becomes of it.
+/// How long a move may wait for its write. After that, the caller gets an error that leaves the outcome open.
 pub const CURSOR_SAVED_WITHIN_MS: u64 = 10_000;
-/// Moves that wait to be written. Past it a move is written before it is answered.
+/// Unsaved moves. Above this, a move is written before it is answered (backpressure).
 pub const CURSORS_UNSAVED_MAX: usize = 100_000;
-/// Moves that are told at once: one of them may wait for the store.
+/// Moves that are announced concurrently. Each may wait for the store.
 const TOLD_AT_ONCE_MAX: usize = 32;
 
 #[derive(Debug)]
@@ -43,16 +44,16 @@ pub struct Cursors {
     pub(crate) delivery: Arc<dyn Delivery>,
     pub(crate) peers: Arc<dyn Peers>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// Moves that the other members have not been told.
+    /// Moves that were not announced to other members yet.
     pub(crate) untold: Mutex<HashMap<(ConversationId, UserId), Untold>>,
     pub(crate) saved: Saved,
 }
 
-/// Where a cursor is that the others have not been told of.
+/// A cursor that was not announced yet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Untold {
     cursor: MemberCursor,
-    /// Whether what was delivered has moved, and not only what was read.
+    /// Whether the delivered mark moved, and not only the read mark.
     is_delivery: bool,
 }
 
@@ -66,7 +67,7 @@ impl Untold {
 #[derive(Debug, Default)]
 pub(crate) struct Saved {
     cursors: Mutex<HashMap<(ConversationId, UserId), (Cursor, Instant)>>,
-    /// Changes when some were.
+    /// Notifies after each write.
     rounds: watch::Sender<()>,
 }
 
@@ -93,7 +94,7 @@ impl Saved {
 pub enum CursorError {
     #[error("no such conversation")]
     NotFound,
-    #[error("the position is after the end of the log, which is {head}")]
+    #[error("the position is past the end of the log ({head})")]
     AheadOfLog { head: Seq },
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -109,7 +110,7 @@ impl From<AccessError> for CursorError {
 }
 
 impl Cursors {
-    /// Moves the own marks forward. Marks that are further already stay; the answer says where they are now.
+    /// Moves the caller's marks forward. A mark that is further already stays. Returns the resulting cursor.
     pub async fn advance(
         &self,
         by: UserId,
@@ -128,7 +129,7 @@ impl Cursors {
             read: read.unwrap_or_default(),
             read_ordinal: self.ordinal_at(&live, read.unwrap_or_default()).await?,
         };
-        // Where members are very many they are not in memory: then the moves that wait to be written are what is newest.
+        // The state of a large conversation has no members in memory. Then the unsaved moves are the newest known cursors.
         let at = self.clock.now();
         let (before, after) = live
             .write(|state| {
@@ -150,7 +151,7 @@ impl Cursors {
         Ok(member.wire_cursor())
     }
 
-    /// Returns when the store has a cursor that was moved here to this place.
+    /// Returns when the store has a cursor that this node moved to `to`.
     pub async fn written(&self, conversation: ConversationId, to: MemberCursor) -> Result<(), StoreError> {
         let mut rounds = self.saved.rounds.subscribe();
         let is_written = || {
@@ -160,7 +161,7 @@ impl Cursors {
         };
         let written = async {
             while !is_written() {
-                // The sender is ours, so it is there.
+                // Cannot fail: `self` owns the sender.
                 let _ = rounds.changed().await;
             }
         };
@@ -169,7 +170,7 @@ impl Cursors {
             .map_err(|late| StoreError::Unavailable { operation: "write a cursor", source: late.into() })
     }
 
-    /// Tells and writes moves, until the future is dropped. One for the whole server.
+    /// Announces and writes moves until the future is dropped. The server runs one of these.
     pub async fn run(&self) {
         let every = || {
             let mut ticks = tokio::time::interval(Duration::from_millis(CURSOR_BROADCAST_MS));
@@ -183,7 +184,7 @@ impl Cursors {
                 self.tell().await;
             }
         };
-        // A store that does not answer does not keep the others from being told.
+        // A store that does not answer does not delay announcements.
         let saving = async {
             let mut ticks = every();
             loop {
@@ -191,14 +192,14 @@ impl Cursors {
                 let moves = self.conversations.unsaved.all();
                 let due = moves.into_iter().filter(|moved| self.is_due(moved)).collect();
                 if let Err(error) = self.save(due).await {
-                    tracing::warn!(%error, "cursors could not be saved, they are kept for the next time");
+                    tracing::warn!(%error, "could not store cursors; retrying later");
                 }
             }
         };
         tokio::join!(telling, saving);
     }
 
-    /// Tells and writes what is left. For a stop.
+    /// Announces and writes the remaining moves, for a shutdown.
     pub async fn flush(&self) -> Result<(), StoreError> {
         self.tell().await;
         self.save(self.conversations.unsaved.all()).await
@@ -249,15 +250,16 @@ impl Cursors {
         self.peers.cursors_moved(&moves.collect::<Vec<_>>());
         let tell = async |((conversation_id, _), moved)| {
             if let Err(error) = self.tell_one(conversation_id, moved).await {
-                tracing::warn!(%conversation_id, %error, "a cursor could not be told");
+                tracing::warn!(%conversation_id, %error, "could not announce a cursor");
             }
         };
         stream::iter(untold).for_each_concurrent(TOLD_AT_ONCE_MAX, tell).await;
     }
 
-    /// The user's own devices know of every move. Others do where they are not too many, where neither of two has blocked
-    /// the other, and of what was read where both want to know. Where they do not, it is not told either that something was
-    /// read: only a move of what was delivered is one.
+    /// Tells the user's own devices about every move. In a group that is not large, tells the other members too, except those
+    /// whom the user has blocked. In a direct conversation, tells the other user unless one has blocked the other, and shares
+    /// the read mark only if both users share theirs. Otherwise the event has no read mark, and a move of the read mark alone
+    /// causes no event, because the event would reveal it.
     async fn tell_one(&self, conversation_id: ConversationId, moved: Untold) -> Result<(), StoreError> {
         let Some(live) = self.conversations.get(conversation_id).await? else { return Ok(()) };
         let Untold { cursor, is_delivery } = moved;
@@ -296,14 +298,14 @@ impl Cursors {
         self.conversations.unsaved.remove(&moves);
         self.saved.add(&moves);
         written.iter().for_each(|moved| self.conversations.cursor_written(moved));
-        // Those who loaded a conversation before they were saved have not seen them.
+        // A node that loaded a conversation before this write has not seen these moves.
         self.peers.cursors_moved(&written);
         self.account_log.announce(&notes).await;
         Ok(())
     }
 
-    /// A move that waited long for the store counts from when it is written: whoever asks what changed since they last
-    /// looked goes back by no more than the store's lag.
+    /// Dates a move that waited long for the store from the time of its write: a client that asks for changes looks back no
+    /// further than the store's activity lag.
     fn dated(&self, moves: &[CursorMove]) -> Vec<CursorMove> {
         let now = self.clock.now();
         let is_late = |moved: &CursorMove| now.millis_since(moved.at) > CURSOR_SAVED_WITHIN_MS as i64;

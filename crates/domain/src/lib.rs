@@ -1,20 +1,22 @@
 //! The rules of Godwit.
 //!
-//! - [`model`]: the nouns, and the checks that make a value of them valid
-//! - [`ports`]: what the rules need from a store, a clock, the open sockets; each contract stands on its trait
-//! - [`projection`]: what follows from the entries of a log
-//! - [`actions`]: what people do in conversations, who may do it, and how it gets into the log
+//! - [`model`]: entities and values; each is valid by construction
+//! - [`ports`]: the traits for a store, a clock and open sockets, with their contracts
+//! - [`projection`]: the state that follows from the entries of a log
+//! - [`actions`]: changes of conversations: permissions, decisions, and their way into the log
+//! - [`account`]: changes of accounts, and the effects that a store writes
 //! - the other use cases, one module each: [`accounts`], [`sessions`], [`people`], [`inbox`], [`groups`], [`messages`],
 //!   [`personal`], [`cursors`], [`sync`], [`presence`], [`sweeper`]; [`app`] puts them together
-//! - [`conversations`], [`account_log`], [`profiles`], [`allowances`] and `show`: what the use cases share: the newest state
-//!   of the conversations in use, telling a user's devices about each other and others about the user, what one user may do
-//!   in a day, and entries as the wire has them
+//! - shared by the use cases: [`conversations`], a cache of the newest state; [`account_log`], changes told to a user's other
+//!   devices; [`profiles`], changes told to other users; [`allowances`], daily limits of one user; `following`, who
+//!   gets what is delivered in large conversations; `show`, entries in their wire format
 //! - [`peers`]: what other nodes tell this one and ask it to do
-//! - [`snowflake`]: ids that rise
+//! - [`snowflake`]: increasing ids
 //!
 //! This crate knows no transport and no database: it names neither HTTP statuses nor tables. Time comes from
 //! [`ports::Clock`].
 
+pub mod account;
 pub mod account_log;
 pub mod accounts;
 pub mod actions;
@@ -24,6 +26,7 @@ mod bounds;
 pub mod concealing;
 pub mod conversations;
 pub mod cursors;
+mod following;
 pub mod groups;
 pub mod inbox;
 pub mod messages;

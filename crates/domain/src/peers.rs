@@ -1,4 +1,4 @@
-//! What other nodes tell this one and ask it to do.
+//! Hints and requests from other nodes.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -7,32 +7,30 @@ use std::time::Duration;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use godwit_protocol::{ConversationId, DeviceId, Seq, UserId};
 
-use crate::actions::{Action, Answer, Appending};
+use crate::actions::{Action, Actions, Answer};
 use crate::conversations::{Conversations, StateChange};
+use crate::following::LOOKED_UP_AT_ONCE_MAX;
 use crate::model::Concealed;
 use crate::ports::{CursorMove, StoreError};
 use crate::presence::Presence;
 use crate::sessions::Sessions;
 
-/// Members who are looked up at once.
-const LOOKED_UP_AT_ONCE_MAX: usize = 16;
-
 #[derive(Debug)]
 pub struct FromPeers {
     pub(crate) conversations: Arc<Conversations>,
-    pub(crate) appending: Arc<Appending>,
+    pub(crate) actions: Arc<Actions>,
     pub(crate) presence: Arc<Presence>,
     pub(crate) sessions: Arc<Sessions>,
 }
 
 impl FromPeers {
-    /// Does an action here, whoever prefers its conversation: two nodes that do not agree on that must not send it back and
-    /// forth. When it returns the action has its place in the queue.
+    /// Executes an action on this node, even if another node prefers the conversation: two nodes that disagree about the
+    /// preference must not send the action back and forth. When this returns, the action has its place in the outbox.
     pub async fn act(&self, actor: UserId, conversation: ConversationId, action: Action, answer: Answer) {
-        self.appending.submit_here(actor, conversation, action, answer).await;
+        self.actions.submit_here(actor, conversation, action, answer).await;
     }
 
-    /// A conversation has come to this entry.
+    /// Another node has appended to a conversation, up to this entry.
     pub fn head(&self, conversation: ConversationId, seq: Seq) {
         self.conversations.hear_of(conversation, seq);
     }
@@ -45,24 +43,24 @@ impl FromPeers {
         self.conversations.cursor_moved(moved);
     }
 
-    /// A member has deleted something for themselves.
+    /// A member has concealed entries.
     pub fn concealed(&self, conversation: ConversationId, user: UserId, concealed: Concealed) {
         self.conversations.conceal(conversation, user, concealed);
     }
 
-    /// Returns when what is being appended to the conversation now is finished.
+    /// Returns when the append to the conversation that is in progress has finished.
     pub async fn settle(&self, conversation: ConversationId) {
         if let Some(live) = self.conversations.known(conversation) {
-            live.outbox.settle().await;
+            live.queue.settle().await;
         }
     }
 
-    /// The same for all conversations.
+    /// Like [`settle`](Self::settle) for all conversations.
     pub async fn settle_all(&self) {
         self.conversations.settle_all().await;
     }
 
-    /// Those of these users who are members of a conversation, each with the first entry that they see, as the store has it.
+    /// Those of the users who are members of a conversation, each with the first entry that they see. Reads the store.
     pub async fn members_among(
         &self,
         conversation: ConversationId,
@@ -76,12 +74,12 @@ impl FromPeers {
             .await
     }
 
-    /// The node at which the user was has gone without a word.
+    /// The node that had the user's sockets has crashed.
     pub async fn was_lost(&self, user: UserId) -> Result<(), StoreError> {
         self.presence.went_offline(user).await
     }
 
-    /// Those of a user's devices whose session has ended.
+    /// The devices of a user whose session has ended.
     pub async fn ended_sessions(
         &self,
         user: UserId,
@@ -90,23 +88,23 @@ impl FromPeers {
         self.sessions.ended(user, devices).await
     }
 
-    /// The large conversations that a user is in, with the first entry that they see.
+    /// The large conversations of a user, each with the first entry that the user sees.
     pub async fn followed(&self, user: UserId) -> Result<Vec<(ConversationId, Seq)>, StoreError> {
         self.presence.followed(user).await
     }
 
-    /// Those of these users whom `by` may watch.
+    /// Those of the users whose presence `by` may see.
     pub async fn visible(&self, by: UserId, users: &[UserId]) -> Result<Vec<UserId>, StoreError> {
         let visible = self.presence.visible(by, users).await?;
         Ok(visible.into_iter().map(|event| event.user_id).collect())
     }
 
-    /// Everything that other nodes tell is heard, for this long. Until it is said for the first time there are none.
+    /// For this long, no hint from another node is lost. Until the first call, the node is assumed to be the only one.
     pub fn trust_for(&self, time: Duration) {
         self.conversations.trust_for(time);
     }
 
-    /// Something that other nodes told may have been lost.
+    /// Hints from other nodes may have been lost.
     pub fn doubt(&self) {
         self.conversations.doubt();
     }

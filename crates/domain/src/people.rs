@@ -45,7 +45,7 @@ impl People {
         Ok(UserDetails { user: user.to_public(), presence, blocked })
     }
 
-    /// Those of them that exist, in the order of their ids.
+    /// Those of the users that exist, sorted by id.
     pub async fn users(&self, ids: &[UserId]) -> Result<Vec<WireUser>, StoreError> {
         let mut users = self.store.users(ids).await?;
         users.retain(|user| user.disabled_at.is_none());
@@ -54,7 +54,8 @@ impl People {
         Ok(users.iter().map(User::to_public).collect())
     }
 
-    /// Users whose handle, or a word of whose name, begins with the text. Those after `after`, and where to go on.
+    /// Users whose handle, or a word of whose name, begins with the text. Returns a page after `after`, and the cursor of
+    /// the next page.
     pub async fn search(
         &self,
         prefix: &SearchPrefix,
@@ -66,7 +67,7 @@ impl People {
         Ok(user_page(&users, next))
     }
 
-    /// When it returns nothing more is delivered from one to the other.
+    /// Blocks a user. When this returns, nothing more is delivered from one of the two to the other.
     pub async fn block(&self, by: UserId, other: UserId) -> Result<(), PeopleError> {
         let pair = UserPair::new(by, other).ok_or(PeopleError::NotWithSelf)?;
         self.existing(other).await?;
@@ -80,7 +81,7 @@ impl People {
         self.delivery.stop_watching(other, by).await;
         if let Some(direct) = self.store.direct_of(pair).await? {
             if let Some(live) = self.conversations.known(direct) {
-                live.outbox.settle().await;
+                live.queue.settle().await;
             }
             self.peers.settle(direct).await;
         }
@@ -95,7 +96,7 @@ impl People {
         Ok(())
     }
 
-    /// Whom the user blocks, those after `after`, and where to go on.
+    /// The users whom a user blocks. Returns a page after `after`, and the cursor of the next page.
     pub async fn blocked(
         &self,
         by: UserId,
@@ -120,7 +121,7 @@ impl People {
     }
 }
 
-/// Users as others see them, and where to go on: no more of them than fit into a page.
+/// Users as others see them, truncated to the size of a page, and the cursor of the next page.
 fn user_page(users: &[User], next: Option<UserId>) -> (Vec<WireUser>, Option<UserId>) {
     let mut shown: Vec<WireUser> = users.iter().map(User::to_public).collect();
     let is_cut = cut(&mut shown);

@@ -1,4 +1,4 @@
-//! What is between a user and the server: starred and scheduled messages.
+//! Starred and scheduled messages, which only their user sees.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::ports::{Clock, Listed, ReplaceScheduled, ScheduleOutcome, Store, Stor
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
-/// How often a scheduled message is read and replaced before the caller is told that others are at it.
+/// Attempts to replace a scheduled message before the caller gets an error about concurrent changes.
 const REPLACES_MAX: usize = 8;
 
 #[derive(Debug)]
@@ -38,11 +38,11 @@ pub struct Personal {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// What came of scheduling a message.
+/// The outcome of scheduling a message.
 #[derive(Debug, Clone)]
 pub struct Kept {
     pub scheduling: Scheduling,
-    /// It was scheduled, or sent, before with the same client id.
+    /// A message with the same client id was scheduled or sent before.
     pub repeated: bool,
 }
 
@@ -50,11 +50,11 @@ pub struct Kept {
 pub enum PersonalError {
     #[error("no such conversation, message or scheduled message")]
     NotFound,
-    #[error("the message has been deleted or has disappeared")]
+    #[error("the message was deleted or has expired")]
     Gone,
     #[error("the list is full")]
     Full,
-    #[error("the scheduled message is being sent, or has been")]
+    #[error("the scheduled message is being sent or has been sent")]
     TooLate,
     #[error(transparent)]
     Invalid(#[from] InvalidField),
@@ -120,8 +120,8 @@ impl Personal {
         Ok(())
     }
 
-    /// Starred messages, the latest message first, and where to go on. Those that the user cannot see any more are left
-    /// out.
+    /// Starred messages, the latest message first, and the cursor of the next page. Leaves out messages that the user can no
+    /// longer see.
     pub async fn stars(
         &self,
         by: UserId,
@@ -148,12 +148,12 @@ impl Personal {
         Ok((messages, next))
     }
 
-    /// Keeps a message to be sent later. The same client id again gives back what is there, or the message that it became.
+    /// Stores a message to send later. A retry with the same client id returns the stored one, or the message that was sent.
     pub async fn schedule(&self, by: UserId, request: ScheduleMessage) -> Result<Kept, PersonalError> {
         let ScheduleMessage { conversation_id, send_at, message } = request;
         self.conversations.of_member(by, conversation_id).await?;
         if message.conversation_id.is_some_and(|id| id != conversation_id) {
-            return Err(InvalidField::new("message.conversation_id", "names another conversation").into());
+            return Err(InvalidField::new("message.conversation_id", "must name this conversation").into());
         }
         let draft = Draft::parse(message)?;
         let client_id = draft.client_id.clone();
@@ -161,7 +161,8 @@ impl Personal {
             return Ok(Kept::sent(message));
         }
         match self.keep(by, conversation_id, send_at, draft).await {
-            // It may have been accepted before its time came, or before what it forwards was gone.
+            // A retry may be invalid by now: its time is over, or the forwarded message is gone. The first attempt may still
+            // have been accepted.
             Err(refused @ (PersonalError::Invalid(_) | PersonalError::Refused(_))) => {
                 let is_same = |other: &Scheduled| {
                     (other.conversation, &other.draft.client_id) == (conversation_id, &client_id)
@@ -225,7 +226,7 @@ impl Personal {
         }
     }
 
-    /// A message that was sent, as it is for who sends it again.
+    /// A sent message, as the answer to a retry.
     async fn sent_message(
         &self,
         by: UserId,
@@ -235,12 +236,12 @@ impl Personal {
         match self.writing.sent_before(by, conversation, client_id.clone()).await {
             Ok(sent) => Ok(sent.message),
             Err(refusal) if refusal.is_failure() => Err(PersonalError::Refused(refusal)),
-            // Who is not a member any more sees nothing of it.
+            // A user who is no longer a member sees nothing of it.
             Err(_) => Err(PersonalError::TooLate),
         }
     }
 
-    /// What is to be sent, the next one first: those after one, and where to go on.
+    /// Scheduled messages, the next one due first. Returns a page after `after`, and the cursor of the next page.
     pub async fn scheduled(
         &self,
         by: UserId,
@@ -256,7 +257,7 @@ impl Personal {
         Ok((shown, last.filter(|_| is_cut)))
     }
 
-    /// Changes time or text, and keeps what others change at the same moment. One that has failed waits again.
+    /// Changes the time or the text and keeps concurrent changes of the other. Schedules a failed message again.
     pub async fn update_scheduled(
         &self,
         by: UserId,
@@ -274,7 +275,7 @@ impl Personal {
         Err(PersonalError::TooLate)
     }
 
-    /// Cancels it, however others change it at the same moment.
+    /// Cancels a scheduled message, whatever concurrent changes happen.
     pub async fn cancel_scheduled(&self, by: UserId, id: ScheduledId) -> Result<(), PersonalError> {
         for _ in 0..REPLACES_MAX {
             let current = self.changeable(by, id).await?;
@@ -285,7 +286,7 @@ impl Personal {
         Err(PersonalError::TooLate)
     }
 
-    /// A scheduled message that nobody has begun to send.
+    /// A scheduled message that no node has begun to send.
     async fn changeable(&self, by: UserId, id: ScheduledId) -> Result<Scheduled, PersonalError> {
         let current = self.store.scheduled_one(by, id).await?.ok_or(PersonalError::NotFound)?;
         match current.stage {
@@ -294,8 +295,8 @@ impl Personal {
         }
     }
 
-    /// Sends it now, as if its time had come; also one that has failed. Doing it again gives the same message. If this server
-    /// dies over it, it is due.
+    /// Sends a scheduled or failed message now. Idempotent. If this server crashes before the message is sent, the message
+    /// is due and a sweeper sends it.
     pub async fn send_scheduled_now(
         &self,
         by: UserId,
@@ -307,7 +308,7 @@ impl Personal {
                 ScheduledStage::Sent(_) => {
                     return self.sent_message(by, current.conversation, &current.draft.client_id).await;
                 }
-                // Somebody began and may be gone. The client id makes it the same message.
+                // Another attempt has begun and may have crashed. The client id makes the send idempotent.
                 ScheduledStage::Sending => current,
                 ScheduledStage::Waiting | ScheduledStage::Failed(_) => {
                     let now = self.clock.now();
@@ -315,7 +316,7 @@ impl Personal {
                         Scheduled { stage: ScheduledStage::Sending, send_at: now, ..current.clone() };
                     let change = AccountChange::ScheduledUpdated(id);
                     if !self.replace(current, Some(claimed.clone()), change).await? {
-                        // Somebody else claimed, changed or cancelled it at this moment.
+                        // A concurrent call has claimed, changed or cancelled it.
                         continue;
                     }
                     claimed
@@ -327,34 +328,34 @@ impl Personal {
         Err(PersonalError::TooLate)
     }
 
-    /// Deals with a scheduled message that is due: sends it, once, whoever else tries, and however often one of them dies; or
-    /// forgets that it was sent.
+    /// Handles a due scheduled message: sends it, or removes the record of one that was sent. Concurrent calls and crashes
+    /// do not send it twice.
     pub(crate) async fn send_scheduled(&self, by: UserId, id: ScheduledId) -> Result<(), StoreError> {
         let Some(mut scheduled) = self.store.scheduled_one(by, id).await? else { return Ok(()) };
-        // It was put off after it was found to be due.
+        // It was postponed after it was found to be due.
         if scheduled.send_at > self.clock.now() {
             return Ok(());
         }
         match scheduled.stage {
             ScheduledStage::Failed(_) => return Ok(()),
             ScheduledStage::Sent(_) => return self.forget(scheduled).await,
-            // Somebody began and may be gone. The client id makes it the same message.
+            // Another attempt has begun and may have crashed. The client id makes the send idempotent.
             ScheduledStage::Sending => {}
             ScheduledStage::Waiting => {
                 let claimed = Scheduled { stage: ScheduledStage::Sending, ..scheduled.clone() };
                 let claim = self.store.replace_scheduled(scheduled, Some(claimed.clone()), None);
                 match claim.await? {
                     ReplaceScheduled::Replaced(_) => scheduled = claimed,
-                    // It was changed, cancelled or claimed at this moment. If it is still due the next sweep finds it.
+                    // A concurrent call has changed, cancelled or claimed it. If it is still due, the next sweep finds it.
                     ReplaceScheduled::Changed | ReplaceScheduled::NotFound => return Ok(()),
                 }
             }
         }
-        // Why it was refused is kept with it.
+        // The scheduled message itself stores the reason of a refusal.
         self.send_claimed(by, scheduled).await.map(drop)
     }
 
-    /// One that this server is to send.
+    /// Sends a scheduled message that this call has claimed.
     async fn send_claimed(
         &self,
         by: UserId,
@@ -369,7 +370,7 @@ impl Personal {
                 let left = scheduled.clone().remembered_as(sent.message.id, forgotten_at);
                 (left, AccountChange::ScheduledGone(id))
             }
-            // The server could not: it is tried again.
+            // A failure of the server, not a refusal: the next sweep tries again.
             Err(refusal) if refusal.is_failure() => return Ok(outcome),
             Err(refusal) => {
                 let stage = ScheduledStage::Failed(refusal.code());
@@ -382,7 +383,7 @@ impl Personal {
         Ok(outcome)
     }
 
-    /// Only so many of those that were sent are remembered.
+    /// Removes the oldest records of sent messages above the limit.
     async fn forget_oldest(&self, by: UserId) -> Result<(), StoreError> {
         let mut sent = self.store.scheduled(by).await?;
         sent.retain(|scheduled| !scheduled.stage.is_listed());
@@ -398,8 +399,7 @@ impl Personal {
         self.store.replace_scheduled(sent, None, None).await.map(drop)
     }
 
-    /// Replaces what was read, and tells the user's devices. False when somebody else has changed it since, or taken it
-    /// away.
+    /// Replaces the scheduled message and tells the user's devices. False if a concurrent call has changed or removed it.
     async fn replace(
         &self,
         read: Scheduled,
@@ -421,7 +421,7 @@ impl Personal {
     }
 }
 
-/// A scheduled message with what a request changes of it.
+/// A scheduled message with the changes of a request applied.
 fn updated(current: &Scheduled, update: &UpdateScheduled, now: Timestamp) -> Result<Scheduled, InvalidField> {
     let mut changed = Scheduled { stage: ScheduledStage::Waiting, ..current.clone() };
     if let Some(send_at) = update.send_at {
@@ -430,7 +430,7 @@ fn updated(current: &Scheduled, update: &UpdateScheduled, now: Timestamp) -> Res
     check_time(changed.send_at, now)?;
     if let Some(text) = &update.text {
         if changed.draft.forwarded_from.is_some() {
-            return Err(InvalidField::new("text", "is not for a forward"));
+            return Err(InvalidField::new("text", "is not allowed for a forward"));
         }
         let mut message = request_of(&changed.draft);
         message.text = Some(text.clone());
@@ -461,7 +461,7 @@ fn to_wire(scheduled: &Scheduled) -> WireScheduled {
     }
 }
 
-/// The request that a draft was read from.
+/// The request that corresponds to a draft.
 fn request_of(draft: &Draft) -> SendMessage {
     let BodyParts { text, media, event, data } =
         draft.body.clone().map(MessageBody::into_parts).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Who is online, when they were last seen, and who is typing.
+//! Presence: online status, last seen, and typing.
 
 use std::sync::Arc;
 
@@ -11,16 +11,15 @@ use godwit_protocol::{ConversationId, Seq, UserId};
 use crate::actions::rules::{self, Actor};
 use crate::actions::{Deed, Refusal};
 use crate::conversations::Conversations;
+use crate::following::{Following, LOOKED_UP_AT_ONCE_MAX};
 use crate::model::User;
 use crate::ports::{Clock, Delivery, Store, StoreError, UpdateUser, UserChange};
-
-/// Large conversations that are looked up at once when somebody connects.
-const FOLLOWED_AT_ONCE_MAX: usize = 16;
 
 #[derive(Debug)]
 pub struct Presence {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) conversations: Arc<Conversations>,
+    pub(crate) following: Arc<Following>,
     pub(crate) delivery: Arc<dyn Delivery>,
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -29,28 +28,29 @@ impl Presence {
     /// A socket of the user has opened.
     pub async fn came_online(&self, user: UserId) -> Result<(), StoreError> {
         self.delivery.arrived(user).await;
-        for (conversation, from) in self.followed(user).await? {
-            self.delivery.follow(&[(user, from)], conversation);
-        }
+        let followed = self.followed(user).await?.into_iter();
+        let follow = followed.map(|(conversation, from)| async move {
+            self.following.follow(&[(user, from)], conversation).await
+        });
+        stream::iter(follow).buffer_unordered(LOOKED_UP_AT_ONCE_MAX).try_collect::<()>().await?;
         if let Some(user) = self.store.user(user).await? {
             self.tell(&user).await;
         }
         Ok(())
     }
 
-    /// The large conversations whose entries reach the user as long as they are connected, with the first entry that they
-    /// see.
+    /// The large conversations that a connected user follows, each with the first entry that the user sees.
     pub(crate) async fn followed(&self, user: UserId) -> Result<Vec<(ConversationId, Seq)>, StoreError> {
         let rows = self.store.fanned_out_on_read(user).await?;
         let followed = rows.into_iter().map(|row| async move {
             let member = self.store.member(row.conversation, user).await?;
             Ok(member.map(|member| (row.conversation, member.history_from())))
         });
-        let followed = stream::iter(followed).buffer_unordered(FOLLOWED_AT_ONCE_MAX);
+        let followed = stream::iter(followed).buffer_unordered(LOOKED_UP_AT_ONCE_MAX);
         followed.try_filter_map(|followed| std::future::ready(Ok(followed))).try_collect().await
     }
 
-    /// A socket of the user has closed. If it was the last one they are offline now.
+    /// A socket of the user has closed. After the last one, the user is offline.
     pub async fn went_offline(&self, user: UserId) -> Result<(), StoreError> {
         self.delivery.left(user).await;
         if self.delivery.is_online(user).await {
@@ -63,7 +63,7 @@ impl Presence {
         Ok(())
     }
 
-    /// Those of the users whom `by` may watch, with what can be seen of them now.
+    /// Those of the users whose presence `by` may see, with their current presence.
     pub async fn visible(&self, by: UserId, users: &[UserId]) -> Result<Vec<PresenceEvent>, StoreError> {
         let mut visible = Vec::with_capacity(users.len());
         for user in self.store.users(users).await? {
@@ -74,7 +74,7 @@ impl Presence {
         Ok(visible)
     }
 
-    /// What `by` sees of a user: nothing where one has blocked the other or the user hides it.
+    /// The presence of a user as `by` sees it. `None` if one has blocked the other or the user hides it.
     pub(crate) async fn of(&self, by: UserId, user: &User) -> Result<Option<WirePresence>, StoreError> {
         if !user.presence_visible || self.store.is_blocked(by, user.id).await? {
             return Ok(None);
@@ -83,7 +83,7 @@ impl Presence {
         Ok(Some(WirePresence { online, last_seen_at: user.last_seen_at }))
     }
 
-    /// The user has just hidden their presence, or shows it again.
+    /// The user has just hidden or shown their presence.
     pub(crate) async fn visibility_changed(&self, user: &User) {
         if user.presence_visible {
             self.tell(user).await;
@@ -93,7 +93,8 @@ impl Presence {
         }
     }
 
-    /// Tells the other members, where they are not too many. It is not stored.
+    /// Tells the other members, where they are not too many, but for those whom the user has blocked or who have blocked the
+    /// user: it reveals that the user is online. It is not stored.
     pub async fn typing(
         &self,
         by: UserId,
@@ -109,7 +110,14 @@ impl Presence {
         };
         let actor = Actor { role: Some(member.role), blocked };
         rules::check(kind, permissions, actor, Deed::Type)?;
-        let others: Vec<UserId> = members.into_iter().filter(|member| *member != by).collect();
+        let mut others: Vec<UserId> = members.into_iter().filter(|member| *member != by).collect();
+        if kind.pair().is_none() && !others.is_empty() {
+            let (blocked, blockers) = tokio::try_join!(
+                self.store.blocked_among(by, &others),
+                self.store.blockers_among(by, &others)
+            )?;
+            others.retain(|member| !blocked.contains(member) && !blockers.contains(member));
+        }
         let event = TypingEvent { conversation_id: conversation, user_id: by, typing, ttl_ms: TYPING_TTL_MS };
         self.delivery.deliver(&others, &Event::Typing(event));
         Ok(())

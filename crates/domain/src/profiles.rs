@@ -1,4 +1,4 @@
-//! Telling people at once that somebody they talk to has another name, handle or picture.
+//! Profile updates: tells users at once when somebody they talk to changes their name, handle or avatar.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::conversations::Conversations;
 use crate::model::ConversationState;
 use crate::ports::{Delivery, Store, StoreError};
 
-/// People who are asked about at once.
+/// Concurrent lookups.
 const ASKED_AT_ONCE_MAX: usize = 16;
 
 #[derive(Debug)]
@@ -23,11 +23,11 @@ pub struct Profiles {
 }
 
 impl Profiles {
-    /// Tells those who share a conversation that is not too large with the user, unless one of the two has blocked the
-    /// other. Who is not reached sees it when they look.
+    /// Tells the users who share a conversation that is not large with this user, unless one of the two has blocked the
+    /// other. A user who misses the event sees the new profile at the next load.
     pub(crate) async fn announce(&self, user: UserId) {
         if let Err(error) = self.tell(user).await {
-            tracing::warn!(%user, %error, "a new profile could not be announced");
+            tracing::warn!(%user, %error, "could not announce a changed profile");
         }
     }
 
@@ -41,14 +41,14 @@ impl Profiles {
             .try_filter_map(|other| async move { Ok(other) })
             .try_collect()
             .await?;
-        // As it is now: of two changes at once both say the later.
+        // Reads the profile again: of two concurrent changes, both announce the later one.
         if let Some(user) = self.store.user(user).await?.filter(|_| !told.is_empty()) {
             self.delivery.deliver(&told, &Event::UserUpdated(user.to_public()));
         }
         Ok(())
     }
 
-    /// The others in the conversations with the latest activity.
+    /// The other members of the conversations with the latest activity.
     async fn acquainted(&self, user: UserId) -> Result<BTreeSet<UserId>, StoreError> {
         let mut rows = self.store.pinned(user).await?;
         for archived in [false, true] {
@@ -72,7 +72,7 @@ impl Profiles {
     }
 }
 
-/// Those who see the conversation, where they are not too many.
+/// The members of the conversation, unless it is large.
 fn told_members(state: &ConversationState) -> Vec<UserId> {
     let is_told = state.is_whole()
         && state.details.deleted_at.is_none()

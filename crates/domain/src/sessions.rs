@@ -1,4 +1,4 @@
-//! Sessions: who is asking, and with which device.
+//! Sessions: authentication of users and their devices.
 
 use std::sync::Arc;
 
@@ -20,11 +20,13 @@ use crate::ports::{
     Rotation, Store, StoreError, TokenCodec, TokenError, VerifiedToken,
 };
 
-/// The device key of users whose application does not tell devices apart.
+/// The device key of users whose application does not distinguish devices.
 const ONLY_DEVICE: &str = "application";
 const DEVICE_PROOF_MS: i64 = DEVICE_PROOF_DAYS as i64 * 24 * 60 * 60 * 1_000;
+/// Ended sessions that a server remembers.
+const ENDED_SESSIONS_MAX: usize = 16_384;
 const REFRESH_REPEAT_MS: i64 = REFRESH_REPEAT_SECONDS as i64 * 1_000;
-/// What binds a device proof to the password of the user, in bytes.
+/// The size of the tag that binds a device proof to the user's password, in bytes.
 const PASSWORD_TAG_BYTES: usize = 16;
 
 #[derive(Debug)]
@@ -35,18 +37,38 @@ pub struct Sessions {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) tokens: Arc<dyn TokenCodec>,
     pub(crate) lifetimes: Lifetimes,
-    /// Handles that only the operator gives.
+    /// Handles that only the operator can assign.
     pub(crate) reserved_handles: Vec<String>,
+    pub(crate) ended: EndedSessions,
 }
 
-/// How long tokens are good for.
+/// Devices of this server that the store did not have when a token of theirs came. Such a device never comes back, so its
+/// further tokens cost no read: otherwise a client could sign out and make the store work with the token until it expires.
+#[derive(Debug)]
+pub(crate) struct EndedSessions(quick_cache::sync::Cache<DeviceId, ()>);
+
+impl EndedSessions {
+    pub(crate) fn new() -> Self {
+        Self(quick_cache::sync::Cache::new(ENDED_SESSIONS_MAX))
+    }
+
+    fn has(&self, device: DeviceId) -> bool {
+        self.0.get(&device).is_some()
+    }
+
+    fn add(&self, device: DeviceId) {
+        self.0.insert(device, ());
+    }
+}
+
+/// Lifetimes of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifetimes {
     pub access_ms: i64,
     pub refresh_ms: i64,
 }
 
-/// A device proof with a good signature. Whether the password is still the one of then is for [`KnownDevice::is_of`] to say.
+/// A device proof with a valid signature. [`KnownDevice::is_of`] checks whether the password is still the same.
 #[derive(Debug)]
 pub(crate) struct KnownDevice<'a> {
     pub(crate) proof: DeviceProof,
@@ -55,38 +77,38 @@ pub(crate) struct KnownDevice<'a> {
 }
 
 impl KnownDevice<'_> {
-    /// Whether it was made for this user, and for the password that the user has now.
+    /// True if the proof was made for this user with the current password.
     pub(crate) fn is_of(&self, user: &User) -> bool {
         let expected = password_tag(self.signed, user);
-        // All of it is compared, so that the time taken tells nothing of where they differ.
+        // Compares in constant time, so that the duration does not reveal where the tags differ.
         let differ =
             expected.bytes().zip(self.password_tag.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
         self.proof.user_id == user.id && expected.len() == self.password_tag.len() && differ == 0
     }
 }
 
-/// Who is asking.
+/// An authenticated caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Principal {
     pub user_id: UserId,
     pub device_id: DeviceId,
-    /// When the token that proved it expires.
+    /// When the token of the caller expires.
     pub expires_at: Timestamp,
 }
 
 #[derive(Debug, Error)]
 pub enum AuthError {
-    /// Malformed, tampered with, or of a session that has ended.
+    /// Malformed, tampered with, or from a session that has ended.
     #[error("the token is not valid")]
     Invalid,
     #[error("the token has expired")]
     Expired,
-    #[error("the account has been disabled")]
+    #[error("the account is disabled")]
     Disabled,
-    #[error("the refresh token was used before")]
+    #[error("the refresh token was already used")]
     Reused,
-    /// The application says something about its user that is not allowed.
-    #[error("the token of the application: {0}")]
+    /// A claim of the application about its user is not allowed.
+    #[error("token of the application: {0}")]
     Claims(#[from] InvalidField),
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -102,7 +124,7 @@ impl From<TokenError> for AuthError {
 }
 
 impl Sessions {
-    /// Who is behind an access token. A user of the application is made on first sight.
+    /// Authenticates an access token. The first token of a user of the embedding application creates the user.
     pub async fn authenticate(&self, token: &str) -> Result<Principal, AuthError> {
         match self.tokens.verify(token, self.clock.now())? {
             VerifiedToken::Own(claims) => self.of_own_token(claims).await,
@@ -110,8 +132,8 @@ impl Sessions {
         }
     }
 
-    /// A new device for a user who has proved who they are. With the proof of an earlier sign-in it gets a proof of the same
-    /// identity, so that sign-ins do not multiply what a known device may try.
+    /// Creates a device for an authenticated user. If the sign-in comes with a device proof, the new proof keeps its
+    /// identity, so that more sign-ins do not give a known device more attempts.
     pub async fn start(
         &self,
         user: &User,
@@ -132,20 +154,20 @@ impl Sessions {
         Ok(SignedIn { user: user.to_me(), device: device.to_wire(device.id), tokens, device_proof })
     }
 
-    /// Who has signed in on which device, if the proof is one of this server. That session may have ended since.
+    /// The user and device of a proof that this server has signed. The session may have ended since.
     pub(crate) fn known_device<'a>(&self, proof: &'a str) -> Option<KnownDevice<'a>> {
         let (signed, password_tag) = proof.rsplit_once('.')?;
         let proof = self.tokens.verify_device_proof(signed, self.clock.now()).ok()?;
         Some(KnownDevice { proof, signed, password_tag })
     }
 
-    /// Whose refresh token it is, if it is one. Whether it is still good is for [`Self::refresh`] to say.
+    /// The device of a refresh token. [`Self::refresh`] checks whether the token is still valid.
     pub fn refreshed_device(&self, refresh_token: &str) -> Result<DeviceId, AuthError> {
         Ok(self.tokens.verify_refresh(refresh_token, self.clock.now())?.device_id)
     }
 
-    /// New tokens for a refresh token. Whoever lost the answer may ask again for a while, and gets the same refresh token; one
-    /// that was used before that is in the wrong hands, and the session ends.
+    /// New tokens for a refresh token. A client that lost the answer may retry for a while and gets the same refresh token.
+    /// Use of an older refresh token means that it was stolen, and ends the session.
     pub async fn refresh(&self, refresh_token: &str) -> Result<Tokens, AuthError> {
         let now = self.clock.now();
         let claims = self.tokens.verify_refresh(refresh_token, now)?;
@@ -163,20 +185,20 @@ impl Sessions {
         }
     }
 
-    /// New tokens for a session whose refresh token may be in other hands: that one is good for nothing from now on. None for
-    /// a session of the application, which has no refresh token.
+    /// New tokens for a session whose refresh token may be stolen; the old refresh token becomes invalid. `None` for a
+    /// session of the application, which has no refresh token.
     pub(crate) async fn renew(&self, id: DeviceId) -> Result<Option<Tokens>, AuthError> {
         loop {
             let device = self.store.device(id).await?.ok_or(AuthError::Invalid)?;
             let Session::Own { generation, .. } = device.session else { return Ok(None) };
             let now = self.clock.now();
             let expires_at = now.plus_millis(self.lifetimes.refresh_ms);
-            // Not the next: nobody who refreshed a moment ago may ask for this one again.
+            // Skips one generation: the retry window of a refresh a moment ago must not return this token.
             let next = generation.wrapping_add(2);
             match self.store.rotate_session(id, generation, next, expires_at, now).await? {
                 Rotation::Rotated(device) => return self.tokens_of(&device, now).map(Some),
                 Rotation::NotFound => return Err(AuthError::Invalid),
-                // Somebody has refreshed it meanwhile.
+                // A concurrent call has refreshed the session.
                 Rotation::Reused(_) => {}
             }
         }
@@ -191,7 +213,8 @@ impl Sessions {
         Ok(self.store.device(by.device_id).await?.map(|device| device.to_wire(by.device_id)))
     }
 
-    /// Ends the session of a device of the same user; false when there is none. Its sockets are closed when this returns.
+    /// Ends the session of another device of the same user; false if there is none. When this returns, its sockets are
+    /// closed.
     pub async fn revoke(&self, by: Principal, id: DeviceId) -> Result<bool, StoreError> {
         match self.store.device(id).await? {
             Some(device) if device.user_id == by.user_id && device.revoked_at().is_none() => {
@@ -202,7 +225,7 @@ impl Sessions {
         }
     }
 
-    /// Ends all sessions of a user, but for one that may stay.
+    /// Ends all sessions of a user except one.
     pub(crate) async fn end_all(&self, user: UserId, except: Option<DeviceId>) -> Result<(), StoreError> {
         for device in self.store.devices_of(user).await? {
             if Some(device.id) != except && device.revoked_at().is_none() {
@@ -223,7 +246,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Those of a user's devices whose session has ended.
+    /// The devices of a user whose session has ended.
     pub(crate) async fn ended(
         &self,
         user: UserId,
@@ -239,7 +262,10 @@ impl Sessions {
     }
 
     async fn of_own_token(&self, claims: AccessClaims) -> Result<Principal, AuthError> {
-        // Disabling a user ends their sessions, so a device that is there belongs to a user who may come in.
+        if self.ended.has(claims.device_id) {
+            return Err(AuthError::Invalid);
+        }
+        // Disabling a user ends all sessions, so an existing device belongs to an enabled user.
         match self.store.device(claims.device_id).await? {
             Some(device)
                 if device.user_id == claims.user_id && matches!(device.session, Session::Own { .. }) =>
@@ -250,7 +276,11 @@ impl Sessions {
                     expires_at: claims.expires_at,
                 })
             }
-            _ => Err(AuthError::Invalid),
+            Some(_) => Err(AuthError::Invalid),
+            None => {
+                self.ended.add(claims.device_id);
+                Err(AuthError::Invalid)
+            }
         }
     }
 
@@ -285,7 +315,7 @@ impl Sessions {
             match self.store.create_user(user.clone()).await? {
                 CreateUser::Created => return Ok(user),
                 CreateUser::SubjectTaken(first) => return Ok(first),
-                // The application's names need not be unique here; the id is.
+                // Names in the application need not be unique here. The id is unique.
                 CreateUser::HandleTaken => user.handle = Handle::for_id(id),
             }
         }
@@ -301,7 +331,7 @@ impl Sessions {
         let known = self.store.devices_of(user).await?.into_iter().find(
             |device| matches!(&device.session, Session::Application { key: of_device, .. } if **of_device == *key),
         );
-        // Only a token that was issued after a revocation brings the device back, and then those from before stay void.
+        // Only a token issued after the revocation brings the device back, and earlier tokens stay invalid.
         let tokens_after = known.as_ref().and_then(Device::tokens_after);
         if tokens_after.is_some_and(|after| issued_at.is_none_or(|issued_at| issued_at <= after)) {
             return Err(AuthError::Invalid);
@@ -330,7 +360,7 @@ impl Sessions {
                     return Ok(device);
                 }
                 CreateDevice::KeyTaken(first) => return Ok(first),
-                // Refusing would lock out a user who has lost all their devices.
+                // A refusal would lock out a user who has lost all devices.
                 CreateDevice::TooMany => self.end_longest_inactive(user_id).await?,
             }
         }
@@ -367,14 +397,14 @@ impl Sessions {
     }
 }
 
-/// Whether a device has just gone on to this generation, and no further.
+/// True if the device was refreshed to this generation recently, and not further.
 fn was_refreshed_to(device: &Device, next: u32, now: Timestamp) -> bool {
     let is_next = matches!(device.session, Session::Own { generation, .. } if generation == next);
     is_next && now < device.last_active_at.plus_millis(REFRESH_REPEAT_MS)
 }
 
-/// Binds a proof to the password that the user has: the stored hash, with its salt, is the key, and only the server has it.
-/// After a change of the password no proof from before fits.
+/// Binds a device proof to the user's current password: the key is the stored hash with its salt, which only the server has.
+/// A change of the password invalidates all earlier proofs.
 fn password_tag(signed: &str, user: &User) -> String {
     let key = user.password_hash.as_deref().unwrap_or_default();
     let mut mac = Hmac::<Sha256>::new_from_slice(key.as_bytes()).expect("HMAC takes keys of any length");

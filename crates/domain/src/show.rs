@@ -1,6 +1,7 @@
-//! Entries and messages as the wire has them.
+//! Entries and messages in their wire format, as one viewer sees them.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use godwit_protocol::messages as wire;
 use godwit_protocol::messages::{MessageKind, MessageStatus};
@@ -13,20 +14,20 @@ use crate::model::{
 };
 use crate::sight::{Discretion, Sight};
 
-/// What has to be known to show entries to somebody.
+/// The data that decides how entries look to one viewer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) state: &'a ConversationState,
     pub(crate) now: Timestamp,
-    /// Messages that are replied to or edited.
+    /// Messages that the entries show something of.
     pub(crate) referred: &'a HashMap<Seq, LogItem>,
-    /// How the one who looks reacted. Empty where many look.
+    /// The viewer's own reactions. Empty if the entry is shown to many users.
     pub(crate) own_reactions: &'a HashMap<Seq, Box<str>>,
     pub(crate) sight: &'a Sight,
     pub(crate) discretion: &'a Discretion,
 }
 
-/// The message of which an entry shows something, besides its own. Who cannot see that one gets less of the entry.
+/// The other message whose content an entry shows. A viewer who cannot see that message gets less of the entry.
 pub(crate) fn about(entry: &Entry) -> Option<Seq> {
     match &entry.change {
         Change::Message(message) => message.reply.map(|reply| reply.to.seq),
@@ -34,7 +35,7 @@ pub(crate) fn about(entry: &Entry) -> Option<Seq> {
     }
 }
 
-/// The message that somebody did something to.
+/// The message that a change is about.
 const fn done_to(change: &Change) -> Option<&Target> {
     match change {
         Change::Edited { target, .. }
@@ -46,8 +47,23 @@ const fn done_to(change: &Change) -> Option<&Target> {
     }
 }
 
+static NO_REACTIONS: LazyLock<HashMap<Seq, Box<str>>> = LazyLock::new(HashMap::new);
+static OF_NOBODY: LazyLock<Discretion> = LazyLock::new(Discretion::of_nobody);
+
+impl<'a> View<'a> {
+    /// The view that many users share of a new entry. It shows no read marks, because no user can have read the entry yet.
+    pub(crate) fn of_many(
+        state: &'a ConversationState,
+        now: Timestamp,
+        referred: &'a HashMap<Seq, LogItem>,
+        sight: &'a Sight,
+    ) -> Self {
+        Self { state, now, referred, own_reactions: &NO_REACTIONS, sight, discretion: &OF_NOBODY }
+    }
+}
+
 impl View<'_> {
-    /// Every entry has its place, so that there is no gap; what the one who looks cannot see has nothing else.
+    /// An entry that the viewer cannot see keeps its `seq`, so that the log has no gap, but loses its content.
     pub(crate) fn entry(&self, item: &LogItem) -> wire::LogEntry {
         let change = match &item.entry.change {
             Change::Message(_) if !self.sight.sees(item.entry.seq) => wire::Change::Withheld,
@@ -56,14 +72,15 @@ impl View<'_> {
         wire::LogEntry { seq: item.entry.seq, at: item.entry.at(), change }
     }
 
-    /// The answer to who sent a message, once or again. They get it without content when they cannot see it any more.
+    /// The answer to the sender of a message, also after a retry. It has no content if the sender can no longer see the
+    /// message.
     pub(crate) fn sent_again(&self, item: LogItem) -> Option<wire::LogEntry> {
         let (seq, at) = (item.entry.seq, item.entry.at());
         let message = Box::new(self.sent(seq, item.entry.into_message()?, item.state));
         Some(wire::LogEntry { seq, at, change: wire::Change::Message { message } })
     }
 
-    /// The entry as a message of the history; none where it is not shown there.
+    /// The entry as a message of the history. `None` if the history does not show it.
     pub(crate) fn message(&self, item: LogItem) -> Option<wire::Message> {
         match item.entry.change {
             Change::Message(message) => Some(self.sent(item.entry.seq, message, item.state)),
@@ -71,7 +88,7 @@ impl View<'_> {
         }
     }
 
-    /// What was said moves into the answer: a page has much of it.
+    /// Takes the message by value: texts move into the answer without a copy.
     fn sent(&self, seq: Seq, message: Message, state: ItemState) -> wire::Message {
         let is_seen = self.sight.sees(seq);
         let state = if is_seen { state } else { ItemState::default() };
@@ -117,7 +134,7 @@ impl View<'_> {
         }
     }
 
-    /// A message of the server.
+    /// A notice (system message).
     fn notice(&self, item: &LogItem) -> wire::Message {
         let change = &item.entry.change;
         let by = change.by().unwrap_or(UserId::new(0));
@@ -176,8 +193,8 @@ impl View<'_> {
         }))
     }
 
-    /// Whether the message still says what this edit made of it. Earlier versions are for those who may read `/edits`, and
-    /// whoever replays the log does not need them.
+    /// True if the message still has the content of this edit. Earlier versions are visible only through `/edits`, and a
+    /// client that replays the log does not need them.
     fn is_current_edit(&self, edit: Seq, target: Target) -> bool {
         self.referred.get(&target.seq).is_none_or(|item| {
             !item.is_gone(self.now) && item.state.edits.last().is_none_or(|latest| *latest <= edit)
@@ -222,7 +239,7 @@ impl View<'_> {
             Change::Expired { targets } => {
                 Wire::Expired { message_ids: targets.iter().map(|target| target.id).collect() }
             }
-            // Nothing is left of what was on a message that is gone.
+            // A message that is gone has lost its reactions.
             Change::Reacted { target, .. } if self.is_gone(*target) => Wire::Reacted {
                 message_id: target.id,
                 message_seq: target.seq,

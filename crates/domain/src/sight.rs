@@ -1,5 +1,5 @@
-//! What somebody may see. Everything that shows an entry, a message, a count or a mark asks here: history, log, live
-//! frames, answers to retries, quotes, previews, lists, `sync`, pins, stars, threads and receipts.
+//! Visibility: what a user may see. Every path that shows an entry, a message, a count or a mark asks this module: history,
+//! log, live frames, answers to retries, quotes, previews, lists, `sync`, pins, stars, threads and receipts.
 
 use std::collections::HashSet;
 
@@ -11,30 +11,30 @@ use godwit_protocol::{ConversationId, Seq, UserId};
 use crate::model::{ConversationState, Kind, LogItem, Member};
 use crate::ports::{HistoryEnd, SeqRange, Store, StoreError};
 
-/// Entries that are looked through at once for one that is not hidden.
+/// Page size of the search for the newest entry that is not hidden.
 const LOOKED_THROUGH_AT_ONCE: usize = 50;
 
-/// Which entries of a conversation one member sees, as of now.
+/// The entries of a conversation that one member sees now.
 #[derive(Debug, Clone, Default)]
 pub struct Sight {
-    /// Nothing before it.
+    /// The first entry that the member sees.
     from: Seq,
-    /// Nor what they have hidden, as far as it was asked for.
+    /// Entries that the member has hidden, within the range that was loaded.
     hidden: HashSet<Seq>,
 }
 
 impl Sight {
-    /// Of somebody who sees everything.
+    /// The sight of a viewer who sees everything.
     pub(crate) fn whole() -> Self {
         Self::default()
     }
 
-    /// Of somebody who cannot see one entry.
+    /// The sight of a viewer who cannot see one entry.
     pub(crate) fn without(seq: Seq) -> Self {
         Self { from: Seq::ZERO, hidden: HashSet::from([seq]) }
     }
 
-    /// Of a member, as far as these entries and those between them are concerned. The store is asked only where the member
+    /// The sight of a member, for the entries in `asked` and all entries between them. Reads the store only if the member
     /// may have hidden one of them.
     pub(crate) async fn of(
         store: &dyn Store,
@@ -59,27 +59,28 @@ impl Sight {
         seq >= self.from && !self.hidden.contains(&seq)
     }
 
-    /// What has to be asked for before unread messages can be counted.
+    /// The entries to pass to [`of`](Self::of) before unread messages can be counted.
     pub(crate) fn unread_span(member: &Member) -> impl Iterator<Item = Seq> + use<> {
         let (first, last) = (member.cursor.read.next(), member.concealed.hidden_to);
         [first, last].into_iter().filter(move |_| first <= last)
     }
 
-    /// Messages that the member sees and has not read. What was deleted for all counts: its place is shown.
+    /// The number of messages that the member sees and has not read. Messages that were deleted for all count, because their
+    /// place is shown.
     pub(crate) fn unread(&self, state: &ConversationState, member: &Member) -> u64 {
         let is_unread = |seq: &&Seq| **seq > member.cursor.read && **seq >= self.from;
         let hidden = self.hidden.iter().filter(is_unread).count() as u64;
         state.unread(member).saturating_sub(hidden)
     }
 
-    /// Those of them that mention the member, up to [`MENTIONS_COUNTED_MAX`].
+    /// The number of unread messages that mention the member, up to [`MENTIONS_COUNTED_MAX`].
     pub(crate) fn unread_mentions(&self, state: &ConversationState, member: &Member) -> u32 {
         let seen = state.unread_mentions(member).into_iter().filter(|seq| self.sees(*seq)).count();
         seen.min(MENTIONS_COUNTED_MAX) as u32
     }
 }
 
-/// The newest entry before another one that is shown and that a member sees.
+/// The newest shown entry before `before` that the member sees.
 pub(crate) async fn newest_seen(
     store: &dyn Store,
     conversation: ConversationId,
@@ -104,21 +105,21 @@ pub(crate) async fn newest_seen(
     }
 }
 
-/// Of whom one is told what they have received and read.
+/// Whose delivery and read marks one viewer may see.
 #[derive(Debug, Clone, Default)]
 pub struct Discretion {
-    /// What was read of nobody: one of two people does not tell, or want to know.
+    /// All read marks are hidden: one of the two people has switched read receipts off.
     reading_of_nobody: bool,
-    /// Nothing: one of two people has blocked the other.
+    /// All marks are hidden: one of the two people has blocked the other.
     nothing: bool,
-    /// Nothing of those who have blocked the one who looks.
+    /// Users who have blocked the viewer. All their marks are hidden.
     blockers: HashSet<UserId>,
 }
 
 impl Discretion {
-    /// In a direct conversation it depends on what both have set; in a group everybody is told, but for those whom the
-    /// reader has blocked. `members` are those whose marks, or whose part in a status, are to be shown; in a direct conversation
-    /// both are meant anyway.
+    /// In a direct conversation, the settings and blocks of both users decide. In a group, the viewer sees the marks of
+    /// everyone except the users who have blocked the viewer. `members` are the users whose marks, or whose part in a
+    /// status, are shown; a direct conversation ignores it.
     pub(crate) async fn of(
         store: &dyn Store,
         viewer: UserId,
@@ -137,17 +138,17 @@ impl Discretion {
         Ok(Self { blockers: blockers.into_iter().collect(), ..Self::default() })
     }
 
-    /// In a direct conversation: whether both tell, and want to know, what is read, and whether one has blocked the other.
+    /// For a direct conversation: whether both users share read receipts, and whether one has blocked the other.
     pub(crate) fn of_two(both_tell: bool, blocked: bool) -> Self {
         Self { reading_of_nobody: !both_tell, nothing: blocked, blockers: HashSet::new() }
     }
 
-    /// Of nobody it is told what they have read.
+    /// Hides the read marks of every member.
     pub(crate) fn of_nobody() -> Self {
         Self { reading_of_nobody: true, ..Self::default() }
     }
 
-    /// Not even what they have received, which says when they are there.
+    /// True if all marks of the user are hidden. Delivery marks are hidden too, because they reveal when the user is online.
     pub(crate) fn hides(&self, user: UserId) -> bool {
         self.nothing || self.blockers.contains(&user)
     }
@@ -156,7 +157,7 @@ impl Discretion {
         self.reading_of_nobody || self.hides(user)
     }
 
-    /// How far a member has come, as `viewer` may know it.
+    /// The cursor of a member, as far as `viewer` may see it.
     pub(crate) fn cursor(&self, viewer: UserId, member: &Member) -> Option<MemberCursor> {
         let (user, cursor) = (member.user_id, member.wire_cursor());
         if user == viewer || !self.hides_reading_of(user) {
@@ -166,14 +167,15 @@ impl Discretion {
         }
     }
 
-    /// What is told of how far a message has come: that all have read it says of each of them that they have. That all have
-    /// received it is told: it says little of each, and a message that stays as it was sent would tell of the block.
+    /// The status of a message, as far as the viewer may see it. READ by all would reveal that each member has read the
+    /// message, so it becomes DELIVERED if the read marks of one member are hidden. DELIVERED is shown: it reveals little
+    /// about each member, and a message that stays SENT would reveal a block.
     pub(crate) fn status(&self, status: MessageStatus) -> MessageStatus {
         let is_told = !self.reading_of_nobody && !self.nothing && self.blockers.is_empty();
         if is_told { status } else { status.min(MessageStatus::Delivered) }
     }
 
-    /// The same of one member.
+    /// The status of a message for one member, as far as the viewer may see it.
     pub(crate) fn status_for(&self, user: UserId, status: MessageStatus) -> MessageStatus {
         let told = if self.hides(user) {
             MessageStatus::Sent
@@ -186,7 +188,7 @@ impl Discretion {
     }
 }
 
-/// A cursor of somebody who does not tell what they have read.
+/// The cursor of a member whose read mark is hidden.
 pub(crate) const fn unread_cursor(cursor: MemberCursor) -> MemberCursor {
     MemberCursor { read: Seq::ZERO, ..cursor }
 }

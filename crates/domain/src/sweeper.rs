@@ -1,7 +1,7 @@
-//! What happens when a time has come: messages disappear, scheduled ones are sent.
+//! The sweeper: expires disappearing messages and sends scheduled ones.
 //!
-//! Several nodes may sweep at once, and one may die at any point: what is due stays due until it is dealt with, and dealing
-//! with it twice is dealing with it once.
+//! Several nodes may sweep concurrently, and a node may crash at any point: an item stays due until it has been handled, and
+//! handling an item is idempotent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,44 +9,44 @@ use std::time::Duration;
 
 use godwit_protocol::{ConversationId, MessageId, UserId};
 
-use crate::actions::{Action, Appending, Refusal};
+use crate::actions::{Action, Actions, Refusal};
 use crate::model::Target;
 use crate::personal::Personal;
 use crate::ports::{Clock, DueExpiry, Store, StoreError};
 
-/// How often it looks.
+/// The time between two sweeps.
 pub const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
-/// Messages that disappear, or are sent, in one sweep.
+/// Batch size of a sweep.
 const SWEPT_AT_ONCE_MAX: usize = 256;
 
 #[derive(Debug)]
 pub struct Sweeper {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) appending: Arc<Appending>,
+    pub(crate) actions: Arc<Actions>,
     pub(crate) personal: Arc<Personal>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl Sweeper {
-    /// Sweeps until the future is dropped. One for the whole server.
+    /// Sweeps until the future is dropped. The server runs one of these.
     pub async fn run(&self) {
         let mut ticks = tokio::time::interval(SWEEP_INTERVAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
             if let Err(error) = self.sweep().await {
-                tracing::warn!(%error, "what is due could not be dealt with, it is tried again");
+                tracing::warn!(%error, "could not process due items; retrying");
             }
         }
     }
 
-    /// Deals with everything that is due now.
+    /// Handles everything that is due now.
     pub async fn sweep(&self) -> Result<(), StoreError> {
         while self.expire().await? == SWEPT_AT_ONCE_MAX {}
         self.send_scheduled().await
     }
 
-    /// Lets messages disappear whose time is over. Gives back how many were due.
+    /// Expires messages whose time is over. Returns the number of handled ones.
     async fn expire(&self) -> Result<usize, StoreError> {
         let due = self.store.due_expiries(self.clock.now(), SWEPT_AT_ONCE_MAX).await?;
         let mut conversations = BTreeMap::<ConversationId, Vec<DueExpiry>>::new();
@@ -60,12 +60,12 @@ impl Sweeper {
             let targets: Vec<Target> =
                 items.map(|item| Target { id: MessageId::new(item.entry.id), seq: item.entry.seq }).collect();
             let nobody = UserId::new(0);
-            match self.appending.act(nobody, conversation, Action::Expire { targets }).await {
-                // A conversation that was deleted shows nothing any more.
+            match self.actions.act(nobody, conversation, Action::Expire { targets }).await {
+                // A deleted conversation shows no messages any more.
                 Ok(_) | Err(Refusal::NotFound) => self.store.forget_expiries(&expiries).await?,
                 Err(error) => {
                     left += expiries.len();
-                    tracing::warn!(%conversation, %error, "messages could not disappear, it is tried again");
+                    tracing::warn!(%conversation, %error, "could not expire messages; retrying");
                 }
             }
         }

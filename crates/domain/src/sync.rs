@@ -1,4 +1,4 @@
-//! What changed anywhere since a token.
+//! `sync`: the conversations and account entries that changed since a token.
 
 use std::sync::Arc;
 
@@ -20,19 +20,19 @@ pub struct Sync {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// Where a client is. The transport makes it opaque.
+/// The position of a client. The transport encodes it opaquely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyncToken {
     /// The client has the account log up to here.
     pub account_seq: u64,
     /// The client has every change before this time.
     pub floor: Timestamp,
-    /// Set while a sync of several pages is under way: when it began, and where its next page begins.
+    /// Set during a sync of several pages: its start time, and the position of its next page.
     pub under_way: Option<(Timestamp, ActivityPosition)>,
 }
 
 impl Sync {
-    /// Without a token everything is listed, in pages.
+    /// Without a token, lists everything, in pages.
     pub async fn since(
         &self,
         by: UserId,
@@ -47,13 +47,13 @@ impl Sync {
         };
         match self.store.account_log(by, token.account_seq, limit).await? {
             Some(entries) => self.page(by, token, &entries, now, limit).await,
-            // What was there at the beginning may be forgotten by now, and is in the lists all the same.
+            // The account log may have dropped entries since the start. The lists contain the same data.
             None if is_first => self.page(by, token, &[], now, limit).await,
             None => Ok((SyncPage { truncated: true, ..empty_page() }, self.start(by).await?)),
         }
     }
 
-    /// Before everything that is listed, and at the end of the account log: what it says is in the lists too.
+    /// The position before the first conversation and at the end of the account log, whose content is in the lists too.
     async fn start(&self, by: UserId) -> Result<SyncToken, StoreError> {
         let account_seq = self.store.account_head(by).await?;
         Ok(SyncToken { account_seq, floor: Timestamp::from_millis(0), under_way: None })
@@ -89,20 +89,20 @@ impl Sync {
         page.more = more_rows || more_entries;
         let under_way = match rows.last() {
             Some(last) => (began_at, last.position()),
-            // There was no room for the first one.
+            // The first conversation did not fit.
             None => (began_at, after.unwrap_or(ActivityPosition::LATEST)),
         };
         let next = SyncToken {
             account_seq: account_seq.max(token.account_seq),
-            // What was on its way then must not be missed the next time.
+            // Subtracts the activity lag, so that the next sync does not miss appends that were in progress.
             floor: if more_rows { token.floor } else { began_at.plus_millis(-self.store.activity_lag_ms()) },
             under_way: more_rows.then_some(under_way),
         };
         Ok((page, next))
     }
 
-    /// What there is room for of the account log; gives back how far that is. At least one entry: half of a page is more than
-    /// any of them.
+    /// Adds account entries while there is room, and returns the position after the last one. Adds at least one, because
+    /// half a page has room for any single entry.
     async fn add_account(
         &self,
         by: UserId,
@@ -128,7 +128,7 @@ impl Sync {
         Ok(done)
     }
 
-    /// What there is room for of conversations; gives back the place of the first one that does not fit.
+    /// Adds conversations while there is room, and returns the position of the first one that does not fit.
     async fn add_conversations(
         &self,
         by: UserId,
@@ -155,7 +155,7 @@ impl Sync {
 }
 
 impl SyncToken {
-    /// Everything is listed, whenever it changed.
+    /// True if everything is listed, whenever it changed.
     fn is_at_the_beginning(&self) -> bool {
         self.floor == Timestamp::default()
     }

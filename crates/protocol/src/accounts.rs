@@ -14,14 +14,14 @@ pub struct Register {
     /// The name by which others find the user: 3 to 32 of `a-z 0-9 _ .`, not case-sensitive, unique.
     #[cfg_attr(feature = "openapi", schema(value_type = shape::Handle))]
     pub handle: String,
-    /// 8 to 256 characters; not one of those that are guessed first, nor the handle.
+    /// 8 to 256 characters; not a common password and not the handle.
     #[cfg_attr(feature = "openapi", schema(value_type = shape::NewPassword))]
     pub password: String,
-    /// What others see; the handle when absent.
+    /// What others see; default: the handle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::DisplayName>))]
     pub display_name: Option<String>,
-    /// In international form, such as `+34600111222`. Only the user sees it.
+    /// In international format, such as `+34600111222`. Only the user sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::PhoneNumber>))]
     pub phone: Option<String>,
@@ -42,8 +42,8 @@ pub struct SignIn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::DeviceName>))]
     pub device_name: Option<String>,
-    /// What an earlier sign-in on this client gave: then attempts of strangers to sign in as this user do not keep the
-    /// user out. One that is of another user, or not valid any more, is ignored.
+    /// The proof from an earlier sign-in on this client. With it, sign-in attempts by strangers do not lock the user
+    /// out. A proof of another user, or an invalid one, is ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_proof: Option<String>,
 }
@@ -63,24 +63,24 @@ pub struct SignedIn {
     pub user: Me,
     pub device: Device,
     pub tokens: Tokens,
-    /// Proves that the user has signed in on this client. Keep it for each user, also after signing out, and send it with
-    /// the next sign-in. It opens nothing by itself.
+    /// Proves that the user has signed in on this client. Keep it for each user, also after sign-out, and send it with
+    /// the next sign-in. The proof alone grants no access.
     pub device_proof: String,
 }
 
-/// What a client keeps of its session.
+/// The tokens of a session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Tokens {
-    /// Goes into `Authorization: Bearer …` and into the `sign_in` command of the socket.
+    /// Use it in `Authorization: Bearer …` and in the `sign_in` command of the socket.
     pub access_token: String,
     pub access_expires_at: Timestamp,
-    /// Good for one use at `/v1/sessions/refresh`, which gives the next one.
+    /// Valid for one use at `/v1/sessions/refresh`, which returns the next one.
     pub refresh_token: String,
     pub refresh_expires_at: Timestamp,
 }
 
-/// The own profile and settings.
+/// The user's own profile and settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Me {
@@ -95,15 +95,15 @@ pub struct Me {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::PhoneNumber>))]
     pub phone: Option<String>,
-    /// Whether others see when the user is online and was last seen.
+    /// Whether others see when the user is online or was last seen.
     pub presence_visible: bool,
-    /// Whether the user tells others what they have read in direct conversations, and is told.
+    /// Whether the user sends and receives read receipts in direct conversations.
     pub read_receipts: bool,
     pub may_be_added_by: MayBeAddedBy,
     pub created_at: Timestamp,
 }
 
-/// Who may put the user into groups and channels. Others are told `needs_invite`, and can send a link.
+/// Who may add the user to groups and channels. Others get `needs_invite` and can send a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -115,7 +115,7 @@ pub enum MayBeAddedBy {
     Nobody,
 }
 
-/// `PATCH /v1/me`. What is absent stays; `null` removes what can be removed.
+/// `PATCH /v1/me`. Absent fields stay unchanged; `null` removes a value that can be removed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -151,12 +151,12 @@ pub struct ChangePassword {
     pub new_password: String,
 }
 
-/// The answer to it.
+/// The answer to a password change.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PasswordChanged {
-    /// The tokens of this session from now on: its old refresh token is good for nothing any more. Absent for sessions of the
-    /// embedding application.
+    /// The new tokens of this session; the old refresh token is no longer valid. Absent for sessions of the embedding
+    /// application.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
 }
@@ -171,7 +171,7 @@ pub struct Device {
     pub created_at: Timestamp,
     /// When the device last signed in or refreshed its session.
     pub last_active_at: Timestamp,
-    /// Whether this is the device that asks.
+    /// Whether this device made the request.
     pub current: bool,
 }
 

@@ -1,7 +1,7 @@
-//! JSON of any shape, from whoever sends it.
+//! JSON of any shape from an untrusted client.
 //!
-//! [`Value`] takes an object with a key of `serde_json`'s own for something else, and parses what is in it anew, without counting
-//! how deep it is by then. This counts, and refuses such keys.
+//! [`Value`] gives a special meaning to an object with one of `serde_json`'s private keys: it parses the content again, and
+//! restarts the depth limit. This reader counts the depth throughout and refuses such keys.
 
 use std::fmt;
 

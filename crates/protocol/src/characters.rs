@@ -1,4 +1,4 @@
-//! Which characters texts can have: the server checks by these, and the schemas of the API say them.
+//! The characters that texts may have. The server checks them, and the schemas of the API state them.
 
 use std::ops::RangeInclusive;
 

@@ -16,11 +16,11 @@ use crate::{ConversationId, MessageId, Seq, Timestamp, UserId};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum CreateConversation {
-    /// Finds the conversation with this user, or makes it.
+    /// Finds or creates the conversation with this user.
     Direct { user_id: UserId },
-    /// Makes a group. Who makes it is its owner.
+    /// Creates a group. Its creator becomes the owner.
     Group(NewConversation),
-    /// Makes a channel: only owners and admins write.
+    /// Creates a channel: only owners and admins can send messages.
     Channel(NewConversation),
 }
 
@@ -36,8 +36,7 @@ pub struct NewConversation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::ImageUrl>))]
     pub image: Option<String>,
-    /// The first members, besides the one who makes it. Those who cannot be added are left out: the answer says who they
-    /// are.
+    /// The first members besides the creator. Users who cannot be added are left out; the answer names them.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(schema_with = shape::first_members))]
     pub member_ids: Vec<UserId>,
@@ -45,8 +44,8 @@ pub struct NewConversation {
     pub permissions: Option<UpdatePermissions>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<HistoryVisibility>,
-    /// Chosen by the client: the same one again gives back the conversation that was made first. 1 to 64 printable ASCII
-    /// characters.
+    /// Idempotency key, 1 to 64 printable ASCII characters: the same one returns the conversation that was created
+    /// first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::ClientId>))]
     pub client_id: Option<String>,
@@ -84,21 +83,21 @@ pub enum Role {
     Member,
 }
 
-/// What those may do who are neither owner nor admin.
+/// What ordinary members may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Permissions {
-    /// Anybody who knows the conversation's id may join.
+    /// Anyone who knows the conversation's id may join.
     pub anyone_may_join: bool,
-    /// In a channel members never write.
+    /// Members may send messages; in a channel they never can.
     pub members_may_send: bool,
-    /// Members may add others and make invite links.
+    /// Members may add others and create invite links.
     pub members_may_add_members: bool,
     /// Members may change name, description, image and timer, and pin messages.
     pub members_may_edit: bool,
 }
 
-/// What to change of the permissions; what is absent stays.
+/// The permissions to change; absent fields stay unchanged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -113,7 +112,7 @@ pub struct UpdatePermissions {
     pub members_may_edit: Option<bool>,
 }
 
-/// What a member sees of the time before they joined. It holds for those who join from now on.
+/// What members see of the time before they joined. Applies to members who join from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -131,20 +130,20 @@ pub enum EditsVisibleTo {
     Admins,
 }
 
-/// A conversation as one of its members sees it: a row of the inbox shows it with no further request.
+/// A conversation as one of its members sees it. It has everything that a row of the inbox shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Conversation {
     pub id: ConversationId,
     pub kind: ConversationKind,
-    /// In a direct conversation the other person's name.
+    /// In a direct conversation, the other person's name.
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// In a direct conversation the other person's avatar.
+    /// In a direct conversation, the other person's avatar.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// In a direct conversation the other person.
+    /// In a direct conversation, the other person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<User>,
     /// Not in direct conversations.
@@ -152,34 +151,35 @@ pub struct Conversation {
     pub permissions: Option<Permissions>,
     pub history: HistoryVisibility,
     pub edits_visible_to: EditsVisibleTo,
-    /// Seconds after which messages disappear that are sent from now on.
+    /// Seconds after which new messages expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::MessageTtl>))]
     pub message_ttl_secs: Option<u32>,
     pub member_count: u32,
-    /// Whether it has so many members that they are not told of each other's cursors, typing and reactions; `@all` is for
-    /// owners and admins there, and messages stay `SENT`.
+    /// Whether the conversation is large. Its members receive no events about each other's cursors, typing and
+    /// reactions, only owners and admins can use `@all`, and messages stay `SENT`.
     pub large: bool,
     pub pinned_message_ids: Vec<MessageId>,
     pub created_by: UserId,
     pub created_at: Timestamp,
-    /// When its details last changed.
+    /// When the details last changed.
     pub updated_at: Timestamp,
-    /// When something was last said or shown, or the conversation made.
+    /// When the latest message or notice appeared, or the conversation was created.
     pub last_activity_at: Timestamp,
-    /// The newest entry of the log. Who has seen less asks `…/log?after=`.
+    /// The newest entry of the log. A client that has less reads `…/log?after=`.
     pub head: Seq,
-    /// The newest message that is shown, those of the server included.
+    /// The newest visible message, including notices of the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_message: Option<LastMessage>,
-    /// Messages after the own read cursor, those included that were deleted for all since.
+    /// Messages after the user's read cursor, including those deleted for everyone since.
     pub unread: u64,
-    /// Those of them that mention the user; 100 stands for 100 or more.
+    /// How many of them mention the user; 100 means 100 or more.
     pub unread_mentions: u32,
-    /// The own membership.
+    /// The user's own membership.
     pub me: Membership,
-    /// The cursors of all members, the own included, where one conversation is asked for; in large conversations the own
-    /// only. Lists and `sync` leave them out. Those of who has blocked the user are not among them.
+    /// The cursors of all members, including the user's own, when a single conversation is requested; in large
+    /// conversations only the user's own. Lists and `sync` leave them out. Cursors of members who have blocked the user
+    /// are not included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cursors: Vec<MemberCursor>,
 }
@@ -190,48 +190,49 @@ pub struct LastMessage {
     pub id: MessageId,
     pub seq: Seq,
     pub sender_id: UserId,
-    /// The display name of the sender as it is now; absent where the user does not exist any more.
+    /// The sender's current display name; absent if the user no longer exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender_name: Option<String>,
     pub kind: MessageKind,
-    /// What happened, in a message of kind `system`.
+    /// The event, in a message of kind `system`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
-    /// The beginning of the text, on one line; empty where there is none, or no longer.
+    /// The beginning of the text on one line; empty if there is no text, or no longer.
     pub preview: String,
     pub created_at: Timestamp,
-    /// It was deleted, or has disappeared.
+    /// The message was deleted or has expired.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
     pub status: MessageStatus,
 }
 
-/// What a member has set for a conversation, and where they are in it.
+/// A member's settings for a conversation, and their cursor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Membership {
     pub role: Role,
     pub joined_at: Timestamp,
-    /// How far the user has received and read: the own cursor.
+    /// The user's own cursor: how far they have received and read.
     pub delivered: Seq,
     pub read: Seq,
     pub pinned: bool,
-    /// The place among the pinned ones, the lowest first.
+    /// The position among the pinned conversations, lowest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pin_place: Option<i64>,
-    /// New messages do not change it.
+    /// New messages do not change this.
     pub archived: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub muted_until: Option<Timestamp>,
-    /// The user wants to come back to it. Moving the read cursor takes it away, also to where it is; sending does not.
+    /// The user marked the conversation as unread. Any move of the read cursor removes the mark, even to its current
+    /// position; sending does not.
     pub marked_unread: bool,
-    /// Before this entry the member sees nothing: they were not there, or have deleted it for themselves.
+    /// The member sees nothing before this entry: they were not a member, or deleted it for themselves.
     pub history_from: Seq,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<SavedDraft>,
 }
 
-/// A text that was not sent yet, the same on all devices of the user.
+/// An unsent text, synchronised between the user's devices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SavedDraft {
@@ -251,24 +252,24 @@ pub struct MemberCursor {
     pub read: Seq,
 }
 
-/// `GET /v1/conversations`: pinned first in their order, then the latest activity first.
+/// `GET /v1/conversations`: pinned conversations in their order, then the others by latest activity.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ConversationPage {
     pub conversations: Vec<Conversation>,
-    /// Goes into `after` for the next page; absent on the last.
+    /// Pass it as `after` for the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Cursor>))]
     pub next: Option<String>,
 }
 
-/// `PATCH /v1/conversations/{id}` and the `update_conversation` command of the socket. What is absent stays; `null`
-/// removes what can be removed.
+/// `PATCH /v1/conversations/{id}` and the `update_conversation` command of the socket. Absent fields stay unchanged;
+/// `null` removes a value that can be removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UpdateConversation {
-    /// Needed on the socket; over HTTP the path says it.
+    /// Required on the socket; over HTTP it is in the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -309,7 +310,7 @@ pub struct DeleteConversation {
     pub r#for: DeleteFor,
 }
 
-/// A conversation, for commands of the socket that say nothing else: `join`, `leave`.
+/// A conversation, for the socket commands that need nothing else: `join`, `leave`.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -317,20 +318,20 @@ pub struct OfConversation {
     pub conversation_id: ConversationId,
 }
 
-/// `PATCH /v1/conversations/{id}/me` and the `update_membership` command of the socket. What is absent stays.
+/// `PATCH /v1/conversations/{id}/me` and the `update_membership` command of the socket. Absent fields stay unchanged.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UpdateMembership {
-    /// Needed on the socket; over HTTP the path says it.
+    /// Required on the socket; over HTTP it is in the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
-    /// A newly pinned one comes first. What is pinned is not archived, and the other way round.
+    /// A newly pinned conversation comes first. Pinning unarchives a conversation, and archiving unpins it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived: Option<bool>,
-    /// `null` ends the mute.
+    /// `null` unmutes.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::FutureTime>))]
     pub muted_until: Option<Option<Timestamp>>,
@@ -352,8 +353,9 @@ pub struct NewDraft {
     pub reply_to: Option<MessageId>,
 }
 
-/// `PUT /v1/conversations/pinned` and the `order_pinned` command of the socket: all pinned conversations, the first one
-/// first. Those that are not named keep their order after them; those that are not pinned are passed over.
+/// `PUT /v1/conversations/pinned` and the `order_pinned` command of the socket: all pinned conversations in their new
+/// order. Pinned conversations that are not named follow in their old order; conversations that are not pinned are
+/// ignored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -362,12 +364,13 @@ pub struct OrderPinned {
     pub conversation_ids: Vec<ConversationId>,
 }
 
-/// `PUT /v1/conversations/{id}/cursor`. Cursors only move forward; what is absent stays; what is read is delivered too.
+/// `PUT /v1/conversations/{id}/cursor`. Cursors only move forward. Absent fields stay unchanged. `read` implies
+/// `delivered`.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MoveCursor {
-    /// Needed on the socket; over HTTP the path says it.
+    /// Required on the socket; over HTTP it is in the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! error_codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
-        /// What went wrong. A code never changes its meaning; new ones may be added.
+        /// What went wrong. The meaning of a code never changes; new codes may be added.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum ErrorCode {
             $($(#[doc = $doc])+ #[serde(rename = $text)] $name,)+
@@ -29,43 +29,43 @@ macro_rules! error_codes {
 
 error_codes! {
     // The request
-    /// The body or frame is not the JSON that is expected here: wrong syntax, type, or an unknown or missing field.
+    /// The body or frame is not the expected JSON: it has a syntax error, a wrong type, or an unknown or missing field.
     InvalidRequest = "invalid_request",
-    /// A field has the right type and a value that is not allowed; `field` names it.
+    /// A field has a value that is not allowed; `field` names it.
     InvalidField = "invalid_field",
-    /// The body or the frame is larger than allowed.
+    /// The body or frame is too large.
     TooLarge = "too_large",
     /// The content type is not `application/json`.
     UnsupportedMediaType = "unsupported_media_type",
-    /// The cursor or token of a page is not one that the server gave for this list.
+    /// The page cursor or token is not valid for this list.
     InvalidCursor = "invalid_cursor",
-    /// The path and the body name different things.
+    /// The path and the body name different resources.
     PathBodyMismatch = "path_body_mismatch",
     /// There is no such route.
     NoSuchRoute = "no_such_route",
     /// The route exists, but not for this method.
     MethodNotAllowed = "method_not_allowed",
-    /// Too many requests; try again after `retry_after` seconds.
+    /// Too many requests: retry after `retry_after` seconds.
     RateLimited = "rate_limited",
 
     // Who is asking
-    /// No token, or one that is malformed, tampered with or of a session that has ended.
+    /// The access token is missing or invalid, or its session has ended.
     Unauthenticated = "unauthenticated",
     /// The access token has expired: refresh it.
     TokenExpired = "token_expired",
-    /// A refresh token was used twice: the session has been ended, sign in again.
+    /// The refresh token was used twice, so the session was ended: sign in again.
     RefreshReused = "refresh_reused",
-    /// Handle or password is wrong.
+    /// Wrong handle or password.
     WrongCredentials = "wrong_credentials",
-    /// The account has been disabled by the operator.
+    /// The operator has disabled the account.
     AccountDisabled = "account_disabled",
-    /// This server does not let people register.
+    /// Registration is closed on this server.
     RegistrationClosed = "registration_closed",
     /// This server does not use passwords: sign in with a token of the application.
     PasswordsDisabled = "passwords_disabled",
-    /// The handle belongs to somebody else, or did until recently.
+    /// Another user has this handle, or had it until recently.
     HandleTaken = "handle_taken",
-    /// The operator of the server keeps this handle for itself.
+    /// This handle is reserved for the server's operator.
     HandleReserved = "handle_reserved",
 
     // What is asked for
@@ -73,73 +73,73 @@ error_codes! {
     NotFound = "not_found",
     /// One of you has blocked the other.
     Blocked = "blocked",
-    /// This cannot be done with oneself.
+    /// You cannot do this to yourself.
     NotWithSelf = "not_with_self",
     /// The list of blocked users is full.
     TooManyBlocks = "too_many_blocks",
-    /// The message that is replied to is not in this conversation.
+    /// The message to reply to is not in this conversation.
     ReplyNotFound = "reply_not_found",
-    /// The message that is forwarded does not exist, you may not see it, or it is not for forwarding: it was deleted, it
-    /// disappears, or it is of kind `system`.
+    /// The message to forward does not exist, you may not see it, or it cannot be forwarded: it was deleted, it is
+    /// disappearing, or its kind is `system`.
     ForwardNotFound = "forward_not_found",
-    /// The position is after the end of the conversation's log.
+    /// The position is past the end of the conversation's log.
     SeqAheadOfLog = "seq_ahead_of_log",
-    /// You are a member, and your role or the permissions of the conversation do not allow it.
+    /// Your role or the conversation's permissions do not allow this.
     Forbidden = "forbidden",
-    /// This kind of conversation does not support that.
+    /// This kind of conversation does not support this.
     WrongKind = "wrong_kind",
-    /// The message has been deleted, or has disappeared.
+    /// The message was deleted or has expired.
     MessageGone = "message_gone",
     /// The message is too old to be edited.
     EditWindowOver = "edit_window_over",
-    /// Messages of this kind cannot be changed like that.
+    /// Messages of this kind cannot be edited like this.
     NotEditable = "not_editable",
     /// The message has been edited too often.
     TooManyEdits = "too_many_edits",
     /// The message has too many different reactions.
     TooManyReactions = "too_many_reactions",
-    /// A conversation needs an owner: hand over first, or delete it.
+    /// A conversation needs an owner: transfer ownership first, or delete the conversation.
     LastOwner = "last_owner",
-    /// The user does not let you add them: send them an invite link.
+    /// The user does not allow you to add them: send them an invite link.
     NeedsInvite = "needs_invite",
-    /// The user is a member already.
+    /// The user is already a member.
     AlreadyMember = "already_member",
-    /// The conversation has as many members as it can have.
+    /// The conversation has the maximum number of members.
     TooManyMembers = "too_many_members",
-    /// The conversation has as many owners and admins as it can have.
+    /// The conversation has the maximum number of owners and admins.
     TooManyStaff = "too_many_staff",
-    /// The user is in as many large conversations as anybody can be.
+    /// The user is in the maximum number of large conversations.
     TooManyConversations = "too_many_conversations",
     /// The user is banned from the conversation: lift the ban first.
     Banned = "banned",
-    /// As many users are banned from the conversation as can be: lift a ban.
+    /// The conversation has the maximum number of bans: lift one first.
     TooManyBans = "too_many_bans",
-    /// The conversation has as many pinned messages as it can have.
+    /// The conversation has the maximum number of pinned messages.
     TooManyPins = "too_many_pins",
-    /// The conversation has as many invite links as it can have: revoke one.
+    /// The conversation has the maximum number of invite links: revoke one first.
     TooManyInvites = "too_many_invites",
-    /// The invite link does not exist, has expired, was revoked, was used as often as it may be, its maker may no longer
-    /// invite, or you are banned.
+    /// The invite link does not exist, has expired, was revoked or is used up, its creator may no longer invite, or you
+    /// are banned.
     InviteInvalid = "invite_invalid",
-    /// You have as many pinned conversations, or starred, deleted or scheduled messages, as are allowed.
+    /// You have reached the maximum number of pinned conversations, or of starred, deleted or scheduled messages.
     ListFull = "list_full",
-    /// The scheduled message is being sent, or has been.
+    /// The scheduled message is being sent or has been sent.
     TooLate = "too_late",
 
     // The socket
     /// The first command must be `sign_in`.
     SignInFirst = "sign_in_first",
-    /// The socket is signed in already.
+    /// The socket is already signed in.
     AlreadySignedIn = "already_signed_in",
-    /// Binary frames are not part of this protocol.
+    /// The protocol has no binary frames.
     BinaryFrame = "binary_frame",
 
     // The server
-    /// The server is stopping: connect again in a moment.
+    /// The server is stopping: reconnect in a moment.
     ShuttingDown = "shutting_down",
-    /// The store cannot answer now; nothing was done or it is unknown whether it was: try again with the same client id.
+    /// The store cannot answer now, and the outcome may be unknown: retry with the same client id.
     Unavailable = "unavailable",
-    /// A fault of the server. It has been logged.
+    /// An internal error of the server, which has logged it.
     Internal = "internal",
 }
 
@@ -150,7 +150,9 @@ impl utoipa::PartialSchema for ErrorCode {
         utoipa::openapi::schema::ObjectBuilder::new()
             .schema_type(utoipa::openapi::schema::Type::String)
             .enum_values(Some(Self::ALL.iter().map(|(code, _)| code.as_str())))
-            .description(Some("What went wrong. A code never changes its meaning; new ones may be added."))
+            .description(Some(
+                "What went wrong. The meaning of a code never changes; new codes may be added.",
+            ))
             .into()
     }
 }
@@ -164,11 +166,11 @@ impl std::fmt::Display for ErrorCode {
     }
 }
 
-/// An error, as RFC 9457 describes it: the body of failed HTTP requests (`application/problem+json`) and of error frames.
+/// An RFC 9457 problem: the body of failed HTTP requests (`application/problem+json`) and of error frames.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Problem {
-    /// Where the code is described: `/docs/errors#<code>`.
+    /// The documentation of the code: `/docs/errors#<code>`.
     pub r#type: String,
     /// The meaning of the code.
     pub title: String,
@@ -178,12 +180,12 @@ pub struct Problem {
     /// What is wrong in this case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// The field that is wrong.
+    /// The invalid field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
     /// Whether the same request may succeed later.
     pub temporary: bool,
-    /// Seconds after which it makes sense to try again.
+    /// How many seconds to wait before retrying.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u32>,
 }

@@ -17,18 +17,18 @@ pub struct Member {
     pub user: User,
     pub role: Role,
     pub joined_at: Timestamp,
-    /// Absent in large conversations, and of who has blocked the user.
+    /// Absent in large conversations, and for members who have blocked the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<MemberCursor>,
 }
 
-/// `GET /v1/conversations/{id}/members`. A page can have fewer than asked for, or none, and still be followed by another:
-/// it is the last when `next` is absent.
+/// `GET /v1/conversations/{id}/members`. A page may have fewer items than requested, or none, and still be followed by
+/// another. It is the last page if `next` is absent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MemberPage {
     pub members: Vec<Member>,
-    /// Goes into `after` for the next page; absent on the last.
+    /// Pass it as `after` for the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Cursor>))]
     pub next: Option<String>,
@@ -39,7 +39,7 @@ pub struct MemberPage {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AddMembers {
-    /// Needed on the socket; over HTTP the path says it.
+    /// Required on the socket; over HTTP it is in the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
     /// 1 to 1,000 users.
@@ -47,7 +47,7 @@ pub struct AddMembers {
     pub user_ids: Vec<UserId>,
 }
 
-/// What became of each of them, in the order asked.
+/// The result for each of them, in the order of the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AddedMembers {
@@ -59,8 +59,8 @@ pub struct AddedMembers {
 pub struct AddedMember {
     pub user_id: UserId,
     pub added: bool,
-    /// Why not: `not_found`, `blocked`, `banned`, `already_member`, `too_many_members`, `too_many_conversations`, or
-    /// `needs_invite` where the user does not want to be added: send them a link.
+    /// Why the user was not added: `not_found`, `blocked`, `banned`, `already_member`, `too_many_members`,
+    /// `too_many_conversations`, or `needs_invite` if the user does not allow it: send them a link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorCode>,
 }
@@ -70,10 +70,10 @@ pub struct AddedMember {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SetRole {
-    /// Needed on the socket; over HTTP the path says it.
+    /// Required on the socket; over HTTP it is in the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
-    /// Needed on the socket; over HTTP the path says it.
+    /// Required on the socket; over HTTP it is in the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<UserId>,
     pub role: Role,
@@ -85,13 +85,13 @@ pub struct SetRole {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OfMember {
-    /// Needed on the socket; over HTTP the path says it.
+    /// Required on the socket; over HTTP it is in the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
     pub user_id: UserId,
 }
 
-/// Somebody who cannot join or be added.
+/// A user who cannot join or be added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Ban {
@@ -106,7 +106,7 @@ pub struct Ban {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BanPage {
     pub bans: Vec<Ban>,
-    /// Goes into `after` for the next page; absent on the last.
+    /// Pass it as `after` for the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -117,13 +117,13 @@ pub struct BanPage {
 #[serde(deny_unknown_fields)]
 pub struct Leave {
     pub conversation_id: ConversationId,
-    /// Leave for good: whoever added the user is blocked, and nobody can add the user to this conversation again. They can
-    /// still join by themselves, which undoes it.
+    /// Leave for good: this blocks the person who added the user, and nobody can add the user to this conversation
+    /// again. The user can still join on their own, which undoes it.
     #[serde(default)]
     pub block: bool,
 }
 
-/// `GET /v1/refused-groups`: the conversations that the user has left for good, the oldest first, at most 100.
+/// `GET /v1/refused-groups`: conversations that the user has left for good, oldest first, at most 100.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RefusedGroups {
@@ -135,19 +135,19 @@ pub struct RefusedGroups {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CreateInvite {
-    /// Needed on the socket; over HTTP the path says it.
+    /// Required on the socket; over HTTP it is in the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
-    /// Chosen by the client: 1 to 64 printable ASCII characters. The same one again gives back the link that the user made
-    /// with it, as long as that link is there. Without one every request makes another link.
+    /// Idempotency key, 1 to 64 printable ASCII characters: the same one returns the user's existing link. Without one,
+    /// every request creates another link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::ClientId>))]
     pub client_id: Option<String>,
-    /// It can be used for ever where this is absent.
+    /// When the link expires; never if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::FutureTime>))]
     pub expires_at: Option<Timestamp>,
-    /// It can be used any number of times where this is absent.
+    /// How often the link can be used; unlimited if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::InviteUses>))]
     pub uses_max: Option<u32>,
@@ -158,7 +158,7 @@ pub struct CreateInvite {
 pub struct Invite {
     pub id: InviteId,
     pub conversation_id: ConversationId,
-    /// Who has it may join: `POST /v1/invites/{token}/join`.
+    /// Anyone who has it can join: `POST /v1/invites/{token}/join`.
     #[cfg_attr(feature = "openapi", schema(value_type = shape::InviteToken))]
     pub token: String,
     pub created_by: UserId,
@@ -169,12 +169,12 @@ pub struct Invite {
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::InviteUses>))]
     pub uses_max: Option<u32>,
     pub uses: u32,
-    /// Whether its maker may still invite: a link is worth what its maker may do now. It does not work while they may not,
-    /// and is gone when they have left.
+    /// Whether the link works now, which requires that its creator may still invite. The link is deleted when its
+    /// creator leaves.
     pub works: bool,
 }
 
-/// `GET /v1/conversations/{id}/invites`: those that are not over; admins see all, members their own.
+/// `GET /v1/conversations/{id}/invites`: links that have not ended; admins see all, members their own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct InviteList {
@@ -199,7 +199,7 @@ pub struct JoinByInvite {
     pub token: String,
 }
 
-/// `GET /v1/invites/{token}`: what somebody sees who has a link and is not a member yet.
+/// `GET /v1/invites/{token}`: what a user with a link sees before joining.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct InvitePreview {
@@ -211,7 +211,7 @@ pub struct InvitePreview {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
     pub member_count: u32,
-    /// Whether the one who asks is a member already.
+    /// Whether the requesting user is already a member.
     pub member: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,

@@ -127,7 +127,7 @@ macro_rules! typed_id {
 }
 
 typed_id!(
-    /// A person, or a program that acts as one.
+    /// A person or a bot.
     UserId
 );
 typed_id!(
@@ -136,7 +136,7 @@ typed_id!(
 );
 typed_id!(ConversationId);
 typed_id!(
-    /// A message. In one conversation ids rise with [`Seq`].
+    /// A message. Within a conversation, ids rise with [`Seq`].
     MessageId
 );
 typed_id!(
@@ -144,11 +144,11 @@ typed_id!(
     InviteId
 );
 typed_id!(
-    /// A message that is to be sent later.
+    /// A message to be sent later.
     ScheduledId
 );
 
-/// The position of an entry in the log of its conversation: 1 for the first, then one more for each. 0 is before all.
+/// The position of an entry in the log of its conversation: 1, 2, 3, … without gaps. 0 is before the first entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seq(u64);

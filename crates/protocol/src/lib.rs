@@ -1,12 +1,12 @@
-//! What goes over the wire, and nothing else.
+//! The wire format: types of requests, responses and socket frames, and nothing else.
 //!
 //! Read in this order:
 //!
 //! - [`ids`]: typed Snowflake ids and [`Seq`], the position in a conversation's log
 //! - [`Position`]: a place in a history, which is either of them
 //! - [`time`]: [`Timestamp`], milliseconds in memory and RFC 3339 on the wire
-//! - [`limits`]: every bound of the API, with its name and its unit; [`characters`]: which of them texts can have
-//! - `shape`: the same as schemas, for the documents of the server
+//! - [`limits`]: every bound of the API, with its name and its unit; [`characters`]: the characters that texts may have
+//! - `shape`: these limits as JSON schemas, for the documents of the server
 //! - [`error`]: the stable error codes and the problem document
 //! - [`object`]: reads objects where serde would take arrays too
 //! - [`accounts`], [`people`], [`conversations`], [`groups`], [`messages`], [`personal`], [`sync`]: bodies of HTTP requests

@@ -32,14 +32,14 @@ pub enum MessageKind {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SendMessage {
-    /// Needed on the socket; over HTTP the path says it.
+    /// Required on the socket; over HTTP it is in the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
-    /// Chosen by the client, unique for the sender in the conversation: 1 to 64 printable ASCII characters. Sending the
-    /// same id again gives back the message that was sent first.
+    /// Idempotency key, unique for the sender in the conversation: 1 to 64 printable ASCII characters. The same id
+    /// returns the message that was sent first.
     #[cfg_attr(feature = "openapi", schema(value_type = shape::ClientId))]
     pub client_id: String,
-    /// Needed, but for a forward.
+    /// Required, except for a forward.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MessageKind>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,23 +47,23 @@ pub struct SendMessage {
     pub text: Option<String>,
     #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
     pub media: Option<Box<Media>>,
-    /// What happened, in a message of kind `system`: `app.` and then words of `a-z 0-9 _` joined by dots, such as
-    /// `app.call.ended`. Other names are the server's own.
+    /// The event, in a message of kind `system`: `app.` followed by words of `a-z 0-9 _` joined by dots, such as
+    /// `app.call.ended`. The server uses other names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::AppEvent>))]
     pub event: Option<String>,
-    /// What the event is about, in a message of kind `system`: any JSON of at most 4,096 bytes when it is written without
-    /// spaces, nested at most 8 deep, with numbers of 64 bits. `null` is the same as nothing.
+    /// Data of the event, in a message of kind `system`: any JSON of at most 4,096 bytes without white space, nested at
+    /// most 8 levels deep, with 64-bit numbers. `null` means none.
     #[serde(default, deserialize_with = "any_json::optional", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub data: Option<serde_json::Value>,
     /// A message of the same conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
-    /// A message that the sender can see. The server copies its kind, text and media as they are when it is sent, so that
-    /// nobody can put words into another's mouth: leave them out. Where they are given they must be the same.
-    /// Messages that were deleted, that disappear, and those of kind `system` are not forwarded. A message that the sender
-    /// wrote is copied without naming its origin. A forward cannot be edited.
+    /// A message that the sender can see. The server copies its current kind, text and media, so that nobody can forge
+    /// a forward: leave these fields out. If they are given, they must match. Deleted and disappearing messages and
+    /// messages of kind `system` cannot be forwarded. A forward of the sender's own message does not name its origin. A
+    /// forward cannot be edited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forwarded_from: Option<MessageId>,
 }
@@ -83,22 +83,22 @@ pub struct Media {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::MediaName>))]
     pub name: Option<String>,
-    /// Pixels, for images.
+    /// In pixels, only for images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::MediaMeasure>))]
     pub width: Option<u32>,
-    /// Pixels, for images.
+    /// In pixels, only for images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::MediaMeasure>))]
     pub height: Option<u32>,
-    /// For recordings.
+    /// Only for recordings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::MediaMeasure>))]
     pub duration_ms: Option<u32>,
 }
 
-/// A message as it is now. In a message of the server, kind `system` with a `notice`, something happened in the
-/// conversation.
+/// A message in its current state. A message of kind `system` with a `notice` comes from the server and reports an
+/// event in the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Message {
@@ -106,7 +106,7 @@ pub struct Message {
     pub conversation_id: ConversationId,
     pub seq: Seq,
     pub sender_id: UserId,
-    /// Absent in messages of the server.
+    /// Absent in messages from the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::ClientId>))]
     pub client_id: Option<String>,
@@ -122,16 +122,16 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub data: Option<serde_json::Value>,
-    /// In a message of the server, what happened.
+    /// In a message from the server, the event that it reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(no_recursion))]
     pub notice: Option<Box<Change>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
-    /// What is shown of the message that is replied to, as it is now; absent where the user cannot see it.
+    /// The message that this one replies to, in its current state; absent if the user cannot see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quote: Option<Box<Quote>>,
-    /// The message that began the thread, in a reply.
+    /// In a reply, the message that started the thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<MessageId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,23 +141,23 @@ pub struct Message {
     pub created_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_at: Option<Timestamp>,
-    /// It was deleted, or has disappeared: there is no content.
+    /// When the message was deleted or expired. It has no content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<Timestamp>,
-    /// When it disappears.
+    /// When the message expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reactions: Vec<ReactionCount>,
-    /// The own reaction of the user who asks. Events do not have it: they are the same for all; but `reacted` entries say who
-    /// reacted, unless the conversation is large.
+    /// The requesting user's own reaction. Events do not have it, because they are the same for everyone; `reacted`
+    /// entries name the user, except in large conversations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub my_reaction: Option<String>,
-    /// Replies in the thread that this message began.
+    /// Number of replies in the thread that this message started.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub replies: u32,
-    /// The least that all other members have reached. Always `SENT` in large conversations, where nobody looks at all of
-    /// them: the receipts of a message say who has read it.
+    /// The lowest status that every other member has reached. Always `SENT` in large conversations; the receipts of a
+    /// message list who has read it.
     pub status: MessageStatus,
 }
 
@@ -169,13 +169,13 @@ pub struct Quote {
     pub seq: Seq,
     pub sender_id: UserId,
     pub kind: MessageKind,
-    /// The beginning of the text, on one line; empty where there is none, or no longer.
+    /// The beginning of the text on one line; empty if there is no text, or no longer.
     pub preview: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
 }
 
-/// Whom a message calls by `@handle` or `@all`.
+/// Users whom a message mentions with `@handle` or `@all`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Mentions {
@@ -203,7 +203,7 @@ pub struct ReactionCount {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EditMessage {
-    /// Needed on the socket; over HTTP the path says it.
+    /// Required on the socket; over HTTP it is in the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
     #[cfg_attr(feature = "openapi", schema(value_type = shape::MessageText))]
@@ -219,7 +219,7 @@ pub struct DeleteMessage {
     pub r#for: DeleteFor,
 }
 
-/// A message, for commands of the socket that say nothing else: `unreact`, `pin`, `unpin`, `star`, `unstar`.
+/// A message, for the socket commands that need nothing else: `unreact`, `pin`, `unpin`, `star`, `unstar`.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -227,12 +227,12 @@ pub struct OfMessage {
     pub message_id: MessageId,
 }
 
-/// `PUT /v1/messages/{id}/reaction` and the `react` command of the socket. It takes the place of an earlier one.
+/// `PUT /v1/messages/{id}/reaction` and the `react` command of the socket. Replaces the user's earlier reaction.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct React {
-    /// Needed on the socket; over HTTP the path says it.
+    /// Required on the socket; over HTTP it is in the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
     /// An emoji, or a short word.
@@ -245,7 +245,7 @@ pub struct React {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReactionPage {
     pub reactions: Vec<Reaction>,
-    /// Goes into `after` for the next page; absent on the last.
+    /// Pass it as `after` for the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Cursor>))]
     pub next: Option<String>,
@@ -264,7 +264,7 @@ pub struct Reaction {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EditList {
     pub versions: Vec<Version>,
-    /// Goes into `after` for the next page; absent on the last.
+    /// Pass it as `after` for the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -282,22 +282,22 @@ pub struct Version {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ThreadPage {
-    /// Absent where the user cannot see it: it is from before they came, or they deleted it for themselves.
+    /// Absent if the user cannot see it: it is older than their membership, or they deleted it for themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<Message>,
     pub replies: Vec<Message>,
-    /// Goes into `after` for the next page; absent on the last.
+    /// Pass it as `after` for the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Cursor>))]
     pub next: Option<String>,
 }
 
-/// `GET /v1/conversations/{id}/pins`: the latest pinned first.
+/// `GET /v1/conversations/{id}/pins`: the most recently pinned first.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PinList {
     pub pins: Vec<Pin>,
-    /// Goes into `after` for the next page; absent on the last.
+    /// Pass it as `after` for the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -322,8 +322,8 @@ pub struct Forwarded {
     pub sender_id: UserId,
 }
 
-/// How far a message has come; in large conversations that is not followed. `UNSPECIFIED`, `SENDING` and `ERROR` never come from the server: clients keep them for
-/// messages that are on their way.
+/// Delivery status of a message; always `SENT` in large conversations. The server never sends `UNSPECIFIED`, `SENDING`
+/// and `ERROR`: clients use them for messages that are not sent yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -339,8 +339,8 @@ pub enum MessageStatus {
     Error = 5,
 }
 
-/// The `history` command of the socket. At most one of `before`, `after`, `around` and `before_time`; without one the newest
-/// messages.
+/// The `history` command of the socket. Use at most one of `before`, `after`, `around` and `before_time`; without one
+/// it returns the newest messages.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -352,13 +352,13 @@ pub struct ReadHistory {
     /// Messages after this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Position>,
-    /// Messages around this one, itself included.
+    /// Messages around this one, including it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around: Option<Position>,
     /// Messages sent before this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_time: Option<Timestamp>,
-    /// Messages on the page, 1 to 200; 50 when absent.
+    /// Messages per page, 1 to 200; default 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::PageLimit>))]
     pub limit: Option<u16>,
@@ -371,8 +371,8 @@ impl ReadHistory {
     }
 }
 
-/// `GET /v1/conversations/{id}/messages` and the `history` command, oldest first whichever way was asked. A page may have
-/// fewer messages than asked for and still be followed by more.
+/// `GET /v1/conversations/{id}/messages` and the `history` command, always oldest first. A page may have fewer messages
+/// than requested and still be followed by more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MessagePage {
@@ -383,20 +383,19 @@ pub struct MessagePage {
     pub more_after: bool,
 }
 
-/// `GET /v1/messages/{id}/receipts`. `…_to_all` and `…_by_all` are about the members of the page; in large
-/// conversations there are several pages.
+/// `GET /v1/messages/{id}/receipts`, in pages. `…_to_all` and `…_by_all` refer to all members, also those on other pages.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReceiptList {
-    /// One for each member but the sender.
+    /// One for each member except the sender.
     pub receipts: Vec<Receipt>,
-    /// Absent in large conversations, where nobody looks at all members at once.
+    /// Absent in large conversations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered_to_all: Option<bool>,
-    /// Absent in large conversations, too.
+    /// Absent in large conversations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_by_all: Option<bool>,
-    /// Goes into `after` for the next page; absent on the last.
+    /// Pass it as `after` for the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Cursor>))]
     pub next: Option<String>,
@@ -414,7 +413,7 @@ pub struct Receipt {
     pub read_at: Option<Timestamp>,
 }
 
-/// One change in a conversation. `seq` is the one before plus one.
+/// One change in a conversation. `seq` is that of the previous entry plus one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LogEntry {
@@ -428,7 +427,7 @@ pub struct LogEntry {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Change {
-    /// The conversation was made; always the first entry.
+    /// The conversation was created; always the first entry.
     Created {
         by: UserId,
         kind: ConversationKind,
@@ -436,12 +435,12 @@ pub enum Change {
         name: Option<String>,
         member_ids: Vec<UserId>,
     },
-    /// A message was sent; here it is as it is now. It also moves the sender's cursors to this entry.
+    /// A message was sent; shown in its current state. It also moves the sender's cursors to this entry.
     Message {
         #[cfg_attr(feature = "openapi", schema(no_recursion))]
         message: Box<Message>,
     },
-    /// A message has a new text; none when it was deleted or edited again meanwhile.
+    /// A message was edited. The text is absent if the message was later deleted or edited again.
     Edited {
         by: UserId,
         message_id: MessageId,
@@ -451,13 +450,13 @@ pub enum Change {
         #[serde(default, skip_serializing_if = "Mentions::is_empty")]
         mentions: Mentions,
     },
-    /// A message was deleted for all.
+    /// A message was deleted for everyone.
     Deleted {
         by: UserId,
         message_id: MessageId,
         message_seq: Seq,
     },
-    /// The time of these messages is over.
+    /// These messages have expired.
     Expired {
         message_ids: Vec<MessageId>,
     },
@@ -465,18 +464,18 @@ pub enum Change {
     Reacted {
         message_id: MessageId,
         message_seq: Seq,
-        /// Whose; in large conversations it is not said.
+        /// The user who reacted; absent in large conversations.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changes: Vec<ReactionChange>,
-        /// How many there are now of each.
+        /// The current count of each reaction.
         reactions: Vec<ReactionCount>,
     },
-    /// Somebody made others members.
+    /// A member added others.
     MembersAdded {
         by: UserId,
         user_ids: Vec<UserId>,
     },
-    /// Somebody became a member by themselves.
+    /// A user joined.
     MemberJoined {
         user_id: UserId,
     },
@@ -487,13 +486,13 @@ pub enum Change {
         by: UserId,
         user_id: UserId,
     },
-    /// Somebody cannot join or be added from now on. Who was a member is removed with it.
+    /// A user was banned: they cannot join or be added. If they were a member, this removes them.
     MemberBanned {
         by: UserId,
         user_id: UserId,
         was_member: bool,
     },
-    /// They can join and be added again.
+    /// A ban was lifted: the user can join and be added again.
     MemberUnbanned {
         by: UserId,
         user_id: UserId,
@@ -503,12 +502,12 @@ pub enum Change {
         user_id: UserId,
         role: Role,
     },
-    /// The one who did it is an admin now, the other one an owner.
+    /// Ownership was transferred: the member is now an owner, and the previous owner an admin.
     OwnershipTransferred {
         by: UserId,
         user_id: UserId,
     },
-    /// Name, description, image, permissions or settings; what is absent did not change.
+    /// The name, description, image, permissions or settings changed. Absent fields did not change.
     DetailsChanged {
         by: UserId,
         #[serde(flatten)]
@@ -524,7 +523,7 @@ pub enum Change {
         message_id: MessageId,
         message_seq: Seq,
     },
-    /// An invite link was made.
+    /// An invite link was created.
     InviteCreated {
         by: UserId,
         invite_id: InviteId,
@@ -533,12 +532,12 @@ pub enum Change {
         by: UserId,
         invite_id: InviteId,
     },
-    /// The conversation was deleted for all; always the last entry.
+    /// The conversation was deleted for everyone; always the last entry.
     ConversationDeleted {
         by: UserId,
     },
-    /// Something about a message that this user cannot see: it is from before they came, or they deleted it for themselves.
-    /// The entry has its place and nothing else.
+    /// An entry about a message that this user cannot see, because it is older than their membership or they deleted it
+    /// for themselves. The entry keeps its `seq` and shows nothing else.
     Withheld,
     /// A kind of change that this version of the library does not know.
     #[serde(other)]
@@ -549,12 +548,12 @@ pub enum Change {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReactionChange {
     pub user_id: UserId,
-    /// Absent where it was taken back.
+    /// Absent if the reaction was removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reaction: Option<String>,
 }
 
-/// An empty text, or zero seconds, stands for nothing.
+/// An empty text, or zero seconds, means none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ChangedDetails {
@@ -581,12 +580,13 @@ pub struct ChangedDetails {
 pub struct LogPage {
     pub conversation_id: ConversationId,
     pub entries: Vec<LogEntry>,
-    /// Where the log begins for this user: they see nothing before it. A client that has less goes on from there.
+    /// Where the log begins for this user, who sees nothing before it. A client with fewer entries continues from
+    /// there.
     pub begins: Seq,
     /// The newest entry of the log when the page was read.
     pub head: Seq,
-    /// Whether more follow the last of the page.
+    /// Whether more entries follow the last one of the page.
     pub more: bool,
-    /// The entries cannot follow what the client has: it must drop what it knows of the conversation and load it anew.
+    /// The entries do not continue the client's log: it must drop the conversation and load it again.
     pub truncated: bool,
 }

@@ -1,4 +1,4 @@
-//! Objects and nothing else.
+//! Deserializes JSON objects only, where serde would take arrays too.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::shape;
 use crate::{Timestamp, UserId};
 
-/// What one user sees of another.
+/// A user as another one sees them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct User {
@@ -26,10 +26,10 @@ pub struct User {
 pub struct UserDetails {
     #[serde(flatten)]
     pub user: User,
-    /// Absent where the user hides it, or where one of the two has blocked the other.
+    /// Absent if the user hides it, or if one of the two has blocked the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
-    /// Whether the one who asks has blocked this user.
+    /// Whether the requesting user has blocked this user.
     pub blocked: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct Presence {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UserPage {
     pub users: Vec<User>,
-    /// Goes into `after` for the next page; absent on the last.
+    /// Pass it as `after` for the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Cursor>))]
     pub next: Option<String>,

@@ -1,4 +1,4 @@
-//! What is between a user and the server: starred and scheduled messages. `/v1/stars`, `/v1/scheduled`.
+//! Starred and scheduled messages, which only their user sees: `/v1/stars`, `/v1/scheduled`.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,12 +9,13 @@ use crate::object::Object;
 use crate::shape;
 use crate::{ConversationId, ScheduledId, Timestamp};
 
-/// `GET /v1/stars`: the latest starred first. A page can have fewer than asked for and still be followed by another.
+/// `GET /v1/stars`: the most recently starred first. A page may have fewer items than requested and still be followed
+/// by another.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StarPage {
     pub messages: Vec<Message>,
-    /// Goes into `after` for the next page; absent on the last.
+    /// Pass it as `after` for the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::Cursor>))]
     pub next: Option<String>,
@@ -28,30 +29,30 @@ pub struct ScheduleMessage {
     pub conversation_id: ConversationId,
     #[cfg_attr(feature = "openapi", schema(value_type = shape::SendTime))]
     pub send_at: Timestamp,
-    /// Its client id is that of the message that it becomes, so that scheduling it again, or sending it, is the same message.
-    /// A forward is copied when it is sent.
+    /// The message that is sent has the same client id, so scheduling it again or sending it does not create another
+    /// message. A forward is copied when it is sent.
     #[serde(deserialize_with = "object")]
     pub message: SendMessage,
 }
 
-/// What came of scheduling a message: one of the two.
+/// The result of scheduling a message: one of the two.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Scheduling {
-    /// What is to be sent.
+    /// The scheduled message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled: Option<Scheduled>,
-    /// The message with this client id, which has been sent already.
+    /// The message with this client id, if it was already sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Box<Message>>,
 }
 
-/// `PATCH /v1/scheduled/{id}` and the `update_scheduled` command of the socket. What is absent stays.
+/// `PATCH /v1/scheduled/{id}` and the `update_scheduled` command of the socket. Absent fields stay unchanged.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UpdateScheduled {
-    /// Needed on the socket; over HTTP the path says it.
+    /// Required on the socket; over HTTP it is in the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled_id: Option<ScheduledId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,17 +78,17 @@ pub struct Scheduled {
     pub conversation_id: ConversationId,
     pub send_at: Timestamp,
     pub message: SendMessage,
-    /// Why it was not sent when its time came. It stays until it is changed or cancelled.
+    /// Why the message was not sent when it was due. It stays until it is changed or cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<ErrorCode>,
 }
 
-/// `GET /v1/scheduled`: the next one first.
+/// `GET /v1/scheduled`: the next message first.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ScheduledList {
     pub scheduled: Vec<Scheduled>,
-    /// Goes into `after` for the next page; absent on the last.
+    /// Pass it as `after` for the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }

@@ -9,8 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::ids::ID_MIN;
 use crate::{MessageId, Seq};
 
-/// A place in the history: the id of a message, or a position in the log. A number below 2^53 is a position, and every id
-/// is above.
+/// A position in the history: the id of a message, or a `seq`. A number below 2^53 is a `seq`; every id is larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(untagged)]

@@ -65,18 +65,18 @@ macro_rules! shapes {
 }
 
 shapes! {
-    /// Chosen by a client, so that what it asks for twice is done once: printable ASCII characters without spaces.
+    /// An idempotency key that the client chooses: printable ASCII characters without spaces.
     ClientId = text(1, CLIENT_ID_BYTES_MAX).pattern(Some("^[!-~]+$")).examples(["7b1c-1"]);
 
-    /// The text of a message, or the caption of its medium: not only spaces, and no control characters other than line breaks
-    /// and tabs.
+    /// The text of a message, or the caption of its media: not only spaces, and no control characters other than line
+    /// breaks and tabs.
     MessageText = text(1, TEXT_CHARS_MAX).pattern(Some(lines())).examples(["Hello!"]);
 
-    /// A text that is not sent yet.
+    /// An unsent text.
     DraftText = text(1, DRAFT_CHARS_MAX).examples(["Well"]);
 
-    /// What happened, in a message of kind `system`: `app.` and then words of `a-z 0-9 _` joined by dots. Other names are
-    /// the server's own.
+    /// The event, in a message of kind `system`: `app.` followed by words of `a-z 0-9 _` joined by dots. The server
+    /// uses other names.
     AppEvent = text(1, SYSTEM_EVENT_BYTES_MAX).pattern(Some(r"^app(\.[a-z0-9_]+)+$")).examples(["app.call.ended"]);
 
     /// An emoji with all its modifiers, or a short word: no spaces, no control and invisible characters.
@@ -112,8 +112,8 @@ shapes! {
     /// The picture of a user: an `http` or `https` URL of printable ASCII characters. The server does not fetch it.
     AvatarUrl = url(AVATAR_BYTES_MAX);
 
-    /// By which others find a user: letters of `a-z`, digits, `_`, and single dots between them. Not case-sensitive,
-    /// unique.
+    /// The unique name by which others find a user: letters `a-z`, digits, `_`, and single dots between them. Not
+    /// case-sensitive.
     Handle = text(HANDLE_CHARS_MIN, HANDLE_CHARS_MAX)
         .pattern(Some(r"^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*$"))
         .examples(["ada"]);
@@ -124,23 +124,23 @@ shapes! {
     /// How a client appears in the list of devices: one line, without control and invisible characters.
     DeviceName = text(1, DEVICE_NAME_CHARS_MAX).pattern(Some(line())).examples(["Ada's phone"]);
 
-    /// In international form: `+` and digits.
+    /// In international format: `+` and digits.
     PhoneNumber = ObjectBuilder::new()
         .schema_type(Type::String)
         .pattern(Some(format!("^\\+[1-9][0-9]{{{},{}}}$", PHONE_DIGITS_MIN - 1, PHONE_CHARS_MAX - 2)))
         .examples(["+34600111222"]);
 
-    /// A password to be set.
+    /// A new password.
     NewPassword = text(PASSWORD_CHARS_MIN, PASSWORD_CHARS_MAX)
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::Password)))
         .examples(["correct horse"]);
 
-    /// A password that the user has.
+    /// The user's current password.
     Password = text(0, PASSWORD_CHARS_MAX)
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::Password)))
         .examples(["correct horse"]);
 
-    /// The beginning of a handle, or of a word of a name. An `@` before it is passed over.
+    /// The beginning of a handle, or of a word of a name. A leading `@` is ignored.
     SearchText = text(1, SEARCH_CHARS_MAX)
         .pattern(Some(format!(r"^[^{0}]*[^\s@{0}][^{0}]*$", hidden())))
         .examples(["ada"]);
@@ -151,35 +151,35 @@ shapes! {
         .pattern(Some(format!("^[A-Za-z0-9_-]{{{INVITE_TOKEN_CHARS}}}$")))
         .examples(["q83vEjRWeJq83vEjRWeJqA"]);
 
-    /// Opaque, given by the server with the page before. Another one is refused with `invalid_cursor`.
+    /// Opaque, from the server's answer with the previous page. Anything else is refused with `invalid_cursor`.
     Cursor = ObjectBuilder::new()
         .schema_type(Type::String)
         .format(Some(SchemaFormat::Custom("cursor".to_owned())));
 
-    /// Items on a page; 50 when absent. A page can have fewer and be followed by another one.
+    /// Items per page; default 50. A page may have fewer and still be followed by another.
     PageLimit = integer(1, PAGE_MAX.into());
 
-    /// Users in an answer; 50 when absent.
+    /// Maximum number of users; default 50.
     SearchLimit = integer(1, SEARCH_PAGE_MAX.into());
 
-    /// A place in the history: the id of a message, or a seq.
+    /// A position in the history: the id of a message, or a seq.
     PositionText = ObjectBuilder::new().schema_type(Type::String).pattern(Some(POSITION_PATTERN));
 
-    /// Ids of users with commas between them.
+    /// Comma-separated user ids.
     UserIdsText = ObjectBuilder::new()
         .schema_type(Type::String)
         .pattern(Some(list_pattern(SEARCH_PAGE_MAX.into())));
 
-    /// Seconds after which messages disappear.
+    /// Seconds after which messages expire.
     MessageTtl = integer(MESSAGE_TTL_SECS_MIN.into(), MESSAGE_TTL_SECS_MAX.into());
 
     /// How often an invite link can be used.
     InviteUses = integer(1, INVITE_USES_MAX.into());
 
-    /// A time that lies ahead.
+    /// A time in the future.
     FutureTime = ahead(None);
 
-    /// A time that lies ahead, within a year.
+    /// A time in the future, at most one year ahead.
     SendTime = ahead(Some(SCHEDULED_DAYS_MAX * SECS_PER_DAY));
 }
 
@@ -196,7 +196,7 @@ pub(crate) fn id(description: &str) -> RefOr<Schema> {
 impl PartialSchema for Seq {
     fn schema() -> RefOr<Schema> {
         integer(0, ID_MIN - 1).description(Some(
-            "The position of an entry in the log of its conversation: 1 for the first, then one more for each. 0 is before all.",
+            "The position of an entry in the log of its conversation: 1, 2, 3, … without gaps. 0 is before the first entry.",
         )).into()
     }
 }
@@ -206,9 +206,7 @@ impl ToSchema for Seq {}
 impl PartialSchema for Timestamp {
     fn schema() -> RefOr<Schema> {
         time()
-            .description(Some(
-                "RFC 3339, in answers in UTC and with milliseconds. From the year 1970 to 9999.",
-            ))
+            .description(Some("RFC 3339, from the year 1970 to 9999; in answers in UTC with milliseconds."))
             .examples(["2026-11-15T08:30:00.125Z"])
             .into()
     }
@@ -218,24 +216,23 @@ impl ToSchema for Timestamp {}
 
 /// For the users that are added with one request.
 pub fn added_members() -> Array {
-    ids::<UserId>("Users to be added", MEMBERS_ADDED_AT_ONCE_MAX).min_items(Some(1)).build()
+    ids::<UserId>("Users to add", MEMBERS_ADDED_AT_ONCE_MAX).min_items(Some(1)).build()
 }
 
 /// For the first members of a conversation.
 pub fn first_members() -> Array {
-    let about = "The first members, besides the one who makes it. Those who cannot be added are left out: the answer says \
-                 who they are.";
+    let about = "The first members besides the creator. Users who cannot be added are left out; the answer names them.";
     ids::<UserId>(about, MEMBERS_ADDED_AT_ONCE_MAX).build()
 }
 
 /// For the users whose presence a socket watches.
 pub fn watched_users() -> Array {
-    ids::<UserId>("All whom the socket watches from now on", PRESENCE_WATCHED_MAX).build()
+    ids::<UserId>("All users whom the socket watches from now on", PRESENCE_WATCHED_MAX).build()
 }
 
 /// For the pinned conversations of a user.
 pub fn pinned_conversations() -> Array {
-    ids::<ConversationId>("The first one first", PINNED_CONVERSATIONS_MAX).build()
+    ids::<ConversationId>("In this order", PINNED_CONVERSATIONS_MAX).build()
 }
 
 fn ids<T: ToSchema>(description: &str, count_max: usize) -> ArrayBuilder {

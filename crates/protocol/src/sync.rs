@@ -1,4 +1,4 @@
-//! What changed anywhere: `GET /v1/sync`.
+//! Changes in all conversations since a token: `GET /v1/sync`.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,22 +11,22 @@ use crate::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, Us
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SyncPage {
-    /// Conversations in which anything changed since the token (an entry of the log, whatever it says, or a member's
-    /// cursor), as they are now; the latest change first. A client compares `head` with what it has: a conversation can be
-    /// listed although nothing is new to it.
+    /// Conversations with any change since the token (a log entry of any type, or a member's cursor) in their current
+    /// state, latest change first. A client compares `head` with its own: a conversation may be listed although nothing
+    /// in it is new.
     pub conversations: Vec<Conversation>,
-    /// Cursors that moved since the token, of those conversations. Without a token there are none: a conversation that is
-    /// opened has them all.
+    /// Cursors in these conversations that moved since the token. Without a token there are none: an opened
+    /// conversation has all cursors.
     pub cursors: Vec<MovedCursors>,
-    /// Conversations that went away since.
+    /// Conversations that went away since the token.
     pub gone: Vec<Gone>,
-    /// What else changed for the user, the latest change of each thing.
+    /// Other changes for the user, the latest one per subject.
     pub account: Vec<AccountEntry>,
-    /// Goes into `since` next time, or at once if there is `more`.
+    /// Pass it as `since` next time, or at once if there is `more`.
     #[cfg_attr(feature = "openapi", schema(value_type = shape::Cursor))]
     pub token: String,
     pub more: bool,
-    /// The answer cannot be complete: the client must load everything anew. `token` is good for going on from there.
+    /// The answer is incomplete: the client must reload everything, and continue with `token`.
     pub truncated: bool,
 }
 
@@ -38,14 +38,15 @@ pub struct MovedCursors {
     pub cursors: Vec<MemberCursor>,
 }
 
-/// `GET /v1/conversations/gone?since=`: in the order in which they went away.
+/// `GET /v1/conversations/gone?since=`: in the order in which the conversations went away.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GoneList {
     pub gone: Vec<Gone>,
-    /// There are more than fit into an answer: they follow with the time of the last one as `since`, that one again included.
+    /// There are more than fit into one answer. Pass the time of the last one as `since` to get the rest; that one is
+    /// included again.
     pub more: bool,
-    /// There may have been more: the server does not remember as far back.
+    /// The list may be incomplete: the server does not remember that far back.
     pub truncated: bool,
 }
 
@@ -71,7 +72,7 @@ pub enum GoneReason {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AccountEntry {
-    /// Rises with every change of the account.
+    /// Increases with every change of the account.
     pub seq: u64,
     pub at: Timestamp,
     #[serde(flatten)]
@@ -91,7 +92,7 @@ pub enum AccountChange {
         conversation_id: ConversationId,
         reason: GoneReason,
     },
-    /// Pinned, muted, archived or marked as unread, or the opposite; or the draft changed.
+    /// The user pinned, muted, archived or marked the conversation as unread, or undid that, or changed the draft.
     MembershipUpdated {
         conversation_id: ConversationId,
         membership: Membership,

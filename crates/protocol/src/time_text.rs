@@ -1,4 +1,4 @@
-//! Times as text, without the detour through formatting: every message has one.
+//! Writes RFC 3339 times without the formatting machinery: every message has one, so it has to be fast.
 
 /// Such as `2026-11-15T08:30:00.125Z`.
 const TIME_BYTES: usize = 24;

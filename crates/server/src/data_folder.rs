@@ -1,7 +1,7 @@
-//! The data folder is its owner's alone: what people wrote is in it, and the key that signs their tokens.
+//! Permissions of the data folder, which holds people's messages and the key that signs their tokens.
 //!
-//! As with other databases, a folder that others can look into is refused rather than changed: whoever opened it should
-//! know who has read it meanwhile. One that is empty has nothing to hide yet, and is made private.
+//! As in other databases, a folder that other users can read is refused rather than changed, so that the operator finds out
+//! who may have read it. An empty folder contains nothing yet and is made private.
 
 use std::fs::{DirBuilder, Permissions};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 const PRIVATE: u32 = 0o700;
-/// What the group and everybody else may do.
+/// The permissions of group and others.
 const OTHERS: u32 = 0o077;
 
 #[derive(Debug, Error)]
 #[error(
-    "others can look into the data folder {folder}, whose mode is {mode:04o}: run `chmod 700 {folder}`",
+    "other users can read the data folder {folder} (mode {mode:04o}): run `chmod 700 {folder}`",
     folder = folder.display()
 )]
 pub struct ReadableByOthers {
@@ -23,21 +23,21 @@ pub struct ReadableByOthers {
     mode: u32,
 }
 
-/// Makes a folder that only its owner can look into, or sees that it is one. Whatever else is wrong with it the store says
-/// better.
+/// Creates a folder that only its owner can read, or checks an existing one. The store reports all other problems with the
+/// folder, because its errors are clearer.
 pub fn make_private(folder: &Path) -> Result<(), ReadableByOthers> {
     if let Err(error) = DirBuilder::new().recursive(true).mode(PRIVATE).create(folder) {
-        tracing::debug!(%error, "the data folder was not made");
+        tracing::debug!(%error, "could not create the data folder");
     }
     if is_empty(folder)
         && let Err(error) = std::fs::set_permissions(folder, Permissions::from_mode(PRIVATE))
     {
-        tracing::debug!(%error, "the data folder was not made private");
+        tracing::debug!(%error, "could not restrict the mode of the data folder");
     }
     refuse_others(folder)
 }
 
-/// Whether [`make_private`] would find nothing wrong.
+/// True if [`make_private`] would accept the folder.
 pub fn check_private(folder: &Path) -> Result<(), ReadableByOthers> {
     if is_empty(folder) { Ok(()) } else { refuse_others(folder) }
 }

@@ -1,17 +1,19 @@
 //! The server: transports and wiring around the domain.
 //!
-//! - [`cli`]: the command line; [`config`]: what can be set
-//! - [`serve`]: the life of a server; [`wiring`]: what it is made of
-//! - [`listener`]: connections; [`http`]: requests; [`socket`]: sockets; [`state`]: what their handlers share
-//! - [`schemas`]: what the documents of the API say beyond the derives
-//! - [`auth`], [`network`], [`rate`], [`admission`], [`opaque`], [`problem`]: what handlers do before and after a use case
-//! - [`admin`]: what the operator does with users; [`moving`]: moving the data to another store; [`demo`]: a small world to
-//!   look around in; [`observe`]: logs and metrics; [`clock`]: the time
+//! - [`cli`]: the command line; [`config`]: the settings
+//! - [`serve`]: the life of a server; [`wiring`]: its parts
+//! - [`listener`]: connections; [`router`]: the routes; [`http`]: requests; [`socket`]: sockets
+//! - [`api`]: the code that requests and sockets share; [`state`]: the state that all handlers share
+//! - [`auth`], [`network`], [`rate`], [`admission`], [`opaque`], [`problem`]: authentication, limits, cursors and errors
+//! - [`admin`]: the operator's commands; [`transfers`]: transfers to another store; [`demo`]: sample data; [`observe`]: logs
+//!   and metrics; [`clock`]: the time
 //!
-//! No rule of the domain is here: a handler that needs to know more than where a value goes belongs into a use case.
+//! This crate contains no rules of the domain: a handler that has to decide something about the domain calls a use case
+//! instead.
 
 pub mod admin;
 pub mod admission;
+pub mod api;
 pub mod auth;
 pub mod cli;
 pub mod clock;
@@ -21,15 +23,15 @@ pub mod demo;
 pub mod http;
 pub mod listener;
 pub mod metrics_listener;
-pub mod moving;
 pub mod network;
 pub mod observe;
 pub mod opaque;
 pub mod problem;
 pub mod rate;
-pub mod schemas;
+pub mod router;
 pub mod serve;
 pub mod sign_ins;
 pub mod socket;
 pub mod state;
+pub mod transfers;
 pub mod wiring;

@@ -1,5 +1,5 @@
-/// A message makes and drops some dozens of small things, on one thread and another: with the allocator of the C library
-/// about a quarter of the server's time under load went there.
+/// A message allocates and frees dozens of small objects on several threads. With the allocator of the C library, this took
+/// about a quarter of the server's CPU time under load.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,5 +1,5 @@
-//! The port on which Prometheus reads the metrics. Clients have no business there: a page has 50 to 140 KB, and tells what
-//! the server does.
+//! The port on which Prometheus reads the metrics. It is separate from the clients' port, because a page has 50 to 140 KB
+//! and reveals the activity of the server.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -23,20 +23,20 @@ use tokio::time::sleep;
 use crate::config::ListenAddress;
 
 pub const PATH: &str = "/metrics";
-/// Those who read at once.
+/// Concurrent readers.
 const CONNECTIONS_MAX: usize = 32;
 /// From one request to the end of the next one's head.
 const IDLE_MAX: Duration = Duration::from_secs(75);
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
 
-/// An open port. Nothing is accepted until [`MetricsListener::run`].
+/// An open port. It accepts nothing until [`MetricsListener::run`].
 #[derive(Debug)]
 pub struct MetricsListener {
     socket: TcpListener,
     address: SocketAddr,
 }
 
-/// What is answered.
+/// Renders the page.
 #[derive(Clone)]
 pub struct Page(Arc<dyn Fn() -> String + Send + Sync>);
 
@@ -58,7 +58,7 @@ impl MetricsListener {
         Ok(Self { address: socket.local_addr()?, socket })
     }
 
-    /// With the port that was picked when the config left it open.
+    /// The address, with the chosen port if the config says port 0.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -67,7 +67,7 @@ impl MetricsListener {
     pub async fn run(self, page: Page) {
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         loop {
-            // It is never closed. Who comes when it is full waits in the backlog.
+            // The semaphore is never closed. Further readers wait in the backlog.
             let Ok(place) = places.clone().acquire_owned().await else { return };
             match self.socket.accept().await {
                 Ok((stream, _)) => {
@@ -78,7 +78,7 @@ impl MetricsListener {
                     });
                 }
                 Err(error) => {
-                    tracing::debug!(%error, "nobody can read the metrics now");
+                    tracing::debug!(%error, "cannot accept connections for metrics now");
                     sleep(ACCEPT_BACKOFF).await;
                 }
             }
@@ -94,7 +94,7 @@ async fn serve(stream: TcpStream, page: Page) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(IDLE_MAX);
     if let Err(error) = http.serve_connection(TokioIo::new(stream), answer).await {
-        tracing::debug!(%error, "a reader of the metrics has gone early");
+        tracing::debug!(%error, "a metrics connection ended early");
     }
 }
 

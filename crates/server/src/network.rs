@@ -1,17 +1,16 @@
-//! Which addresses count as one.
+//! Client addresses, and the networks that limits apply to.
 //!
-//! Limits have two widths. The *address* is what one customer of a provider has: an IPv4 address, or an IPv6 network of 64
-//! bits. The *network* is what somebody can get who wants many addresses: an IPv4 network of 24 bits, or an IPv6 network of
-//! 48 bits, which has 65,536 of the smaller ones.
+//! Limits have two widths. The *address* is what one customer of a provider has: an IPv4 address, or an IPv6 /64. The
+//! *network* is what an attacker can easily obtain: an IPv4 /24, or an IPv6 /48, which contains 65,536 /64s.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The address a request came from. The listener puts it into the extensions of every request.
+/// The address of a request's client. The listener adds it to the extensions of every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientAddress(pub IpAddr);
 
 impl ClientAddress {
-    /// For requests that came by no listener.
+    /// For requests without a listener.
     pub const UNKNOWN: Self = Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
 
     /// The address as limits count it: /32 or /64.
@@ -25,7 +24,7 @@ impl ClientAddress {
     }
 }
 
-/// The first bits of an address, the others zero. An IPv4 address that is written as IPv6 is one of IPv4.
+/// The prefix of an address, with the other bits zero. An IPv4-mapped IPv6 address counts as IPv4.
 fn prefix(address: IpAddr, v4_bits: u32, v6_bits: u32) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => {

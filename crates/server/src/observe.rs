@@ -1,6 +1,6 @@
 //! Logs and metrics.
 //!
-//! Logs go to stderr, so that stdout stays for what was asked for. Metrics are kept in memory and read at `metrics.listen`.
+//! Logs go to stderr, so that stdout contains only results. Metrics are kept in memory and served at `metrics.listen`.
 
 use std::io::IsTerminal;
 
@@ -11,37 +11,37 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogConfig, LogFormat};
 
-/// From a read in memory to a request that is given up, in seconds.
+/// From a read in memory to a request that times out, in seconds.
 const LATENCY_BUCKETS: &[f64] = &[
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
-/// How many things were done at once.
+/// Batch sizes.
 const COUNT_BUCKETS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1_024.0];
 
-/// The engines of the stores tell more than an operator wants to know. Who wants it asks for it by name.
+/// The storage engines log more than an operator needs. A filter that names them shows it.
 const QUIET: &str = "lsm_tree=warn,scylla=off";
 
-/// Starts to write logs. A second call changes nothing.
+/// Starts logging. A second call changes nothing.
 pub fn start_log(config: &LogConfig) {
-    // A level that is not one has been refused before; what is left is better than silence.
+    // An invalid level has been refused before; the fallback is better than silence.
     let filter =
         EnvFilter::try_new(format!("{QUIET},{}", config.level)).unwrap_or_else(|_| EnvFilter::new("info"));
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
-        // It would report a closed stderr on stderr, and panic.
+        // Otherwise it would report a closed stderr on stderr, and panic.
         .log_internal_errors(false);
     let started = match config.format {
         LogFormat::Text => log.try_init(),
         LogFormat::Json => log.json().flatten_event(true).try_init(),
     };
     if let Err(error) = started {
-        tracing::debug!(error, "the log was started before");
+        tracing::debug!(error, "the log was already started");
     }
 }
 
-/// Starts to count. Once in a process.
+/// Starts collecting metrics. Called once per process.
 pub fn start_metrics() -> Result<PrometheusHandle, BuildError> {
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), LATENCY_BUCKETS)?
@@ -52,7 +52,7 @@ pub fn start_metrics() -> Result<PrometheusHandle, BuildError> {
     Ok(handle)
 }
 
-/// Brings up to date what nobody else measures, and tidies up. For a timer.
+/// Updates the gauges that no other code updates, and runs upkeep. For a timer.
 pub fn refresh_metrics(handle: &PrometheusHandle) {
     handle.run_upkeep();
     if let Some(bytes) = resident_bytes() {
@@ -64,72 +64,75 @@ pub fn refresh_metrics(handle: &PrometheusHandle) {
 }
 
 fn describe() {
-    describe_gauge!("godwit_info", "The version that runs.");
+    describe_gauge!("godwit_info", "The running version.");
     describe_histogram!(
         "godwit_admission_wait_seconds",
         Unit::Seconds,
-        "How long those waited for whom there was no place at once: for a socket's sign-in, a sync, a password."
+        "Time in the admission queue, for socket sign-ins, syncs and passwords that had to wait."
     );
     describe_counter!(
         "godwit_admission_refused_total",
-        "Those who waited too long, or would have, and were told to come back."
+        "Requests refused because they waited too long or would have."
     );
     describe_gauge!("godwit_ready", "Whether the server is ready for traffic, as /readyz says.");
 
     describe_histogram!(
         "godwit_action_seconds",
         Unit::Seconds,
-        "From an action in a conversation, such as sending, to its acknowledgement."
+        "Time from an action in a conversation, such as a send, to its acknowledgement."
     );
-    describe_counter!("godwit_actions_total", "What people did in conversations, by action and outcome.");
-    describe_histogram!("godwit_append_messages", "Messages that went into a log with one append.");
-    describe_counter!("godwit_append_conflicts_total", "Appends that found the log longer than expected.");
+    describe_counter!("godwit_actions_total", "Actions in conversations, by action and outcome.");
+    describe_histogram!("godwit_append_messages", "Messages per append.");
+    describe_counter!(
+        "godwit_append_conflicts_total",
+        "Appends that failed because another writer moved the head."
+    );
     describe_histogram!(
         "godwit_delivery_lag_seconds",
         Unit::Seconds,
-        "From the acknowledgement to the queues of sockets."
+        "Time from the acknowledgement to the socket queues."
     );
 
-    describe_counter!("godwit_deliveries_total", "Events that were put into the queue of a socket.");
+    describe_counter!("godwit_deliveries_total", "Events added to socket queues.");
     describe_counter!(
         "godwit_sockets_replaced_total",
-        "Sockets that made room for another one of their user."
+        "Sockets replaced by another socket of the same user."
     );
-    describe_counter!("godwit_slow_readers_total", "Sockets that were closed because they were not read.");
+    describe_counter!("godwit_slow_readers_total", "Sockets closed because their client read too slowly.");
     describe_gauge!("godwit_sockets", "Open sockets, by whether they are signed in.");
-    describe_gauge!("godwit_socket_queue_bytes", Unit::Bytes, "What waits in the queues of all sockets.");
+    describe_gauge!("godwit_socket_queue_bytes", Unit::Bytes, "Bytes in the queues of all sockets.");
 
-    describe_counter!("godwit_sign_ins_total", "Attempts to sign in, by what and by outcome.");
+    describe_counter!("godwit_sign_ins_total", "Sign-in attempts, by method and outcome.");
     describe_histogram!("godwit_http_seconds", Unit::Seconds, "Requests, by route and status.");
-    describe_counter!("godwit_rate_limited_total", "Requests and commands that were too many, by limit.");
+    describe_counter!("godwit_rate_limited_total", "Requests and commands refused by rate limits, by limit.");
 
     describe_gauge!("godwit_connections", "Open connections, sockets included.");
     describe_counter!("godwit_connections_refused_total", "Connections beyond the limit.");
-    describe_gauge!("godwit_anonymous_connections", "Connections on which no valid token was seen.");
+    describe_gauge!("godwit_anonymous_connections", "Connections without a valid token.");
     describe_counter!(
         "godwit_connections_evicted_total",
-        "Anonymous connections that made room for others, or were idle for too long, by reason."
+        "Anonymous connections evicted for others or closed as idle, by reason."
     );
     describe_counter!(
         "godwit_bodies_given_up_total",
-        "Bodies of anonymous requests that were given up, by the limit that they exceeded."
+        "Dropped bodies of anonymous requests, by the limit that they exceeded."
     );
 
     describe_gauge!("process_resident_memory_bytes", Unit::Bytes, "Memory in use.");
     describe_gauge!("process_cpu_seconds_total", Unit::Seconds, "Processor time used.");
 }
 
-/// Only where there is a `/proc`.
+/// Available only with `/proc`.
 fn resident_bytes() -> Option<u64> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
     Some(pages * page_size() as u64)
 }
 
-/// Time in user and in system mode.
+/// CPU time in user and system mode, in ticks.
 fn cpu_ticks() -> Option<u64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The name of the program stands in brackets and may contain anything; what follows is numbers.
+    // The program name in parentheses may contain anything; only numbers follow it.
     let (_, numbers) = stat.rsplit_once(')')?;
     let mut times = numbers.split_whitespace().skip(11).map_while(|number| number.parse::<u64>().ok());
     Some(times.next()? + times.next()?)

@@ -1,7 +1,7 @@
 //! Opaque page cursors and sync tokens.
 //!
-//! A position is sealed for one list and one user: whatever a client changes in it, or takes from elsewhere, does not
-//! open. It is signed and not encrypted: it holds nothing that the user cannot see in the page it came with.
+//! A position is sealed for one list and one user: a cursor that a client has modified, or taken from another list, is
+//! refused. It is signed and not encrypted, because it contains nothing that the user cannot see in its page.
 //!
 //! ```text
 //! base64url( HMAC-SHA-256(list, of what, user, position)[..16] | position as postcard )
@@ -24,12 +24,12 @@ use crate::auth::SigningKey;
 use crate::auth::keys::hmac_sha256;
 use crate::problem::{ApiError, ApiResult};
 
-/// Bytes of the signature that are kept: 128 bits are beyond guessing.
+/// Bytes of the signature that are kept: 128 bits cannot be guessed.
 const TAG_BYTES: usize = 16;
-/// A sealed position, in characters. All that is ever given out is shorter.
+/// The length limit of a sealed position, in characters. All valid ones are shorter.
 const SEALED_CHARS_MAX: usize = 256;
 
-/// The lists that have pages; of what, where there is one for each of something.
+/// The lists with pages, with the id of their owner if there are several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum List {
     Inbox,
@@ -49,7 +49,7 @@ pub enum List {
 }
 
 impl List {
-    /// What is signed. The numbers never change their meaning.
+    /// The list as it is signed. The numbers never change their meaning.
     const fn parts(self) -> (u8, u64) {
         match self {
             Self::Inbox => (1, 0),
@@ -92,12 +92,12 @@ impl Sealer {
         self.try_open(list, user, sealed).ok_or_else(|| ApiError::new(ErrorCode::InvalidCursor))
     }
 
-    /// Where the next page begins, if there is one.
+    /// The cursor of the next page, if there is one.
     pub fn seal_next<P: Position>(&self, list: List, user: UserId, next: Option<P>) -> Option<String> {
         next.map(|position| self.seal(list, user, position))
     }
 
-    /// Where to begin; at the beginning when nothing was asked.
+    /// The position of a cursor. Without a cursor, the start of the list.
     pub fn open_next<P: Position>(
         &self,
         list: List,
@@ -134,7 +134,7 @@ impl fmt::Debug for Sealer {
     }
 }
 
-/// Something that can be sealed. The sealed forms are apart from the domain's types, because old ones must stay
+/// A value that can be sealed. The sealed forms are separate from the domain's types, because old cursors must stay
 /// readable.
 pub trait Position: Sized {
     type Sealed: Serialize + DeserializeOwned;
@@ -168,7 +168,7 @@ impl Position for MessageId {
     }
 }
 
-/// A number of items that come before.
+/// The number of items to skip.
 impl Position for u32 {
     type Sealed = Self;
 
@@ -197,7 +197,7 @@ impl Position for ActivityPosition {
 }
 
 impl Position for InboxPosition {
-    /// A number of pinned conversations, or a place in the order.
+    /// The number of pinned conversations to skip, or a position in the order.
     type Sealed = Result<SealedActivity, u32>;
 
     fn into_sealed(self) -> Self::Sealed {
@@ -215,7 +215,7 @@ impl Position for InboxPosition {
     }
 }
 
-/// When it is to be sent, in milliseconds, and what.
+/// The due time in milliseconds, and the id.
 impl Position for (Timestamp, ScheduledId) {
     type Sealed = (i64, u64);
 
@@ -229,7 +229,7 @@ impl Position for (Timestamp, ScheduledId) {
 }
 
 impl Position for SyncToken {
-    /// Account seq, floor in milliseconds; where under way, when it began in milliseconds and what comes next.
+    /// Account `seq`, floor in milliseconds; for a sync of several pages, its start in milliseconds and its next position.
     type Sealed = (u64, i64, Option<(i64, SealedActivity)>);
 
     fn into_sealed(self) -> Self::Sealed {

@@ -1,7 +1,7 @@
-//! Errors as clients see them. HTTP statuses are chosen here and nowhere else.
+//! Errors as clients see them. Only this module chooses HTTP statuses.
 //!
-//! A fault of the server is logged where it becomes an [`ApiError`], with all its causes; the client learns only that
-//! there was one. What somebody may not see does not exist for them: 404. A 403 is for those who see it.
+//! A fault of the server is logged with all its causes where it becomes an [`ApiError`]; the client learns only that there
+//! was one. For a user, things that they may not see do not exist: 404. A 403 is for users who can see the thing.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -24,15 +24,14 @@ use godwit_protocol::{ErrorCode, Problem};
 
 /// The content type of every failed response.
 pub const PROBLEM_JSON: &str = "application/problem+json";
-/// When to try again after a fault that passes by itself.
+/// The retry delay after a temporary fault.
 const RETRY_AFTER_S: u32 = 1;
-/// When to try again when the operator has to do something first.
+/// The retry delay if the operator has to act first.
 const RETRY_AFTER_STOPPED_S: u32 = 30;
 
-const OUTCOME_UNKNOWN: &str =
-    "it is unknown whether it was done: do it again, a message with the same client_id";
+const OUTCOME_UNKNOWN: &str = "the outcome is unknown: retry, and send a message with the same client_id";
 
-/// A request that failed.
+/// A failed request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiError(Box<Problem>);
 
@@ -52,7 +51,7 @@ impl ApiError {
         }))
     }
 
-    /// What is wrong in this case. It is shown to the client: nothing secret, nothing about the inside of the server.
+    /// Details of this case. The client sees them, so they contain no secrets and no internals of the server.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.0.detail = Some(detail.into());
@@ -71,7 +70,7 @@ impl ApiError {
         self
     }
 
-    /// A fault of the server: logged with its causes, of which nothing is shown.
+    /// A fault of the server: logged with its causes, which the client does not see.
     pub fn internal(fault: &dyn Error) -> Self {
         tracing::error!(error = %chain(fault), "internal error");
         Self::new(ErrorCode::Internal)
@@ -147,12 +146,12 @@ pub const fn status(code: ErrorCode) -> StatusCode {
     }
 }
 
-/// What a code means, in one sentence or two.
+/// The meaning of a code, in one or two sentences.
 pub fn meaning(code: ErrorCode) -> &'static str {
     ErrorCode::ALL.iter().find(|(known, _)| *known == code).map_or("", |(_, meaning)| meaning.trim())
 }
 
-/// Whether the same request may succeed later.
+/// True if a retry of the same request may succeed later.
 pub const fn is_temporary(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::RateLimited | ErrorCode::ShuttingDown | ErrorCode::Unavailable)
 }
@@ -199,7 +198,7 @@ impl From<&StoreError> for ApiError {
     fn from(error: &StoreError) -> Self {
         match error {
             StoreError::Unavailable { .. } => {
-                tracing::warn!(error = %chain(error), "the store cannot answer");
+                tracing::warn!(error = %chain(error), "the store is unavailable");
                 Self::new(ErrorCode::Unavailable)
             }
             StoreError::Stopped => {
@@ -228,7 +227,7 @@ impl From<AuthError> for ApiError {
             AuthError::Disabled => Self::new(ErrorCode::AccountDisabled),
             AuthError::Reused => Self::new(ErrorCode::RefreshReused),
             AuthError::Claims(claim) => Self::new(ErrorCode::Unauthenticated)
-                .with_detail(format!("the token is signed, but its claim for {claim}"))
+                .with_detail(format!("the token's signature is valid, but its claim for {claim}"))
                 .with_field(claim.field),
             AuthError::Store(error) => error.into(),
         }
@@ -291,9 +290,9 @@ impl From<Refusal> for ApiError {
             Refusal::TooOften { reason, retry_after_secs } => {
                 error.with_detail(reason).with_retry_after(retry_after_secs)
             }
-            Refusal::Busy => error.with_detail("too much waits to be done in this conversation"),
+            Refusal::Busy => error.with_detail("too many pending actions in this conversation"),
             Refusal::Interrupted(reason) => {
-                tracing::warn!(error = %reason, "an action could not be done");
+                tracing::warn!(error = %reason, "an action was interrupted");
                 error.with_detail(OUTCOME_UNKNOWN)
             }
             Refusal::Store(error) => Self::from(&*error).with_detail(OUTCOME_UNKNOWN),

@@ -1,11 +1,11 @@
 //! Rate limits per user, per device, per address and per network.
 //!
-//! Each limit is a bucket: `burst` requests at once, then `per_minute`. The number of buckets is bounded: the least used
-//! ones are forgotten, which only forgives.
+//! Each limit is a token bucket: `burst` requests at once, then `per_minute`. The number of buckets is bounded: the least
+//! used buckets are dropped, which only makes a limit more generous.
 //!
-//! Attempts to sign in are counted so that a stranger cannot lock somebody out: per account *and* network first, and only
-//! what passes that counts towards the account as a whole. A device on which the user has signed in before passes both. It
-//! has a limit of its own, and others that all known devices of the user, and of the address, share.
+//! Sign-in attempts are counted in a way that a stranger cannot lock a user out: first per (account, network), and only
+//! attempts within that limit count towards the whole account. A device on which the user has signed in before bypasses
+//! both. It has its own limit, and limits that all known devices of the user, and of the address, share.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
@@ -22,21 +22,22 @@ use metrics::counter;
 use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
 
+use crate::config::settings::settings;
 use crate::network::ClientAddress;
 use crate::problem::{ApiError, ApiResult};
 
-/// Buckets that one limit keeps.
+/// Buckets per limit.
 pub const RATE_BUCKETS_MAX: usize = 100_000;
-/// Users that a command looks up for the price of one command.
+/// Users that one command looks up for the price of one command.
 const USERS_PER_COMMAND: usize = 10;
 
-/// How often something may be done. Without `per_minute` (or with 0) there is no limit.
+/// A rate. Without `per_minute` (or with 0) there is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
     #[serde(default)]
     pub per_minute: u32,
-    /// How many at once; as many as a minute has when absent.
+    /// The burst size. Equal to `per_minute` if absent.
     #[serde(default)]
     pub burst: u32,
 }
@@ -54,46 +55,57 @@ impl Rate {
     }
 }
 
-/// All limits. Many people can share one address, so limits per address are wide. What an address and a network are is said
-/// in [`crate::network`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct RateConfig {
-    /// Attempts to sign in, whatever for.
-    pub sign_in_per_address: Rate,
-    pub sign_in_per_network: Rate,
-    /// Attempts for one account from one network.
-    pub sign_in_per_user_and_network: Rate,
-    /// Attempts for one account, from wherever they come.
-    pub sign_in_per_user: Rate,
-    /// Attempts from a device on which the user has signed in before, and password changes. The four limits above do not
-    /// count these.
-    pub sign_in_per_device: Rate,
-    /// The same for all known devices of one user together.
-    pub known_sign_in_per_user: Rate,
-    /// The same for all known devices at one address.
-    pub known_sign_in_per_address: Rate,
-    pub register_per_address: Rate,
-    pub register_per_network: Rate,
-    pub refresh_per_device: Rate,
-    /// Attempts to refresh with bad tokens.
-    pub refresh_per_address: Rate,
-    /// Sockets that sign in, or are signed in again with a fresh token.
-    pub socket_sign_in_per_user: Rate,
-    /// Attempts to sign a socket in with bad tokens.
-    pub socket_sign_in_per_address: Rate,
-    pub send_per_user: Rate,
-    pub send_per_address: Rate,
-    pub search_per_user: Rate,
-    pub search_per_address: Rate,
-    /// What others are told of, or is stored: all but reading and sending. Also counted by `commands_per_user`.
-    pub changes_per_user: Rate,
-    /// Everything that a signed-in user asks for, over HTTP and the socket.
-    pub commands_per_user: Rate,
-    /// Pings on sockets, of the protocol and as commands.
-    pub pings_per_user: Rate,
-    /// The web client and the documents.
-    pub pages_per_address: Rate,
+settings! {
+    /// All limits. Many people can share one address, so limits per address are wide. What an address and a network are is said
+    /// in [`crate::network`].
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct RateConfig {
+        /// Sign-in attempts from one address, for any account.
+        pub sign_in_per_address: Rate,
+        /// Sign-in attempts from one network, for any account.
+        pub sign_in_per_network: Rate,
+        /// Sign-in attempts for one account from one network.
+        pub sign_in_per_user_and_network: Rate,
+        /// Sign-in attempts for one account from everywhere.
+        pub sign_in_per_user: Rate,
+        /// Sign-in attempts from a known device (one on which the user has signed in before), and its password changes.
+        /// The four limits above do not count these.
+        pub sign_in_per_device: Rate,
+        /// The same for all known devices of one user together.
+        pub known_sign_in_per_user: Rate,
+        /// The same for all known devices at one address.
+        pub known_sign_in_per_address: Rate,
+        /// Registrations from one address.
+        pub register_per_address: Rate,
+        /// Registrations from one network.
+        pub register_per_network: Rate,
+        /// Refreshes of the session of one device.
+        pub refresh_per_device: Rate,
+        /// Attempts to refresh with invalid tokens from one address.
+        pub refresh_per_address: Rate,
+        /// Sockets of one user that sign in, or sign in again with a new token.
+        pub socket_sign_in_per_user: Rate,
+        /// Attempts to sign in a socket with an invalid token from one address.
+        pub socket_sign_in_per_address: Rate,
+        /// Messages of one user. A scheduled message counts when it is scheduled.
+        pub send_per_user: Rate,
+        /// Messages from one address.
+        pub send_per_address: Rate,
+        /// Searches of one user.
+        pub search_per_user: Rate,
+        /// Searches from one address.
+        pub search_per_address: Rate,
+        /// Requests of one user that change something or that others are notified of, except sends. Also counted by
+        /// `commands_per_user`.
+        pub changes_per_user: Rate,
+        /// All requests of a signed-in user, over HTTP and sockets.
+        pub commands_per_user: Rate,
+        /// Pings of one user on sockets: WebSocket pings and `ping` commands.
+        pub pings_per_user: Rate,
+        /// Requests for the web client and the API documents from one address.
+        pub pages_per_address: Rate,
+    }
 }
 
 impl Default for RateConfig {
@@ -125,7 +137,7 @@ impl Default for RateConfig {
 }
 
 impl RateConfig {
-    /// No limits at all.
+    /// No limits.
     pub const OFF: Self = Self {
         sign_in_per_address: Rate::OFF,
         sign_in_per_network: Rate::OFF,
@@ -204,8 +216,7 @@ impl RateLimits {
         }
     }
 
-    /// Before a password is looked at that comes from no known device. `account` is the handle as it was typed, whether or
-    /// not it exists.
+    /// Before a password check without a known device. `account` is the handle as it was typed, whether or not it exists.
     pub fn check_sign_in(&self, address: ClientAddress, account: &str) -> ApiResult<()> {
         let network = address.network();
         self.sign_in_per_address.check(&address.address())?;
@@ -217,8 +228,8 @@ impl RateLimits {
         self.sign_in_per_user.check(&account)
     }
 
-    /// Before a password is looked at that comes from a device of the user: a sign-in with its proof, or a password change.
-    /// Neither a stolen proof nor a stolen token must serve to guess the password.
+    /// Before a password check from a device of the user: a sign-in with its proof, or a password change. Neither a stolen
+    /// proof nor a stolen token must help to guess the password.
     pub fn check_known(&self, address: ClientAddress, user: UserId, device: DeviceId) -> ApiResult<()> {
         self.sign_in_per_device.check(&device)?;
         self.known_sign_in_per_user.check(&user)?;
@@ -230,7 +241,7 @@ impl RateLimits {
         self.register_per_network.check(&address.network())
     }
 
-    /// For a refresh token that is none.
+    /// For an invalid refresh token.
     pub fn check_bad_refresh(&self, address: ClientAddress) -> ApiResult<()> {
         self.refresh_per_address.check(&address.address())
     }
@@ -239,7 +250,7 @@ impl RateLimits {
         self.refresh_per_device.check(&device)
     }
 
-    /// For a token of a socket that is none.
+    /// For an invalid token of a socket.
     pub fn check_bad_socket_sign_in(&self, address: ClientAddress) -> ApiResult<()> {
         self.socket_sign_in_per_address.check(&address.address())
     }
@@ -248,7 +259,7 @@ impl RateLimits {
         self.socket_sign_in_per_user.check(&user)
     }
 
-    /// A message that is sent or scheduled. All users of an address have a limit together, too.
+    /// For a message that is sent or scheduled. All users of an address share a limit too.
     pub fn check_send(&self, user: UserId, address: ClientAddress) -> ApiResult<()> {
         self.send_per_user.check(&user)?;
         self.send_per_address.check(&address.address())
@@ -267,7 +278,7 @@ impl RateLimits {
         self.commands_per_user.check(&user)
     }
 
-    /// Beside [`Self::check_commands`], for a command that names many users: each ten of them count as one more.
+    /// In addition to [`Self::check_commands`], for a command that names many users: ten of them count as one more command.
     pub fn check_users_named(&self, user: UserId, named: usize) -> ApiResult<()> {
         self.commands_per_user.check_times(&user, named / USERS_PER_COMMAND)
     }
@@ -309,7 +320,7 @@ impl<K: Clone + Eq + Hash> Limit<K> {
     }
 }
 
-/// Never less than the time, so that who waits this long is let in.
+/// Rounds up, so that a client that waits this long is admitted.
 fn whole_seconds(wait: Duration) -> u32 {
     let rounded_up = wait.as_millis().div_ceil(1_000).max(1);
     u32::try_from(rounded_up).unwrap_or(u32::MAX)
@@ -384,7 +395,7 @@ mod tests {
         let attempts = (0..100).filter(|n| tried(&format!("192.0.2.{n}"))).count();
         assert_eq!(attempts, 3, "all addresses of a network count together");
         assert!(tried("198.51.100.1"));
-        // The account as a whole is used up now, which its own devices do not notice.
+        // The account's limit is used up now, which does not affect its own devices.
         assert!(!tried("203.0.113.1"));
         let known = |from: &str| limits.check_known(address(from), UserId::new(7), DeviceId::new(1)).is_ok();
         assert!(known("192.0.2.1") && known("203.0.113.1"));

@@ -1,8 +1,8 @@
-//! The life of a server: start, run, stop in order.
+//! The life of a server: start, run, graceful stop.
 //!
-//! A stop loses nothing that was acknowledged, whenever it happens; the order only makes it pleasant. First nothing new
-//! is let in and sockets are told to come back, then what is under way ends, then what is only in memory is written,
-//! and last the store is closed, so that the next start has nothing to repair.
+//! A stop never loses an acknowledged message, even a crash; a graceful stop is only smoother for clients. The server stops
+//! accepting and tells sockets to reconnect, finishes requests in flight, writes unsaved data, and closes the store last, so
+//! that the next start has nothing to repair.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,21 +21,21 @@ use crate::admin::Operated;
 use crate::admin::server::AdminServer;
 use crate::config::{Config, ListenAddress, StoreLocation};
 use crate::data_folder::make_private;
-use crate::http;
 use crate::listener::{Listener, OpenConnections};
 use crate::metrics_listener::MetricsListener;
-use crate::moving::Moves;
 use crate::problem::chain;
+use crate::router::router;
+use crate::transfers::Transfers;
 use crate::wiring::{Core, CoreError, Role};
 
-/// Sockets that are told to come back do so spread over this time, so that they do not come all at once.
+/// Sockets reconnect at random times within this period, so that they do not all come at once.
 const RECONNECT_SPREAD: Duration = Duration::from_secs(5);
-/// How often sockets are told, for those that were just opening.
+/// The interval at which sockets are told again, for those that were just opening.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(200);
-/// How long requests may go on when the store has failed: none of them can succeed.
+/// How long requests may continue after the store has failed: none of them can succeed.
 const FAILED_STOP_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A server that holds its port and its store, and does not accept yet.
+/// A server that has opened its port and its store, and does not accept yet.
 #[derive(Debug)]
 pub struct Server {
     core: Core,
@@ -50,11 +50,11 @@ pub struct Server {
 pub enum StartError {
     #[error(transparent)]
     Core(#[from] CoreError),
-    #[error("{address} cannot be listened on: {source}; choose another one with --listen")]
+    #[error("cannot listen on {address}: {source}; choose another address with --listen")]
     Listen { address: ListenAddress, source: io::Error },
-    #[error("metrics.listen: {address} cannot be listened on: {source}")]
+    #[error("metrics.listen: cannot listen on {address}: {source}")]
     Metrics { address: ListenAddress, source: io::Error },
-    #[error("the admin socket in {} cannot be made: {source}", folder.display())]
+    #[error("cannot create the admin socket in {}: {source}", folder.display())]
     Admin { folder: PathBuf, source: io::Error },
 }
 
@@ -62,26 +62,24 @@ pub enum StartError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
     Asked,
-    /// Its data is there now.
-    Moved(StoreLocation),
+    /// The data was transferred to this store.
+    Transferred(StoreLocation),
 }
 
-/// Why a server stopped although nobody asked it to.
+/// Why a server stopped without being asked to.
 #[derive(Debug, Error)]
 pub enum Failure {
-    #[error(
-        "the store has failed and nothing can be acknowledged any more; check the disk, then start again"
-    )]
+    #[error("the store has failed and accepts no more writes; check the disk, then restart")]
     Store(#[source] StoreError),
-    #[error("the data was moved to {0}: start with --store {0}")]
+    #[error("the data was transferred to {0}: start the server with --store {0}")]
     Gone(String),
-    #[error("a background task has ended, which is a fault of the server; see the log")]
+    #[error("a background task ended unexpectedly, which is a bug; see the log")]
     Background,
 }
 
 impl Server {
     pub async fn start(config: Config, metrics: PrometheusHandle) -> Result<Self, StartError> {
-        // First the store: if it belongs to another process, that says more than that its port is taken as well.
+        // The store comes first: if another process has it open, that error says more than a port that is in use.
         let core = Core::open(&config, Role::Server).await?;
         let address = config.server.listen;
         let listener =
@@ -98,7 +96,7 @@ impl Server {
         self.listener.address()
     }
 
-    /// Where the metrics are read, if they are.
+    /// The address of the metrics, if they are served.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics_listener.as_ref().map(MetricsListener::address)
     }
@@ -107,37 +105,37 @@ impl Server {
         &self.core
     }
 
-    /// Serves until `asked` to stop, or until it cannot go on.
+    /// Serves until `asked` resolves, or until it cannot continue.
     pub async fn run(self, asked: impl Future<Output = ()>) -> Result<Ended, Failure> {
         let Self { core, listener, metrics_listener, admin, metrics, config } = self;
         let (stop, stopping) = watch::channel(false);
-        let router = http::router(core.state(&config, stopping.clone()));
+        let router = router(core.state(&config, stopping.clone()));
         let mut background = core.background(metrics.clone());
         if let Some(listener) = metrics_listener {
             background.spawn(listener.run(core.metrics_page(metrics)));
         }
         core.join(listener.address(), &mut background).await;
         let mut admin_task = JoinSet::new();
-        let moves = Arc::new(Moves::new(core.movable_store(), config.clone()));
+        let transfers = Arc::new(Transfers::new(core.transfer_store(), config.clone()));
         let operated = Operated {
             app: core.app.clone(),
             store: config.store_location().absolute(),
-            moves: Some(moves.clone()),
+            transfers: Some(transfers.clone()),
         };
         admin_task.spawn(async move { admin.run(operated).await });
         let accepting = tokio::spawn(listener.run(router, stopping));
 
         let outcome = tokio::select! {
             () = asked => Ok(Ended::Asked),
-            to = moves.moved() => Ok(Ended::Moved(to)),
-            error = core.store_failed() => match moves.ends().await {
-                Some(to) => Ok(Ended::Moved(to)),
-                None => Err(moves.gone().await.map_or(Failure::Store(error), Failure::Gone)),
+            to = transfers.transferred() => Ok(Ended::Transferred(to)),
+            error = core.store_failed() => match transfers.ends().await {
+                Some(to) => Ok(Ended::Transferred(to)),
+                None => Err(transfers.gone().await.map_or(Failure::Store(error), Failure::Gone)),
             },
             Some(_) = background.join_next() => Err(Failure::Background),
         };
         if let Err(failure) = &outcome {
-            tracing::error!(error = %chain(failure), "the server cannot go on");
+            tracing::error!(error = %chain(failure), "the server cannot continue");
         }
         let began = Instant::now();
         let within = match outcome {
@@ -148,7 +146,7 @@ impl Server {
         if let Some(cluster) = &core.cluster {
             cluster.drain();
         }
-        // Receivers are gone only when the listener is, and then there is nobody to tell.
+        // Without receivers the listener is gone, and nobody needs to know.
         let _ = stop.send(true);
         admin_task.shutdown().await;
         if let Ok(open) = accepting.await {
@@ -159,7 +157,7 @@ impl Server {
         }
         background.shutdown().await;
         if let Err(error) = core.close().await {
-            tracing::error!(error = %chain(&error), "the store was not closed cleanly; the next start repairs it");
+            tracing::error!(error = %chain(&error), "the store was not closed cleanly; the next start recovers it");
         }
         tracing::info!(took_ms = began.elapsed().as_millis() as u64, "stopped");
         outcome
@@ -169,7 +167,7 @@ impl Server {
 async fn listen_for_metrics(address: Option<ListenAddress>) -> Result<Option<MetricsListener>, StartError> {
     let Some(address) = address else { return Ok(None) };
     if !SocketAddr::from(address).ip().is_loopback() {
-        tracing::info!(%address, "everybody who can reach metrics.listen can read the metrics");
+        tracing::info!(%address, "everyone who can reach metrics.listen can read the metrics");
     }
     let bound = MetricsListener::bind(address).await;
     bound.map(Some).map_err(|source| StartError::Metrics { address, source })
@@ -185,7 +183,7 @@ async fn drain(core: &Core, open: OpenConnections, within: Duration) {
     };
     tokio::select! {
         left = open.drain(within) => if left > 0 {
-            tracing::warn!(left, "some connections did not end in time and are cut off");
+            tracing::warn!(left, "closing connections that did not end in time");
         },
         () = tell_sockets => {}
     }

@@ -1,8 +1,8 @@
-//! What the log says of those who sign in, and of those who fail to.
+//! Logs sign-ins and failed attempts.
 //!
-//! No secrets: no tokens, no passwords. No handles either, because people type passwords into the wrong field: a keyed
-//! hash stands for one, the same each time, so that attempts for one account can be told from attempts for many. A flood
-//! of failures does not become a flood in the log: what goes beyond a budget is counted, and told with the next line.
+//! The log contains no tokens and no passwords. It contains no handles either, because people type passwords into the wrong
+//! field. It has a keyed hash of the handle instead, so that attempts on one account can be told from attempts on many. A
+//! flood of failures does not flood the log: failures above a budget are counted, and the next line reports their number.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -20,19 +20,19 @@ use crate::auth::keys::hmac_sha256;
 use crate::network::ClientAddress;
 use crate::problem::ApiError;
 
-/// Failures that the log tells of: so many at once, and then so many a minute.
+/// The budget for failures in the log: a burst, and a rate per minute.
 const FAILURES_BURST: NonZeroU32 = NonZeroU32::new(50).unwrap();
 const FAILURES_PER_MINUTE: NonZeroU32 = NonZeroU32::new(60).unwrap();
-/// Bytes of the hash that stands for a handle: enough to tell accounts apart.
+/// Bytes of a handle's hash: enough to tell accounts apart.
 const HANDLE_HASH_BYTES: usize = 6;
 
-/// By what somebody shows who they are.
+/// The means of authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     Registration,
     Password,
     RefreshToken,
-    /// The password, once more, to set another one.
+    /// The current password, to set another one.
     PasswordChange,
     /// A token, to open a socket.
     Socket,
@@ -50,7 +50,7 @@ impl By {
     }
 }
 
-/// Who tried, as far as it is known.
+/// The user of an attempt, as far as known.
 #[derive(Debug, Clone, Copy)]
 pub enum Who<'a> {
     Handle(&'a str),
@@ -71,7 +71,7 @@ impl SignIns {
         Self { key, failures: RateLimiter::direct(quota), untold: AtomicU64::new(0) }
     }
 
-    /// What came of an attempt to begin a session.
+    /// Logs the outcome of an attempt to start a session.
     pub fn tried(&self, by: By, handle: &str, address: ClientAddress, outcome: &Result<SignedIn, ApiError>) {
         match outcome {
             Ok(signed_in) => {
@@ -95,7 +95,7 @@ impl SignIns {
         }
     }
 
-    /// A failure of the server is none of the one who tried, and is logged as what it is. One of a form is no attempt.
+    /// Logs a failed attempt. A failure of the server is logged elsewhere, and an invalid form is not an attempt.
     pub fn failed(&self, by: By, who: Who<'_>, address: ClientAddress, error: &ApiError) {
         let reason = error.code();
         let is_attempt = !matches!(reason, ErrorCode::InvalidField | ErrorCode::TokenExpired);
@@ -140,7 +140,7 @@ impl SignIns {
     }
 }
 
-/// Stands for a handle in the log.
+/// The hash that replaces a handle in the log.
 #[derive(Debug, Clone, Copy)]
 struct HandleHash([u8; HANDLE_HASH_BYTES]);
 

@@ -1,4 +1,4 @@
-//! What handlers share.
+//! The state that all handlers share.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::opaque::Sealer;
 use crate::rate::RateLimits;
 use crate::sign_ins::SignIns;
 
-/// Cheap to clone: everything is behind one pointer.
+/// Cheap to clone: a single pointer.
 pub type ServerState = Arc<Shared>;
 
 #[derive(Debug)]

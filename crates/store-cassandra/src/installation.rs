@@ -1,4 +1,4 @@
-//! What there is one of.
+//! Values that the installation has only once.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl Installation {
         })
     }
 
-    /// The first one offered.
+    /// Returns the first key that was ever offered.
     pub(crate) async fn signing_key(&self, offered: [u8; 32]) -> Result<[u8; 32], StoreError> {
         let operation = "agree on the signing key";
         let values = (SIGNING_KEY, offered.to_vec());

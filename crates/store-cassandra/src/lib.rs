@@ -1,45 +1,50 @@
-//! The store ports on Apache Cassandra and ScyllaDB: any number of nodes on one keyspace, with the guarantees of the
-//! embedded store.
+//! The store ports on Apache Cassandra and ScyllaDB, for any number of servers on one keyspace, with the
+//! guarantees of the embedded store.
 //!
-//! - [`accounts`]: users and all that is one user's; one partition each, changed by compare-and-set
-//! - [`conversations`]: logs, appended to by compare-and-set, and what follows from them
-//! - [`inbox`]: a user's list of conversations
-//! - [`personal`]: messages deleted for oneself, starred and scheduled ones; [`due`]: what is to happen at a time
-//! - [`installation`]: what there is one of
-//! - [`servers`]: who is on the keyspace
-//! - [`transfer`]: moving everything to another store, and the gate that all writes pass for it
-//! - [`lease`], [`skew`]: the node number of this node's ids, and its clock; [`probe`]: whether the cluster answers
-//! - [`schema`]: the tables, in `migrations/`, and how they come to be
-//! - [`records`]: what is written as JSON
-//! - [`connect`], [`options`], [`cql`], [`merge`], [`turns`], [`pause`], [`values`]: the way to the cluster
+//! The modules form layers: a module imports only from layers below its own, which a test in `testkit` checks.
+//! The embedded store has modules of the same names.
 //!
-//! Correctness rests on two things alone: compare-and-set within one partition, and writes that can be repeated and come in
-//! any order, because they carry their own version as the timestamp or always say the same. No clock is compared with
-//! another one's, and no node relies on being the only one.
+//! ```text
+//! ports                        the ports of the domain, one file each; every write passes the gate
+//! lib                          CassandraStore
+//! conversation                 logs, appended to by compare-and-set, and their projections
+//! inbox                        a user's list of conversations
+//! account        probe         one partition per user, changed by compare-and-set; whether Cassandra answers
+//! transfer                     transfers to another store, and the gate
+//! lease                        the node number in the ids of this server
+//! due   servers  schema        scheduled work; the servers on the keyspace; the tables, in `migrations/`
+//! records  skew  installation  JSON in rows; this machine's clock; the signing key
+//! single_flight                concurrent reads of the same key share a query
+//! cql                          the connection, and statements of four kinds
+//! options  values  pause  keyed_mutex
+//! ```
+//!
+//! Correctness rests on two things alone: compare-and-set within one partition, and idempotent writes that
+//! commute, because they use their own version as the timestamp or always write the same value. No clock is
+//! compared with another, and no server assumes that it is the only one.
 
-mod accounts;
-mod connect;
-mod conversations;
+mod account;
+mod conversation;
 mod cql;
 mod due;
 mod inbox;
 mod installation;
+mod keyed_mutex;
 mod lease;
-mod merge;
 pub mod options;
 mod pause;
-mod personal;
+mod ports;
 mod probe;
 mod records;
 pub mod schema;
 mod servers;
+mod single_flight;
 mod skew;
 #[cfg(test)]
 mod test_faults;
 #[cfg(test)]
 mod test_keyspace;
 mod transfer;
-mod turns;
 mod values;
 
 use std::sync::Arc;
@@ -51,37 +56,36 @@ use scylla::errors::PrepareError;
 use thiserror::Error;
 use tokio::task::{AbortHandle, JoinSet};
 
-pub use connect::ConnectError;
-pub use inbox::EpochTerms;
+pub use cql::connect::ConnectError;
 pub use lease::LeaseError;
-pub use options::Options;
+pub use options::{EpochTerms, Options, ServerName};
 pub use schema::SchemaError;
-pub use servers::{ServerName, ServersError};
+pub use servers::ServersError;
 pub use skew::ClockError;
 
-use accounts::Accounts;
-use conversations::Conversations;
+use account::Accounts;
+use conversation::{Conversations, Hidden};
 use cql::Cql;
 use due::Due;
 use inbox::Inbox;
 use installation::Installation;
 use lease::NodeLease;
-use personal::Hidden;
 use probe::Probe;
 use servers::Servers;
 use transfer::{Gate, Ledger, Rounds};
 
-/// From the moment when a message gets its time to that when it can be read, whatever happens between.
+/// The longest time between the moment when a message gets its timestamp and the moment when it can be read, in
+/// milliseconds.
 const APPEND_MS_MAX: i64 = 60_000;
 
-/// The ports on a keyspace that any number of nodes share.
+/// The ports on a keyspace that any number of servers share.
 #[derive(Debug)]
 pub struct CassandraStore {
     cql: Arc<Cql>,
     accounts: Arc<Accounts>,
     conversations: Arc<Conversations>,
     inbox: Arc<Inbox>,
-    hidden: Hidden,
+    hidden: Arc<Hidden>,
     due: Arc<Due>,
     installation: Installation,
     lease: Arc<NodeLease>,
@@ -90,9 +94,9 @@ pub struct CassandraStore {
     servers: Arc<Servers>,
     gate: Arc<Gate>,
     rounds: Rounds,
-    /// What keeps this one among those who are on the keyspace.
+    /// The tasks that renew this store's row in `servers`.
     presence: [AbortHandle; 2],
-    /// Ends with the store.
+    /// Tasks that are aborted when the store is dropped.
     _background: JoinSet<()>,
 }
 
@@ -100,7 +104,7 @@ pub struct CassandraStore {
 pub enum OpenError {
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    #[error("the cluster does not take a statement of this build")]
+    #[error("the cluster rejects a statement of this build")]
     Prepare(#[from] PrepareError),
     #[error(transparent)]
     Clock(#[from] ClockError),
@@ -111,7 +115,7 @@ pub enum OpenError {
 }
 
 impl CassandraStore {
-    /// Connects, makes or checks the schema, says that it is there, and leases a node number.
+    /// Connects, checks or creates the schema, registers in `servers`, and leases a node number.
     pub async fn open(options: Options, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         let session = schema::prepare(&options).await?;
         let cql = Arc::new(Cql::new(session, &options));
@@ -134,15 +138,15 @@ impl CassandraStore {
         let lease = Arc::new(lease);
         let ledger = Arc::new(Ledger::new(cql.clone(), servers.clone(), lease.clone()).await?);
         let gate = Gate::open(ledger.clone()).await.map_err(ServersError::Store)?;
-        let accounts = Arc::new(Accounts::new(cql.clone(), gate.clone()).await?);
+        let due = Arc::new(Due::new(cql.clone(), clock).await?);
+        let accounts = Arc::new(Accounts::new(cql.clone(), due.clone(), gate.clone()).await?);
         let (recent_max, terms) = (options.inbox_recent_max, options.inbox_epochs);
         let inbox =
             Arc::new(Inbox::new(cql.clone(), accounts.clone(), recent_max, terms, gate.clone()).await?);
-        let due = Arc::new(Due::new(cql.clone(), clock).await?);
         let conversations =
             Conversations::new(cql.clone(), accounts.clone(), inbox.clone(), due.clone(), gate.clone());
         let conversations = Box::pin(conversations).await?;
-        let hidden = Hidden::new(cql.clone()).await?;
+        let hidden = Arc::new(Hidden::new(cql.clone()).await?);
         let installation = Installation::new(cql.clone()).await?;
         let rounds = Rounds::new(ledger, gate.clone());
         let probe = Arc::new(Probe::default());
@@ -174,12 +178,12 @@ impl CassandraStore {
         })
     }
 
-    /// Requests to the cluster since the store was opened.
+    /// Requests to Cassandra since the store was opened.
     pub fn requests(&self) -> u64 {
         self.cql.requests()
     }
 
-    /// Writes what is left, and gives the node number back. Nothing may use the store after it.
+    /// Writes the waiting watermarks, and releases the node number. The store must not be used afterwards.
     pub async fn close(&self) -> Result<(), StoreError> {
         self.conversations.close().await?;
         self.lease.release().await;

@@ -1,4 +1,4 @@
-//! What an operator can choose.
+//! Options that an operator can set.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,48 +7,47 @@ use std::time::Duration;
 
 pub use scylla::statement::{Consistency, SerialConsistency};
 
-use crate::inbox::EpochTerms;
-use crate::servers::ServerName;
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// `host` or `host:port`; one that answers is enough, the others are found from it.
+    /// `host` or `host:port`. One that answers suffices; it names the other nodes.
     pub contact_points: Vec<String>,
     pub keyspace: String,
-    /// The data centre that this node is in: it is asked first, and `LOCAL_…` means it. Otherwise that of the contact
-    /// point that answers.
+    /// The data centre of this server. Its nodes are preferred, and the `LOCAL_…` consistencies refer to it.
+    /// The default is the data centre of the contact point that answers.
     pub datacenter: Option<String>,
     pub replication: Replication,
     pub consistency: ConsistencyOptions,
     pub credentials: Option<Credentials>,
     pub tls: Option<TlsOptions>,
-    /// Whether opening the store makes and migrates the schema. Otherwise `godwit schema` does it.
+    /// Whether opening the store creates and migrates the schema. Otherwise `godwit schema` does.
     pub migrate: bool,
     pub connect_timeout: Duration,
-    /// A node that is silent for so long when it is asked is taken for gone, and what waits for it is asked of others.
+    /// A Cassandra node that does not answer a keepalive for this long counts as down, and its requests go to
+    /// other nodes.
     pub silence_max: Duration,
-    /// How long one statement may take, its repetitions included.
+    /// The time limit of a statement, including retries.
     pub request_timeout: Duration,
-    /// A read that has not been answered after this long is asked of another node too.
+    /// A read that is not answered after this long is sent to another node too.
     pub speculative_after: Duration,
-    /// Requests to the cluster that are under way at once. Further ones wait for their turn here, so that a rush makes it slow
-    /// and not fail.
+    /// The limit of concurrent requests to Cassandra. Further ones wait in this process, so that an overload
+    /// slows requests down instead of failing them.
     pub requests_at_once_max: usize,
-    /// Conversations that a user's inbox keeps out of order, because they move too often; see `inbox.rs`.
+    /// Recent conversations per user that the inbox keeps unordered, because they move often; see
+    /// `inbox/mod.rs`.
     pub inbox_recent_max: usize,
     pub inbox_epochs: EpochTerms,
-    /// The server that opens it. None for what is no server.
+    /// The server that opens the store. `None` for a process that is not a server.
     pub server: Option<ServerName>,
 }
 
-/// Copies of everything.
+/// Replicas of the keyspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replication {
-    /// [`Replication::COPIES`] in each data centre, or as many as it has nodes if those are fewer.
+    /// [`Replication::COPIES`] in each data centre, or one per node if it has fewer nodes.
     Default,
-    /// So many in each data centre.
+    /// This number in each data centre.
     Each(u8),
-    /// So many in these.
+    /// These numbers in these data centres.
     PerDatacenter(BTreeMap<String, u8>),
 }
 
@@ -67,10 +66,36 @@ pub struct Credentials {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsOptions {
-    /// Certificates, in PEM, of those who may sign for the cluster's nodes. A node's own must name its IP address.
+    /// Certificates, in PEM, of the authorities that sign for Cassandra's nodes. A node's own certificate must
+    /// name its IP address.
     pub ca_file: PathBuf,
-    /// This client's own certificate and key, in PEM, where the cluster asks for one.
+    /// This client's own certificate and key, in PEM, if Cassandra requires one.
     pub client: Option<(PathBuf, PathBuf)>,
+}
+
+/// How long a server relies on an inbox epoch that it has read, see `inbox/epochs.rs`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EpochTerms {
+    pub valid: Duration,
+    /// Several times `valid`.
+    pub age_min: Duration,
+}
+
+impl Default for EpochTerms {
+    fn default() -> Self {
+        Self { valid: Duration::from_secs(5), age_min: Duration::from_secs(20) }
+    }
+}
+
+/// The description of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerName {
+    /// The same after a restart, so that a server does not conflict with its own earlier row.
+    pub server: String,
+    /// The name of the machine, for messages to people.
+    pub host: String,
+    /// Whether the server does not hear of other servers.
+    pub alone: bool,
 }
 
 impl Options {
@@ -100,8 +125,8 @@ impl Options {
 
 #[cfg(test)]
 impl Options {
-    /// For tests: the nodes share a machine, and one that is slow has not gone. There is one copy, which takes half the time;
-    /// what three are for is tested with whole servers.
+    /// Options for tests. The nodes share a machine, so a slow node does not count as down. One replica takes
+    /// half the time; tests with whole servers cover three replicas.
     pub(crate) fn patient(contact_points: Vec<String>, keyspace: impl Into<String>) -> Self {
         let (silence_max, request_timeout) = (Duration::from_secs(30), Duration::from_secs(30));
         let replication = Replication::Each(1);
@@ -110,7 +135,7 @@ impl Options {
 }
 
 impl Replication {
-    /// One of them can be lost, and the two others still agree.
+    /// With three replicas, one may fail and the other two still form a quorum.
     pub const COPIES: u8 = 3;
 }
 

@@ -1,5 +1,5 @@
-//! Whether the cluster can be read. It is asked now and then, so that whoever wants to know need not; and what it is asked
-//! for is whether everything is being moved.
+//! The health of Cassandra. A background task reads the transfer state every two seconds, so a health check
+//! need not send a query.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,7 +14,7 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Default)]
 pub(crate) struct Probe {
-    /// Why it did not answer the last time.
+    /// The error of the last probe.
     trouble: Mutex<Option<Arc<str>>>,
 }
 

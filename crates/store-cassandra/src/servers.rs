@@ -1,11 +1,12 @@
-//! Who has the keyspace open: the servers, so that none is there that the others cannot speak to, and others for a moment.
+//! The processes that have the keyspace open: servers, so that a server refuses to start beside one that it
+//! cannot talk to, and short-lived ones.
 //!
-//! A server says that it is there before it looks who else is. So of two that start at the same time at least one sees the
-//! other. Which entries a log has does not depend on it: a server that is there all the same would show what is old, and
-//! deliver to nobody but its own clients.
+//! A server writes its row before it reads the others, so of two that start at the same time at least one sees
+//! the other. The consistency of logs does not depend on it: a server that runs nevertheless would show old
+//! data, and deliver only to its own clients.
 //!
-//! Whoever [moves everything to another store](crate::transfer) waits for all who are here, so each of them says how far it
-//! has come with that.
+//! A [transfer](crate::transfer) waits for all processes with a row, so each row says which round the process
+//! has reached.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,44 +18,34 @@ use scylla::value::CqlValue;
 use thiserror::Error;
 use uuid::Uuid;
 
-use crate::cql::{Cql, Read, Together, Write};
+use crate::cql::{Batch, Cql, Read, Write};
+use crate::options::ServerName;
 use crate::values::{bigint, text};
 
-/// How long somebody counts as there after they were last heard of.
+/// How long a process counts as present after the last write of its row.
 pub(crate) const TTL_SECS: u64 = 30;
-/// The one partition.
+/// The key of the one partition.
 const SITE: &str = "here";
-
-/// What a server says of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerName {
-    /// The same one after a restart: it never stands in its own way.
-    pub server: String,
-    /// Of the machine, for people.
-    pub host: String,
-    /// It hears nothing of other servers.
-    pub alone: bool,
-}
 
 #[derive(Debug, Error)]
 pub enum ServersError {
     #[error(
-        "another server is on this keyspace (on {host}, or it was there less than {TTL_SECS} seconds ago): several servers \
-         must hear of each other, start each of them with --redis"
+        "another server uses this keyspace (on {host}, now or less than {TTL_SECS} seconds ago): several servers \
+         need Redis, start each of them with --redis"
     )]
     Another { host: String },
     #[error(
-        "a server without --redis is on this keyspace (on {host}, or it was there less than {TTL_SECS} seconds ago): \
+        "a server without --redis uses this keyspace (on {host}, now or less than {TTL_SECS} seconds ago): \
          stop it, and start it with --redis as well"
     )]
     Alone { host: String },
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("the cluster does not take a statement of this build")]
+    #[error("the cluster rejects a statement of this build")]
     Prepare(#[from] PrepareError),
 }
 
-/// How far somebody has come.
+/// The progress of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Standing {
     /// All writes of earlier rounds have ended.
@@ -62,20 +53,20 @@ pub(crate) struct Standing {
     pub(crate) ids: Given,
 }
 
-/// How far somebody has gone with their ids.
+/// The ids that a process has given out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Given {
-    /// Under which the number of their ids is leased. Nil while there is none.
+    /// The lease of its node number. Nil without one.
     pub(crate) lease: Uuid,
-    /// The highest one.
+    /// The highest id given out.
     pub(crate) last: u64,
 }
 
-/// Somebody who has the keyspace open.
+/// A process that has the keyspace open.
 #[derive(Debug, Clone)]
 pub(crate) struct Present {
     handle: Uuid,
-    /// None for what is no server.
+    /// `None` for a process that is not a server.
     server: Option<ServerName>,
     pub(crate) standing: Standing,
 }
@@ -95,7 +86,7 @@ struct Row {
     server: Option<String>,
     host: Option<String>,
     alone: Option<bool>,
-    moving_round: Option<i64>,
+    transfer_round: Option<i64>,
     lease: Option<Uuid>,
     last_id: Option<i64>,
 }
@@ -109,7 +100,7 @@ impl From<Row> for Present {
         Self {
             handle: row.handle,
             server: row.server.map(name),
-            standing: Standing { round: row.moving_round.map_or(0, i64::cast_unsigned), ids },
+            standing: Standing { round: row.transfer_round.map_or(0, i64::cast_unsigned), ids },
         }
     }
 }
@@ -117,7 +108,7 @@ impl From<Row> for Present {
 #[derive(Debug)]
 pub(crate) struct Servers {
     cql: Arc<Cql>,
-    /// Of this opening of the store, and of no other.
+    /// Unique to this opening of the store.
     handle: Uuid,
     me: Option<ServerName>,
     all: Read,
@@ -128,18 +119,18 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// Says that this one is there, unless it is a server and must not be.
+    /// Registers this process, unless it is a server that must not run beside another one.
     pub(crate) async fn join(cql: Arc<Cql>, me: Option<ServerName>) -> Result<Self, ServersError> {
         let of_handle = "WHERE site = ? AND handle = ?";
         let servers = Self {
             all: cql
                 .prepare_read(
-                    "SELECT handle, server, host, alone, moving_round, lease, last_id FROM servers WHERE site = ?",
+                    "SELECT handle, server, host, alone, transfer_round, lease, last_id FROM servers WHERE site = ?",
                 )
                 .await?,
             put: cql
                 .prepare_write(&format!(
-                    "UPDATE servers USING TTL {TTL_SECS} SET moving_round = ?, lease = ?, last_id = ? {of_handle}"
+                    "UPDATE servers USING TTL {TTL_SECS} SET transfer_round = ?, lease = ?, last_id = ? {of_handle}"
                 ))
                 .await?,
             put_name: cql
@@ -177,33 +168,34 @@ impl Servers {
         Ok(())
     }
 
-    /// Everybody who is there, this one included.
+    /// All processes that are present, including this one.
     pub(crate) async fn all(&self) -> Result<Vec<Present>, StoreError> {
         let rows: Vec<Row> = self.cql.rows("look who is on the keyspace", &self.all, (SITE,)).await?;
         Ok(rows.into_iter().map(Present::from).collect())
     }
 
-    /// Says that this one is there, and how far it has come.
+    /// Writes the row of this process with its progress.
     pub(crate) async fn say(&self, standing: Standing) -> Result<(), StoreError> {
         let handle = || [text(SITE), CqlValue::Uuid(self.handle)];
         let Standing { round, ids } = standing;
-        let mut together = Together::new();
+        let mut batch = Batch::new();
         let values = [bigint(round), CqlValue::Uuid(ids.lease), bigint(ids.last)];
-        together.write(&self.put, [values.as_slice(), &handle()].concat());
+        batch.write(&self.put, [values.as_slice(), &handle()].concat());
         if let Some(ServerName { server, host, alone }) = &self.me {
             let values = [text(server), text(host), CqlValue::Boolean(*alone)];
-            together.write(&self.put_name, [values.as_slice(), &handle()].concat());
+            batch.write(&self.put_name, [values.as_slice(), &handle()].concat());
         }
-        self.cql.write_together("say that this server is there", together).await
+        self.cql.write_batch("say that this server is there", batch).await
     }
 
     pub(crate) async fn leave(&self) {
         if let Err(error) = self.say_goodbye().await {
-            tracing::debug!(%error, "the cluster was not told that this server goes; it will know by itself");
+            tracing::debug!(%error, "could not remove this server's row; it expires on its own");
         }
     }
 
-    /// Also for itself before it was killed: what stands there then is nobody whom other servers have to mind.
+    /// Removes the row, and the names in rows that an earlier run of the same server left when it was killed:
+    /// other servers need not mind those.
     async fn say_goodbye(&self) -> Result<(), StoreError> {
         let goes = "say that this server goes";
         if let Some(me) = &self.me {

@@ -1,7 +1,7 @@
-//! Whether this machine's clock can be right.
+//! Checks the clock of this machine.
 //!
-//! Order and ids hold with any clocks. But times are shown to people, and `sync` looks back only so far: a node whose clock
-//! is far from the cluster's would be a nuisance to everybody, so it is told at once.
+//! Order and ids are correct with any clock. But people see the times, and `sync` looks back only a limited
+//! time. So a server refuses to start if its clock is far from Cassandra's.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use thiserror::Error;
 
 use crate::cql::{Cql, unavailable};
 
-/// How far a node's clock may be from the cluster's, to either side.
+/// The largest accepted difference to Cassandra's clock in either direction, in milliseconds.
 pub(crate) const CLOCK_SKEW_MS_MAX: i64 = 6 * 60_000;
-/// From here on it is worth a word.
+/// A larger difference is logged.
 const CLOCK_SKEW_MS_USUAL: i64 = 2_000;
 
 #[derive(Debug, Error)]
 pub enum ClockError {
-    #[error("this machine's clock is {} s {} the cluster's: set one of them right", .skew_ms.abs() / 1_000, direction(*.skew_ms))]
+    #[error("this machine's clock is {} s {} the cluster's: correct one of them", .skew_ms.abs() / 1_000, direction(*.skew_ms))]
     Skewed { skew_ms: i64 },
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -29,7 +29,7 @@ pub(crate) async fn check(cql: &Cql, clock: &Arc<dyn Clock>) -> Result<(), Clock
     let asked_at = clock.now();
     let theirs = cluster_time(cql).await?;
     let answered_at = clock.now();
-    // Theirs is from some moment between.
+    // Cassandra's time was taken at some moment between the two.
     let skew_ms = if asked_at > theirs {
         asked_at.millis_since(theirs)
     } else {
@@ -39,7 +39,7 @@ pub(crate) async fn check(cql: &Cql, clock: &Arc<dyn Clock>) -> Result<(), Clock
         return Err(ClockError::Skewed { skew_ms });
     }
     if skew_ms.abs() > CLOCK_SKEW_MS_USUAL {
-        tracing::warn!(skew_ms, "this machine's clock is not that of the cluster");
+        tracing::warn!(skew_ms, "this machine's clock differs from the cluster's");
     }
     Ok(())
 }

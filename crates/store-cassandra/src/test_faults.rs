@@ -1,4 +1,4 @@
-//! What can happen to a compare-and-set on its way.
+//! Faults of a compare-and-set in tests.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -8,11 +8,11 @@ use tokio::sync::oneshot;
 
 use crate::cql::{Outcome, unavailable};
 
-/// The next ones that are sent suffer these.
+/// The faults of the next statements.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     expected: Mutex<VecDeque<Fault>>,
-    /// Those whose requests have been sent, or lost.
+    /// The number of faults that have occurred.
     struck: AtomicUsize,
 }
 
@@ -20,10 +20,10 @@ pub(crate) struct Faults {
 pub(crate) enum Fault {
     RequestLost,
     AnswerLost,
-    /// The sender notices only when it is told.
+    /// The sender notices the loss only when the channel says so.
     RequestLostUntil(oneshot::Receiver<()>),
     AnswerLostUntil(oneshot::Receiver<()>),
-    /// One that was taken for lost comes just before.
+    /// An earlier request, taken for lost, arrives just before this one.
     OldRequestArrives,
 }
 

@@ -1,14 +1,15 @@
-//! Between our types and those of CQL, which has no unsigned numbers. Ids and positions are below 2^63.
+//! Conversions between Godwit's types and those of CQL, which has no unsigned integers. Ids and positions are
+//! below 2^63.
 
 use godwit_protocol::Timestamp;
 use scylla::value::{CqlTimestamp, CqlValue};
 
-/// Larger numbers stand for "the end", and nothing is stored there.
+/// Larger numbers mean "the end", where nothing is stored.
 pub(crate) fn int(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// For `LIMIT`, which takes no zero.
+/// A value for `LIMIT`. CQL does not accept zero there.
 pub(crate) fn row_limit(limit: usize) -> Option<i32> {
     let limit = i32::try_from(limit).unwrap_or(i32::MAX);
     (limit > 0).then_some(limit)

@@ -1,11 +1,11 @@
-//! The data folder: who has it open, and in which format it is.
+//! The data folder: its lock and its format.
 //!
 //! ```text
 //! DIR/
-//! ├─ godwit.lock      locked while a process has the folder open; says which
+//! ├─ godwit.lock      locked while a process has the folder open; contains its process id
 //! ├─ godwit.format    the version of the format
 //! ├─ engine/          the engine's files
-//! └─ engine.new/      left by a first start that did not come to its end; made again
+//! └─ engine.new/      left by an interrupted first start; made again
 //! ```
 
 use std::fs::{self, File, TryLockError};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use godwit_domain::ports::StoreError;
 use thiserror::Error;
 
-use crate::engine::{Engine, EngineError};
+use crate::engine::{Engine, EngineError, sync_folder};
 use crate::options::Options;
 
 /// The format of keys and records that this version reads and writes.
@@ -28,30 +28,30 @@ const FORMAT_FILE_NEW: &str = "godwit.format.new";
 const ENGINE_FOLDER: &str = "engine";
 const ENGINE_FOLDER_NEW: &str = "engine.new";
 
-/// Why a store was not opened, and what to do about it. One line each, for the operator.
+/// Why a store could not be opened, and what the operator can do about it. One line each.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OpenError {
     #[error("{} is in use by another process{}: stop it, or use another folder", path.display(), in_brackets(holder))]
     Locked { path: PathBuf, holder: Option<u32> },
     #[error(
-        "{} has data of format {found}, and this version of Godwit knows {FORMAT}: use the newer version that wrote it",
+        "{} has data of format {found}, but this version of Godwit only knows {FORMAT}: use the newer version that wrote it",
         path.display()
     )]
     NewerFormat { path: PathBuf, found: u32 },
     #[error(
-        "{} has data of format {found}, and this version of Godwit knows {FORMAT}: use the older version that wrote it, \
-         and follow its notes on upgrading",
+        "{} has data of format {found}, but this version of Godwit only knows {FORMAT}: use the older version that wrote it, \
+         and follow its upgrade notes",
         path.display()
     )]
     OlderFormat { path: PathBuf, found: u32 },
-    #[error("{} is not empty and not a data folder of Godwit: use another folder", path.display())]
+    #[error("{} is not empty and not a Godwit data folder: use another folder", path.display())]
     Foreign { path: PathBuf },
-    #[error("{} may not be read and written by this user: change its owner, or use another folder", path.display())]
+    #[error("this user cannot read and write {}: change its owner, or use another folder", path.display())]
     Denied { path: PathBuf, source: io::Error },
-    #[error("{} cannot be used: check the path and the disk", path.display())]
+    #[error("cannot use {}: check the path and the disk", path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("the data in {} cannot be opened: check the disk, or restore a backup", path.display())]
+    #[error("cannot open the data in {}: check the disk, or restore a backup", path.display())]
     Unreadable { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
 }
 
@@ -59,16 +59,16 @@ fn in_brackets(holder: &Option<u32>) -> String {
     holder.map(|pid| format!(" (pid {pid})")).unwrap_or_default()
 }
 
-/// A data folder that belongs to this process until it is dropped.
+/// A data folder, locked by this process until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
-    /// The lock goes with the file, also when the process is killed.
+    /// The operating system releases the lock with the file, even when the process is killed.
     _lock: File,
 }
 
 impl Folder {
-    /// Takes a folder, and makes it if there is none or it is empty.
+    /// Locks a data folder. Creates it if it does not exist or is empty.
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
         fs::create_dir_all(path).map_err(|source| failed(path, source))?;
         if is_foreign(path).map_err(|source| failed(path, source))? {
@@ -94,7 +94,8 @@ impl Folder {
         Engine::open(&engine, options).map_err(|error| engine_failed(&engine, error))
     }
 
-    /// The engine cannot go on from a folder that it made by half. So it is made beside, and moved when it is whole.
+    /// Creates the engine in a temporary folder and renames that when it is complete, because the engine cannot
+    /// open an incomplete folder.
     fn create_engine(&self, engine: &Path, options: &Options) -> Result<(), OpenError> {
         let new = self.path.join(ENGINE_FOLDER_NEW);
         match fs::remove_dir_all(&new) {
@@ -106,7 +107,7 @@ impl Folder {
             .map_err(|source| failed(engine, source))
     }
 
-    /// What to say when the engine is open but what it has cannot be read.
+    /// The error for an engine that opens but has unreadable data.
     pub(crate) fn unreadable(&self, error: StoreError) -> OpenError {
         OpenError::Unreadable { path: self.path.clone(), source: Box::new(error) }
     }
@@ -116,13 +117,13 @@ impl Folder {
     }
 }
 
-/// Whether there is something in the folder, and nothing says that it is ours.
+/// Whether the folder has files, and none of them shows that it belongs to Godwit.
 fn is_foreign(path: &Path) -> io::Result<bool> {
     if path.join(FORMAT_FILE).try_exists()? {
         return Ok(false);
     }
-    // What a first start leaves that did not come to its end, what a server leaves whose data is elsewhere, and what a
-    // fresh disk has.
+    // Left by an interrupted first start, by a server that stores its data elsewhere, or by the formatting of a
+    // disk.
     let harmless = [LOCK_FILE, FORMAT_FILE_NEW, ENGINE_FOLDER_NEW, "admin.sock", "lost+found"];
     for entry in fs::read_dir(path)? {
         let name = entry?.file_name();
@@ -172,7 +173,7 @@ fn read_format(path: &Path) -> Result<Option<u32>, OpenError> {
     }
 }
 
-/// A crash leaves the whole file or none.
+/// A crash leaves either the whole file or none.
 fn write_format(path: &Path) -> io::Result<()> {
     let new = path.join(FORMAT_FILE_NEW);
     let mut file = File::create(&new)?;
@@ -180,12 +181,6 @@ fn write_format(path: &Path) -> io::Result<()> {
     file.sync_all()?;
     fs::rename(new, path.join(FORMAT_FILE))?;
     sync_folder(path)
-}
-
-/// Makes durable which files there are.
-pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
-    // Elsewhere a folder cannot be opened as a file, and renaming is durable by itself.
-    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
 fn failed(path: &Path, source: io::Error) -> OpenError {

@@ -1,56 +1,47 @@
-//! The store ports on an embedded engine: one folder, one process, nothing beside it.
+//! The store ports on an embedded engine: one folder, one process, no other software.
 //!
-//! Read in this order:
+//! The modules form layers: a module imports only from layers below its own, which a test in `testkit` checks.
+//! The store on Cassandra has modules of the same names.
 //!
-//! - `folder`: the data folder, its lock and its format; [`OpenError`]
-//! - `engine`: the only file that names the engine: read, scan, commit
-//! - `keys`: the key layout; `records`: what is in the rows
-//! - `txn`: one write, on top of those of its group; `read`: what a write and a mere read have in common
-//! - `committer`, `worker`: the one thread that writes, and makes a group of writes durable with one fsync
-//! - `users`, `devices`, `blocks`, `conversations`, `inbox`, `personal`: the ports, one file each
-//! - `append`: entries and all that follows from them, in one transaction; `erasing` is a part of it
-//! - `loading`, `history` (the log), `projections`, `cursors`: what is read of a conversation; `account_log`
-//! - `transfer`: moving everything to another store, or from one, and keeping track of what changes meanwhile
-//! - `listing`: whose inbox has a conversation; `order`, `hot`: how the inbox stays in order without moving rows with every
-//!   message; `changes`: the order of change, by which somebody who comes back finds what is new
+//! ```text
+//! ports                 the ports of the domain, one file each
+//! lib                   EmbeddedStore
+//! committer  folder     group commit by one thread; the data folder, its lock and its format
+//! transfer              transfers to another store, and the parts that change meanwhile
+//! conversation          logs and their projections, in one transaction
+//! inbox                 a user's list of conversations, in the order of activity and in the order of change
+//! account    due        users with all that is theirs; scheduled work
+//! txn                   one write, on top of the others of its group
+//! read                  reads, on a view or in a transaction
+//! records               the values of rows
+//! keys                  the key layout
+//! engine                journal, memtables and sorted tables
+//! options    measure
+//! ```
 //!
-//! Reads do not go through the committer and not to a pool of blocking threads: they take a few microseconds from memory,
-//! and handing one to another thread would take longer. One that goes to the disk holds up its thread of the runtime
-//! for a fraction of a millisecond.
+//! Reads run on the caller's thread, not on the committer's and not in a pool of blocking threads. A read from
+//! memory takes a few microseconds, less than handing it over. A read from disk blocks a runtime thread for a
+//! fraction of a millisecond.
 //!
-//! The crate knows no rules: it does not ask whether a user may do what they do, and no HTTP status.
+//! The crate knows no rule of the domain and no HTTP status.
 
-mod account_log;
-mod append;
-mod blocks;
-mod changes;
-mod chunks;
+mod account;
 mod committer;
-mod conversations;
-mod cursors;
-mod devices;
+mod conversation;
+mod due;
 mod engine;
-mod erasing;
 mod folder;
-mod history;
-mod hot;
 mod inbox;
 mod keys;
-mod listing;
-mod loading;
 mod measure;
 mod options;
-mod order;
-mod personal;
-mod projections;
+mod ports;
 mod read;
 mod records;
 #[cfg(test)]
 mod tests;
 mod transfer;
 mod txn;
-mod users;
-mod worker;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -67,29 +58,29 @@ pub use options::Options;
 use committer::Committer;
 use engine::Engine;
 use folder::Folder;
-use hot::HotQueue;
+use inbox::hot::HotQueue;
 use read::Read;
 use transfer::Tracker;
 use txn::Txn;
 
-/// The node number of a store that has one node.
+/// The node number of a store with a single node.
 const NODE: u16 = 0;
 
-/// A store in a folder of this machine.
+/// A store in a local folder.
 ///
 /// Dropping it waits for the writes under way. [`EmbeddedStore::close`] before that makes the next start quick.
 pub struct EmbeddedStore {
-    // The order of the fields is that of their end: the thread that writes, the engine, the lock of the folder.
+    // Fields are dropped in this order: the committer's thread, the engine, the lock of the folder.
     committer: Committer,
     engine: Arc<Engine>,
     ids: Arc<IdGenerator>,
     folder: Folder,
 }
 
-/// What a store says about itself, for gauges.
+/// Figures for gauges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stats {
-    /// Tables on disk, without the journal.
+    /// Bytes of tables on disk, without the journal.
     pub table_bytes: u64,
     pub journal_files: usize,
     /// Writes that wait for the committer.
@@ -98,12 +89,13 @@ pub struct Stats {
     pub fsyncs: u64,
     /// Rows written or removed since the store was opened.
     pub rows_written: u64,
-    /// Conversations whose place in the inboxes is not settled yet.
+    /// Hot conversations, whose inbox rows are not settled yet.
     pub hot_conversations: usize,
 }
 
 impl EmbeddedStore {
-    /// Opens a data folder, or makes it. Blocks: after a crash the journal is read again, which can take seconds.
+    /// Opens a data folder, or creates it. Blocks: after a crash the journal is replayed, which can take
+    /// seconds.
     pub fn open(path: &Path, clock: Arc<dyn Clock>, options: Options) -> Result<Self, OpenError> {
         let folder = Folder::open(path)?;
         let engine = Arc::new(folder.open_engine(&options)?);
@@ -119,8 +111,8 @@ impl EmbeddedStore {
         Ok(Self { committer, engine, ids, folder })
     }
 
-    /// Finishes what was asked before, and writes everything out, so that the next start has nothing to read again. Reads
-    /// go on; writes are refused from here on.
+    /// Finishes the writes requested before and flushes all tables, so that the next start has no journal to
+    /// replay. Later writes are refused; reads still work.
     pub async fn close(&self) -> Result<(), StoreError> {
         self.committer.close().await
     }
@@ -145,13 +137,13 @@ impl EmbeddedStore {
         self.committer.write(operation, write).await
     }
 
-    /// The same for what is a part of a move, which goes on while other writes are refused.
-    async fn write_of_move<T, F>(&self, operation: &'static str, write: F) -> Result<T, StoreError>
+    /// A write that is part of a transfer, and so allowed while other writes are refused.
+    async fn write_for_transfer<T, F>(&self, operation: &'static str, write: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.committer.write_of_move(operation, write).await
+        self.committer.write_for_transfer(operation, write).await
     }
 }
 
@@ -162,7 +154,7 @@ impl Store for EmbeddedStore {
     }
 
     async fn signing_key(&self, offered: [u8; 32]) -> Result<[u8; 32], StoreError> {
-        // Once there is one this is no write, and goes on while those are refused.
+        // Once a key is stored this does not write, so it works while writes are refused.
         if let Some(first) = signing_key(&self.engine.view())? {
             return Ok(first);
         }
@@ -200,7 +192,7 @@ fn signing_key(store: &impl Read) -> Result<Option<[u8; 32]>, StoreError> {
     store.bytes(&key)?.map(|bytes| fixed("signing key", &key, &bytes)).transpose()
 }
 
-/// A value that is nothing but a number of bytes.
+/// Decodes a value of exactly N bytes.
 fn fixed<const N: usize>(table: &'static str, key: &keys::Key, bytes: &[u8]) -> Result<[u8; N], StoreError> {
     bytes.try_into().map_err(|_| StoreError::Corrupt {
         table,

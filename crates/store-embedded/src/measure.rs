@@ -1,4 +1,4 @@
-//! What the store says about itself to the metrics.
+//! Metrics of the store.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ const GROUP_SIZE: &str = "godwit_store_group_size";
 const FSYNCS_TOTAL: &str = "godwit_store_fsyncs_total";
 const QUEUE_DEPTH: &str = "godwit_store_queue_depth";
 
-/// Gives the recorder the help texts. Called once, when it is installed.
+/// Describes the metrics. Called once, when the recorder is installed.
 pub fn describe_metrics() {
     describe_histogram!(COMMIT_SECONDS, Unit::Seconds, "Time to make a group of writes durable");
     describe_histogram!(GROUP_SIZE, Unit::Count, "Writes made durable by one fsync");
-    describe_counter!(FSYNCS_TOTAL, Unit::Count, "Groups of writes that were made durable");
+    describe_counter!(FSYNCS_TOTAL, Unit::Count, "Groups of writes made durable");
     describe_gauge!(QUEUE_DEPTH, Unit::Count, "Writes that wait for the committer");
 }
 

@@ -1,21 +1,21 @@
-//! What an operator can set.
+//! Options that an operator can set.
 
 /// Limits of memory, disk and latency. The defaults suit a small server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Blocks of tables that are kept in memory for reading.
+    /// Size of the cache for blocks of tables.
     pub cache_bytes: u64,
-    /// A table in memory is written to disk when it has grown to this. There are three such tables, and while they
-    /// are being written up to three more of each.
+    /// A memtable that has grown to this size is flushed to disk. There are three memtables, and up to three
+    /// more of each while they are flushed.
     pub memtable_bytes_max: u64,
-    /// A journal larger than this makes the engine write its tables out. After a crash the journal is read again, so it
-    /// bounds the time of the next start.
+    /// A journal larger than this makes the engine flush its memtables. After a crash the journal is replayed,
+    /// so this bounds the time of the next start.
     pub journal_bytes_max: u64,
-    /// Writes that may wait for the committer. Who comes when the queue is full waits for a place in it.
+    /// Writes that may wait for the committer. When the queue is full, further writes wait for a place in it.
     pub queue_requests_max: usize,
-    /// Writes that are made durable by one fsync, at most.
+    /// The maximum number of writes made durable by one fsync.
     pub group_requests_max: usize,
-    /// A group takes no further write when it has this many bytes.
+    /// A group takes no further write once it has this many bytes.
     pub group_bytes_max: usize,
 }
 

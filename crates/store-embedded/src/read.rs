@@ -1,4 +1,4 @@
-//! Reading, which is the same in a [`View`] and in a transaction.
+//! Reads, on a [`View`] or in a transaction.
 
 use godwit_domain::ports::StoreError;
 use serde::de::DeserializeOwned;
@@ -10,7 +10,7 @@ use crate::records::Record;
 pub(crate) trait Read {
     fn bytes(&self, key: &Key) -> Result<Option<Bytes>, StoreError>;
 
-    /// The first `limit` rows of a range, or the last ones, the last first.
+    /// The first `limit` rows of a range, or the last ones in descending order.
     fn page(&self, range: &KeyRange, direction: Direction, limit: usize) -> Result<Vec<Row>, StoreError>;
 
     fn record<R: Record + DeserializeOwned>(&self, key: &Key) -> Result<Option<R>, StoreError> {
@@ -21,7 +21,7 @@ pub(crate) trait Read {
         Ok(self.bytes(key)?.is_some())
     }
 
-    /// All rows of a range that has a bound by its nature: the members of a conversation, the devices of a user.
+    /// All rows of a range that is bounded by nature: the members of a conversation, the devices of a user.
     fn all(&self, range: &KeyRange) -> Result<Vec<Row>, StoreError> {
         self.page(range, Direction::Forward, usize::MAX)
     }

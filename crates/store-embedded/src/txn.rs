@@ -1,7 +1,13 @@
-//! Transactions: what one write reads and changes, on top of the writes that go into the same group.
+//! Transactions: what one write reads and changes, on top of the writes that were put into the same group before it.
 //!
-//! They run one after the other on the committer's thread, each sees what those before it wrote, and a refused one leaves
-//! nothing behind. So they are serialisable with no locks, and a group of them is one atomic batch.
+//! ```text
+//! read of a row:   overlay (rows of this group) ──▶ view (the last commit)
+//! write of a row:  overlay; the previous value goes to the undo list
+//! keep():          empties the undo list        drop without keep(): restores the overlay from the undo list
+//! ```
+//!
+//! Transactions run one after the other on the committer's thread, each sees the rows of those before it, and one that fails
+//! leaves nothing behind. So they are serialisable without locks, and a group of them is one atomic batch.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -14,22 +20,22 @@ use crate::keys::{Key, KeyRange};
 use crate::read::Read;
 use crate::records::Record;
 
-/// The writes of a group that are not durable yet: the new value of a row, or none where it is removed.
+/// The rows of a group that are not durable yet: the new value of a row, or `None` where the row is removed.
 #[derive(Default)]
 pub(crate) struct Overlay {
     rows: BTreeMap<Key, Option<Bytes>>,
     bytes: usize,
-    /// Conversations that became hot in this group, see `order.rs`.
+    /// Conversations that became hot in this group, see `inbox/order.rs`.
     heated: Vec<ConversationId>,
-    /// How many may.
+    /// How many may become hot.
     heated_max: usize,
 }
 
-/// One write of a group. Dropped without [`Txn::keep`] it takes back what it wrote.
+/// One write of a group. Dropped without [`Txn::keep`], it rolls back.
 pub(crate) struct Txn<'a> {
     view: &'a View,
     overlay: &'a mut Overlay,
-    /// What the rows were in the overlay before, in the order of the writes.
+    /// The previous value in the overlay of each row that was written, in the order of the writes.
     undo: Vec<(Key, Option<Option<Bytes>>)>,
     bytes_before: usize,
     heated_before: usize,
@@ -44,7 +50,7 @@ impl Overlay {
         self.rows.is_empty()
     }
 
-    /// Keys and values that were put, also those that were overwritten within the group.
+    /// Bytes of all keys and values that were written, including those overwritten within the group.
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes
     }
@@ -53,7 +59,7 @@ impl Overlay {
         &self.heated
     }
 
-    /// A write of the committer itself, which is not taken back.
+    /// A row of the committer itself, which is never rolled back.
     pub(crate) fn put(&mut self, key: Key, value: Bytes) {
         self.rows.insert(key, Some(value));
     }
@@ -81,7 +87,8 @@ impl<'a> Txn<'a> {
         self.write(key, None);
     }
 
-    /// The rows that it has written so far, as they are now: no value where one is removed. Some come more than once.
+    /// The rows that this transaction has written so far, with their present values: `None` where a row is removed. A row
+    /// that was written twice comes twice.
     pub(crate) fn written(&self) -> impl Iterator<Item = (&Key, Option<&Bytes>)> {
         self.undo.iter().map(|(key, _)| (key, self.overlay.rows.get(key).and_then(Option::as_ref)))
     }
@@ -140,7 +147,7 @@ impl Read for Txn<'_> {
         }
         let bound = |bytes: &Bytes| Key { table: range.table, bytes: bytes.clone() };
         let written: Vec<_> = self.overlay.rows.range(bound(&range.start)..bound(&range.end)).collect();
-        // A written row hides at most one stored row, so with so many more of them none is missing from the page.
+        // A written row hides at most one stored row, so that many more stored rows always fill the page.
         let stored = self.view.page(range, direction, limit.saturating_add(written.len()))?;
         let mut merged: BTreeMap<Bytes, Bytes> = stored.into_iter().collect();
         for (key, value) in written {

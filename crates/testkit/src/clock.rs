@@ -1,4 +1,4 @@
-//! Time that the test decides, and the real one.
+//! A clock that the test sets, and the system clock.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use godwit_domain::ports::Clock;
 use godwit_protocol::Timestamp;
 
-/// Stands still until it is told to go on, or goes on by the same step with every look at it.
+/// Stands still until the test advances it, or advances by a fixed step with every read.
 #[derive(Debug)]
 pub struct TestClock {
     now_ms: AtomicI64,
@@ -19,17 +19,17 @@ impl TestClock {
         Self::stepping(now, 0)
     }
 
-    /// A clock whose every answer is `step_ms` after the one before; the first one is `start`.
+    /// A clock that advances by `step_ms` with every read; the first read returns `start`.
     pub const fn stepping(start: Timestamp, step_ms: i64) -> Self {
         Self { now_ms: AtomicI64::new(start.as_millis()), step_ms }
     }
 
-    /// Also backwards, as real clocks do.
+    /// May go backwards, as real clocks do.
     pub fn set(&self, now: Timestamp) {
         self.now_ms.store(now.as_millis(), Ordering::Relaxed);
     }
 
-    /// A negative number goes back.
+    /// A negative number goes backwards.
     pub fn advance_ms(&self, ms: i64) {
         self.now_ms.fetch_add(ms, Ordering::Relaxed);
     }
@@ -48,7 +48,7 @@ impl Clock for TestClock {
     }
 }
 
-/// The clock on the wall, for stores that other processes use too.
+/// The system clock, for stores that other processes use too.
 #[derive(Debug, Clone, Copy)]
 pub struct WallClock;
 

@@ -1,4 +1,4 @@
-//! Sockets that exist only in the test's mind.
+//! A fake delivery that records the events for sockets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,12 +9,12 @@ use godwit_protocol::messages::LogEntry;
 use godwit_protocol::socket::{CloseCode, EntryEvent, Event, PresenceEvent};
 use godwit_protocol::{ConversationId, DeviceId, Seq, UserId};
 
-/// Remembers what it was asked to deliver, in order. Nobody is online until the test says so.
+/// Records the calls in order. Nobody is online until the test says so.
 #[derive(Debug, Default)]
 pub struct RecordingDelivery {
     calls: Mutex<Vec<Delivered>>,
     online: Mutex<BTreeSet<UserId>>,
-    /// Who of those that are online follows which conversation.
+    /// The online users who follow a conversation, with the first entry that they see.
     followers: Mutex<BTreeMap<(ConversationId, UserId), Seq>>,
 }
 
@@ -38,18 +38,18 @@ impl RecordingDelivery {
         }
     }
 
-    /// Who gets what is delivered to the followers of a conversation, in the order of their ids.
+    /// The followers of a conversation, sorted by id.
     pub fn followers_of(&self, conversation: ConversationId) -> Vec<UserId> {
         let followers = lock(&self.followers);
         followers.keys().filter(|(id, _)| *id == conversation).map(|(_, user)| *user).collect()
     }
 
-    /// Everything since the last look.
+    /// Removes and returns all recorded calls.
     pub fn take(&self) -> Vec<Delivered> {
         std::mem::take(&mut *lock(&self.calls))
     }
 
-    /// The events that this user was sent, in order, without forgetting them.
+    /// The events for this user, in order. Does not remove them.
     pub fn events_for(&self, user: UserId) -> Vec<Event> {
         let events_of = |call: &Delivered| match call {
             Delivered::Event { to, event } if to.contains(&user) => Some(event.clone()),
@@ -69,7 +69,7 @@ impl Delivery for RecordingDelivery {
         self.record(Delivered::Event { to: to.to_vec(), event: event.clone() });
     }
 
-    /// Recorded as an event for each entry, and for those who follow at this moment.
+    /// Records one event per entry, for the current followers.
     fn deliver_entries(&self, conversation_id: ConversationId, entries: &[OutgoingEntry], to: &Audience) {
         let following = lock(&self.followers).clone();
         let followers = following.iter().filter(|((id, _), _)| *id == conversation_id);
@@ -100,10 +100,23 @@ impl Delivery for RecordingDelivery {
     fn follow(&self, users: &[(UserId, Seq)], conversation: ConversationId) {
         let online = lock(&self.online);
         let followers = users.iter().filter(|(user, _)| online.contains(user));
-        lock(&self.followers).extend(followers.map(|(user, from)| ((conversation, *user), *from)));
+        let mut following = lock(&self.followers);
+        for (user, from) in followers {
+            let first = following.entry((conversation, *user)).or_default();
+            *first = from.max(first).to_owned();
+        }
     }
 
-    async fn unfollow(&self, users: &[UserId], conversation: ConversationId) {
+    fn conceal(&self, users: &[(UserId, Seq)], conversation: ConversationId) {
+        let mut following = lock(&self.followers);
+        for (user, from) in users {
+            if let Some(first) = following.get_mut(&(conversation, *user)) {
+                *first = from.max(first).to_owned();
+            }
+        }
+    }
+
+    async fn unfollow(&self, users: Vec<UserId>, conversation: ConversationId) {
         lock(&self.followers).retain(|(id, user), _| *id != conversation || !users.contains(user));
     }
 
@@ -170,7 +183,7 @@ mod tests {
         delivery.follow(&[ada, bob, eve].map(|user| (user, Seq::ZERO)), birds);
         delivery.follow(&[(ada, Seq::ZERO)], ConversationId::new(8));
         tell();
-        delivery.unfollow(&[ada], birds).await;
+        delivery.unfollow(vec![ada], birds).await;
         tell();
         delivery.set_online(bob, false);
         delivery.set_online(bob, true);

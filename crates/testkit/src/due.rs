@@ -1,4 +1,4 @@
-//! What has come due. A store is asked for all of it, and tests share stores: here are the parts that belong to one.
+//! Due items of one test. A store returns all due items, and tests share stores, so each test filters its own.
 
 use godwit_domain::ports::{DueExpiry, Store, StoreError};
 use godwit_protocol::{ConversationId, ScheduledId, Timestamp, UserId};
@@ -6,7 +6,7 @@ use godwit_protocol::{ConversationId, ScheduledId, Timestamp, UserId};
 /// More than all tests on one store leave behind.
 const DUE_MAX: usize = 100_000;
 
-/// The messages of these conversations whose time was over, the longest due first, equal ones in the order of the log.
+/// The expired messages of these conversations, the longest overdue first, equal times in the order of the log.
 pub async fn due_expiries_in(
     store: &dyn Store,
     now: Timestamp,
@@ -19,7 +19,7 @@ pub async fn due_expiries_in(
     Ok(due)
 }
 
-/// The scheduled messages of these users whose time had come, the longest due first, equal ones by their ids.
+/// The due scheduled messages of these users, the longest overdue first, equal times by id.
 pub async fn due_scheduled_of(
     store: &dyn Store,
     now: Timestamp,

@@ -1,4 +1,4 @@
-//! Conversations that are not stored yet, with their first entry. Their ids and their time come from the generator.
+//! Builds new conversations with their first entry, for a store to write. Ids and times come from the generator.
 
 use godwit_domain::model::details::default_permissions;
 use godwit_domain::model::{Created, FanOut, Kind, UserPair};
@@ -13,7 +13,7 @@ pub fn new_direct(ids: &IdGenerator, by: UserId, other: UserId) -> (UserPair, Ne
     (pair, begin(ids, Kind::Direct(pair), Created::direct(by, pair)))
 }
 
-/// A group or a channel that the first of its members makes. What the test says of it is said last.
+/// A group or a channel that its first member creates. `say` adjusts it last.
 pub fn new_group(
     ids: &IdGenerator,
     kind: Kind,

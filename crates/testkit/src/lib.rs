@@ -1,29 +1,28 @@
-//! What the other crates are tested with. Development only: nothing that ships depends on it.
+//! Test support for the other crates. Development only: no shipped crate depends on it.
 //!
-//! What a store is:
+//! To define a store:
 //!
 //! - [`conformance`]: the cases that every store passes, in one list; [`conformance_tests!`] makes a test of each
 //! - [`replay`]: random operations on a store and on the model, and a comparison of everything that can be read
-//! - [`model`]: the store that is obviously right
-//! - [`factory`]: what a backend gives to the suite, so that it can be opened
+//! - [`model`]: an in-memory reference store
+//! - [`factory`]: the interface through which the suite opens a backend
 //!
-//! What tests are written with:
+//! To write tests:
 //!
-//! - [`scene`]: fresh users, conversations and times for one test; [`founding`] builds what a conversation begins with,
-//!   [`batch`] what is appended to it
-//! - [`paging`]: from page to page to the end; [`due`]: what has come due, of what is the test's own
-//! - [`reading`]: everything that can be read from a store, as text that can be compared
-//! - [`clock`], [`delivery`]: time and sockets that the test decides
-//! - [`cluster`]: Cassandra and Redis on this machine, started when a test asks; also as the command `godwit-cluster`
+//! - [`scene`]: fresh users, conversations and times for one test; [`founding`] builds new conversations, [`batch`] builds
+//!   appends
+//! - [`paging`]: reads all pages of a list; [`due`]: the due items of one test
+//! - [`reading`]: everything that can be read from a store, as comparable text
+//! - [`clock`], [`delivery`]: a clock and a delivery that the test controls
 //!
-//! The suite knows stores by `Arc<dyn Store>` alone: no table, no file, no process. A contract that it checks stands on
-//! the trait in `godwit_domain::ports`; where a case and that comment disagree, one of them is wrong.
+//! The suite knows stores only as `Arc<dyn Store>`: no tables, files or processes. The traits in `godwit_domain::ports`
+//! document every contract that the suite checks; if a case and that comment disagree, one of them is wrong.
 //!
 //! # Adding a case
 //!
-//! Write it into the file of its group under `conformance/`, and its name into the list in `conformance/cases.rs`. A case
-//! that is not in the list is unused code, which the lints refuse. If it is about a contract that must never break,
-//! add the fault that it finds to `tests/suite/mutants/`.
+//! Write the case into the file of its group under `conformance/`, and add its name to the list in `conformance/cases.rs`.
+//! The lints refuse a case that is not in the list as unused code. If the case checks a contract that must never break, add
+//! the fault that it finds to `tests/suite/mutants/`.
 //!
 //! # Checking a store
 //!
@@ -40,7 +39,6 @@
 
 pub mod batch;
 pub mod clock;
-pub mod cluster;
 pub mod conformance;
 pub mod delivery;
 pub mod due;
@@ -55,5 +53,5 @@ pub mod scene;
 pub use clock::{TestClock, WallClock};
 pub use delivery::RecordingDelivery;
 pub use factory::StoreFactory;
-pub use model::{Lost, ModelStore};
+pub use model::{Lost, ModelStore, Moment};
 pub use scene::Scene;

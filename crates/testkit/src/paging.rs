@@ -1,13 +1,13 @@
-//! Going from page to page to the end.
+//! Reads all pages of a list.
 
 use godwit_domain::model::AccountEntry;
 use godwit_domain::ports::{Store, StoreError};
 use godwit_protocol::UserId;
 
-/// More than any test has; a store that gives the same page again and again is found by it.
+/// More than any test has. The bound detects a store that returns the same page again and again.
 const ITEMS_MAX: usize = 20_000;
 
-/// All items, in pages of `limit`. A page that is not full is the last.
+/// All items, in pages of `limit`. A page that is not full is the last one.
 pub async fn all_pages<T, Position, Page>(
     limit: usize,
     position: impl Fn(&T) -> Position,
@@ -29,7 +29,7 @@ where
     }
 }
 
-/// The account log after `after`, in pages of `limit`; `None` when it cannot be complete.
+/// The account log after `after`, in pages of `limit`. `None` if it is incomplete.
 pub async fn account_log_after(
     store: &dyn Store,
     user: UserId,

@@ -1,5 +1,5 @@
-//! Copying a user and what is theirs alone: what differs is changed, and the account log, to which that added, is replaced
-//! at the end.
+//! Copies accounts: changes what differs, and finally replaces the account log, which these changes have added
+//! to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use godwit_domain::ports::{
 };
 use godwit_protocol::{DeviceId, MessageId, ScheduledId, Timestamp, UserId};
 
-use crate::error::MoveError;
+use crate::error::TransferError;
 use crate::paging::{PAGE, all};
 
-/// The stores that are made equal, for one user.
+/// The account of one user, in both stores.
 #[derive(Clone, Copy)]
 pub(crate) struct Account<'a> {
     pub(crate) source: &'a dyn TransferStore,
@@ -21,7 +21,7 @@ pub(crate) struct Account<'a> {
     pub(crate) user: UserId,
 }
 
-/// Everything that is copied of an account.
+/// The parts of an account that are compared and copied.
 #[derive(Debug, PartialEq, Eq)]
 struct Contents {
     user: Option<User>,
@@ -33,7 +33,7 @@ struct Contents {
 }
 
 impl Account<'_> {
-    pub(crate) async fn copy(self) -> Result<(), MoveError> {
+    pub(crate) async fn copy(self) -> Result<(), TransferError> {
         self.copy_profile().await?;
         let (wanted, there) = tokio::try_join!(self.contents(self.source), self.contents(self.target))?;
         self.copy_devices(&wanted, &there).await?;
@@ -51,8 +51,8 @@ impl Account<'_> {
         Ok(wanted == there)
     }
 
-    /// The user alone, so that others can refer to them.
-    pub(crate) async fn copy_profile(self) -> Result<(), MoveError> {
+    /// Copies only the profile, so that others can refer to the user.
+    pub(crate) async fn copy_profile(self) -> Result<(), TransferError> {
         let Some(user) = self.source.user(self.user).await? else {
             return Err(self.refused("there is no such user"));
         };
@@ -62,7 +62,8 @@ impl Account<'_> {
                 CreateUser::Created if user.former_handles.is_empty() => {}
                 CreateUser::Created => self.update(user).await?,
                 CreateUser::HandleTaken => {
-                    // They are renamed, because a rename asks nobody who only keeps the handle.
+                    // Created under another handle and then renamed, because a rename may take a handle that
+                    // its former owner only keeps reserved.
                     let handle = Handle::for_id(self.user);
                     self.target
                         .create_user(User { handle, former_handles: Vec::new(), ..user.clone() })
@@ -77,7 +78,7 @@ impl Account<'_> {
         Ok(())
     }
 
-    async fn update(self, user: User) -> Result<(), MoveError> {
+    async fn update(self, user: User) -> Result<(), TransferError> {
         self.keep_handles(&user).await?;
         let change = UserChange {
             handle: Some(user.handle.clone()),
@@ -104,8 +105,8 @@ impl Account<'_> {
         Ok(())
     }
 
-    /// Somebody had this handle when they were copied. They have another one by now, so they have changed, and are copied
-    /// again; until then they are called by their id.
+    /// Frees a handle that belongs to a user copied earlier. In the source that user has another handle by now,
+    /// so they have changed and will be copied again. Until then their handle is derived from their id.
     async fn free(self, handle: &Handle) -> Result<(), StoreError> {
         if let Some(former) = self.target.user_by_handle(handle).await? {
             let change = UserChange { handle: Some(Handle::for_id(former.id)), ..UserChange::default() };
@@ -114,8 +115,8 @@ impl Account<'_> {
         Ok(())
     }
 
-    /// Gives the user each handle that they have given up, one after the other, so that it leads to them there too. One that
-    /// somebody has by now leads to that one.
+    /// Gives the user each of their former handles in turn, so that it leads to them in the target too. Skips a
+    /// former handle that another user has taken.
     async fn keep_handles(self, user: &User) -> Result<(), StoreError> {
         let there = self.target.user(self.user).await?;
         let kept = there.map(|there| there.former_handles).unwrap_or_default();
@@ -133,7 +134,7 @@ impl Account<'_> {
         Ok(())
     }
 
-    async fn copy_devices(self, wanted: &Contents, there: &Contents) -> Result<(), MoveError> {
+    async fn copy_devices(self, wanted: &Contents, there: &Contents) -> Result<(), TransferError> {
         let wanted_ids: BTreeSet<DeviceId> = wanted.devices.iter().map(|device| device.id).collect();
         for device in there.devices.iter().filter(|device| !wanted_ids.contains(&device.id)) {
             self.remove_device(device.id, device.last_active_at).await?;
@@ -150,7 +151,7 @@ impl Account<'_> {
         Ok(())
     }
 
-    async fn add_device(self, device: &Device) -> Result<(), MoveError> {
+    async fn add_device(self, device: &Device) -> Result<(), TransferError> {
         let note = self.note(AccountChange::DeviceAdded(device.id));
         match self.target.create_device(device.clone(), note, usize::MAX).await? {
             CreateDevice::Created(_) => Ok(()),
@@ -163,8 +164,8 @@ impl Account<'_> {
         self.target.remove_device(id, note).await.map(drop)
     }
 
-    /// A device changes in two ways: its session goes on, or the application's is revoked.
-    async fn advance_device(self, device: &Device, there: &Device) -> Result<(), MoveError> {
+    /// A device changes in two ways: its own session is rotated, or the session of an application is revoked.
+    async fn advance_device(self, device: &Device, there: &Device) -> Result<(), TransferError> {
         match (&device.session, &there.session) {
             (Session::Own { generation, refresh_expires_at }, Session::Own { generation: behind, .. }) => {
                 let (end, active) = (*refresh_expires_at, device.last_active_at);
@@ -181,7 +182,7 @@ impl Account<'_> {
         Ok(())
     }
 
-    async fn copy_blocks(self, wanted: &Contents, there: &Contents) -> Result<(), MoveError> {
+    async fn copy_blocks(self, wanted: &Contents, there: &Contents) -> Result<(), TransferError> {
         let (wanted, there): (BTreeSet<UserId>, BTreeSet<UserId>) =
             (wanted.blocked.iter().copied().collect(), there.blocked.iter().copied().collect());
         for gone in there.difference(&wanted) {
@@ -197,7 +198,7 @@ impl Account<'_> {
         Ok(())
     }
 
-    async fn copy_stars(self, wanted: &Contents, there: &Contents) -> Result<(), MoveError> {
+    async fn copy_stars(self, wanted: &Contents, there: &Contents) -> Result<(), TransferError> {
         let ids = |stars: &[Star]| stars.iter().map(|star| star.message_id).collect::<BTreeSet<MessageId>>();
         let (wanted_ids, there_ids) = (ids(&wanted.stars), ids(&there.stars));
         for gone in there_ids.difference(&wanted_ids) {
@@ -221,8 +222,8 @@ impl Account<'_> {
         self,
         wanted: BTreeMap<ScheduledId, Scheduled>,
         there: &BTreeMap<ScheduledId, Scheduled>,
-    ) -> Result<(), MoveError> {
-        // Those that are gone first: another one may have their client id.
+    ) -> Result<(), TransferError> {
+        // Removed messages first, because a new one may have the same client id.
         for (_, gone) in there.iter().filter(|(id, _)| !wanted.contains_key(id)) {
             self.target.replace_scheduled(gone.clone(), None, None).await?;
         }
@@ -267,7 +268,7 @@ impl Account<'_> {
         AccountNote { user_id: self.user, at: Timestamp::from_millis(0), change }
     }
 
-    fn refused(self, why: &'static str) -> MoveError {
-        MoveError::Refused(Part::Account(self.user), why)
+    fn refused(self, why: &'static str) -> TransferError {
+        TransferError::Refused(Part::Account(self.user), why)
     }
 }

@@ -1,6 +1,6 @@
-//! Whether a conversation is the same on both sides, by counting and hashing what is read of it through the ports.
+//! Checks whether a conversation is the same on both sides, by counting and hashing what the ports return.
 //!
-//! What two stores need not keep alike does not count: mentions that were read, and moves of senders.
+//! Differences that two stores may have do not count: mentions that were read, and cursor moves of senders.
 
 use godwit_domain::model::{Concealed, ConversationState, LogItem, Member};
 use godwit_domain::ports::{StoreError, StoredReaction, TransferStore};
@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::conversations::{Copied, TRAILS_AT_ONCE, missing, trails_until};
 use crate::paging::{PAGE, all};
 
-/// What was read of a conversation.
+/// The counts and the hash of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Digest {
     entries: u64,
@@ -36,7 +36,7 @@ impl Hashing {
     }
 }
 
-/// Compares the entries that were copied and those that they changed, and all that is known of the conversation as a whole.
+/// Compares the copied entries, the messages that they changed, and the state of the conversation.
 pub(crate) async fn conversation(
     source: &dyn TransferStore,
     target: &dyn TransferStore,
@@ -45,7 +45,7 @@ pub(crate) async fn conversation(
 ) -> Result<bool, StoreError> {
     let (wanted, there) = tokio::try_join!(digest(source, id, copied), digest(target, id, copied))?;
     if wanted != there {
-        tracing::warn!(%id, ?wanted, ?there, "a conversation is not the same on both sides");
+        tracing::warn!(%id, ?wanted, ?there, "a conversation differs between the two stores");
         return Ok(false);
     }
     trails_are_there(source, target, id).await
@@ -97,7 +97,7 @@ async fn hash_state(
     };
     for mut member in members {
         member.mentions.retain(|seq| *seq > member.cursor.read);
-        // These are the member's own affair.
+        // Compared with the membership.
         member.unlisted = false;
         member.concealed = Concealed::default();
         hashing.add(&member);
@@ -141,7 +141,7 @@ fn plain(item: LogItem) -> LogItem {
     if item.state.is_default() { LogItem::unchanged(item.entry) } else { item }
 }
 
-/// Whether every move is there that the source has, and no cursor is behind.
+/// Whether the target has every move of the source, and no cursor that is behind.
 async fn trails_are_there(
     source: &dyn TransferStore,
     target: &dyn TransferStore,
@@ -156,7 +156,7 @@ async fn trails_are_there(
         for trail in trails {
             let user = trail.user_id;
             if there.get(&user).is_none_or(|there| missing(trail, there).is_some()) {
-                tracing::warn!(%id, %user, "a member has come further than what was copied");
+                tracing::warn!(%id, %user, "a member's cursor is past the copied log");
                 return Ok(false);
             }
         }

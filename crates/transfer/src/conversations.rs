@@ -1,11 +1,12 @@
-//! Copying a conversation: its log is folded again on the other side.
+//! Copies a conversation by folding its log again on the other side.
 //!
-//! Everything about a conversation follows from its log, so what a server would have written for the same entries is
-//! written here. The batches are others than those of the servers, which makes no difference: a fold of entries is the
-//! same in one piece and in several, but for members who go and come back, whose going ends a batch.
+//! The state of a conversation follows from its log, so the target gets the same writes that a server would
+//! make for the same entries. The batches differ from those of the servers, which makes no difference: a fold
+//! gives the same result in one batch and in several. The exception is members who leave and come back, so an
+//! entry by which a member leaves ends a batch.
 //!
-//! How far members have come does not follow from the log alone, so it is copied as it is, and the moves of senders, which
-//! do, are left out of what is appended.
+//! Cursors do not follow from the log alone, so they are copied as they are. The moves of senders do follow
+//! from it, and are left out of the appends.
 
 use std::collections::{BTreeSet, HashMap};
 use std::iter::Peekable;
@@ -16,25 +17,25 @@ use godwit_domain::projection::{Effects, Fold, MemberWrite, Needs, beginning_aga
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use crate::accounts::Account;
-use crate::error::MoveError;
-use crate::mover::Control;
+use crate::error::TransferError;
 use crate::paging::PAGE;
+use crate::transfer::Control;
 
-/// Entries and bytes of an append, as with servers.
+/// Limits of an append, the same as those of servers.
 const APPEND_ENTRIES_MAX: usize = 256;
 const APPEND_BYTES_MAX: usize = 128 * 1024;
-/// Members whose trails are copied at once.
+/// Users whose trails are copied at once.
 pub(crate) const TRAILS_AT_ONCE: usize = 200;
 
-/// What was copied.
+/// The result of copying a conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Copied {
-    /// Entries up to here were there before.
+    /// The target already had the entries through this one.
     pub(crate) after: Seq,
     pub(crate) entries: u64,
-    /// Messages that were there, and have changed since.
+    /// Messages that the target already had, and that new entries have changed.
     pub(crate) touched: BTreeSet<Seq>,
-    /// Users whose inbox and account log were written to on the way.
+    /// Users whose inbox and account log the copying has written to.
     pub(crate) noted: BTreeSet<UserId>,
 }
 
@@ -43,7 +44,7 @@ pub(crate) async fn copy(
     target: &dyn TransferStore,
     id: ConversationId,
     control: &Control,
-) -> Result<Copied, MoveError> {
+) -> Result<Copied, TransferError> {
     let mut copied = Copied::default();
     let mut state = match target.load(id).await? {
         Some(state) => {
@@ -70,7 +71,8 @@ pub(crate) async fn copy(
     Ok(copied)
 }
 
-/// Everybody who ever became a member. Only the log knows them all: who left need not have left anything else behind.
+/// All users who ever became members. Only the log names them all, because a former member may have left no
+/// other trace.
 pub(crate) async fn all_who_came(
     source: &dyn TransferStore,
     id: ConversationId,
@@ -98,13 +100,13 @@ async fn begin(
     target: &dyn TransferStore,
     id: ConversationId,
     copied: &mut Copied,
-) -> Result<ConversationState, MoveError> {
-    let refused = |why| MoveError::Refused(Part::Conversation(id), why);
+) -> Result<ConversationState, TransferError> {
+    let refused = |why| TransferError::Refused(Part::Conversation(id), why);
     let conversation = source.load(id).await?.ok_or_else(|| refused("it is not there"))?.conversation;
     let first = source.entries(id, Seq::ZERO, 1).await?.pop().ok_or_else(|| refused("its log is empty"))?;
     let kind = conversation.kind;
     let new = beginning_again(conversation, first.entry)
-        .ok_or_else(|| refused("its log does not begin with its beginning"))?;
+        .ok_or_else(|| refused("its log does not begin with its creation"))?;
     copied.entries += 1;
     copied.noted.extend(&new.effects.list);
     let new = NewConversation { effects: without_moves(new.effects), ..new };
@@ -114,12 +116,13 @@ async fn begin(
         None => target.create(new, None).await?,
     };
     if made.id != id {
-        return Err(refused("the two of it have another one"));
+        return Err(refused("its two members have another conversation"));
     }
-    target.load(id).await?.ok_or_else(|| refused("it did not come to be"))
+    target.load(id).await?.ok_or_else(|| refused("it was not created"))
 }
 
-/// Entries that can be folded together: none needs another one of them, and nobody goes before the last.
+/// The next entries that can be folded together: none needs another one of them, and only the last may remove a
+/// member.
 fn next_batch(entries: &mut Peekable<impl Iterator<Item = Entry>>, head: Seq) -> Vec<Entry> {
     let (mut batch, mut bytes) = (Vec::new(), 0);
     while batch.len() < APPEND_ENTRIES_MAX && bytes < APPEND_BYTES_MAX {
@@ -143,7 +146,7 @@ async fn append(
     state: &mut ConversationState,
     entries: Vec<Entry>,
     copied: &mut Copied,
-) -> Result<(), MoveError> {
+) -> Result<(), TransferError> {
     let id = state.conversation.id;
     let known = Known::of(target, state, &entries).await?;
     copied.touched.extend(known.messages.iter().map(|item| item.entry.seq));
@@ -164,13 +167,13 @@ async fn append(
     match target.append(&append).await? {
         AppendOutcome::Appended(_) => append.effects.apply_to(state),
         AppendOutcome::HeadMoved => {
-            return Err(MoveError::Refused(Part::Conversation(id), "somebody else writes to it"));
+            return Err(TransferError::Refused(Part::Conversation(id), "another process writes to it"));
         }
     }
     Ok(())
 }
 
-/// What entries are folded with.
+/// The members and messages that entries are folded with.
 struct Known {
     members: Vec<(UserId, Option<Member>)>,
     messages: Vec<LogItem>,
@@ -203,12 +206,12 @@ impl Known {
     }
 }
 
-/// Those in whose inbox a conversation comes are there before it.
+/// Copies the users who become members, so that they exist before the conversation enters their inboxes.
 async fn bring_users(
     source: &dyn TransferStore,
     target: &dyn TransferStore,
     effects: &Effects,
-) -> Result<(), MoveError> {
+) -> Result<(), TransferError> {
     let users: Vec<UserId> = effects.members.iter().map(MemberWrite::user_id).collect();
     let there: BTreeSet<UserId> = target.users(&users).await?.into_iter().map(|user| user.id).collect();
     for user in users.into_iter().filter(|user| !there.contains(user)) {
@@ -221,7 +224,7 @@ fn without_moves(effects: Effects) -> Effects {
     Effects { cursors: Vec::new(), ..effects }
 }
 
-/// Writes those moves that are not there.
+/// Copies the moves that the target lacks.
 async fn copy_trails(
     source: &dyn TransferStore,
     target: &dyn TransferStore,
@@ -250,7 +253,7 @@ async fn copy_trails(
     }
 }
 
-/// The trails of those after one user, up to another.
+/// The trails of users after `after`, at least through `last`.
 pub(crate) async fn trails_until(
     store: &dyn TransferStore,
     id: ConversationId,
@@ -269,7 +272,7 @@ pub(crate) async fn trails_until(
     }
 }
 
-/// What one trail has and the other has not.
+/// The part of a trail that the other one lacks.
 pub(crate) fn missing(trail: Trail, there: &Trail) -> Option<Trail> {
     let without = |moves: Vec<(Seq, Timestamp)>, there: &[(Seq, Timestamp)]| {
         moves.into_iter().filter(|moved| there.binary_search(moved).is_err()).collect::<Vec<_>>()

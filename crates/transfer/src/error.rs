@@ -1,25 +1,25 @@
-//! Why a move does not go on.
+//! Why a transfer stops.
 
-use godwit_domain::ports::{Moving, Part, StoreError};
+use godwit_domain::ports::{Part, StoreError, TransferState};
 use thiserror::Error;
 
 #[derive(Debug, Error)]
-pub enum MoveError {
-    #[error("the data at {from} cannot be moved: it {moving}")]
-    NotHere { from: String, moving: Moving },
-    #[error("{to} cannot be moved into: what is there {moving}")]
-    NotFree { to: String, moving: Moving },
-    #[error("{0} cannot be moved into: there is something in it already")]
+pub enum TransferError {
+    #[error("cannot transfer the data at {from}: it {transfer}")]
+    NotHere { from: String, transfer: TransferState },
+    #[error("cannot transfer to {to}: its data {transfer}")]
+    NotFree { to: String, transfer: TransferState },
+    #[error("cannot transfer to {0}: it is not empty")]
     NotEmpty(String),
-    #[error("{0} cannot be moved into: its tokens are signed with another key")]
+    #[error("cannot transfer to {0}: it has another signing key")]
     OtherKey(String),
-    #[error("somebody else is at it: {0}")]
-    Changed(Moving),
-    #[error("{0:?} is not the same on both sides")]
+    #[error("another process changed the transfer: the data {0}")]
+    Changed(TransferState),
+    #[error("{0:?} differs between the two stores")]
     Different(Part),
-    #[error("{0:?} cannot be copied: {1}")]
+    #[error("cannot copy {0:?}: {1}")]
     Refused(Part, &'static str),
-    #[error("it was stopped, and can go on later")]
+    #[error("the transfer was stopped; run the same command to resume it")]
     Stopped,
     #[error(transparent)]
     Store(#[from] StoreError),

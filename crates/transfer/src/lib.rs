@@ -1,24 +1,24 @@
-//! Moves everything from one store to another while servers go on, and checks that it is the same.
+//! Transfers all data from one store to another while servers run, and checks that both are the same.
 //!
-//! The other store is made equal through the ports that servers write by, so whatever holds for a store holds for one that
-//! was moved into. All of it can be done again without harm, which is what makes it resumable.
+//! The target is written through the same ports that servers use, so it keeps every invariant of a store. All
+//! steps are idempotent, so a transfer can be resumed.
 //!
-//! Read in this order:
+//! In reading order:
 //!
-//! - [`Mover`]: from the first pass to the switch
-//! - `conversations`: logs are folded again; `memberships`, `accounts`: what differs is changed
+//! - [`Transfer`]: from the first pass to the switch
+//! - `conversations`: folds logs again; `memberships`, `accounts`: change what differs
 //! - `check`: whether a part is the same on both sides
-//! - [`Progress`]: what people see of it, and where it goes on after an interruption
+//! - [`Progress`]: what operators see, and where an interrupted transfer resumes
 
 mod accounts;
 mod check;
 mod conversations;
 mod error;
 mod memberships;
-mod mover;
 mod paging;
 mod progress;
+mod transfer;
 
-pub use error::MoveError;
-pub use mover::{Control, Mover, abandon};
+pub use error::TransferError;
 pub use progress::{Phase, Progress};
+pub use transfer::{Control, Transfer, abandon};

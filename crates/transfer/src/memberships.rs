@@ -1,13 +1,13 @@
-//! Copying what a member has set for a conversation and hidden in it, and whether it is in their inbox.
+//! Copies memberships: settings, hidden messages, and whether a conversation is in the inbox.
 
 use godwit_domain::model::{AccountChange, AccountNote, Concealed, Settings, SettingsChange};
 use godwit_domain::ports::{SeqRange, StoreError, TransferStore};
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
-/// All places of a log.
+/// The whole log.
 const EVERYWHERE: SeqRange = SeqRange { after: Seq::ZERO, before: Seq::new(u64::MAX) };
 
-/// Makes them the same. What is noted on the way is replaced when the account is copied.
+/// Makes a membership the same. The notes that this writes are replaced when the account is copied.
 pub(crate) async fn copy(
     source: &dyn TransferStore,
     target: &dyn TransferStore,
@@ -34,14 +34,14 @@ pub(crate) async fn copy(
         return Ok(());
     }
     for item in source.items(conversation, &missing).await?.into_iter().flatten() {
-        // The note is read again before it is replaced, so it has to name the message.
+        // Notes are read again before they are replaced, so this one must name the message.
         let change = AccountChange::MessageHidden(MessageId::new(item.entry.id));
         target.hide(user, conversation, item.entry.seq, usize::MAX, note(change)).await?;
     }
     Ok(())
 }
 
-/// Whether they are the same on both sides.
+/// Whether a membership is the same on both sides.
 pub(crate) async fn are_same(
     source: &dyn TransferStore,
     target: &dyn TransferStore,
@@ -52,7 +52,7 @@ pub(crate) async fn are_same(
     Ok(wanted == there)
 }
 
-/// What is copied of a membership.
+/// The parts of a membership that are compared and copied.
 #[derive(Debug, PartialEq, Eq)]
 struct Membership {
     settings: Settings,
@@ -75,7 +75,8 @@ async fn both(
     Ok((wanted, there))
 }
 
-/// A conversation that was deleted for all is in no inbox, and one that is fanned out on read in that of each member.
+/// Whether each member decides if the conversation is in their inbox. A deleted conversation is in no inbox,
+/// and one that is fanned out on read is in the inbox of every member.
 async fn is_listed_one_by_one(
     store: &dyn TransferStore,
     conversation: ConversationId,
@@ -101,7 +102,7 @@ async fn read(
     Ok(Membership { settings, concealed, hidden, is_unlisted })
 }
 
-/// What makes one of the other; `cleared` has a way of its own.
+/// The change that makes `there` equal to `wanted`, except for `cleared`, which is copied in another way.
 fn difference(there: &Settings, wanted: &Settings) -> Option<SettingsChange> {
     fn changed<T: Clone + PartialEq>(there: &T, wanted: &T) -> Option<T> {
         (there != wanted).then(|| wanted.clone())

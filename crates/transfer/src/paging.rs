@@ -1,11 +1,11 @@
-//! Going from page to page to the end.
+//! Reads lists page by page.
 
 use godwit_domain::ports::StoreError;
 
-/// Rows that are asked for at once.
+/// Rows per page.
 pub(crate) const PAGE: usize = 500;
 
-/// All items of a list that is bounded.
+/// All items of a bounded list.
 pub(crate) async fn all<T, Position, Page>(
     position: impl Fn(&T) -> Position,
     page_after: impl FnMut(Option<Position>) -> Page,
@@ -18,7 +18,7 @@ where
     Ok(all)
 }
 
-/// How many there are, however many.
+/// The length of a list of any length.
 pub(crate) async fn count<T, Position, Page>(
     position: impl Fn(&T) -> Position,
     page_after: impl FnMut(Option<Position>) -> Page,
@@ -31,7 +31,7 @@ where
     Ok(count)
 }
 
-/// A page that is not full is the last.
+/// A page that is not full is the last one.
 async fn each_page<T, Position, Page>(
     position: impl Fn(&T) -> Position,
     mut page_after: impl FnMut(Option<Position>) -> Page,

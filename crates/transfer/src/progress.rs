@@ -1,4 +1,4 @@
-//! What people see of a move, and where it goes on after an interruption.
+//! The progress of a transfer: what operators see, and where an interrupted transfer resumes.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use godwit_domain::ports::{Creation, Part};
 use godwit_protocol::{ConversationId, UserId};
 use serde::{Deserialize, Serialize};
 
-/// How far a move has come.
+/// The progress of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Progress {
     pub phase: Phase,
@@ -14,9 +14,9 @@ pub struct Progress {
     pub conversations_total: u64,
     pub accounts: u64,
     pub accounts_total: u64,
-    /// Entries of logs that are the same on both sides.
+    /// Log entries that are the same on both sides.
     pub entries: u64,
-    /// Parts that were copied again because they had changed meanwhile.
+    /// Parts copied again because they had changed meanwhile.
     pub again: u64,
 }
 
@@ -34,7 +34,7 @@ pub enum Phase {
 }
 
 impl Progress {
-    /// Between 0 and 1: conversations are most of the work.
+    /// Between 0 and 1. Conversations are most of the work.
     pub fn fraction(&self) -> f64 {
         const CONVERSATIONS: f64 = 0.85;
         let of = |done: u64, total: u64| {
@@ -67,14 +67,15 @@ impl fmt::Display for Phase {
     }
 }
 
-/// Where the first pass is, kept in the store that is moved into.
+/// The progress of the first pass, stored in the target so that an interrupted run resumes from here.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct Checkpoint {
     pub(crate) progress: Progress,
-    /// What was copied last in this phase.
+    /// The last conversation, creation and account that were copied.
     pub(crate) conversation: Option<ConversationId>,
     pub(crate) creation: Option<Creation>,
     pub(crate) account: Option<UserId>,
-    /// Parts that were not the same right after they were copied: they are copied again at the end, when nothing changes.
+    /// Parts that differed right after they were copied. They are copied again at the end, while writes are
+    /// held.
     pub(crate) suspects: Vec<Part>,
 }

@@ -11,13 +11,13 @@ use super::request::Request;
 use crate::Error;
 
 impl Http {
-    /// `POST /v1/accounts`. The new user is signed in here.
+    /// `POST /v1/accounts`. Signs the new user in.
     pub async fn register(&self, register: &Register) -> Result<SignedIn, Error> {
         self.enter(Request::new(Method::POST, "/v1/accounts").json(register)?).await
     }
 
-    /// `POST /v1/sessions`. Whoever was signed in here before is replaced. Without a device proof of its own, that of the
-    /// last sign-in here is sent: the server ignores one of another user.
+    /// `POST /v1/sessions`. Replaces the session of this client. Without a device proof in the request, the client sends the
+    /// proof of its last sign-in; the server ignores the proof of another user.
     pub async fn sign_in(&self, sign_in: &SignIn) -> Result<SignedIn, Error> {
         let device_proof = sign_in.device_proof.clone().or_else(|| self.device_proof());
         let sign_in = SignIn { device_proof, ..sign_in.clone() };
@@ -31,14 +31,14 @@ impl Http {
         Ok(signed_in)
     }
 
-    /// `POST /v1/sessions/refresh`. Happens by itself when a token has expired.
+    /// `POST /v1/sessions/refresh`. The client calls this on its own when a token has expired.
     pub async fn refresh(&self) -> Result<Tokens, Error> {
         let stale = self.access_token().ok_or(Error::NotSignedIn)?;
         self.renew(&stale).await?;
         self.tokens().ok_or(Error::NotSignedIn)
     }
 
-    /// `DELETE /v1/sessions/current`. The tokens are forgotten here too.
+    /// `DELETE /v1/sessions/current`. Removes the tokens of this client too.
     pub async fn sign_out(&self) -> Result<(), Error> {
         self.call_empty(Request::new(Method::DELETE, "/v1/sessions/current")).await?;
         self.auth.clear();
@@ -55,7 +55,7 @@ impl Http {
         self.call(Request::new(Method::PATCH, "/v1/me").json(update)?).await
     }
 
-    /// `PUT /v1/me/password`. Every other session of the user ends; this one goes on with new tokens.
+    /// `PUT /v1/me/password`. Ends every other session of the user, and gives this one new tokens.
     pub async fn change_password(&self, change: &ChangePassword) -> Result<(), Error> {
         self.replace_tokens(Request::new(Method::PUT, "/v1/me/password").json(change)?).await
     }

@@ -1,8 +1,8 @@
 //! The tokens of a session.
 //!
-//! A refresh token is good for one use, and using it twice ends the session. So of all requests that find their access
-//! token expired at the same time one refreshes it and the others wait for what it gets; and the refresh runs in a task
-//! of its own, because a caller that gives up in the middle would lose the only copy of the next refresh token.
+//! A refresh token is valid for one use, and a second use ends the session. Refreshing is therefore single-flight: of all
+//! requests that find their access token expired, one refreshes it and the others wait for the result. The refresh runs in
+//! its own task, because a caller that is cancelled halfway would lose the only copy of the next refresh token.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -17,9 +17,9 @@ use crate::Error;
 #[derive(Default)]
 pub(super) struct Auth {
     credentials: Mutex<Credentials>,
-    /// Of the last sign-in. It outlives the session.
+    /// The proof of the last sign-in. It outlives the session.
     device_proof: Mutex<Option<String>>,
-    /// Held while a refresh, or something else that replaces the tokens, is under way.
+    /// Held during a refresh and during every other call that replaces the tokens.
     refreshing: tokio::sync::Mutex<()>,
 }
 
@@ -30,7 +30,7 @@ enum Credentials {
     Session(Tokens),
     /// A token of the embedding application.
     Application(String),
-    /// The server refused the refresh token for good: whoever still waits must not try it again.
+    /// The server refused the refresh token for good. Waiting callers must not try it again.
     Ended(Box<Problem>),
 }
 
@@ -70,7 +70,7 @@ impl Auth {
         *self.lock() = Credentials::Nobody;
     }
 
-    /// What to do for a caller whose access token turned out to be stale.
+    /// The next step for a caller whose access token is stale.
     fn next_step(&self, stale: &str) -> Step {
         match &*self.lock() {
             Credentials::Session(tokens) if tokens.access_token == stale => {
@@ -83,7 +83,7 @@ impl Auth {
         }
     }
 
-    /// Puts in what came of the refresh, unless somebody has signed in or out meanwhile.
+    /// Stores the result of a refresh, unless a user has signed in or out since.
     fn replace(&self, used: &str, next: Credentials) {
         let mut credentials = self.lock();
         if matches!(&*credentials, Credentials::Session(tokens) if tokens.refresh_token == used) {
@@ -91,24 +91,24 @@ impl Auth {
         }
     }
 
-    /// Nothing panics while the lock is held, so a poisoned one is as good as any.
+    /// No code panics while it holds the lock, so the content of a poisoned one is valid.
     fn lock(&self) -> MutexGuard<'_, Credentials> {
         self.credentials.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 enum Step {
-    /// Somebody else has refreshed it.
+    /// Another caller has refreshed the token.
     Use(String),
     Refresh(String),
-    /// There is nothing to refresh with.
+    /// There is no refresh token.
     GiveUp,
     Fail(Box<Problem>),
 }
 
 impl Http {
-    /// Sends a request that is answered with the next tokens of this session. Nobody may refresh the old ones meanwhile: their
-    /// refresh token would count as used twice, which ends the session.
+    /// Sends a request whose answer contains the next tokens of this session. Blocks refreshes until then: a refresh would
+    /// use the same refresh token twice, which ends the session.
     pub(super) async fn replace_tokens(&self, request: Request) -> Result<(), Error> {
         let http = self.clone();
         let replacing = tokio::spawn(async move { http.replace_tokens_alone(request).await });
@@ -138,7 +138,7 @@ impl Http {
         }
     }
 
-    /// An access token that is not `stale`; `None` when there is no way to get one.
+    /// An access token that is not `stale`. `None` if there is no way to get one.
     pub(crate) async fn renew(&self, stale: &str) -> Result<Option<String>, Error> {
         let (http, stale) = (self.clone(), stale.to_owned());
         let renewal = tokio::spawn(async move { http.renew_alone(&stale).await });

@@ -21,7 +21,7 @@ impl Http {
         self.call_created(Request::new(Method::POST, "/v1/conversations").json(create)?).await
     }
 
-    /// The direct conversation with `user`, made if there is none.
+    /// The direct conversation with `user`. Creates it if there is none.
     pub async fn direct(&self, user: UserId) -> Result<Created<Conversation>, Error> {
         let Created { value, is_new } =
             self.create_conversation(&CreateConversation::Direct { user_id: user }).await?;
@@ -66,7 +66,7 @@ impl Http {
         self.call_empty(Request::new(Method::PUT, "/v1/conversations/pinned").json(&order)?).await
     }
 
-    /// `GET /v1/conversations`: the inbox. `after` is the `next` of the page before.
+    /// `GET /v1/conversations`: the inbox. `after` is the `next` of the previous page.
     pub async fn conversations(
         &self,
         after: Option<&str>,
@@ -110,7 +110,7 @@ impl Http {
         self.call(Request::new(Method::PUT, path).json(cursor)?).await
     }
 
-    /// `GET /v1/sync`. `since` is the token of the page before.
+    /// `GET /v1/sync`. `since` is the token of the previous page.
     pub async fn sync(&self, since: Option<&str>, limit: Option<u16>) -> Result<SyncPage, Error> {
         self.call(Request::get("/v1/sync").query("since", since).query("limit", limit)).await
     }

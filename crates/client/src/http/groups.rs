@@ -13,13 +13,13 @@ use super::Http;
 use super::request::Request;
 use crate::Error;
 
-/// Which members are asked for.
+/// Selects members.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Members<'a> {
     pub role: Option<Role>,
-    /// The beginning of a handle, or of a word of a name.
+    /// A prefix of the handle, or of a word of the name.
     pub query: Option<&'a str>,
-    /// The `next` of the page before.
+    /// The `next` of the previous page.
     pub after: Option<&'a str>,
     pub limit: Option<u16>,
 }
@@ -70,7 +70,7 @@ impl Http {
         self.call_empty(Request::new(Method::DELETE, path)).await
     }
 
-    /// `GET /v1/conversations/{id}/bans`. `after` is the `next` of the page before.
+    /// `GET /v1/conversations/{id}/bans`. `after` is the `next` of the previous page.
     pub async fn bans(
         &self,
         conversation: ConversationId,
@@ -110,7 +110,8 @@ impl Http {
         self.call_empty(Request::new(Method::POST, format!("/v1/conversations/{conversation}/leave"))).await
     }
 
-    /// `POST /v1/conversations/{id}/leave?block=true`: whoever added the user is blocked, and nobody can add them again.
+    /// `POST /v1/conversations/{id}/leave?block=true`: blocks the member who added the user, and nobody can add the user
+    /// again.
     pub async fn leave_for_good(&self, conversation: ConversationId) -> Result<(), Error> {
         let request = Request::new(Method::POST, format!("/v1/conversations/{conversation}/leave"));
         self.call_empty(request.query("block", Some(true))).await

@@ -53,12 +53,12 @@ impl Http {
         self.call(Request::get(format!("/v1/messages/{message}"))).await
     }
 
-    /// `GET /v1/messages/{id}/receipts`: the first page, which is all of them unless members are very many.
+    /// `GET /v1/messages/{id}/receipts`: the first page, which is all of them unless there are many members.
     pub async fn receipts(&self, message: MessageId) -> Result<ReceiptList, Error> {
         self.receipts_after(message, None, None).await
     }
 
-    /// `GET /v1/messages/{id}/receipts`. `after` is the `next` of the page before.
+    /// `GET /v1/messages/{id}/receipts`. `after` is the `next` of the previous page.
     pub async fn receipts_after(
         &self,
         message: MessageId,
@@ -69,7 +69,7 @@ impl Http {
         self.call(request.query("after", after).query("limit", limit)).await
     }
 
-    /// `PATCH /v1/messages/{id}`: a new text, or a new caption.
+    /// `PATCH /v1/messages/{id}`: replaces the text or the caption.
     pub async fn edit_message(&self, message: MessageId, text: impl Into<String>) -> Result<Message, Error> {
         let edit = EditMessage { message_id: None, text: text.into() };
         self.call(Request::new(Method::PATCH, format!("/v1/messages/{message}")).json(&edit)?).await
@@ -97,7 +97,7 @@ impl Http {
         self.call(Request::new(Method::DELETE, format!("/v1/messages/{message}/reaction"))).await
     }
 
-    /// `GET /v1/messages/{id}/reactions`. `after` is the `next` of the page before.
+    /// `GET /v1/messages/{id}/reactions`. `after` is the `next` of the previous page.
     pub async fn reactions(
         &self,
         message: MessageId,
@@ -108,7 +108,7 @@ impl Http {
         self.call(request.query("after", after).query("limit", limit)).await
     }
 
-    /// `GET /v1/messages/{id}/thread`. `after` is the `next` of the page before.
+    /// `GET /v1/messages/{id}/thread`. `after` is the `next` of the previous page.
     pub async fn thread(
         &self,
         message: MessageId,

@@ -1,11 +1,11 @@
 //! The HTTP API, one method per route.
 //!
-//! - here: what every request has in common
-//! - [`auth`](self): the tokens, and refreshing them once for everybody who waits
+//! - here: the parts that all requests share
+//! - [`auth`](self): the tokens, and their single-flight refresh
 //! - `accounts`, `people`, `conversations`, `groups`, `messages`, `personal`: the routes
 //!
-//! Register and sign-in keep the tokens that they get; every later request carries them. A request that is refused with
-//! `token_expired` is sent once more with a fresh token.
+//! Registration and sign-in store their tokens, and every later request sends them. A request that is refused with
+//! `token_expired` is retried once with a fresh token.
 
 mod accounts;
 mod auth;
@@ -32,9 +32,9 @@ use crate::Error;
 #[derive(Debug, Clone)]
 pub struct HttpConfig {
     pub connect_timeout: Duration,
-    /// From the first byte of the request to the last of the response.
+    /// From the first byte of the request to the last byte of the response.
     pub request_timeout: Duration,
-    /// Connections that are kept open while nobody uses them.
+    /// The maximum number of idle connections that are kept open.
     pub idle_connections_max: usize,
 }
 
@@ -48,7 +48,7 @@ impl Default for HttpConfig {
     }
 }
 
-/// The HTTP API of one server, as one user or as nobody. Clones share the tokens and the connections.
+/// The HTTP API of one server, for one user or without one. Clones share the tokens and the connections.
 #[derive(Clone)]
 pub struct Http {
     client: reqwest::Client,
@@ -57,7 +57,7 @@ pub struct Http {
 }
 
 impl Http {
-    /// `base_url` is such as `http://127.0.0.1:8080`.
+    /// `base_url` has the form `http://127.0.0.1:8080`.
     pub fn new(base_url: &str) -> Result<Self, Error> {
         Self::with_config(base_url, &HttpConfig::default())
     }
@@ -74,7 +74,7 @@ impl Http {
         Ok(Self { client, base_url: base_url.trim_end_matches('/').into(), auth: Arc::default() })
     }
 
-    /// The same server over the same connections, with nobody signed in: for another user or device.
+    /// The same server over the same connections, without a user: for another user or device.
     #[must_use]
     pub fn anonymous(&self) -> Self {
         Self { client: self.client.clone(), base_url: self.base_url.clone(), auth: Arc::default() }
@@ -84,12 +84,12 @@ impl Http {
         &self.base_url
     }
 
-    /// What to keep in order to go on with this session in another process.
+    /// The tokens, to store and continue this session in another process.
     pub fn tokens(&self) -> Option<Tokens> {
         self.auth.tokens()
     }
 
-    /// Goes on with a session of an earlier process.
+    /// Continues a session of an earlier process.
     pub fn set_tokens(&self, tokens: Tokens) {
         self.auth.set_tokens(tokens);
     }
@@ -99,13 +99,13 @@ impl Http {
         self.auth.set_access_token(access_token.into());
     }
 
-    /// What to keep for the next sign-in of the same user, also after a sign-out: it proves that the user has signed in on
-    /// this device before, and so is not kept out by the attempts of strangers.
+    /// The device proof, to store for the next sign-in of the same user, also after a sign-out. It proves that the user has
+    /// signed in on this device before, so failed attempts of strangers do not lock the user out.
     pub fn device_proof(&self) -> Option<String> {
         self.auth.device_proof()
     }
 
-    /// That of an earlier process.
+    /// Sets the device proof of an earlier process.
     pub fn set_device_proof(&self, proof: impl Into<String>) {
         self.auth.set_device_proof(proof.into());
     }
@@ -132,7 +132,7 @@ impl fmt::Debug for Http {
     }
 }
 
-/// As the query has it.
+/// The query parameter.
 const fn delete_for(whom: DeleteFor) -> &'static str {
     match whom {
         DeleteFor::Me => "me",
@@ -140,11 +140,11 @@ const fn delete_for(whom: DeleteFor) -> &'static str {
     }
 }
 
-/// What a request made, or found because it was made before.
+/// A value that a request created, or that existed before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Created<T> {
     pub value: T,
-    /// `false` when it was there already (status 200 rather than 201).
+    /// `false` if it existed (status 200 instead of 201).
     pub is_new: bool,
 }
 

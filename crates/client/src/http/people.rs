@@ -9,7 +9,7 @@ use super::request::Request;
 use crate::Error;
 
 impl Http {
-    /// `GET /v1/users?query=`. `after` is the `next` of the page before.
+    /// `GET /v1/users?query=`. `after` is the `next` of the previous page.
     pub async fn search_users(
         &self,
         query: &str,
@@ -20,7 +20,7 @@ impl Http {
         self.call(request.query("after", after).query("limit", limit)).await
     }
 
-    /// `GET /v1/users?ids=`: those of them that exist.
+    /// `GET /v1/users?ids=`: the users that exist.
     pub async fn users(&self, ids: &[UserId]) -> Result<UserPage, Error> {
         let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
         self.call(Request::get("/v1/users").query("ids", Some(ids.join(",")))).await
@@ -31,7 +31,7 @@ impl Http {
         self.call(Request::get(format!("/v1/users/{user}"))).await
     }
 
-    /// `GET /v1/blocks`. `after` is the `next` of the page before.
+    /// `GET /v1/blocks`. `after` is the `next` of the previous page.
     pub async fn blocks(&self, after: Option<&str>, limit: Option<u16>) -> Result<UserPage, Error> {
         self.call(Request::get("/v1/blocks").query("after", after).query("limit", limit)).await
     }

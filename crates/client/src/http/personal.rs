@@ -22,7 +22,7 @@ impl Http {
         self.call_empty(Request::new(Method::DELETE, format!("/v1/messages/{message}/star"))).await
     }
 
-    /// `GET /v1/stars`. `after` is the `next` of the page before.
+    /// `GET /v1/stars`. `after` is the `next` of the previous page.
     pub async fn stars(&self, after: Option<&str>, limit: Option<u16>) -> Result<StarPage, Error> {
         self.call(Request::get("/v1/stars").query("after", after).query("limit", limit)).await
     }

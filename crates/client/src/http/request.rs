@@ -1,4 +1,4 @@
-//! What every request has in common: the token, the status, the body.
+//! The parts that all requests share: token, status, body.
 
 use godwit_protocol::ErrorCode;
 use reqwest::{Method, StatusCode};
@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 use super::{Created, Http};
 use crate::Error;
 
-/// A response body, in bytes. The largest is a page of 200 messages of the longest text, all of it escaped.
+/// A response body, in bytes. The largest one is a page of 200 messages with the longest text, all of it escaped.
 const RESPONSE_BODY_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// A request that can be sent again with another token.
+/// A request that can be retried with another token.
 pub(super) struct Request {
     method: Method,
     path: String,
@@ -29,7 +29,7 @@ impl Request {
         Self::new(Method::GET, path)
     }
 
-    /// Without the token, also when there is one: for routes that make or renew a session.
+    /// Sends no token even if there is one, for routes that create or renew a session.
     pub(super) fn without_token(mut self) -> Self {
         self.with_token = false;
         self
@@ -69,12 +69,12 @@ impl Http {
         Ok(Created { value, is_new: status == StatusCode::CREATED })
     }
 
-    /// Without a token, and so never with a fresh one: what the refresh itself uses.
+    /// Without a token, and so without a retry. The refresh itself uses this.
     pub(super) async fn call_once<T: DeserializeOwned>(&self, request: &Request) -> Result<T, Error> {
         self.call_with(request, None).await
     }
 
-    /// With this token and no other one.
+    /// With this token, without a retry.
     pub(super) async fn call_with<T: DeserializeOwned>(
         &self,
         request: &Request,
@@ -84,7 +84,7 @@ impl Http {
         request.decode(&body)
     }
 
-    /// For the routes that answer 204.
+    /// For routes that answer with status 204.
     pub(super) async fn call_empty(&self, request: Request) -> Result<(), Error> {
         self.exchange(&request).await.map(drop)
     }

@@ -1,8 +1,8 @@
-//! Finding out what changed while nobody listened: rounds of `sync`.
+//! Catching up after a disconnect: rounds of `sync`.
 //!
-//! A round asks for everything since the token, page after page. Its last page has the next token, which counts only when
-//! the conversations that the round found behind have been read: before that, whoever goes on from the new token would
-//! not hear of them again. So a round that is cut off is simply made anew.
+//! A round reads all changes since the token, page by page. Its last page contains the next token. The session adopts that
+//! token only after it has read every conversation that the round found behind: a session that resumed from the new token
+//! earlier would not learn of them again. A round that is interrupted starts again.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,19 +14,19 @@ use super::logs::Logs;
 use super::queue::{Item, Queue};
 use super::update::Update;
 
-/// Account entries that come live during a round. When there are more, another round follows.
+/// Account entries that arrive live during a round. If there are more, another round follows.
 const ACCOUNT_ENTRIES_HELD_MAX: usize = 256;
 
 pub(super) struct CatchUp {
-    /// All before it has been given to the application.
+    /// The application has received everything before this token.
     token: Option<String>,
     account_seq: u64,
     round: Round,
-    /// The token of the last round, until all that it found has been read.
+    /// The token of the last round, until everything that the round found has been read.
     next_token: Option<String>,
-    /// What the last round found: read at least up to here.
+    /// The heads that the last round found. The session reads at least up to these.
     awaited: HashMap<ConversationId, Seq>,
-    /// Account entries that came during a round: they are newer than what the round brings, and come after it.
+    /// Account entries that arrived during a round. They are newer than those of the round, so they are delivered after it.
     held: VecDeque<AccountEntry>,
     /// Another round follows this one.
     repeat: bool,
@@ -35,7 +35,7 @@ pub(super) struct CatchUp {
 #[derive(Debug, PartialEq, Eq)]
 enum Round {
     None,
-    /// The page after this token is to be asked for.
+    /// The next page to request is the one after this token.
     Page(Option<String>),
     UnderWay(Option<String>),
 }
@@ -53,20 +53,20 @@ impl CatchUp {
         }
     }
 
-    /// Begins a round, unless there is one.
+    /// Starts a round, unless one is running.
     pub(super) fn begin(&mut self) {
         if self.round == Round::None {
             self.begin_anew();
         }
     }
 
-    /// The same; the one that there is may have read before what it should find, so another one follows.
+    /// Starts a round. If one is running, it may have read past the new change already, so another one follows.
     pub(super) fn begin_or_repeat(&mut self) {
         self.repeat |= self.round != Round::None;
         self.begin();
     }
 
-    /// Begins a round whatever became of the one before: the connection is new.
+    /// Starts a new round on a new connection, whatever the state of the previous one.
     pub(super) fn begin_anew(&mut self) {
         self.round = Round::Page(self.token.clone());
         self.next_token = None;
@@ -79,7 +79,7 @@ impl CatchUp {
         matches!(self.round, Round::Page(_))
     }
 
-    /// The token of the page to be asked for. Its outcome must be reported.
+    /// The token of the page to request. The caller must report the outcome.
     pub(super) fn next_page(&mut self) -> Option<Option<String>> {
         match std::mem::replace(&mut self.round, Round::None) {
             Round::Page(since) => {
@@ -99,16 +99,16 @@ impl CatchUp {
         }
     }
 
-    /// The server does not take the token of the page.
+    /// The server refuses the token of the page.
     pub(super) fn page_refused(&mut self, logs: &mut Logs, queue: &Queue) {
         match &self.round {
             Round::UnderWay(since) if since.is_some() && *since == self.token => self.lost_track(logs, queue),
-            // It was one from the middle of the round: the one from its beginning may still be good.
+            // The refused token is from the middle of the round. The one at its start may still be valid.
             _ => self.begin_anew(),
         }
     }
 
-    /// The token is of no use: everything is loaded anew.
+    /// The token is invalid: everything is loaded again.
     fn lost_track(&mut self, logs: &mut Logs, queue: &Queue) {
         queue.update(Update::ResetAll);
         logs.forget_all();
@@ -117,12 +117,12 @@ impl CatchUp {
     }
 
     pub(super) fn page(&mut self, page: SyncPage, logs: &mut Logs, queue: &Queue) {
-        // A first sync has nothing that could be incomplete; without this a server that says so would be asked forever.
+        // A first sync cannot be incomplete. Without this check, a server that claims it would be asked forever.
         let since_token = matches!(self.round, Round::UnderWay(Some(_)));
         if page.truncated && since_token {
             return self.lost_track(logs, queue);
         }
-        // First what went: a conversation that is listed all the same has come back since.
+        // Handles departures first: a conversation that is listed too has come back since.
         for gone in page.gone {
             logs.forget(gone.conversation_id);
             self.awaited.remove(&gone.conversation_id);
@@ -153,16 +153,16 @@ impl CatchUp {
         }
     }
 
-    /// An entry of the account log came live.
+    /// An account entry has arrived live.
     pub(super) fn account(&mut self, entry: AccountEntry, logs: &mut Logs, queue: &Queue) {
         if self.round == Round::None {
             if queue.has_room() {
                 return self.give(entry, logs, queue);
             }
-            // It is not kept: the round that begins now brings it, when there is room.
+            // Dropped: the round that starts now delivers it, once there is room.
             return self.begin();
         }
-        // Whether the conversation went before the round reads of it, or after, is not known: another round tells.
+        // The order of the departure and of the round's reads is unknown, so another round follows.
         let is_unclear = matches!(entry.change, AccountChange::ConversationGone { .. });
         if self.held.len() < ACCOUNT_ENTRIES_HELD_MAX && !is_unclear {
             self.held.push_back(entry);
@@ -171,7 +171,7 @@ impl CatchUp {
         }
     }
 
-    /// A conversation was read up to here.
+    /// A conversation was read up to this entry.
     pub(super) fn progress(&mut self, id: ConversationId, logs: &Logs, queue: &Queue) {
         let Some(awaited) = self.awaited.get(&id) else { return };
         if logs.seen(id).is_none_or(|seen| seen >= *awaited) {
@@ -180,7 +180,7 @@ impl CatchUp {
         }
     }
 
-    /// The conversation was reset or is gone: there is nothing to wait for.
+    /// The conversation was reset or is gone, so the round no longer waits for it.
     pub(super) fn give_up(&mut self, id: ConversationId, queue: &Queue) {
         if self.awaited.remove(&id).is_some() {
             self.commit(queue);

@@ -1,4 +1,4 @@
-//! How a live session behaves.
+//! The configuration of a live session.
 
 use std::time::Duration;
 
@@ -7,28 +7,26 @@ use crate::SocketConfig;
 
 #[derive(Debug, Clone)]
 pub struct LiveConfig {
-    /// Where an earlier process was; see [`Updates::state`](super::Updates::state).
+    /// The state of an earlier process; see [`Updates::state`](super::Updates::state).
     pub resume: Option<ResumeState>,
-    /// Where the conversations begin that are there on a first start.
+    /// Where existing conversations begin on a first start.
     pub start: StartAt,
-    /// Tells the server what the application has taken, this long after the first entry that it took. `None` leaves it
-    /// to [`Live::delivered`](super::Live::delivered).
+    /// The delay between taking an entry and acknowledging delivery to the server. Later entries share the acknowledgement.
+    /// `None` leaves it to [`Live::delivered`](super::Live::delivered).
     pub acknowledge_after: Option<Duration>,
-    /// Updates that wait to be taken. When there are more, entries are not kept but read again later.
+    /// The capacity of the queue of updates. When it is full, entries are dropped and read again later.
     pub updates_buffered_max: usize,
-    /// Messages that were given to be sent and are not acknowledged. Further ones wait with their callers.
+    /// The number of messages without an acknowledgement. Callers that send more wait.
     pub sends_queued_max: usize,
-    /// Messages on their way at once, each in another conversation: a conversation has one at a time, which is what
-    /// keeps their order.
+    /// The number of messages in flight. Each conversation has at most one, which preserves the order.
     pub sends_in_flight_max: usize,
-    /// How long a message may go without an acknowledgement before it is sent again, after a wait of `backoff`. The client
-    /// id makes it the same message.
+    /// The time without an acknowledgement after which a message is sent again, following a wait of `backoff`. The client id
+    /// makes the retry idempotent.
     pub send_timeout: Duration,
-    /// Asks for what changed this often, also when nothing seems to be missing: an event that was lost between the
-    /// servers leaves no trace until the next one.
+    /// The interval of additional syncs: an event that is lost between servers leaves no gap until the next event.
     pub sync_every: Option<Duration>,
     pub backoff: Backoff,
-    /// Its `access_token` is not used: the session signs in with that of the [`Http`](crate::Http).
+    /// The session ignores its `access_token` and signs in with the token of the [`Http`](crate::Http).
     pub socket: SocketConfig,
 }
 
@@ -49,24 +47,24 @@ impl Default for LiveConfig {
     }
 }
 
-/// Where the conversations begin that are there on a first start. Those that come later begin at their beginning.
+/// Where existing conversations begin on a first start. Later ones begin at their first entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StartAt {
-    /// With what comes next: older messages are read as history, when somebody wants to see them.
+    /// At the head: the application reads older messages as history when it shows them.
     #[default]
     Head,
-    /// With the first entry of the log.
+    /// At the first entry of the log.
     Beginning,
 }
 
-/// How long to wait before another attempt.
+/// The wait before another attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
-    /// Before the first attempt that follows a failure.
+    /// The wait after the first failure.
     pub first: Duration,
-    /// It doubles up to this.
+    /// The wait doubles up to this value.
     pub max: Duration,
-    /// A connection that lasted this long makes the waits begin anew.
+    /// A connection that lasted this long resets the wait.
     pub stable_after: Duration,
 }
 
@@ -81,8 +79,8 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// The wait after `failures` failures in a row. `jitter` from 0 to 1 spreads the upper half of it, so that clients
-    /// that lost the same server do not come back as one.
+    /// The wait after `failures` consecutive failures. `jitter` from 0 to 1 randomizes its upper half, so that clients that
+    /// lost the same server do not all return at once.
     pub(super) fn delay(&self, failures: u32, jitter: f64) -> Duration {
         let doublings = failures.saturating_sub(1).min(31);
         let full = self.first.saturating_mul(1 << doublings).min(self.max);

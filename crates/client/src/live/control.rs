@@ -1,4 +1,4 @@
-//! What the application asks of the session's task, apart from sending.
+//! Requests of the application to the session's task, other than sends.
 
 use godwit_protocol::socket::Typing;
 use godwit_protocol::{ConversationId, Seq, UserId};

@@ -1,6 +1,6 @@
-//! Cursor moves that the server has to be told of.
+//! Cursor moves that the server has not acknowledged.
 //!
-//! They wait a little, because the next one makes the one before needless, and are kept until the server has them.
+//! A move waits briefly, because the next move often replaces it, and is kept until the server has acknowledged it.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use godwit_protocol::conversations::MoveCursor;
 use godwit_protocol::{ConversationId, Seq};
 use tokio::time::Instant;
 
-/// Moves on their way at once.
+/// Moves in flight.
 const IN_FLIGHT_MAX: usize = 8;
 
 #[derive(Default)]
@@ -28,7 +28,7 @@ impl CursorMoves {
         self.wait(id, MoveCursor { read: Some(seq), ..MoveCursor::default() }, due_at);
     }
 
-    /// The next move that is due. Its outcome must be reported.
+    /// The next due move. The caller must report its outcome.
     pub(super) fn next(&mut self, now: Instant) -> Option<(ConversationId, MoveCursor)> {
         if self.due_at.is_none_or(|due_at| due_at > now) || self.in_flight.len() >= IN_FLIGHT_MAX {
             return None;
@@ -42,7 +42,7 @@ impl CursorMoves {
         Some((id, cursor))
     }
 
-    /// The server has it, or will never take it.
+    /// The server has stored the move, or refused it for good.
     pub(super) fn settle(&mut self, id: ConversationId) {
         self.in_flight.remove(&id);
     }
@@ -53,7 +53,7 @@ impl CursorMoves {
         }
     }
 
-    /// What was on its way may not have come through.
+    /// The connection is gone: moves in flight are sent again.
     pub(super) fn disconnected(&mut self) {
         for (id, cursor) in std::mem::take(&mut self.in_flight) {
             self.wait(id, cursor, Instant::now());
@@ -68,7 +68,7 @@ impl CursorMoves {
         self.waiting.is_empty() && self.in_flight.is_empty()
     }
 
-    /// When something is to be done; not while so much is under way that nothing could be.
+    /// When the next move is due. `None` while too many moves are in flight.
     pub(super) fn next_at(&self) -> Option<Instant> {
         self.due_at
             .filter(|_| self.waiting.keys().any(|id| !self.in_flight.contains_key(id)))
@@ -83,7 +83,7 @@ impl CursorMoves {
     }
 }
 
-/// When a move that is made now should go.
+/// When a move that is made now is due.
 pub(super) fn due_after(delay: Option<Duration>) -> Instant {
     Instant::now() + delay.unwrap_or_default()
 }

@@ -1,8 +1,9 @@
-//! Where each conversation stands: what the application was given, what is known to exist, what came too early.
+//! The position in each conversation's log: the entries that the application has, those that exist, and those that arrived
+//! too early.
 //!
-//! Everything that comes, live or from a page of the log, is offered here; what is next goes on to the application, what
-//! is old is dropped, what is too early is held while the gap before it is read. This is the one place that decides it,
-//! and it does no input or output.
+//! Every entry, live or from a page of the log, is offered to this module. The module delivers the next entry to the
+//! application, drops an old one, and holds one that arrived too early until the gap before it is read. No other module
+//! makes this decision, and this one does no I/O.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -11,32 +12,32 @@ use godwit_protocol::{ConversationId, Seq};
 
 use super::StartAt;
 
-/// Entries that came before the ones that precede them, over all conversations. Further ones are read again.
+/// Entries that arrived too early, across all conversations. Further ones are dropped and read again.
 const HELD_ENTRIES_MAX: usize = 1_024;
 
 pub(super) struct Logs {
     tracks: HashMap<ConversationId, Track>,
-    /// Conversations that are behind and not being read, the one that waits longest first.
+    /// Conversations that are behind and not being read, the longest waiting one first.
     due: VecDeque<ConversationId>,
     held: usize,
     start: StartAt,
-    /// Before the first sync is complete, a conversation that is not known may be an old one.
+    /// Before the first sync is complete, an unknown conversation may be an old one.
     first_sync_done: bool,
-    /// The newest entry of conversations of which it is not known yet where they begin.
+    /// The newest entry of conversations whose start is not known yet.
     early: HashMap<ConversationId, Seq>,
 }
 
 #[derive(Default)]
 struct Track {
-    /// The last entry that the application was given.
+    /// The last entry that was delivered to the application.
     seen: Seq,
     /// The newest entry that is known to exist.
     head: Seq,
-    /// Too early, by seq.
+    /// Entries that arrived too early, by `seq`.
     held: BTreeMap<Seq, LogEntry>,
     reading: Reading,
-    /// The server says that its log ends here, before what was seen. It may only be that the answer is older than an
-    /// entry that came live; reading the log tells.
+    /// The head according to the server, if it is before `seen`. The answer may merely be older than a live entry; reading
+    /// the log settles it.
     doubt: Option<Seq>,
 }
 
@@ -48,22 +49,22 @@ enum Reading {
     UnderWay,
 }
 
-/// A conversation that does not go on where it was left.
+/// A conversation that does not continue after the last delivered entry.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Begin {
-    /// It is new here, and begins after this entry.
+    /// New for this client; begins after this entry.
     New(Seq),
-    /// What was seen is out of the user's sight now; it goes on after this entry.
+    /// The delivered entries are no longer visible to the user; continues after this entry.
     Anew(Seq),
 }
 
-/// What came of a page of the log.
+/// The result of a page of the log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Read {
     Done,
-    /// The application must load the conversation anew; it goes on after this entry.
+    /// The application must load the conversation again; it continues after this entry.
     Reset(Seq),
-    /// There should be more, and the page had nothing.
+    /// There should be more entries, but the page was empty.
     Stuck,
 }
 
@@ -88,7 +89,7 @@ impl Logs {
         self.tracks.get(&id).map(|track| track.seen)
     }
 
-    /// An entry came live. What is next, and what had waited for it, is delivered.
+    /// Takes a live entry. Delivers it if it is the next one, together with the held entries that follow it.
     pub(super) fn offer(&mut self, id: ConversationId, entry: LogEntry, deliver: impl FnMut(LogEntry)) {
         if self.begins_unknown(id, entry.seq) {
             return;
@@ -100,7 +101,7 @@ impl Logs {
         self.queue(id);
     }
 
-    /// An entry came live for which there is no room: it will be read again.
+    /// A live entry was dropped because the queue is full. It will be read again.
     pub(super) fn skip(&mut self, id: ConversationId, seq: Seq) {
         if self.begins_unknown(id, seq) {
             return;
@@ -110,8 +111,8 @@ impl Logs {
         self.queue(id);
     }
 
-    /// A sync lists the conversation, of which the user sees what comes from `from` on. Gives after which entry it begins,
-    /// if it is new here.
+    /// A sync lists the conversation, which the user sees from `from` on. Returns the entry after which it begins, if it is
+    /// new for this client.
     pub(super) fn list(&mut self, id: ConversationId, head: Seq, from: Seq) -> Option<Seq> {
         let begins = match self.tracks.get_mut(&id) {
             Some(track) => {
@@ -129,7 +130,7 @@ impl Logs {
         begins
     }
 
-    /// All conversations have been listed: one that is not known from now on is a new one.
+    /// All conversations have been listed: an unknown one is a new one from now on.
     pub(super) fn listed_all(&mut self) {
         self.first_sync_done = true;
         for (id, seq) in std::mem::take(&mut self.early) {
@@ -137,13 +138,13 @@ impl Logs {
         }
     }
 
-    /// A conversation that must be read, and after which entry.
+    /// A conversation to read, and the entry after which to read.
     pub(super) fn next_due(&mut self) -> Option<(ConversationId, Seq)> {
         while let Some(id) = self.due.pop_front() {
             let Some(track) = self.tracks.get_mut(&id).filter(|track| track.reading == Reading::Due) else {
                 continue;
             };
-            // What was missing may have come by itself.
+            // The missing entries may have arrived in the meantime.
             if track.is_behind() {
                 track.reading = Reading::UnderWay;
                 return Some((id, track.seen));
@@ -153,7 +154,7 @@ impl Logs {
         None
     }
 
-    /// A page says that the user sees nothing before this entry. To be told before the page itself.
+    /// A page says that the user sees nothing before this entry. Called before [`page`](Self::page).
     pub(super) fn begins(&mut self, id: ConversationId, begins: Seq) -> Option<Begin> {
         let seen = self.tracks.get(&id)?.seen;
         if begins <= seen.next() {
@@ -169,7 +170,7 @@ impl Logs {
         Some(if seen == Seq::ZERO { Begin::New(before) } else { Begin::Anew(before) })
     }
 
-    /// A page of the log has come.
+    /// A page of the log has arrived.
     pub(super) fn page(&mut self, page: LogPage, mut deliver: impl FnMut(LogEntry)) -> Read {
         let id = page.conversation_id;
         let Some(track) = self.tracks.get_mut(&id) else { return Read::Done };
@@ -190,7 +191,7 @@ impl Logs {
         if stuck { Read::Stuck } else { Read::Done }
     }
 
-    /// The page could not be read; it is due again.
+    /// The page could not be read. It is due again.
     pub(super) fn read_failed(&mut self, id: ConversationId) {
         if let Some(track) = self.tracks.get_mut(&id) {
             track.reading = Reading::No;
@@ -198,7 +199,7 @@ impl Logs {
         }
     }
 
-    /// The server says that it has less than was seen. Gives where the conversation goes on.
+    /// The server has fewer entries than were delivered. Returns where the conversation continues.
     pub(super) fn ahead_of_server(&mut self, id: ConversationId) -> Option<Seq> {
         let head = self.tracks.get(&id)?.doubt.unwrap_or_default();
         self.reset(id, head);
@@ -212,12 +213,12 @@ impl Logs {
         }
     }
 
-    /// As on a first start.
+    /// Returns to the state of a first start.
     pub(super) fn forget_all(&mut self) {
         *self = Self::new(self.start, [], false);
     }
 
-    /// What was being read will not come: the connection is gone.
+    /// The connection is gone: pages in flight will not arrive.
     pub(super) fn disconnected(&mut self) {
         let under_way = self.tracks.iter().filter(|(_, track)| track.reading == Reading::UnderWay);
         for id in under_way.map(|(id, _)| *id).collect::<Vec<_>>() {
@@ -225,7 +226,7 @@ impl Logs {
         }
     }
 
-    /// Goes on after `seq` whatever was before. Nothing that is held can be trusted to follow.
+    /// Continues after `seq`, whatever was before. Held entries may not follow it, so they are dropped.
     fn reset(&mut self, id: ConversationId, seq: Seq) {
         self.forget(id);
         self.tracks.insert(id, Track { seen: seq, head: seq, ..Track::default() });
@@ -256,8 +257,8 @@ impl Track {
         self.seen < self.head || self.doubt.is_some()
     }
 
-    /// Holds the entry unless it is old or there is no room. What is next is always held, to be released at once. Gives
-    /// how many are held more.
+    /// Holds the entry unless it is old or there is no room. The next entry is always held, because it is released at once.
+    /// Returns the change in the number of held entries.
     fn accept(&mut self, entry: LogEntry, room: bool) -> usize {
         let is_next = entry.seq == self.seen.next();
         if entry.seq <= self.seen || !(room || is_next) {
@@ -266,7 +267,7 @@ impl Track {
         usize::from(self.held.insert(entry.seq, entry).is_none())
     }
 
-    /// Delivers what follows without a gap. Gives how many.
+    /// Delivers the held entries that follow without a gap. Returns their number.
     fn release(&mut self, mut deliver: impl FnMut(LogEntry)) -> usize {
         let mut released = 0;
         while let Some(entry) = self.held.remove(&self.seen.next()) {

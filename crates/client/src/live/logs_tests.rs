@@ -20,7 +20,7 @@ fn page(entries: impl IntoIterator<Item = u64>, head: u64) -> LogPage {
     }
 }
 
-/// A conversation of which entries up to `seen` were given.
+/// A conversation whose entries up to `seen` were delivered.
 fn seen(seen: u64) -> Logs {
     Logs::new(StartAt::Head, [(C, Seq::new(seen))], true)
 }
@@ -91,7 +91,7 @@ fn held_entries_are_bounded_and_the_rest_is_read() {
 #[test]
 fn on_a_first_start_a_conversation_begins_at_its_head() {
     let mut logs = Logs::new(StartAt::Head, [], false);
-    // This one came before the list that says where the conversation begins, and is newer than that list.
+    // This entry arrived before the list that says where the conversation begins, and is newer than that list.
     assert!(offer(&mut logs, [10]).is_empty());
     assert_eq!(logs.list(C, Seq::new(9), Seq::ZERO), Some(Seq::new(9)));
     logs.listed_all();
@@ -117,7 +117,7 @@ fn what_is_out_of_sight_is_passed_over() {
     assert_eq!(logs.list(C, Seq::new(30), Seq::new(21)), Some(Seq::new(20)), "somebody joined a group");
     assert_eq!(logs.next_due(), Some((C, Seq::new(20))));
 
-    // The same, when the first that is heard of it is an entry.
+    // The same, if an entry is the first sign of the conversation.
     let mut logs = Logs::new(StartAt::Head, [], true);
     assert!(offer(&mut logs, [22]).is_empty());
     assert_eq!(logs.next_due(), Some((C, Seq::ZERO)));
@@ -125,7 +125,7 @@ fn what_is_out_of_sight_is_passed_over() {
     assert_eq!(give(&mut logs, page([21, 22], 22)), (vec![21, 22], Read::Done));
     assert_eq!(logs.next_due(), None);
 
-    // Somebody left, and came back when others had gone on.
+    // The user left, and returned after others had written more.
     assert!(offer(&mut logs, [40]).is_empty());
     logs.next_due().unwrap();
     assert_eq!(logs.begins(C, Seq::new(39)), Some(Begin::Anew(Seq::new(38))));

@@ -1,15 +1,16 @@
-//! A session that heals itself.
+//! A session that reconnects and resumes on its own.
 //!
-//! - here: [`Live`], what the application asks for
-//! - [`Updates`], [`Update`]: what it is told; [`ResumeState`]: what it keeps
-//! - [`LiveConfig`]: the limits and the waits
-//! - `logs`, `outbox`, `cursors`, `catch_up`: the book-keeping, each without input or output
+//! - here: [`Live`], the requests of the application
+//! - [`Updates`], [`Update`]: the events for the application; [`ResumeState`]: the state that it stores in order to resume
+//!   later
+//! - [`LiveConfig`]: limits and delays
+//! - `logs`, `outbox`, `cursors`, `catch_up`: the state of the session, without I/O
 //! - `queue`: between the session's task and the application
-//! - `session`: the task: connects, waits, connects again
+//! - `session`: the task: connects, waits, reconnects
 //! - `online`, `work`: the task while it has a connection
 //!
-//! The socket is signed in first and then asked what changed since the token: what happens in between comes as an event.
-//! A conversation whose head is further than what was seen is read from its log, and so is one whose events have a gap.
+//! The session signs the socket in before it requests the changes since the token: changes in between arrive as events. It
+//! reads the log of each conversation whose head is ahead of the delivered entries, or whose events have a gap.
 
 mod catch_up;
 mod config;
@@ -44,13 +45,13 @@ use self::session::Session;
 use crate::draft::addressed;
 use crate::{Error, Http};
 
-/// Requests that wait for the session's task.
+/// Capacity of the channel of requests to the session's task.
 const CONTROLS_MAX: usize = 64;
-/// Messages that wait for a place in the outbox.
+/// Capacity of the channel of messages to the outbox.
 const SENDS_HANDED_OVER_MAX: usize = 16;
 
-/// What the application asks of a live session. Clones share it. The session ends with [`Live::close`], or when every
-/// `Live` and the [`Updates`] have been dropped.
+/// A handle for requests to a live session. Clones share the session. It ends with [`Live::close`], or when every `Live` and
+/// the [`Updates`] have been dropped.
 #[derive(Debug, Clone)]
 pub struct Live {
     controls: mpsc::Sender<Control>,
@@ -59,8 +60,8 @@ pub struct Live {
 }
 
 impl Live {
-    /// Begins to connect as the user who is signed in at `http`, whose tokens it refreshes when they expire. Must be
-    /// called within a tokio runtime.
+    /// Starts to connect as the user who is signed in at `http`, and refreshes its tokens when they expire. Must be called
+    /// within a tokio runtime.
     pub fn start(http: Http, mut config: LiveConfig) -> (Self, Updates) {
         let state = config.resume.take().unwrap_or_default();
         let queue = Arc::new(Queue::new(config.updates_buffered_max));
@@ -74,12 +75,12 @@ impl Live {
         (Self { controls, sends, connection }, updates)
     }
 
-    /// Sends a message and waits until it is durable. It is sent again, with the same client id, until the server has
-    /// acknowledged it or refused it for good, however often the connection breaks: the error is the refusal, or that
-    /// the session has ended.
+    /// Sends a message and waits until it is durable. The session retries with the same client id until the server has
+    /// acknowledged the message or refused it for good, however often the connection breaks. The error is the refusal, or
+    /// the end of the session.
     ///
-    /// Messages to one conversation arrive in the order in which they were given. Dropping the future ends the attempts;
-    /// whether the message was sent is then unknown, and sending it again with the same client id finds out.
+    /// Messages to one conversation arrive in the order of the calls. Dropping the future ends the retries; the outcome is
+    /// then unknown, and another send with the same client id finds it out.
     pub async fn send(
         &self,
         conversation: ConversationId,
@@ -88,7 +89,7 @@ impl Live {
         self.enqueue(conversation, message).await?.acknowledged().await
     }
 
-    /// Like [`Live::send`], but returns as soon as the message has its place in the order.
+    /// Like [`Live::send`], but returns as soon as the position of the message in the order is fixed.
     pub async fn enqueue(
         &self,
         conversation: ConversationId,
@@ -102,29 +103,29 @@ impl Live {
         Ok(Sending { client_id, acknowledged, connection: self.connection.clone() })
     }
 
-    /// The user has read up to `seq`. The server is told a little later, and also after a disconnect.
+    /// The user has read up to `seq`. The server learns of it after a short delay, or after the next connect.
     pub async fn read(&self, conversation: ConversationId, seq: Seq) -> Result<(), Error> {
         self.control(Control::Read(conversation, seq)).await
     }
 
-    /// The application has received up to `seq`. Only needed where
+    /// The application has received everything up to `seq`. Needed only if
     /// [`acknowledge_after`](LiveConfig::acknowledge_after) is off.
     pub async fn delivered(&self, conversation: ConversationId, seq: Seq) -> Result<(), Error> {
         self.control(Control::Delivered(conversation, seq)).await
     }
 
-    /// The user types, or has stopped. Forgotten while there is no connection.
+    /// The user has started or stopped typing. Dropped without a connection.
     pub async fn typing(&self, conversation: ConversationId, typing: bool) -> Result<(), Error> {
         self.control(Control::Typing(Typing { conversation_id: conversation, typing })).await
     }
 
-    /// Replaces the users whose presence is told: how it is with them now, after each connect, and when it changes. At
+    /// Replaces the users whose presence is watched. Their presence arrives now, after each connect, and when it changes. At
     /// most [`PRESENCE_WATCHED_MAX`](godwit_protocol::limits::PRESENCE_WATCHED_MAX).
     pub async fn watch_presence(&self, users: Vec<UserId>) -> Result<(), Error> {
         self.control(Control::WatchPresence(users)).await
     }
 
-    /// How it stands with the connection.
+    /// The state of the connection.
     pub fn connection(&self) -> Connection {
         self.connection.borrow().clone()
     }
@@ -142,8 +143,8 @@ impl Live {
         }
     }
 
-    /// Ends the session after the messages on their way and the cursors have been acknowledged, or after two seconds. Messages
-    /// that were not on their way fail.
+    /// Ends the session after the messages in flight and the cursors have been acknowledged, or after two seconds. Messages
+    /// that were not in flight fail.
     pub async fn close(&self) {
         if self.controls.send(Control::Close).await.is_ok() {
             self.controls.closed().await;
@@ -159,7 +160,7 @@ impl Live {
     }
 }
 
-/// A message that has its place in the order. Dropping it ends the attempts to send it.
+/// A message whose position in the order is fixed. Dropping it ends the attempts to send it.
 #[derive(Debug)]
 pub struct Sending {
     client_id: String,
@@ -172,7 +173,7 @@ impl Sending {
         &self.client_id
     }
 
-    /// Waits until the message is durable, or refused for good.
+    /// Waits until the message is durable or refused for good.
     pub async fn acknowledged(self) -> Result<Message, Error> {
         self.acknowledged.await.unwrap_or_else(|_| Err(stopped(&self.connection)))
     }
@@ -181,7 +182,7 @@ impl Sending {
 fn stopped(connection: &watch::Receiver<Connection>) -> Error {
     match *connection.borrow() {
         Connection::Stopped(reason) => Error::Stopped(reason),
-        // The task is gone without a word: the runtime is shutting down.
+        // The task ended without a reason: the runtime is shutting down.
         _ => Error::Stopped(StopReason::ByApplication),
     }
 }

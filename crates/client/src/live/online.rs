@@ -16,14 +16,14 @@ use super::{StopReason, Update};
 use crate::socket::{Closed, Events};
 use crate::{Error, Http, Socket, SocketConfig};
 
-/// How long closing may take for what is on its way.
+/// The time that closing may take for commands in flight.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
-/// A token is replaced this long before it expires, or a fifth of its life if that is less.
+/// A token is replaced this long before it expires, or after four fifths of its lifetime if that is later.
 const RENEW_BEFORE_MAX: Duration = Duration::from_secs(60);
-/// Tokens are not replaced more often than this, whatever the server says about their life.
+/// The minimum time between two renewals, whatever lifetime the server announces.
 const RENEW_EVERY_MIN: Duration = Duration::from_secs(1);
 
-/// A connection on which the user is signed in.
+/// A connection with a signed-in user.
 pub(super) struct Link {
     socket: Socket,
     pub(super) events: Events,
@@ -41,7 +41,7 @@ impl Link {
     }
 }
 
-/// Signs in, with a fresh token if this one has expired. Gives the one that was used.
+/// Signs in, with a fresh token if this one has expired. Returns the token that was used.
 async fn sign_in(http: &Http, socket: &Socket, token: String) -> Result<(String, SignedInSocket), Error> {
     match socket.sign_in(token.clone()).await {
         Ok(signed_in) => Ok((token, signed_in)),
@@ -56,10 +56,10 @@ async fn sign_in(http: &Http, socket: &Socket, token: String) -> Result<(String,
 pub(super) struct Online<'a> {
     pub(super) session: &'a mut Session,
     pub(super) socket: Socket,
-    /// Commands that wait for their replies. Every kind has a limit of its own.
+    /// Commands that wait for their replies. Each kind has its own limit.
     pub(super) work: FuturesUnordered<Work>,
     pub(super) log_reads: usize,
-    /// The server could not answer: neither `sync` nor `log` until then.
+    /// The server could not answer. No `sync` and no `log` before this time.
     pub(super) reads_paused_until: Option<Instant>,
     pub(super) read_failures: u32,
     pub(super) sync_at: Option<Instant>,
@@ -71,7 +71,7 @@ pub(super) struct Online<'a> {
     leaving: Option<Leaving>,
 }
 
-/// Nothing new is begun, and the connection ends when what is on its way has come through.
+/// No new commands start, and the connection ends when those in flight are done.
 struct Leaving {
     at: Instant,
     ended: Ended,
@@ -137,7 +137,7 @@ impl<'a> Online<'a> {
             Event::Typing(event) => queue.update_if_room(Update::Typing(event)),
             Event::Presence(event) => queue.update_if_room(Update::Presence(event)),
             Event::UserUpdated(user) => {
-                // A round does not bring it. After one the application looks names up again.
+                // A round does not include profiles. After a round the application loads names again.
                 if !queue.user(user) {
                     catch_up.begin_or_repeat();
                 }
@@ -190,7 +190,7 @@ impl<'a> Online<'a> {
         }
     }
 
-    /// Notes when the token with which the socket is signed in must be replaced.
+    /// Computes when the token of the socket must be replaced.
     pub(super) fn signed_in(&mut self, signed_in: &SignedInSocket) {
         let left = self.clock.until(signed_in.expires_at);
         let early = (left / 5).min(RENEW_BEFORE_MAX);
@@ -207,7 +207,7 @@ impl<'a> Online<'a> {
 
     fn leave(&mut self, at: Instant, ended: Ended) {
         self.session.cursors.hurry(Instant::now());
-        // That the application wants to stop is not changed by what the server wants.
+        // A request of the application to stop takes precedence over one of the server.
         if !self.is_stopping() {
             self.leaving = Some(Leaving { at, ended });
         }
@@ -226,7 +226,7 @@ impl<'a> Online<'a> {
         }
     }
 
-    /// When something is to be done that nobody will tell.
+    /// When the task must wake up without an event.
     fn wake_at(&self) -> Option<Instant> {
         let cursors = self.session.cursors.next_at();
         let times = match &self.leaving {
@@ -244,7 +244,7 @@ impl<'a> Online<'a> {
     }
 }
 
-/// What the server's clock shows: the own one may be wrong.
+/// The time of the server's clock, because the local one may be wrong.
 struct ServerClock {
     told: Timestamp,
     at: Instant,
@@ -262,7 +262,7 @@ pub(super) async fn sign_in_again(
     socket: Socket,
     used: String,
 ) -> Result<Option<(String, SignedInSocket)>, Error> {
-    // Somebody else may have refreshed it meanwhile; `renew` knows.
+    // Another caller may have refreshed the token; `renew` takes that into account.
     match http.renew(&used).await? {
         Some(token) => sign_in(&http, &socket, token).await.map(Some),
         None => Ok(None),

@@ -1,8 +1,7 @@
-//! Messages that are to be sent, until the server has acknowledged or refused them.
+//! Messages to send, until the server has acknowledged or refused them.
 //!
-//! A conversation has one on its way at a time, and the next one goes when that one is settled: so they arrive in the
-//! order in which they were given, whatever has to be sent again. Sending again is safe, because the server knows the
-//! client id. This is the book-keeping; it does no input or output.
+//! Each conversation has at most one message in flight, and the next one is sent after that one is settled, so messages
+//! arrive in order despite retries. A retry is safe, because the server deduplicates by client id. This module does no I/O.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -21,9 +20,9 @@ pub(super) struct Queued {
 
 pub(super) struct Outbox {
     lanes: HashMap<ConversationId, Lane>,
-    /// Lanes whose first message can go.
+    /// Lanes whose first message can be sent.
     ready: VecDeque<ConversationId>,
-    /// Lanes whose first message must wait before it goes again.
+    /// Lanes whose first message waits for its retry.
     paused: BTreeSet<(Instant, ConversationId)>,
     queued: usize,
     queued_max: usize,
@@ -35,7 +34,7 @@ pub(super) struct Outbox {
 struct Lane {
     queue: VecDeque<Queued>,
     on_its_way: bool,
-    /// Failures in a row of the first one.
+    /// Consecutive failures of the first message.
     failures: u32,
 }
 
@@ -70,13 +69,13 @@ impl Outbox {
         }
     }
 
-    /// The next message that can go. Its outcome must be reported.
+    /// The next message to send. The caller must report its outcome.
     pub(super) fn next(&mut self, now: Instant) -> Option<(ConversationId, SendMessage)> {
         self.unpause(now);
         while self.in_flight < self.in_flight_max {
             let id = self.ready.pop_front()?;
             let Some(lane) = self.lanes.get_mut(&id) else { continue };
-            // Who gave it may have given up.
+            // The caller may have given up.
             while lane.queue.front().is_some_and(|queued| queued.reply.is_closed()) {
                 lane.queue.pop_front();
                 self.queued -= 1;
@@ -93,12 +92,12 @@ impl Outbox {
         None
     }
 
-    /// The message that was on its way is acknowledged, or refused for good.
+    /// The message in flight is acknowledged, or refused for good.
     pub(super) fn settle(&mut self, id: ConversationId, outcome: Result<Message, Error>) {
         if let Some(lane) = self.land(id) {
             lane.failures = 0;
             if let Some(queued) = lane.queue.pop_front() {
-                // Who gave it may have given up.
+                // The caller may have given up.
                 let _ = queued.reply.send(outcome);
                 self.queued -= 1;
             }
@@ -106,7 +105,7 @@ impl Outbox {
         }
     }
 
-    /// The message that was on its way must go again; the time is chosen for the number of failures in a row.
+    /// The message in flight must be retried, at the time that `at` chooses for the number of consecutive failures.
     pub(super) fn retry(&mut self, id: ConversationId, at: impl FnOnce(u32) -> Instant) {
         if let Some(lane) = self.land(id) {
             lane.failures += 1;
@@ -115,7 +114,7 @@ impl Outbox {
         }
     }
 
-    /// Nothing is on its way any more: the connection is gone. All of it goes again, first of all.
+    /// The connection is gone: all messages in flight are retried first.
     pub(super) fn disconnected(&mut self) {
         for (id, lane) in &mut self.lanes {
             if std::mem::take(&mut lane.on_its_way) {
@@ -125,12 +124,12 @@ impl Outbox {
         self.in_flight = 0;
     }
 
-    /// When the next message that waits may go.
+    /// When the next waiting message may be sent.
     pub(super) fn next_at(&self) -> Option<Instant> {
         self.paused.first().map(|(at, _)| *at)
     }
 
-    /// Nothing will be sent any more.
+    /// Fails all messages, because the session has ended.
     pub(super) fn fail_all(&mut self, error: impl Fn() -> Error) {
         for queued in self.lanes.drain().flat_map(|(_, lane)| lane.queue) {
             let _ = queued.reply.send(Err(error()));

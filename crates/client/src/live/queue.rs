@@ -1,8 +1,9 @@
-//! What lies between the session's task and the application: updates on their way there, and what was taken on its way
-//! back.
+//! The bounded queue between the session's task and the application: updates in one direction, acknowledgements in the
+//! other.
 //!
-//! The task never waits here. Where there is no room it keeps nothing and reads it again later, so an application that
-//! is slow, or that waits for a reply before it takes the next update, holds up neither replies nor the connection.
+//! The task never waits for the application. If the queue is full, the task drops the update and reads it again later. An
+//! application that is slow, or that waits for a reply before it takes the next update, therefore blocks neither replies nor
+//! the connection.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -14,10 +15,10 @@ use tokio::sync::Notify;
 
 use super::update::Update;
 
-/// Updates that came while there was no room, of which only the latest counts.
+/// The capacity for updates that arrive while the queue is full. Only the latest one of each key is kept.
 const LATE_MAX: usize = 1_000;
 
-/// What replaces what came before it.
+/// The key under which a later update replaces an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Replaces {
     Cursor(ConversationId, UserId),
@@ -28,24 +29,24 @@ pub(super) enum Item {
     Update(Update),
     /// The conversation begins after this entry.
     Begin(ConversationId, Seq),
-    /// All that precedes the token has been put into the queue before it.
+    /// Every update that precedes the token is in the queue before it.
     Token(String),
 }
 
 pub(super) struct Queue {
     inner: Mutex<Inner>,
-    /// Whoever is signed in: what they send needs no acknowledgement.
+    /// The signed-in user, whose own messages need no delivery mark.
     pub(super) me: OnceLock<UserId>,
     /// Wakes the application.
     ready: Notify,
-    /// Wakes the task: there is room, or something was taken.
+    /// Wakes the task: there is room, or the application has taken an entry.
     progress: Notify,
 }
 
 struct Inner {
     items: VecDeque<Item>,
     items_max: usize,
-    /// The task found no room and waits for it.
+    /// The task has found the queue full and waits for room.
     starved: bool,
     late: HashMap<Replaces, Update>,
     /// The newest entries that the application has taken and the server does not know of.
@@ -67,14 +68,15 @@ impl Queue {
         Self { inner: Mutex::new(inner), me: OnceLock::new(), ready: Notify::new(), progress: Notify::new() }
     }
 
-    /// If there is none, [`Queue::progress`] tells when there is.
+    /// If it returns false, [`Queue::progress`] tells when there is room.
     pub(super) fn has_room(&self) -> bool {
         let mut inner = self.lock();
         inner.starved = inner.items.len() >= inner.items_max;
         !inner.starved
     }
 
-    /// Also when there is no room: one page may go over the limit, and nothing else is asked for until there is room.
+    /// Adds the item even if the queue is full: one page may exceed the limit, and the task requests nothing more until
+    /// there is room.
     pub(super) fn push(&self, item: Item) {
         self.lock().push(item);
         self.ready.notify_one();
@@ -84,7 +86,7 @@ impl Queue {
         self.push(Item::Update(update));
     }
 
-    /// What is worth nothing when it is late.
+    /// Queues an update that is useless when it is late. Drops it if the queue is full.
     pub(super) fn update_if_room(&self, update: Update) {
         let mut inner = self.lock();
         if inner.items.len() < inner.items_max {
@@ -93,14 +95,14 @@ impl Queue {
         }
     }
 
-    /// When there is no room only the latest of each member is kept. False when there is no room for that either.
+    /// If the queue is full, keeps only the latest move of each member. Returns false if there is no room for that either.
     #[must_use]
     pub(super) fn cursor(&self, event: CursorEvent) -> bool {
         let key = Replaces::Cursor(event.conversation_id, event.cursor.user_id);
         self.latest(key, Update::Cursor(event))
     }
 
-    /// The same for what a user is called.
+    /// Like [`cursor`](Self::cursor), for the profile of a user.
     #[must_use]
     pub(super) fn user(&self, user: User) -> bool {
         self.latest(Replaces::User(user.id), Update::UserUpdated(user))
@@ -121,17 +123,17 @@ impl Queue {
         is_kept
     }
 
-    /// What the application has taken since the last time.
+    /// The entries that the application has taken since the last call.
     pub(super) fn take_taken(&self) -> HashMap<ConversationId, Seq> {
         std::mem::take(&mut self.lock().taken)
     }
 
-    /// Waits until there is room again where there was none, or something was taken.
+    /// Waits until a full queue has room again, or the application has taken an entry.
     pub(super) async fn progress(&self) {
         self.progress.notified().await;
     }
 
-    /// Nothing will come any more.
+    /// No more items will come.
     pub(super) fn finish(&self) {
         self.lock().finished = true;
         self.ready.notify_one();
@@ -140,7 +142,7 @@ impl Queue {
 
 /// The side of the application.
 impl Queue {
-    /// The next item; `None` after the last. Can be cancelled without losing one.
+    /// The next item; `None` after the last one. Cancel-safe.
     pub(super) async fn next(&self) -> Option<Item> {
         loop {
             let ready = self.ready.notified();
@@ -154,7 +156,7 @@ impl Queue {
         }
     }
 
-    /// The server should know that the application has taken this entry.
+    /// The server should learn that the application has taken this entry.
     pub(super) fn taken(&self, id: ConversationId, seq: Seq) {
         let mut inner = self.lock();
         if inner.taken.is_empty() {
@@ -163,7 +165,7 @@ impl Queue {
         inner.taken.insert(id, seq);
     }
 
-    /// The server knows by itself.
+    /// The server knows it already.
     pub(super) fn known(&self, id: ConversationId) {
         self.lock().taken.remove(&id);
     }
@@ -180,7 +182,7 @@ impl Queue {
 }
 
 impl Queue {
-    /// Nothing panics while the lock is held, so a poisoned one is as good as any.
+    /// No code panics while it holds the lock, so the content of a poisoned one is valid.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -188,8 +190,8 @@ impl Queue {
 
 impl Inner {
     fn push(&mut self, item: Item) {
-        // Nobody cares how it stood with the connection before; and a connection that comes and goes for days while the
-        // application takes nothing must not fill the memory.
+        // Only the latest state of the connection matters. Otherwise a connection that flaps for days while the application
+        // takes nothing would fill the memory.
         let replaces = matches!(item, Item::Update(Update::Connection(_)))
             && matches!(self.items.back(), Some(Item::Update(Update::Connection(_))));
         if replaces {

@@ -1,4 +1,4 @@
-//! The task of a live session: connects, waits, connects again.
+//! The task of a live session: connects, waits, reconnects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use super::{Connection, LiveConfig, ResumeState, StopReason, Update};
 use crate::socket::Closed;
 use crate::{Error, Http};
 
-/// What outlives a connection.
+/// The state that outlives a connection.
 pub(super) struct Session {
     pub(super) http: Http,
     pub(super) config: LiveConfig,
@@ -33,22 +33,22 @@ pub(super) struct Session {
     pub(super) cursors: CursorMoves,
     pub(super) catch_up: CatchUp,
     pub(super) watched: Vec<UserId>,
-    /// Connections in a row that failed or did not last.
+    /// Consecutive connections that failed or were short.
     failures: u32,
-    /// Items of a page that this client asks for at most. Less after a page was too much for a connection.
+    /// The largest page that this client requests. It shrinks after a page was too large for a connection.
     pub(super) page_max: u16,
 }
 
-/// How a connection, or the attempt to make one, ended.
+/// Why a connection, or the attempt to open one, ended.
 #[derive(Debug)]
 pub(super) enum Ended {
     Stop(StopReason),
-    /// The server told when to come back.
+    /// The server said when to reconnect.
     RetryAt(Instant),
     Retry {
         cause: String,
         at_least: Duration,
-        /// More waited for this client than the server keeps.
+        /// More frames waited for this client than the server buffers.
         too_much: bool,
     },
 }
@@ -84,7 +84,7 @@ impl Session {
         let reason = self.keep_connected().await;
         self.tell(Connection::Stopped(reason));
         self.queue.finish();
-        // Told first, closed then: who finds a channel closed looks for the reason.
+        // Sets the reason before closing the channel: a caller that finds it closed looks for the reason.
         self.sends.close();
         while let Ok(queued) = self.sends.try_recv() {
             let _ = queued.reply.send(Err(Error::Stopped(reason)));
@@ -111,7 +111,7 @@ impl Session {
             Ok(link) => link,
             Err(error) => return Ok(Ended::by_error(&error)),
         };
-        // Whoever it is, they stay the same as long as the session lives.
+        // A session has one user for its whole life.
         let _ = self.queue.me.set(link.signed_in.user_id);
         self.tell(Connection::Online);
         let opened_at = Instant::now();
@@ -122,7 +122,7 @@ impl Session {
             self.failures = 0;
         }
         if matches!(ended, Ended::Retry { too_much: true, .. }) {
-            // The same page again would end in the same way.
+            // The same page would fail again.
             self.page_max = (self.page_max / 4).max(1);
         } else if is_stable {
             self.page_max = PAGE_MAX;
@@ -146,7 +146,7 @@ impl Session {
         self.meanwhile(sleep_until(at)).await
     }
 
-    /// Does something that takes a while, and listens to the application meanwhile.
+    /// Runs `work` while listening to the application.
     async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> Result<T, StopReason> {
         tokio::pin!(work);
         loop {
@@ -160,14 +160,14 @@ impl Session {
         }
     }
 
-    /// Notes what is asked for, to be done when there is a connection.
+    /// Stores a request until there is a connection.
     pub(super) fn keep(&mut self, control: Control) {
         let due_at = due_after(self.config.acknowledge_after);
         match control {
             Control::Read(id, seq) => self.cursors.read(id, seq, due_at),
             Control::Delivered(id, seq) => self.cursors.delivered(id, seq, due_at),
             Control::WatchPresence(users) => self.watched = users,
-            // A typing notice is of no use later.
+            // A typing notice is useless later.
             Control::Typing(_) | Control::Close => {}
         }
     }
@@ -209,7 +209,7 @@ impl Ended {
     }
 }
 
-/// How long the server wants to be left alone.
+/// How long the server wants the client to wait.
 pub(super) fn retry_after(error: &Error) -> Duration {
     let seconds = error.problem().and_then(|problem| problem.retry_after).unwrap_or_default();
     Duration::from_secs(seconds.into())

@@ -1,4 +1,4 @@
-//! What must be kept in order to go on in another process.
+//! The state that an application stores in order to resume in another process.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::update::Update;
 
-/// Where the application is. Kept as JSON, or in any other way that serde knows, and given back in
+/// The position of the application. It stores this as JSON, or in any other format of serde, and passes it to
 /// [`LiveConfig::resume`](super::LiveConfig::resume).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResumeState {
-    /// For the next `sync`. Absent before the first one is complete.
+    /// The token for the next `sync`. Absent until the first one is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
     /// The newest entry of the account log that the application has taken.

@@ -1,4 +1,4 @@
-//! What the application is told.
+//! The updates for the application.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,45 +13,46 @@ use godwit_protocol::{ConversationId, ErrorCode, Seq};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Update {
-    /// A change in a conversation. In one conversation each comes exactly once, and `seq` is the one before plus one
-    /// (but see [`Update::Reset`]). Own messages come here too, whatever became of the call that sent them.
+    /// A change in a conversation. Each entry of a conversation arrives exactly once, and its `seq` is the previous one plus
+    /// one (but see [`Update::Reset`]). The user's own messages arrive too, even if the call that sent them failed.
     Entry(EntryEvent),
-    /// A conversation that is new or changed while this client was away, as it is now, without the cursors of its members:
-    /// those that moved follow as [`Update::Cursor`], and one that is opened has them all. The entries up to its `head` that
-    /// the application does not have follow, unless it is a first start that begins at the head.
+    /// The current state of a conversation that is new, or that changed while this client was away. It has no cursors of its
+    /// members: those that moved follow as [`Update::Cursor`], and an opened conversation has all of them. The entries up to
+    /// its `head` that the application does not have follow, unless this is a first start that begins at the head.
     Conversation(Box<Conversation>),
-    /// A conversation went away.
+    /// A conversation has left the inbox.
     Gone(Gone),
-    /// The entries that are missing cannot be had any more: drop what is known of the conversation and load it anew. The
-    /// entries after `seq` follow.
+    /// The missing entries are no longer available: discard the conversation and load it again. The entries after `seq`
+    /// follow.
     Reset {
         conversation_id: ConversationId,
         seq: Seq,
     },
-    /// The same for everything: what follows is as on a first start.
+    /// A reset of everything: the updates of a first start follow.
     ResetAll,
-    /// What changed before the connection was made has all been given. Comes again after each look for lost events.
+    /// All changes from before the connection have been delivered. Comes again after each check for lost events.
     CaughtUp,
-    /// Something else changed for the user. Each change comes once, in order; while the client was away only the latest
-    /// of each thing.
+    /// Another change for the user. Each change arrives once, in order; of the changes while the client was away, only the
+    /// latest of each subject.
     Account(AccountEntry),
-    /// A member has received or read further. Cursors only move forward: an older one than known means nothing.
+    /// A member has received or read further. Cursors only move forward: ignore one that is older than the known one.
     Cursor(CursorEvent),
-    /// Dropped when the application is behind.
+    /// Dropped if the application is behind.
     Typing(TypingEvent),
-    /// Dropped when the application is behind.
+    /// Dropped if the application is behind.
     Presence(PresenceEvent),
-    /// Somebody has another handle, name or picture. When the application is behind only the latest of each user is given. Not
-    /// told of what happened while the client was away: after [`Update::CaughtUp`] look up again whom you show.
+    /// A user has changed their handle, name or avatar. If the application is behind, it gets only the latest profile of
+    /// each user. Changes while the client was away are not reported: load the users that you show again after
+    /// [`Update::CaughtUp`].
     UserUpdated(User),
     Connection(Connection),
 }
 
-/// How it stands with the connection.
+/// The state of the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Connection {
     Connecting,
-    /// Signed in. What was missed is being read.
+    /// Signed in. Missed changes are being read.
     Online,
     /// Another attempt follows.
     Offline {
@@ -65,11 +66,11 @@ pub enum Connection {
 /// Why a live session ended for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
-    /// The application closed it.
+    /// The application closed the session.
     ByApplication,
-    /// The session of the user has ended: sign in again. With the code of the refusal, if there was one.
+    /// The session of the user has ended: sign in again. Contains the code of the refusal, if there was one.
     SignedOut(Option<ErrorCode>),
-    /// The server does not want this client to come back.
+    /// The server does not want this client to reconnect.
     Refused(CloseCode),
 }
 

@@ -17,7 +17,7 @@ pub struct Updates {
     queue: Arc<Queue>,
     state: ResumeState,
     acknowledges: bool,
-    /// The session lives as long as one of its ends.
+    /// The session lives as long as one of its handles.
     _alive: mpsc::Sender<Control>,
 }
 
@@ -31,9 +31,9 @@ impl Updates {
         Self { queue, state, acknowledges, _alive: alive }
     }
 
-    /// The next update; `None` after the session has stopped. Can be cancelled without losing one.
+    /// The next update; `None` after the session has stopped. Cancel-safe.
     ///
-    /// Taking an entry is what counts as receiving it: it is acknowledged to the server, and will not come again.
+    /// Taking an entry counts as receiving it: the session acknowledges it to the server and does not deliver it again.
     pub async fn next(&mut self) -> Option<Update> {
         loop {
             match self.queue.next().await? {
@@ -48,8 +48,8 @@ impl Updates {
         }
     }
 
-    /// Where the application is after the last update that it took. Keep it together with what came of that update, and
-    /// another process goes on exactly there.
+    /// The position after the last update that the application took. Store it together with the results of that update, and
+    /// another process continues exactly there.
     pub fn state(&self) -> &ResumeState {
         &self.state
     }
@@ -69,8 +69,8 @@ impl Updates {
         matches!(&event.entry.change, Change::Message { message } if Some(&message.sender_id) == self.queue.me.get())
     }
 
-    /// What was taken before may never have been acknowledged: the process can have ended just then. And on a first
-    /// start the conversation itself tells what is in it.
+    /// Acknowledges entries that were taken earlier: the previous process may have ended before it acknowledged them. On a
+    /// first start, the conversation itself delivers the content of its entries.
     fn acknowledge_again(&self, conversation: &Conversation) {
         let Some(seen) = self.state.seen.get(&conversation.id) else { return };
         if conversation.me.delivered < *seen {

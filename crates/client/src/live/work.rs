@@ -1,4 +1,4 @@
-//! The commands of a live session: which are given when, and what becomes of their replies.
+//! The commands of a live session: when to send them, and how to handle their replies.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use super::queue::Item;
 use super::session::{Ended, Session, retry_after};
 use crate::Error;
 
-/// Pages of logs on their way at once.
+/// Pages of logs in flight.
 const LOG_READS_MAX: usize = 4;
-/// Commands on their way at once above which a typing notice is not worth one more.
+/// Commands in flight above which a typing notice is dropped.
 const WORK_BUSY: usize = 32;
 
 pub(super) type Work = Pin<Box<dyn Future<Output = Done> + Send>>;
 
-/// A reply, or that there is none.
+/// A reply, or its absence.
 pub(super) enum Done {
     Synced(Result<SyncPage, Error>),
     LogRead(ConversationId, Result<LogPage, Error>),
@@ -36,13 +36,13 @@ pub(super) enum Done {
 }
 
 impl Online<'_> {
-    /// Begins everything that can be begun now.
+    /// Starts everything that can start now.
     pub(super) fn begin_work(&mut self) {
         let now = Instant::now();
         if self.is_leaving() {
             return self.begin_cursor_moves(now);
         }
-        // What was missed comes first, and then what is to be told.
+        // Missed changes come before outgoing commands.
         if self.sync_at.take_if(|at| *at <= now).is_some() {
             self.session.catch_up.begin_or_repeat();
         }
@@ -109,14 +109,14 @@ impl Online<'_> {
         if self.work.len() < WORK_BUSY && !self.is_leaving() {
             let socket = self.socket.clone();
             self.work.push(Box::pin(async move {
-                // It may be refused or lost: the next keystroke brings another.
+                // May be refused or lost: the next keystroke causes another one.
                 let _ = socket.typing(typing.conversation_id, typing.typing).await;
                 Done::Typed
             }));
         }
     }
 
-    /// Deals with a reply. An error ends the connection.
+    /// Handles a reply. An error ends the connection.
     pub(super) fn done(&mut self, done: Done) -> Result<(), Ended> {
         match done {
             Done::Synced(outcome) => self.synced(outcome),
@@ -154,7 +154,7 @@ impl Online<'_> {
         self.log_reads -= 1;
         let Session { catch_up, logs, queue, .. } = &mut *self.session;
         let read = match outcome {
-            // The book-keeping goes by the id that was asked for.
+            // The state is kept under the requested id.
             Ok(page) => {
                 match logs.begins(id, page.begins) {
                     Some(Begin::New(seq)) => queue.push(Item::Begin(id, seq)),
@@ -182,7 +182,7 @@ impl Online<'_> {
     fn log_read_failed(&mut self, id: ConversationId, error: &Error) {
         let Session { catch_up, logs, queue, .. } = &mut *self.session;
         match error.code() {
-            // It went away, or this user may not see it any more; the account log tells the application.
+            // The conversation is gone, or the user may no longer see it; the account log tells the application.
             Some(ErrorCode::NotFound) => {
                 logs.forget(id);
                 catch_up.give_up(id, queue);
@@ -203,7 +203,7 @@ impl Online<'_> {
     fn sent(&mut self, id: ConversationId, outcome: Result<Message, Error>) {
         let backoff = self.session.config.backoff;
         match outcome {
-            // It goes again with the next connection, which is about to be made: its place in the outbox is kept.
+            // The next connection retries it: it keeps its place in the outbox.
             Err(Error::Closed(_)) => {}
             Err(error) if is_passing(&error) => self.session.outbox.retry(id, |failures| {
                 Instant::now() + backoff.random_delay(failures).max(retry_after(&error))
@@ -219,7 +219,7 @@ impl Online<'_> {
                 self.session.cursors.retry(id, Instant::now() + self.pause(1, &error));
             }
             Err(error) => {
-                tracing::debug!(%error, "cursor not moved");
+                tracing::debug!(%error, "could not move a cursor");
                 self.session.cursors.settle(id);
             }
             Ok(_) => self.session.cursors.settle(id),
@@ -245,7 +245,7 @@ impl Online<'_> {
                 self.access_token = token;
                 self.signed_in(&signed_in);
             }
-            // The application will give another token, or the server will close the socket.
+            // The application will set another token, or the server will close the socket.
             Ok(None) => {}
             Err(Error::Closed(_)) => {}
             Err(error) if error.ends_session() => return Err(Ended::by_error(&error)),
@@ -258,7 +258,7 @@ impl Online<'_> {
         self.read_failures += 1;
         self.reads_paused_until = Some(Instant::now() + self.pause(self.read_failures, error));
         if !matches!(error, Error::Closed(_)) {
-            tracing::debug!(%error, "reading what was missed has to wait");
+            tracing::debug!(%error, "catching up later");
         }
     }
 
@@ -271,7 +271,7 @@ impl Online<'_> {
     }
 }
 
-/// Whether the same command may go well later, on this connection or on the next.
+/// True if a retry of the command may succeed, on this connection or the next one.
 fn is_passing(error: &Error) -> bool {
     error.is_temporary() || error.ends_session() || error.code() == Some(ErrorCode::SignInFirst)
 }

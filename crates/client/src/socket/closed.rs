@@ -1,4 +1,4 @@
-//! Why a socket ended.
+//! Why a socket closed.
 
 use std::fmt;
 
@@ -6,18 +6,18 @@ use godwit_protocol::socket::CloseCode;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Closed {
-    /// The server closed it and said why.
+    /// The server closed it and gave a reason.
     ByServer { code: u16, reason: String },
-    /// It was closed from here.
+    /// The client closed it.
     ByClient,
     /// The connection broke.
     Lost { cause: String },
-    /// Nothing came from the server for two heartbeats.
+    /// The server was silent for two heartbeats.
     Silent,
 }
 
 impl Closed {
-    /// The server's reason, where this library knows it.
+    /// The server's reason, if this library knows its code.
     pub fn code(&self) -> Option<CloseCode> {
         match self {
             Self::ByServer { code, .. } => CloseCode::from_code(*code),

@@ -1,5 +1,5 @@
-//! Methods for the commands that a live client gives all the time, and one for all others. What is answered by an empty
-//! object gives `()`.
+//! Methods for the commands that a live client sends often, and one for all others. A command whose answer is an empty
+//! object returns `()`.
 
 use godwit_protocol::conversations::{DeleteFor, MemberCursor, MoveCursor};
 use godwit_protocol::messages::{
@@ -22,7 +22,7 @@ impl Socket {
         self.command(Command::SignIn(SignInSocket { access_token: access_token.into() })).await
     }
 
-    /// Takes a [`Draft`](crate::Draft) or the message itself. Not retried: [`Live::send`](crate::Live::send) is.
+    /// Takes a [`Draft`](crate::Draft) or the message itself. Does not retry, unlike [`Live::send`](crate::Live::send).
     pub async fn send(
         &self,
         conversation: ConversationId,
@@ -31,7 +31,7 @@ impl Socket {
         self.command(Command::Send(addressed(conversation, message))).await
     }
 
-    /// For the commands that have no method of their own: any [`Command`], answered as its documentation says.
+    /// For commands without a method: any [`Command`], with the answer that its documentation describes.
     pub async fn call<T: DeserializeOwned>(&self, command: Command) -> Result<T, Error> {
         self.command(command).await
     }
@@ -98,7 +98,7 @@ impl Socket {
         self.command(Command::Sync(Sync { since, limit })).await
     }
 
-    /// Replaces the users whose presence this socket is told of, and says how it is with them now.
+    /// Replaces the users whose presence this socket watches, and returns their current presence.
     pub async fn watch_presence(&self, users: Vec<UserId>) -> Result<Vec<PresenceEvent>, Error> {
         let watch = Command::WatchPresence(WatchPresence { user_ids: users });
         self.command::<PresenceList>(watch).await.map(|list| list.presence)

@@ -21,17 +21,17 @@ use super::connection::Connection;
 use super::{Events, Shared, Socket, SocketConfig};
 use crate::Error;
 
-/// A frame from the server, in bytes. The largest is a page of 200 log entries of the longest text, all of it escaped.
+/// A frame from the server, in bytes. The largest one is a page of 200 log entries with the longest text, all of it escaped.
 const FRAME_IN_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// Commands that are given quickly after one another go out in writes of this size.
+/// Commands in quick succession are combined into writes of this size.
 const WRITE_BUFFER_BYTES: usize = 4 * 1024;
-/// Commands that wait for the connection's task; the ones in flight are limited elsewhere.
+/// Commands that wait for the connection's task. The number in flight has a separate limit.
 const OUTGOING_MAX: usize = 16;
 
 const OPERATION: &str = "opening the socket";
 
 impl Socket {
-    /// Connects to the server at `base_url`, such as `http://127.0.0.1:8080`, and waits for its hello.
+    /// Connects to the server at `base_url`, such as `http://127.0.0.1:8080`, and waits for its hello frame.
     pub async fn connect(base_url: &str, config: SocketConfig) -> Result<(Self, Events), Error> {
         within(config.connect_timeout, async {
             let request = request(base_url, &config)?;
@@ -41,7 +41,7 @@ impl Socket {
         .await
     }
 
-    /// The same over a connection that the caller has made, from an address of its choice for example.
+    /// Like [`connect`](Self::connect), over a connection that the caller has opened, for example from a chosen address.
     pub async fn over(
         stream: TcpStream,
         base_url: &str,
@@ -61,7 +61,7 @@ async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, Error>>
 
 fn request(base_url: &str, config: &SocketConfig) -> Result<Request, Error> {
     let base = base_url.trim_end_matches('/');
-    // `https` becomes `wss`, which is refused below until there is TLS.
+    // `https` becomes `wss`, which is refused below because there is no TLS support.
     let base = base.strip_prefix("http").map_or_else(|| base.to_owned(), |rest| format!("ws{rest}"));
     let mut request = format!("{base}/v1/ws").into_client_request().map_err(refused)?;
     if let Some(token) = &config.access_token {
@@ -82,7 +82,7 @@ async fn dial(request: &Request) -> Result<TcpStream, Error> {
     let stream = TcpStream::connect((host, uri.port_u16().unwrap_or(80)))
         .await
         .map_err(|source| Error::transport(OPERATION, source))?;
-    // Frames are small and wait for replies: what Nagle's algorithm delays.
+    // Frames are small and wait for replies, which Nagle's algorithm would delay.
     stream.set_nodelay(true).map_err(|source| Error::transport(OPERATION, source))?;
     Ok(stream)
 }
@@ -142,7 +142,7 @@ fn start(stream: WebSocketStream<TcpStream>, hello: Hello, config: &SocketConfig
 fn refused(error: WsError) -> Error {
     match error {
         WsError::Http(response) => {
-            // The body is what came with the headers; a problem document fits into that.
+            // The body is what arrived with the headers; a problem document fits into that.
             let body = response.body().as_deref().unwrap_or_default();
             Error::of_response(OPERATION, response.status().as_u16(), body)
         }

@@ -1,4 +1,4 @@
-//! The task behind a socket: writes commands, reads frames, matches replies with the commands that wait for them.
+//! The task of a socket: writes commands, reads frames, and matches replies with waiting commands.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -19,20 +19,20 @@ use tokio_tungstenite::tungstenite::{Error as WsError, Message, Utf8Bytes};
 
 use super::Closed;
 
-/// How long the other side may take to say goodbye.
+/// How long the server may take to close the connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// A server without heartbeats is never too silent.
+/// A server without heartbeats is never considered silent.
 const SILENCE_NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 type Sink = SplitSink<WebSocketStream<TcpStream>, Message>;
 
 pub(super) enum Outgoing {
-    // Boxed, because a queue allocates room for several when it is made, and most sockets send little.
+    // Boxed, because a queue preallocates several items, and most sockets send little.
     Command(Box<Given>),
     Close,
 }
 
-/// A command that was given, and what it needs until its reply.
+/// A command, with the data needed until its reply.
 pub(super) struct Given {
     pub(super) id: u64,
     pub(super) frame: Utf8Bytes,
@@ -41,7 +41,7 @@ pub(super) struct Given {
 }
 
 pub(super) enum Reply {
-    /// The whole frame. Whoever waits knows the type of what is in it.
+    /// The whole frame. The waiting caller knows the type of its content.
     Ok(Utf8Bytes),
     Error(Box<Problem>),
 }
@@ -52,7 +52,7 @@ pub(super) struct Connection {
     closed: Arc<OnceLock<Closed>>,
     /// Commands without a reply. Each holds a permit, which bounds the table.
     waiting: HashMap<u64, (oneshot::Sender<Reply>, OwnedSemaphorePermit)>,
-    /// An event for which the queue has no room. Until it has, nothing is read.
+    /// An event for which the queue has no room. The task reads nothing until there is room.
     held: Option<Utf8Bytes>,
     silence_max: Duration,
     heard_at: Instant,
@@ -78,7 +78,7 @@ impl Connection {
 
     pub(super) async fn run(mut self, stream: WebSocketStream<TcpStream>) {
         let reason = self.exchange(stream).await;
-        // Before the channels close: who finds one closed looks for the reason.
+        // Set before the channels close: a caller that finds one closed looks for the reason.
         let _ = self.closed.set(reason);
     }
 
@@ -88,8 +88,8 @@ impl Connection {
         let silence = sleep_until(self.heard_at + self.silence_max);
         tokio::pin!(silence);
         loop {
-            // In this order, so that commands given together are flushed together. None can starve the ones below it:
-            // commands end when the permits do, and a permit comes back by reading.
+            // In this order, so that commands sent together are flushed together. No branch starves the ones below it:
+            // commands stop when the permits run out, and reading returns a permit.
             tokio::select! {
                 biased;
                 () = deliver(&self.events, &mut self.held), if self.held.is_some() => {
@@ -100,7 +100,7 @@ impl Connection {
                     Ok(WriteStep::Command(Some(Outgoing::Command(given)))) => {
                         let Given { id, frame, reply, permit } = *given;
                         unflushed = true;
-                        // Whoever gave the command may have given up while it waited here.
+                        // The caller may have given up while the command waited here.
                         if !reply.is_closed() {
                             self.waiting.insert(id, (reply, permit));
                             if let Err(error) = sink.start_send_unpin(Message::Text(frame)) {
@@ -122,7 +122,7 @@ impl Connection {
                     }
                 }
                 () = &mut silence => {
-                    // While an event is held nobody listens, and who does not listen cannot call the server silent.
+                    // While an event is held the task reads nothing, so it cannot tell whether the server is silent.
                     if self.held.is_none() && self.heard_at.elapsed() >= self.silence_max {
                         return Closed::Silent;
                     }
@@ -144,7 +144,7 @@ impl Connection {
                 let cause = "the server closed it without a reason".to_owned();
                 return ControlFlow::Break(Closed::Lost { cause });
             }
-            // Pings are answered by the library below; binary frames are not part of the protocol.
+            // The library below answers pings; binary frames are not part of the protocol.
             Some(Ok(_)) => {}
             Some(Err(error)) => return ControlFlow::Break(lost(&error)),
         }
@@ -155,7 +155,7 @@ impl Connection {
         match serde_json::from_str::<Head>(&frame) {
             Ok(Head { id: Some(id), error }) => {
                 if let Some((waiting, _permit)) = self.waiting.remove(&id) {
-                    // Whoever gave the command may have given up.
+                    // The caller may have given up.
                     let _ = waiting.send(error.map_or(Reply::Ok(frame), Reply::Error));
                 }
             }
@@ -172,14 +172,14 @@ impl Connection {
     }
 }
 
-/// Enough of a frame to know whom it is for.
+/// The part of a frame that tells its receiver.
 #[derive(Deserialize)]
 struct Head {
     id: Option<u64>,
     error: Option<Box<Problem>>,
 }
 
-/// Hands over the event that is held, once there is room. Nothing is lost when this is cancelled.
+/// Delivers the held event once there is room. Cancel-safe.
 async fn deliver(events: &mpsc::Sender<Utf8Bytes>, held: &mut Option<Utf8Bytes>) {
     let room = events.reserve().await;
     if let (Ok(room), Some(event)) = (room, held.take()) {
@@ -192,7 +192,7 @@ enum WriteStep {
     Flushed,
 }
 
-/// Takes the next command once it can be written, or flushes the ones before. Nothing is lost when this is cancelled.
+/// Takes the next command once it can be written, or flushes the previous ones. Cancel-safe.
 async fn write_step(
     commands: &mut mpsc::Receiver<Outgoing>,
     sink: &mut Sink,
@@ -212,8 +212,8 @@ async fn write_step(
     .await
 }
 
-/// Sends the close frame and reads to the end: a connection that is dropped with something unread is reset, and what
-/// was written last may never be seen.
+/// Sends the close frame and reads to the end: dropping a connection with unread data resets it, and the last write may get
+/// lost.
 async fn say_goodbye(mut sink: Sink, mut stream: SplitStream<WebSocketStream<TcpStream>>) {
     if sink.close().await.is_ok() {
         while let Some(Ok(_)) = stream.next().await {}

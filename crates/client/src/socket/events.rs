@@ -1,4 +1,4 @@
-//! What the server tells without being asked.
+//! The events of a socket.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -9,10 +9,9 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::Closed;
 
-/// The events of one socket, in the order in which they came. When it is dropped they are discarded, and the socket
-/// goes on.
+/// The events of one socket, in order. After it is dropped, events are discarded and the socket stays open.
 pub struct Events {
-    // Frames rather than events: an event is large, and a queue allocates room for several when it is made.
+    // Frames rather than events: an event is large, and a queue preallocates several items.
     frames: mpsc::Receiver<Utf8Bytes>,
     closed: Arc<OnceLock<Closed>>,
 }
@@ -22,7 +21,7 @@ impl Events {
         Self { frames, closed }
     }
 
-    /// The next event; `None` when the socket is closed and all have been taken. Can be cancelled without losing one.
+    /// The next event; `None` when the socket is closed and all events have been taken. Cancel-safe.
     pub async fn next(&mut self) -> Option<Event> {
         loop {
             let frame = self.frames.recv().await?;
@@ -34,7 +33,7 @@ impl Events {
         }
     }
 
-    /// Why the socket is closed, once it is.
+    /// Why the socket is closed. `None` while it is open.
     pub fn closed(&self) -> Option<&Closed> {
         self.closed.get()
     }

@@ -1,14 +1,14 @@
 //! One WebSocket connection.
 //!
-//! - here: [`Socket`], the handle that gives commands
-//! - `connect`: opening it, up to the hello frame
+//! - here: [`Socket`], the handle that sends commands
+//! - `connect`: opens the connection, up to the hello frame
 //! - `commands`: one method per command
-//! - [`Events`]: what the server tells
-//! - [`Closed`]: why it ended
-//! - `connection`: the one task behind a socket
+//! - [`Events`]: the events from the server
+//! - [`Closed`]: why the socket closed
+//! - `connection`: the task of a socket
 //!
-//! A socket is light, because there may be thousands in one process: small buffers that grow when they must, one task,
-//! no timer but the one that notices a silent server. It does not connect again; [`Live`](crate::Live) does.
+//! A socket is lightweight, because one process may have thousands: small buffers that grow on demand, one task, and one
+//! timer, which detects a silent server. It does not reconnect; [`Live`](crate::Live) does.
 
 mod closed;
 mod commands;
@@ -34,16 +34,16 @@ use crate::Error;
 
 #[derive(Clone)]
 pub struct SocketConfig {
-    /// Signs in with the handshake, which saves a round trip. Without it, call [`Socket::sign_in`].
+    /// Signs in with the handshake, which saves a round trip. Without a token, call [`Socket::sign_in`].
     pub access_token: Option<String>,
     /// From the first packet to the hello frame.
     pub connect_timeout: Duration,
-    /// From giving a command to its reply, waiting for a place among those in flight included.
+    /// From the call to the reply, including the wait for a permit.
     pub command_timeout: Duration,
-    /// Events that wait to be taken. When there are so many the socket is not read, and the server closes it after a
-    /// while: take them, also while waiting for a reply.
+    /// The capacity of the queue of events. While it is full the socket is not read, and the server eventually closes it:
+    /// take events even while you wait for a reply.
     pub events_buffered_max: usize,
-    /// Allocated for every socket; a larger frame makes it grow for a while.
+    /// Allocated for every socket. A larger frame grows the buffer for a while.
     pub read_buffer_bytes: usize,
 }
 
@@ -71,7 +71,7 @@ impl fmt::Debug for SocketConfig {
     }
 }
 
-/// Gives commands over one connection. Clones share it; it closes when the last one is dropped.
+/// Sends commands over one connection. Clones share it; it closes when the last one is dropped.
 #[derive(Clone)]
 pub struct Socket {
     outgoing: mpsc::Sender<Outgoing>,
@@ -82,11 +82,10 @@ struct Shared {
     hello: Hello,
     closed: Arc<OnceLock<Closed>>,
     next_id: AtomicU64,
-    /// One permit per command in flight. The permit goes with the command and comes back with its reply: a server that
-    /// does not answer cannot make the table of waiting commands grow.
+    /// One permit per command in flight. The permit goes with the command and returns with its reply, so a server that does
+    /// not answer cannot grow the table of waiting commands.
     in_flight: Arc<Semaphore>,
-    /// Held from the wait for a permit until the command is handed over, so that commands go out in the order in which
-    /// they were given, also while they wait.
+    /// Held while a command waits for a permit and is handed over, so that commands are sent in the order of the calls.
     turn: Mutex<()>,
     command_timeout: Duration,
 }
@@ -96,7 +95,7 @@ impl Socket {
         &self.shared.hello
     }
 
-    /// Why the socket is closed, once it is.
+    /// Why the socket is closed. `None` while it is open.
     pub fn closed(&self) -> Option<&Closed> {
         self.shared.closed.get()
     }
@@ -107,14 +106,14 @@ impl Socket {
         self.closed_reason()
     }
 
-    /// Says goodbye and waits until the connection is down.
+    /// Sends a close frame and waits until the connection is down.
     pub async fn close(&self) -> Closed {
-        // If it cannot be sent the connection is down already.
+        // If it cannot be sent, the connection is down already.
         let _ = self.outgoing.send(Outgoing::Close).await;
         self.wait_closed().await
     }
 
-    /// Gives any command and waits for its reply.
+    /// Sends any command and waits for its reply.
     pub async fn command<T: DeserializeOwned>(&self, command: Command) -> Result<T, Error> {
         let operation = command.name();
         match timeout(self.shared.command_timeout, self.exchange(command)).await {
@@ -147,7 +146,7 @@ impl Socket {
         answer.await.map_err(|_| closed())
     }
 
-    /// The reason is set before the channels close, so this is only asked when it is there.
+    /// The reason is set before the channels close, so it is present here.
     fn closed_reason(&self) -> Closed {
         self.closed().cloned().unwrap_or(Closed::ByClient)
     }

@@ -1,4 +1,8 @@
-//! What a node is told through Redis.
+//! A frame: everything that one node tells another at one moment.
+//!
+//! ```text
+//! version 1 │ Frame in postcard │ tag (signature over the receiver and all bytes before)
+//! ```
 
 use std::sync::Arc;
 
@@ -13,24 +17,23 @@ use crate::node::NodeId;
 use crate::notice::Notice;
 use crate::seal::{Seal, TAG_BYTES};
 
-/// The first byte of a frame. A node that gets one of another version takes it for lost.
+/// The first byte of a frame. A receiver counts a frame of another version as lost.
 const VERSION: u8 = 2;
 
-/// Everything that a node has for another one at a moment.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Frame {
     pub(crate) from: NodeId,
-    /// One more than that of the frame before from this node to that one. What is skipped was lost.
+    /// Rises by one with each frame from this node to that one. A gap means that something was lost.
     pub(crate) number: u64,
-    /// More than that of every frame before from this node, to whomever. What has no more was there before.
+    /// Rises with each frame from this node to any node. A frame with no higher serial than the last is a replay.
     pub(crate) serial: u64,
     pub(crate) told: Vec<Told>,
 }
 
-/// Frames for sockets are as they go out: the node that gets them looks at who they are for and no further.
+/// One thing that a node is told. Socket frames are complete: the receiver looks at nothing but whom they are for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Told {
-    /// A conversation has come to this entry.
+    /// The new head of a conversation.
     Head(ConversationId, Seq),
     Appended(Arc<StateChange>),
     CursorMoved(CursorMove),
@@ -43,7 +46,7 @@ pub(crate) enum Told {
     Followed {
         conversation: ConversationId,
         frames: Vec<Bytes>,
-        /// For each of them what those get who cannot see what it is about.
+        /// For each frame, the reduced one for users who may not see the subject.
         less: Vec<Option<LessFrame>>,
     },
     /// For those who watch the user.
@@ -56,24 +59,24 @@ pub(crate) enum Told {
         users: Vec<(UserId, Seq)>,
         conversation: ConversationId,
     },
-    /// Something that the node says of itself has changed.
+    /// The sender has changed what it registers about itself: read it.
     Look,
-    /// It could not be told directly.
+    /// A notice that could not be sent directly.
     Notice(Notice),
-    /// Of the node to itself: what was published before has come.
+    /// From a node to itself: everything published before this has arrived.
     Echo(u64),
 }
 
 impl Frame {
-    /// With its signature, for a node.
+    /// Encodes and signs the frame for a node.
     pub(crate) fn encode(&self, to: NodeId, seal: &Seal) -> Vec<u8> {
-        // Nothing in it can fail to be written.
+        // Encoding these types cannot fail.
         let mut bytes = postcard::to_extend(self, vec![VERSION]).unwrap_or_default();
         bytes.extend(seal.of_frame(to, &bytes));
         bytes
     }
 
-    /// Nothing is looked at before the signature.
+    /// Checks the signature before it looks at anything else.
     pub(crate) fn decode(bytes: &[u8], me: NodeId, seal: &Seal) -> Result<Self, Undecoded> {
         let (signed, tag) = bytes.split_last_chunk::<TAG_BYTES>().ok_or(Undecoded::Unsigned)?;
         if !seal.is_of_frame(tag, me, signed) {
@@ -89,14 +92,14 @@ impl Frame {
 /// Why a frame cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Undecoded {
-    /// It is not from a server of this installation, or not for this one.
+    /// It is not signed by a server of this installation, or not for this node.
     Unsigned,
-    /// It is of another build.
+    /// It was written by another version.
     Foreign,
 }
 
 impl Told {
-    /// About how long it is, for frames not to get too long.
+    /// About the encoded size, to keep frames below their limit.
     pub(crate) fn size_bytes(&self) -> usize {
         const EACH: usize = 24;
         let of_frames = |frames: &[Bytes]| frames.iter().map(|frame| frame.len() + EACH).sum::<usize>();

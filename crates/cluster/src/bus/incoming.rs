@@ -1,4 +1,4 @@
-//! Takes what comes through Redis.
+//! Receives frames: checks signature, serial number and number, and passes on what they tell.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -12,17 +12,17 @@ use super::refusals::Refusal;
 use super::{Bus, lock};
 use crate::node::NodeId;
 
-/// Runs of servers whose last frame is remembered. One that has gone must not speak again by the hand of somebody who has
-/// kept its frames, so it is remembered as long as there is room for many more than there ever are.
+/// How many senders are remembered. A sender that has gone is remembered too, so that nobody can replay its frames; there is
+/// room for far more than there ever are.
 const SENDERS_MAX: usize = 65_536;
 
-/// The serial number of the last frame of each node, for as long as this node runs: also over a loss of Redis, before which
-/// frames may have been kept.
+/// The serial number of the last frame of each sender. It is kept while this node runs, even over a loss of Redis, because
+/// frames from before that loss could be replayed.
 #[derive(Debug, Default)]
 pub(super) struct Senders(Mutex<HashMap<NodeId, u64>>);
 
 impl Senders {
-    /// False when this frame, or a later one, was here before.
+    /// False when this frame, or a later one of the sender, was received before.
     fn is_next(&self, from: NodeId, serial: u64) -> bool {
         let mut last = lock(&self.0);
         if last.len() >= SENDERS_MAX && !last.contains_key(&from) {
@@ -40,7 +40,7 @@ impl Senders {
 
 pub(super) struct Incoming<'a> {
     bus: &'a Bus,
-    /// The number of the next frame of each node.
+    /// The number that the next frame of each node must have.
     expected: HashMap<NodeId, u64>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Incoming<'a> {
         counter!("godwit_cluster_received_bytes_total").increment(payload.len() as u64);
         let frame = match Frame::decode(payload, self.bus.me, &self.bus.seal) {
             Ok(frame) => frame,
-            // Whoever has put it in the place of another one is found out by the number of the next.
+            // If it replaced a real frame, the number of the next one shows the gap.
             Err(Undecoded::Unsigned) => return self.bus.refusals.add(Refusal::Unsigned),
             Err(Undecoded::Foreign) => return self.bus.missed_something(),
         };
@@ -66,22 +66,22 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// Looks whether something is missing before a frame.
+    /// Checks whether a frame before this one is missing.
     fn follow(&mut self, from: NodeId, number: u64) {
-        // A node that has lost nothing begins with zero.
+        // A sender that has lost nothing begins with zero.
         let expected = self.expected.insert(from, number + 1).unwrap_or(0);
         if number != expected && from != self.bus.me {
-            tracing::debug!(%from, number, "something from another node is missing");
+            tracing::debug!(%from, number, "a frame from another server is missing");
             self.bus.missed_something();
         }
         if from != self.bus.me && self.bus.trust.heard(from) {
-            // From here on everything that it appends is heard of.
+            // Heard for the first time: what the node appended before now may be missing from the cache.
             self.bus.doubt();
             if !self.bus.registry.is_known(from) {
                 self.bus.look.notify_one();
             }
         }
-        // Those who are gone must not be remembered for ever.
+        // Forgets nodes that have gone, so that the map stays bounded.
         if self.expected.len() > 2 * self.bus.registry.others().len() + 16 {
             let registry = &self.bus.registry;
             let me = self.bus.me;
@@ -108,7 +108,7 @@ impl<'a> Incoming<'a> {
             Told::Appended(change) => app.appended(&change),
             Told::CursorMoved(moved) => app.cursor_moved(&moved),
             Told::Notice(notice) => {
-                // One of them waits for appends, which what comes next must not.
+                // A notice may wait for appends, and later frames must not wait for it.
                 let (hub, app) = (hub.clone(), app.clone());
                 tokio::spawn(async move { notice.obey(&hub, &app).await });
             }
@@ -116,7 +116,7 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// Whether they are members, and from where they see, is for the store to say.
+    /// Users are said to have joined. The store decides whether they are members, and from where they see.
     fn expect(&self, users: Vec<(UserId, Seq)>, conversation: ConversationId) {
         let users: Vec<UserId> =
             users.into_iter().map(|(user, _)| user).filter(|user| self.bus.hub.has(*user)).collect();
@@ -134,7 +134,7 @@ impl<'a> Incoming<'a> {
         self.bus.trust.echoed(echo);
         let mut waiting = lock(&self.bus.echoes);
         for (_, done) in waiting.extract_if(.., |(number, _)| *number <= echo) {
-            // Who no longer waits need not be told.
+            // The caller may have stopped waiting.
             let _ = done.send(());
         }
     }

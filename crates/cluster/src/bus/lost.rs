@@ -1,6 +1,6 @@
-//! Users of a node that has gone without a word: nobody has said that they are offline.
+//! Users of a node that died without telling anybody that they are offline.
 //!
-//! Those whom somebody watches are looked after by the nodes of the watchers. For the others there is nobody to tell.
+//! The nodes of their watchers look after the users whom somebody watches. For the others there is nobody to tell.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -14,10 +14,10 @@ use tokio::time::Instant;
 use super::{Bus, ROUTES_AT_ONCE, lock};
 use crate::node::{NodeId, NodeInfo};
 
-/// Users of a node that is gone have this long to come back elsewhere.
+/// How long users of a node that died have to come back at another node.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Nodes that are gone, and since when.
+/// Nodes that died, and when.
 #[derive(Debug, Default)]
 pub(super) struct Lost(Mutex<Vec<(NodeId, Instant)>>);
 
@@ -70,7 +70,7 @@ impl Bus {
         let Some(app) = self.app.get().cloned() else { return };
         tokio::spawn(async move {
             if let Err(error) = app.was_lost(user).await {
-                tracing::warn!(%user, %error, "last seen could not be stored");
+                tracing::warn!(%user, %error, "could not store last seen");
             }
         });
     }

@@ -1,23 +1,39 @@
-//! What nodes tell each other through Redis.
+//! The bus: what nodes tell each other through Redis pub/sub. Every node has a channel.
 //!
-//! It is a hint, never the truth. Every frame from one node to another has a number, so that the other one sees when
-//! something is missing; every second each node sends a frame to all and to itself, so that it is seen soon. Whoever
-//! misses something trusts nothing that it has in memory until it has compared it with the store, and lets its clients ask
-//! for what they may have missed.
+//! The bus is a hint, never the truth: frames may be lost, late or repeated, and correctness does not depend on them.
 //!
-//! - [`frame`]: what is sent
-//! - [`outgoing`]: finds out where to, and sends it
-//! - [`incoming`]: takes what comes
-//! - [`refusals`]: what comes and is not from a server
-//! - [`newcomers`]: who is said to have come, and is looked up first
-//! - [`trust`]: whether everything comes
-//! - [`lost`]: users of nodes that have gone
-//! - [`recheck`]: what was taken away while nobody could say so
+//! ```text
+//!  node A                                   Redis                              node B
+//!  offer(item) ─▶ bounded queue
+//!        batch ─▶ 1 PUBLISH new heads  ───▶ channel of B ───────────────────▶ head(conversation, seq)
+//!                   SMEMBERS of users  ───▶ route of each user: {nodes}
+//!                 2 PUBLISH one frame  ───▶ channel of B ───────────────────▶ signature, serial, number
+//!                                                                             deliver to sockets, update the cache
+//!  beat, each second:
+//!        register A in Redis, read the other nodes, refresh some routes
+//!        PUBLISH an empty frame to every node, and an echo to A itself
+//! ```
 //!
-//! Every frame is signed (see [`seal`](crate::seal)). Even so nothing that is heard makes anybody a member or gives them a
-//! right: for that the store is asked. What is taken away takes effect at once.
+//! **Loss is detected by numbers.** Frames from A to B are numbered without gaps. A frame that A cannot send takes a number all the
+//! same (`Numbers::lose`), and the empty frame of the next beat shows the gap within a second. B, which sees a gap, *doubts*: it
+//! trusts nothing in its cache before it has compared it with the store. It also tells its clients to catch up, and looks up
+//! again what may have been taken away ([`recheck`]).
 //!
-//! Nothing waits for Redis: while it is away what would be sent is dropped, and counted as lost.
+//! **Trust.** A node trusts its cache for [`TRUST`] after a beat at which it had heard its own echo and every other node recently
+//! ([`trust`]). While Redis is away no node trusts its cache, and every frame is dropped and counted as lost.
+//!
+//! **Forgery.** Every frame is signed for its receiver (see [`seal`](crate::seal)), and a serial number that rises over all frames
+//! of a sender rejects replays ([`incoming`]). Even so, no frame makes anybody a member or gives them a right: the receiver asks
+//! the store. A frame that takes something away takes effect at once.
+//!
+//! - [`frame`]: the encoding of a frame
+//! - [`outgoing`]: finds the nodes of the users, and sends
+//! - [`incoming`]: checks what comes, and passes it on
+//! - [`refusals`]: counts frames without a valid signature, and replays
+//! - [`newcomers`]: users who are said to have joined a large conversation, until the store confirms it
+//! - [`trust`]: whether everything that other nodes send arrives here
+//! - [`lost`]: users of nodes that died
+//! - [`recheck`]: sessions and rights that other nodes may have revoked unheard
 
 pub(crate) mod frame;
 mod incoming;
@@ -56,22 +72,22 @@ use crate::redis::{Connections, RedisAddress};
 use crate::registry::{self, BEAT_INTERVAL, Registry};
 use crate::seal::Seal;
 
-/// What waits to be sent. What comes when there is no room is lost.
+/// Bounds of the queue of items to send. Items beyond are lost.
 const QUEUE_ITEMS_MAX: usize = 16_384;
 const QUEUE_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// A route that is not refreshed for so long is forgotten.
+/// Redis forgets a route that is not refreshed for so long.
 const ROUTE_TTL: Duration = Duration::from_secs(300);
-/// Each beat refreshes the routes of one part of the users.
+/// Each beat refreshes the routes of one of so many parts of the users.
 const ROUTE_PARTS: u64 = 100;
 /// Routes written with one request.
 const ROUTES_AT_ONCE: usize = 1_000;
-/// How long a new socket waits until other nodes deliver to it. If it takes longer, its client will be told to catch up.
+/// How long a new socket waits until other nodes deliver to it. After that its client is told to catch up.
 const ARRIVE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Between attempts to reach Redis.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(250);
-/// How long what is in memory is taken for new after a beat at which everything was heard.
+/// How long the cache is trusted after a beat at which every node was heard.
 const TRUST: Duration = Duration::from_secs(3);
-/// Clients that are told to catch up do so within a time in which each second has so many of them.
+/// Clients that are told to catch up spread over a time, so that so many come per second.
 const CATCH_UPS_PER_SECOND: u64 = 1_000;
 const CATCH_UP_SPREAD_MAX: Duration = Duration::from_secs(60);
 
@@ -85,9 +101,9 @@ pub(crate) struct Bus {
     app: OnceLock<Arc<FromPeers>>,
     queue: mpsc::Sender<Item>,
     queued_bytes: AtomicUsize,
-    /// Something that should have been sent was not.
+    /// An item was dropped since the last beat.
     dropped: AtomicBool,
-    /// Something that was sent has not come.
+    /// A gap in the numbers of another node was seen since the last beat.
     missed: AtomicBool,
     trust: Trust,
     lost: Lost,
@@ -95,25 +111,25 @@ pub(crate) struct Bus {
     refusals: Refusals,
     newcomers: Arc<Newcomers>,
     next_newcomers: AtomicU64,
-    /// How often this node has said that it is there.
+    /// How many times this node has registered itself.
     beats: AtomicU64,
-    /// For questions beside the queue, while Redis is there.
+    /// For queries outside the queue, while Redis can be reached.
     commands: Mutex<Option<MultiplexedConnection>>,
-    /// Those who wait for what they sent to themselves.
+    /// Callers that wait for an echo of this node to come back.
     echoes: Mutex<Vec<(u64, oneshot::Sender<()>)>>,
     next_echo: AtomicU64,
-    /// The nodes have changed: look now.
+    /// Makes the beat look at the other nodes now.
     look: Notify,
-    /// What other nodes have taken away may not have been heard of.
+    /// Starts a recheck: other nodes may have revoked something unheard.
     look_again: Notify,
-    /// This one has: the others should.
+    /// This node has changed: tell the others to look.
     announce: AtomicBool,
-    /// This node goes as soon as all that waits is sent.
+    /// This node leaves when the queue has been sent.
     leaving: Notify,
     left: Notify,
 }
 
-/// What is told of this node, and who is told of the others.
+/// What this node registers about itself, and who is told about the others.
 pub(crate) trait Neighbourhood: Send + Sync {
     fn me(&self, lag: Duration) -> NodeInfo;
 
@@ -160,7 +176,7 @@ impl Bus {
         (Arc::new(bus), items)
     }
 
-    /// Who is told what other nodes say.
+    /// Sets the application that hears what other nodes say.
     pub(crate) fn attach(&self, app: Arc<FromPeers>) {
         // Nobody is heard yet.
         app.trust_for(Duration::ZERO);
@@ -168,7 +184,7 @@ impl Bus {
         let _ = self.app.set(app);
     }
 
-    /// Puts something into the queue. If there is no room it is lost, and the others will see that.
+    /// Puts an item into the queue. If there is no room, the item is lost, and the other nodes will notice the loss.
     pub(crate) fn offer(&self, item: Item) {
         let bytes = item.size_bytes();
         let before = self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -179,11 +195,11 @@ impl Bus {
         }
     }
 
-    /// Writes down whether the user is here. When it returns, the other nodes see it, and what they told before has come;
-    /// or Redis is not there.
+    /// Writes the route of a user: whether they have a socket at this node. When it returns, other nodes see the route, and what
+    /// they published before has arrived here; or Redis cannot be reached.
     pub(crate) async fn set_route(&self, user: UserId) {
         if !self.trust.is_connected() {
-            // All routes are written when it is.
+            // All routes are written when the connection is back.
             return;
         }
         let (done, wait) = oneshot::channel();
@@ -191,7 +207,7 @@ impl Bus {
         let _ = timeout(ARRIVE_TIMEOUT, wait).await;
     }
 
-    /// Whether everything that other nodes tell comes here.
+    /// Whether everything that other nodes send arrives here.
     pub(crate) fn is_trusted(&self) -> bool {
         self.trust.is_certain(&self.registry.others()) && !self.registry.has_strangers()
     }
@@ -200,7 +216,7 @@ impl Bus {
         self.trust.lag()
     }
 
-    /// Whether the user is at another node.
+    /// Whether the user has a socket at another node.
     pub(crate) async fn is_elsewhere(&self, user: UserId) -> bool {
         let Some(mut redis) = lock(&self.commands).clone() else { return false };
         let nodes: RedisResult<Vec<String>> =
@@ -210,7 +226,7 @@ impl Bus {
         nodes.is_ok_and(|nodes| nodes.iter().filter_map(|id| id.parse().ok()).any(is_there))
     }
 
-    /// Nothing in memory is trusted until it has been compared with the store.
+    /// Ends the trust in the cache until it has been compared with the store.
     pub(crate) fn doubt(&self) {
         if let Some(app) = self.app.get() {
             app.doubt();
@@ -225,7 +241,7 @@ impl Bus {
         loop {
             let error = match self.redis.connect(&self.keys.nodes()).await {
                 Ok(connections) => {
-                    tracing::info!(redis = %self.redis, "Redis is there");
+                    tracing::info!(redis = %self.redis, "connected to Redis");
                     is_away = false;
                     let serving =
                         self.serve(connections, &mut items, &mut numbers, &*neighbourhood, is_first);
@@ -235,13 +251,13 @@ impl Bus {
                 Err(error) => error,
             };
             is_first = false;
-            // What was about to be sent is not; what this node does meanwhile it tells nobody, and nobody finds its clients.
+            // Items in flight are lost. Until Redis is back, this node tells nobody anything, and nobody finds its clients.
             numbers.lose();
             lock(&self.commands).take();
             lock(&self.echoes).clear();
             self.trust.disconnected();
             if !std::mem::replace(&mut is_away, true) {
-                tracing::warn!(redis = %self.redis, %error, "Redis is away; everything goes on, but what other nodes do is seen later");
+                tracing::warn!(redis = %self.redis, %error, "lost the connection to Redis; clients see changes of other servers later");
             }
             gauge!("godwit_cluster_redis_up").set(0.0);
             self.doubt();
@@ -252,7 +268,7 @@ impl Bus {
         self.left.notify_one();
     }
 
-    /// What cannot be sent is lost. Those who wait are let go.
+    /// Drops the items in the queue, and counts them as lost. Callers that wait for one stop waiting.
     fn drop_all(&self, items: &mut mpsc::Receiver<Item>, numbers: &mut Numbers) {
         while let Ok(item) = items.try_recv() {
             self.queued_bytes.fetch_sub(item.size_bytes(), Ordering::Relaxed);
@@ -261,7 +277,7 @@ impl Bus {
         }
     }
 
-    /// Until this node has left, or Redis is away.
+    /// Runs until this node has left, or the connection to Redis fails.
     async fn serve(
         &self,
         Connections { mut commands, mut messages }: Connections,
@@ -271,7 +287,7 @@ impl Bus {
         is_first: bool,
     ) -> RedisResult<()> {
         messages.subscribe(self.keys.channel(self.me)).await?;
-        // What other nodes told before now has not come.
+        // What other nodes published before the subscription has not arrived.
         self.doubt();
         self.trust.connected();
         self.look_around(&mut commands, neighbourhood).await?;
@@ -297,7 +313,7 @@ impl Bus {
             Err(error) = self.beat(commands.clone(), neighbourhood) => return Err(error),
             sent = self.send(commands.clone(), items, numbers) => sent?,
         }
-        // Only now that no beat follows, which would say that this node is there.
+        // Last, because a beat would register this node again.
         registry::leave(&mut commands, &self.keys, self.me).await
     }
 
@@ -328,7 +344,7 @@ impl Bus {
                 self.write_routes(&mut redis, &users).await?;
             }
             self.look_after_the_lost(&mut redis).await?;
-            // Redis that has forgotten everything has let nodes miss those who were forgotten.
+            // If Redis has lost its data, other nodes may have missed this one.
             if self.missed.swap(false, Ordering::Relaxed) || !was_known {
                 self.catch_up();
             }
@@ -348,7 +364,7 @@ impl Bus {
         }
     }
 
-    /// Says that this node is there, and looks who else is. False when Redis did not know this node any more.
+    /// Registers this node, and reads the other nodes. False when Redis had forgotten this node.
     async fn look_around(
         &self,
         redis: &mut MultiplexedConnection,
@@ -376,7 +392,7 @@ impl Bus {
         Ok(())
     }
 
-    /// Whether the user is here is looked at now, so that the last one to write is right.
+    /// Looks at the sockets at the moment of the write, so that the last write is the right one.
     fn add_route(&self, pipeline: &mut Pipeline, user: UserId) {
         let key = self.keys.user(user);
         if self.hub.has(user) {
@@ -387,7 +403,7 @@ impl Bus {
         }
     }
 
-    /// Something that other nodes sent has not come.
+    /// A frame of another node did not arrive.
     fn missed_something(&self) {
         self.doubt();
         self.missed.store(true, Ordering::Relaxed);
@@ -403,7 +419,7 @@ impl Bus {
         self.look_again.notify_one();
     }
 
-    /// Waits until every other node that is there has been heard, or does not answer.
+    /// Waits until every other registered node has been heard, or the time is over.
     pub(crate) async fn is_heard(&self, within: Duration) {
         let until = Instant::now() + within;
         while Instant::now() < until && !self.is_trusted() {
@@ -411,13 +427,13 @@ impl Bus {
         }
     }
 
-    /// Tells the others soon what has changed of this node.
+    /// Makes the next beat, which comes at once, tell the others to read what this node has changed.
     pub(crate) fn announce(&self) {
         self.announce.store(true, Ordering::Relaxed);
         self.look.notify_one();
     }
 
-    /// This node goes as soon as all that it has to tell is told; then nothing more is sent to it.
+    /// Leaves: sends what is in the queue, and then unregisters this node.
     pub(crate) async fn leave(&self) {
         if self.trust.is_connected() {
             self.leaving.notify_one();

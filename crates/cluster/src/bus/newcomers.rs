@@ -1,7 +1,7 @@
-//! Users who are said to have come into a conversation that is fanned out on read.
+//! Users who are said to have joined a conversation that is fanned out on read.
 //!
-//! What other nodes say is a hint. Who follows such a conversation gets all that is said in it, so the store is asked first
-//! whether they are members. What comes for followers meanwhile is held for them.
+//! What other nodes say is a hint. A follower of such a conversation gets everything that is said in it, so this node first asks
+//! the store whether the user is a member. Frames for followers that arrive meanwhile are held for the user.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -15,9 +15,9 @@ use tokio::time::sleep;
 
 use super::lock;
 
-/// What is held for those who wait in one conversation. If it is more, their clients find the rest by `seq`.
+/// Bytes held per conversation for users who wait. At more, their clients find the rest by `seq`.
 const HELD_BYTES_MAX: usize = 1024 * 1024;
-/// Between questions to a store that does not answer, and how many there are.
+/// The pause between queries to a store that does not answer, and how many queries there are.
 const ASK_INTERVAL: Duration = Duration::from_millis(500);
 const ASKED_MAX: usize = 60;
 
@@ -140,7 +140,7 @@ async fn members_among(
         match app.members_among(conversation, users).await {
             Ok(members) => return members,
             Err(error) => {
-                tracing::debug!(%conversation, %error, "it is not known yet who has come into a conversation");
+                tracing::debug!(%conversation, %error, "could not load new members of a conversation yet");
                 sleep(ASK_INTERVAL).await;
             }
         }

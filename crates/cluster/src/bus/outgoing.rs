@@ -1,9 +1,10 @@
-//! Finds out where what this node has to tell must go, and sends it.
+//! Sends items to the nodes that need them.
 //!
-//! All that waits is sent together, in two steps. First every other node is told how far the logs have come, and Redis is
-//! asked where the users are; then each node gets one frame with all that is for it. Whoever comes online between the two is
-//! not among those who were found, but the node where they are has been told by then that there is something new, so they
-//! find it when they ask.
+//! All items that wait are sent as one batch, in two steps. Step 1 publishes the new heads to every other node, and asks Redis at
+//! which nodes the users are. Step 2 publishes to each node one frame with everything for it.
+//!
+//! A user who comes online between the two steps is missing from the routes that step 1 read. No entry is lost to them: their node
+//! has heard the new head in step 1, so it loads what is new when they ask.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -22,9 +23,9 @@ use super::{Bus, lock};
 use crate::node::NodeId;
 use crate::seal::Seal;
 
-/// Items that are sent together.
+/// Items per batch.
 const BATCH_MAX: usize = 1_024;
-/// What a node is told at once is split into frames of about this size.
+/// What one node is told in a batch is split into frames of about this size.
 const FRAME_BYTES_MAX: usize = 256 * 1024;
 
 #[derive(Debug)]
@@ -55,7 +56,7 @@ pub(crate) enum Item {
         user: UserId,
         done: oneshot::Sender<()>,
     },
-    /// For all other nodes and this one; `lost` when they must think that something is missing.
+    /// For all other nodes and this one. `lost` skips a number, so that the others see a gap.
     Beat {
         echo: u64,
         lost: bool,
@@ -81,14 +82,14 @@ impl Item {
     }
 }
 
-/// The number of the next frame to each node.
+/// The numbers of the frames that this node sends.
 #[derive(Debug)]
 pub(super) struct Numbers {
     me: NodeId,
     next: HashMap<NodeId, u64>,
-    /// With which number frames to a node begin that has had none. Zero says that nothing was lost.
+    /// The number of the first frame to a node that has had none. Zero says that nothing was lost before.
     first: u64,
-    /// Of the last frame, to whomever it was.
+    /// The serial number of the last frame to any node.
     serial: u64,
     seal: Seal,
 }
@@ -98,7 +99,7 @@ impl Numbers {
         Self { me, next: HashMap::new(), first: 0, serial: 0, seal }
     }
 
-    /// Something is not sent: every other node will see that a number is missing.
+    /// Skips a number for every node, because something is not sent.
     pub(super) fn lose(&mut self) {
         self.first = 1;
         self.next.values_mut().for_each(|number| *number += 1);
@@ -112,7 +113,7 @@ impl Numbers {
         frame.encode(to, &self.seal)
     }
 
-    /// Those who are gone must not be remembered for ever.
+    /// Forgets nodes that have gone, so that the map stays bounded.
     fn forget_all_but(&mut self, there: &HashSet<NodeId>) {
         if self.next.len() > 2 * there.len() + 16 {
             self.next.retain(|node, _| *node == self.me || there.contains(node));
@@ -121,7 +122,7 @@ impl Numbers {
 }
 
 impl Bus {
-    /// Until this node is to go and all that waited is sent.
+    /// Runs until this node leaves and the queue is sent.
     pub(super) async fn send(
         &self,
         mut redis: MultiplexedConnection,
@@ -133,7 +134,7 @@ impl Bus {
             let received = tokio::select! {
                 received = items.recv_many(&mut batch, BATCH_MAX) => received,
                 () = self.leaving.notified() => {
-                    // What has been offered until now comes all the same.
+                    // Items offered until now are still received.
                     items.close();
                     continue;
                 }
@@ -159,22 +160,22 @@ impl Bus {
     ) -> RedisResult<()> {
         let others: HashSet<NodeId> = self.registry.others().iter().map(|node| node.id).collect();
         numbers.forget_all_but(&others);
-        let places = self.tell_heads_and_look(redis, numbers, &others, &items).await?;
+        let routes = self.tell_heads_and_look(redis, numbers, &others, &items).await?;
         let mut letters = Letters::default();
         for item in items {
-            letters.add(item, self.me, &others, &places, numbers);
+            letters.add(item, self.me, &others, &routes, numbers);
         }
-        self.publish(redis, numbers, letters, &others, &places).await
+        self.publish(redis, numbers, letters, &others, &routes).await
     }
 
-    /// Where each of the users is to whom something is to be delivered.
+    /// Step 1: publishes heads, writes routes, and reads at which nodes the users of this batch are.
     async fn tell_heads_and_look(
         &self,
         redis: &mut MultiplexedConnection,
         numbers: &mut Numbers,
         others: &HashSet<NodeId>,
         items: &[Item],
-    ) -> RedisResult<Places> {
+    ) -> RedisResult<Routes> {
         let mut pipeline = Pipeline::new();
         let mut heads = BTreeMap::<ConversationId, Seq>::new();
         for item in items {
@@ -212,7 +213,7 @@ impl Bus {
             }
         }
         if pipeline.is_empty() {
-            return Ok(Places::new());
+            return Ok(Routes::new());
         }
         let found: Vec<Vec<String>> = pipeline.query_async(redis).await?;
         let elsewhere = |ids: Vec<String>| -> Vec<NodeId> {
@@ -228,7 +229,7 @@ impl Bus {
         numbers: &mut Numbers,
         letters: Letters,
         others: &HashSet<NodeId>,
-        places: &Places,
+        routes: &Routes,
     ) -> RedisResult<()> {
         let mut pipeline = Pipeline::new();
         let mut nodes = Vec::new();
@@ -242,7 +243,7 @@ impl Bus {
             }
         }
         if !letters.waiting.is_empty() {
-            // When it comes back, the routes are written, and all that was published before them has come.
+            // When the echo comes back, the routes are written, and what was published before them has arrived.
             let echo = self.next_echo.fetch_add(1, Ordering::Relaxed);
             lock(&self.echoes).extend(letters.waiting.into_iter().map(|done| (echo, done)));
             let frame = numbers.frame(self.me, vec![Told::Echo(echo)]);
@@ -256,18 +257,18 @@ impl Bus {
         let is_gone = |(node, received): &(NodeId, u64)| *received == 0 && !others.contains(node);
         let gone: HashSet<NodeId> =
             nodes.into_iter().zip(received).filter(is_gone).map(|(node, _)| node).collect();
-        if gone.is_empty() { Ok(()) } else { self.remove_routes(redis, &gone, places).await }
+        if gone.is_empty() { Ok(()) } else { self.remove_routes(redis, &gone, routes).await }
     }
 
-    /// A node that nobody listens for has left routes behind.
+    /// Removes the routes of nodes that have gone: nobody listens on their channels.
     async fn remove_routes(
         &self,
         redis: &mut MultiplexedConnection,
         gone: &HashSet<NodeId>,
-        places: &Places,
+        routes: &Routes,
     ) -> RedisResult<()> {
         let mut pipeline = Pipeline::new();
-        for (user, nodes) in places {
+        for (user, nodes) in routes {
             for node in nodes.iter().filter(|node| gone.contains(node)) {
                 pipeline.cmd("SREM").arg(self.keys.user(*user)).arg(node.to_string()).ignore();
             }
@@ -276,15 +277,15 @@ impl Bus {
     }
 }
 
-/// The other nodes at which users are.
-type Places = HashMap<UserId, Vec<NodeId>>;
+/// For each user, the other nodes at which they have sockets.
+type Routes = HashMap<UserId, Vec<NodeId>>;
 
-/// What each node is told.
+/// What each node is told in this batch.
 #[derive(Debug, Default)]
 struct Letters {
     frames: BTreeMap<NodeId, Vec<Vec<Told>>>,
     sizes: HashMap<NodeId, usize>,
-    /// Changes whose entries have not come yet.
+    /// Changes whose entries have not come yet in this batch.
     changes: HashMap<ConversationId, Vec<Arc<StateChange>>>,
     waiting: Vec<oneshot::Sender<()>>,
 }
@@ -295,7 +296,7 @@ impl Letters {
         item: Item,
         me: NodeId,
         others: &HashSet<NodeId>,
-        places: &Places,
+        routes: &Routes,
         numbers: &mut Numbers,
     ) {
         match item {
@@ -303,14 +304,14 @@ impl Letters {
             Item::To(node, told) => self.push(node, told),
             Item::Head(..) => {}
             Item::Appended(change) => self.changes.entry(change.conversation).or_default().push(change),
-            Item::Entries { conversation, shares } => self.entries(conversation, shares, places),
+            Item::Entries { conversation, shares } => self.entries(conversation, shares, routes),
             Item::Event { frame, to } => {
-                for (node, to) in by_node(to, places, |user| *user) {
+                for (node, to) in by_node(to, routes, |user| *user) {
                     self.push(node, Told::Frames { to, frames: vec![frame.clone()] });
                 }
             }
             Item::Follow { users, conversation } => {
-                for (node, users) in by_node(users, places, |(user, _)| *user) {
+                for (node, users) in by_node(users, routes, |(user, _)| *user) {
                     self.push(node, Told::Follow { users, conversation });
                 }
             }
@@ -332,12 +333,12 @@ impl Letters {
         &mut self,
         conversation: ConversationId,
         shares: Vec<(Vec<Bytes>, Vec<UserId>)>,
-        places: &Places,
+        routes: &Routes,
     ) {
         let changes = self.changes.remove(&conversation).unwrap_or_default();
         let mut told = HashSet::new();
         for (frames, users) in shares {
-            for (node, to) in by_node(users, places, |user| *user) {
+            for (node, to) in by_node(users, routes, |user| *user) {
                 if told.insert(node) {
                     changes.iter().for_each(|change| self.push(node, Told::Appended(change.clone())));
                 }
@@ -360,11 +361,11 @@ impl Letters {
     }
 }
 
-/// What is about users, for the nodes at which they are.
-fn by_node<T: Copy>(users: Vec<T>, places: &Places, id: impl Fn(&T) -> UserId) -> BTreeMap<NodeId, Vec<T>> {
+/// Groups values about users by the nodes at which the users are.
+fn by_node<T: Copy>(users: Vec<T>, routes: &Routes, id: impl Fn(&T) -> UserId) -> BTreeMap<NodeId, Vec<T>> {
     let mut by_node = BTreeMap::<NodeId, Vec<T>>::new();
     for user in users {
-        for node in places.get(&id(&user)).into_iter().flatten() {
+        for node in routes.get(&id(&user)).into_iter().flatten() {
             by_node.entry(*node).or_default().push(user);
         }
     }

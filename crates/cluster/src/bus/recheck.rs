@@ -1,7 +1,7 @@
-//! What other nodes have taken away while they could not reach this one: sessions, memberships, the sight of people.
+//! Rechecks what other nodes may have revoked while they could not reach this one: sessions, memberships, who sees whom.
 //!
-//! Every user who is here is looked up again. It takes a while, and costs the store a few reads for each; so it is done when
-//! something may have been missed, and never otherwise.
+//! Looks up every user who has a socket here. That takes a while and costs the store a few reads per user, so it happens only
+//! when something may have been missed.
 
 use futures_util::stream::{self, StreamExt};
 use godwit_domain::peers::FromPeers;
@@ -11,7 +11,7 @@ use godwit_protocol::{ConversationId, UserId};
 
 use super::Bus;
 
-/// Users who are looked up at once.
+/// Users looked up concurrently.
 const AT_ONCE_MAX: usize = 16;
 
 impl Bus {
@@ -20,11 +20,11 @@ impl Bus {
         loop {
             self.look_again.notified().await;
             let Some(app) = self.app.get() else { continue };
-            // That a session ends can be seen: those who may not see it any more are to be known before.
+            // The end of a session is visible to others, so who may see whom is rechecked first.
             let mut failed = count_failed(self.hub.users(), |user| self.recheck_sight(app, user)).await;
             failed += count_failed(self.hub.users(), |user| self.recheck_sessions(app, user)).await;
             if failed > 0 {
-                tracing::warn!(failed, "some users could not be looked up again, it is tried once more");
+                tracing::warn!(failed, "could not look up some users again; retrying");
                 tokio::time::sleep(std::time::Duration::from_secs(1)).await;
                 self.look_again.notify_one();
             }
@@ -39,10 +39,10 @@ impl Bus {
         for conversation in before.iter().filter(|conversation| !is_followed(conversation)) {
             self.hub.unfollow(&[user], *conversation);
         }
-        // They may see less of the others by now.
+        // They may see less of the others by now. Who was removed since does not follow again because of it.
         for (conversation, from) in followed.iter().filter(|(conversation, _)| before.contains(conversation))
         {
-            self.hub.follow(&[(user, *from)], *conversation);
+            self.hub.conceal(&[(user, *from)], *conversation);
         }
         let watched = self.hub.watched_by(user);
         let visible = app.visible(user, &watched).await?;

@@ -1,4 +1,4 @@
-//! What came through Redis and was not taken: it was not from a server of this installation, or came a second time.
+//! Counts frames that were refused: they were not signed by a server of this installation, or were replays.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,14 +9,14 @@ use tokio::time::Instant;
 
 use super::lock;
 
-/// The log tells of them so often at most: whoever can write to Redis must not be able to fill the log.
+/// How often they are logged at most, so that somebody who can write to Redis cannot fill the log.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The signature is not of this installation, or of another channel.
+    /// The signature is missing, of another installation, or for another channel.
     Unsigned,
-    /// It was there before.
+    /// It was received before.
     Replayed,
 }
 
@@ -52,8 +52,8 @@ impl Refusals {
             let refused = self.count.swap(0, Ordering::Relaxed);
             tracing::warn!(
                 refused,
-                "frames that came through Redis are not of servers with this cluster.secret, or came twice; \
-                 somebody else can write to Redis"
+                "rejected frames from Redis that were repeated or not signed with this cluster.secret; \
+                 someone else can write to Redis"
             );
         }
     }

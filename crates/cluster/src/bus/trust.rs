@@ -1,4 +1,4 @@
-//! Whether everything that other nodes tell comes here.
+//! Whether everything that other nodes send arrives here: this node hears its own echo, and every other node, each second.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::node::{NodeId, NodeInfo};
 
-/// A node that is not heard for so long may have told something that has not come. Every node is heard each second.
+/// A node that is not heard for so long may have sent something that did not arrive. Every node sends each second.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
@@ -19,9 +19,9 @@ pub(crate) struct Trust {
 #[derive(Debug)]
 struct State {
     connected: bool,
-    /// When this node last heard itself, or began to listen.
+    /// When this node last heard its own echo, or subscribed.
     echoed_at: Instant,
-    /// What it has sent to itself, and when.
+    /// The echo that is on its way, and when it was sent.
     sent: Option<(u64, Instant)>,
     lag: Duration,
     heard_at: HashMap<NodeId, Instant>,
@@ -70,7 +70,7 @@ impl Trust {
         }
     }
 
-    /// True for the first time.
+    /// True when the node is heard for the first time since the connection was made.
     pub(super) fn heard(&self, node: NodeId) -> bool {
         self.lock().heard_at.insert(node, Instant::now()).is_none()
     }
@@ -79,7 +79,7 @@ impl Trust {
         self.lock().heard_at.retain(|node, _| others.iter().any(|other| other.id == *node));
     }
 
-    /// Whether this node does not hear itself.
+    /// Whether this node has not heard its own echo for too long.
     pub(super) fn is_silent(&self) -> bool {
         self.lock().echoed_at.elapsed() > SILENCE_MAX
     }
@@ -94,7 +94,7 @@ impl Trust {
 
     pub(super) fn lag(&self) -> Duration {
         let state = self.lock();
-        // What is still on its way takes at least so long.
+        // An echo on its way takes at least as long as it has taken so far.
         state.sent.map_or(state.lag, |(_, sent_at)| state.lag.max(sent_at.elapsed()))
     }
 

@@ -1,4 +1,4 @@
-//! The connection by which this node asks another one.
+//! The connection on which this node sends requests to another one.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,18 +20,18 @@ use super::noise::{self, SharedKey};
 use crate::node::{NodeId, NodeInfo};
 use crate::notice::Notice;
 
-/// Questions that wait to be written. A further one is not asked.
+/// Requests that wait to be written. Further ones are refused.
 const WAITING_MAX: usize = 8_192;
-/// Questions that are written together.
+/// Requests written as one batch.
 const TOGETHER_MAX: usize = 256;
-/// How often the other node is asked whether it is there.
+/// The interval of pings to the other node.
 const PING_INTERVAL: Duration = Duration::from_millis(500);
-/// A node that says nothing for so long is given up, and what it was asked is done here.
+/// A node that is silent for this long counts as gone, and its actions are handled by this node.
 const SILENCE_MAX: Duration = Duration::from_secs(2);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Ends when it is dropped.
+/// The connection to one node. Dropping it closes the connection.
 #[derive(Debug)]
 pub(super) struct Link {
     state: Arc<State>,
@@ -44,14 +44,14 @@ struct State {
     node: NodeId,
     is_up: AtomicBool,
     next_id: AtomicU64,
-    /// Who waits for an answer.
+    /// The callers that wait for a reply, by the id of the request.
     waiting: Mutex<HashMap<u64, Waiting>>,
 }
 
 #[derive(Debug)]
 struct Waiting {
     answer: oneshot::Sender<Result<Answered, Unanswered>>,
-    /// Whether the question may have been written.
+    /// Whether the request may have been written.
     asked: bool,
 }
 
@@ -72,7 +72,7 @@ impl Link {
         self.state.is_up.load(Ordering::Relaxed)
     }
 
-    /// None when it cannot be asked.
+    /// `None` when the request cannot be sent.
     pub(super) fn forward(
         &self,
         actor: UserId,
@@ -86,7 +86,7 @@ impl Link {
         }))
     }
 
-    /// False when the other node did not say that it is so.
+    /// Returns `false` unless the other node confirms the notice.
     pub(super) async fn tell(&self, notice: Notice) -> bool {
         match self.ask(Asked::Obey(notice)) {
             Some(answer) => matches!(timeout(SILENCE_MAX, answer).await, Ok(Ok(Ok(Answered::Yes)))),
@@ -122,11 +122,11 @@ impl State {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The connection is gone: nobody who waits will get an answer.
+    /// Fails all waiting callers after the connection was lost.
     fn give_up(&self) {
         for (_, waiting) in std::mem::take(&mut *self.lock()) {
             let unanswered = if waiting.asked { Unanswered::Unknown } else { Unanswered::NotAsked };
-            // Who no longer waits need not be told.
+            // The caller may have gone.
             let _ = waiting.answer.send(Err(unanswered));
         }
     }
@@ -147,10 +147,11 @@ async fn run(
             Err(_) => io::ErrorKind::TimedOut.into(),
         };
         if state.is_up.swap(false, Ordering::Relaxed) {
-            tracing::info!(node = %state.node, error = %ended, "another node is not reached any more");
+            tracing::info!(node = %state.node, error = %ended, "lost the connection to another server");
             counter!("godwit_cluster_links_lost_total").increment(1);
         }
-        // In this order: what is put into the queue from here on was refused by `is_up`, or is given up now.
+        // In this order: a request added to the queue from here on either was refused because of `is_up`, or
+        // fails below.
         while questions.try_recv().is_ok() {}
         state.give_up();
         sleep(RECONNECT_INTERVAL).await;
@@ -159,7 +160,7 @@ async fn run(
     }
 }
 
-/// Returns why the connection has ended.
+/// Sends requests and reads replies. Returns why the connection ended.
 async fn ask_all(
     state: &State,
     questions: &mut mpsc::Receiver<Request>,
@@ -174,7 +175,7 @@ async fn ask_all(
         Ok(connected) => connected,
         Err(error) => return error,
     };
-    tracing::debug!(node = %state.node, "another node is reached");
+    tracing::debug!(node = %state.node, "connected to another server");
     let heard_at = Mutex::new(Instant::now());
     let reading = async {
         loop {
@@ -182,7 +183,7 @@ async fn ask_all(
             *heard_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
             let reply: Reply = postcard::from_bytes(&message).map_err(io::Error::other)?;
             if let Some(waiting) = state.lock().remove(&reply.id) {
-                // Who no longer waits need not be told.
+                // The caller may have gone.
                 let _ = waiting.answer.send(Ok(reply.body));
             }
         }

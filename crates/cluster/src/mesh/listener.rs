@@ -1,4 +1,4 @@
-//! Where other nodes ask this one.
+//! Handles requests of other nodes.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -19,16 +19,16 @@ use super::message::{Answered, Asked, Reply, Request};
 use super::noise::{self, Reader, SharedKey, Writer};
 use crate::node::NodeId;
 
-/// Connections of other nodes, those that have yet to show that they are nodes included.
+/// Incoming connections, including those that have not authenticated yet.
 const CONNECTIONS_MAX: usize = 1_024;
-/// Actions are put into their conversations' queues by so many tasks, each conversation's by one: one that has to be
-/// loaded holds up few others.
+/// The number of tasks that put forwarded actions into the queues of their conversations. A conversation always
+/// uses the same lane, so a conversation that must be loaded first delays few others.
 const LANES: usize = 64;
-/// Actions that wait in one lane. When it is full nothing more is read from that node.
+/// Actions that wait in one lane. When it is full, nothing more is read from that connection.
 const LANE_MAX: usize = 1_024;
-/// Answers that wait to be written.
+/// Replies that wait to be written.
 const ANSWERS_MAX: usize = 65_536;
-/// Answers that are written together.
+/// Replies written as one batch.
 const TOGETHER_MAX: usize = 256;
 
 #[derive(Debug)]
@@ -38,12 +38,12 @@ pub(crate) struct Listener {
     me: NodeId,
 }
 
-/// Who does what is asked.
+/// Executes the requests of other nodes.
 #[derive(Debug, Clone)]
 pub(crate) struct Servant {
     hub: Arc<Hub>,
     app: Arc<OnceLock<Arc<FromPeers>>>,
-    /// Actions that are not answered yet.
+    /// The number of actions without a reply yet.
     under_way: Arc<AtomicUsize>,
 }
 
@@ -53,7 +53,7 @@ impl Servant {
     }
 
     pub(crate) fn attach(&self, app: Arc<FromPeers>) {
-        // Once, when the server is put together.
+        // Set only once, when the server is assembled.
         let _ = self.app.set(app);
     }
 
@@ -71,7 +71,7 @@ impl Listener {
         self.listener.local_addr()
     }
 
-    /// Serves until the future is dropped.
+    /// Accepts connections until the future is dropped.
     pub(crate) async fn run(self, servant: Servant) {
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         let mut connections = JoinSet::new();
@@ -79,7 +79,7 @@ impl Listener {
             tokio::select! {
                 accepted = self.listener.accept() => {
                     let Ok((stream, from)) = accepted else {
-                        // Too many open files: those who are there go on.
+                        // Too many open files. Existing connections continue.
                         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
                         continue;
                     };
@@ -88,7 +88,7 @@ impl Listener {
                     connections.spawn(async move {
                         let _place = place;
                         if let Err(error) = serve(stream, &key, me, servant).await {
-                            tracing::debug!(%from, %error, "a node has gone, or was none");
+                            tracing::debug!(%from, %error, "an incoming server connection ended");
                         }
                     });
                 }
@@ -119,7 +119,8 @@ struct Forwarded {
 
 async fn read(mut reader: Reader, servant: &Servant, answers: &mpsc::Sender<Reply>) -> io::Result<()> {
     let hasher = RandomState::new();
-    // Dropped with the connection: what has its place in a queue is finished all the same.
+    // Dropped with the connection. An action that is already in a conversation's queue is completed
+    // nevertheless.
     let mut tasks = JoinSet::new();
     let lanes: Vec<mpsc::Sender<Forwarded>> = (0..LANES)
         .map(|_| {
@@ -160,7 +161,7 @@ async fn run_lane(mut actions: mpsc::Receiver<Forwarded>, servant: Servant, answ
             answer(&answers, Reply { id, body: Answered::of(outcome) });
             under_way.fetch_sub(1, Ordering::Relaxed);
         });
-        // Before the server is put together nobody knows of it, so nobody asks.
+        // Always set here: other nodes do not know this one before the server is assembled.
         if let Some(app) = servant.app.get() {
             app.act(actor, conversation, action, done).await;
         }
@@ -168,10 +169,10 @@ async fn run_lane(mut actions: mpsc::Receiver<Forwarded>, servant: Servant, answ
     }
 }
 
-/// An answer for which there is no room is lost: who waits for it gives up in time.
+/// Queues a reply. If the queue is full the reply is lost, and the other node's caller times out.
 fn answer(answers: &mpsc::Sender<Reply>, reply: Reply) {
     if answers.try_send(reply).is_err() {
-        tracing::debug!("an answer to another node was not sent");
+        tracing::debug!("could not send an answer to another server");
     }
 }
 

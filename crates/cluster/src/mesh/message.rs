@@ -1,4 +1,4 @@
-//! What nodes ask each other directly.
+//! Requests and replies between nodes.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) enum Asked {
         action: Action,
     },
     Obey(Notice),
-    /// Whether the other one is there.
+    /// Checks that the other node is alive.
     Ping,
 }
 
@@ -38,11 +38,11 @@ pub(super) struct Reply {
 pub(super) enum Answered {
     Done(SentDone),
     Refused(Refusal),
-    /// It was obeyed, or is there.
+    /// The notice is in effect, or the node is alive.
     Yes,
 }
 
-/// Entries as the wire has them can be read only from JSON.
+/// The shown entries are JSON inside postcard, because their API types can only be read from JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SentDone {
     entries: Vec<Arc<Entry>>,
@@ -61,7 +61,7 @@ impl Answered {
         }
     }
 
-    /// None when it is no answer to an action.
+    /// `None` when the reply does not belong to an action.
     pub(super) fn outcome(self) -> Option<Result<Done, Refusal>> {
         match self {
             Self::Done(SentDone { entries, shown, repeated }) => {

@@ -1,9 +1,9 @@
 //! Direct connections between nodes.
 //!
-//! - [`noise`]: what keeps others out
-//! - [`message`]: what is asked and answered
-//! - [`link`]: asks another node
-//! - [`listener`]: answers others
+//! - [`noise`]: encryption and authentication
+//! - [`message`]: requests and replies
+//! - [`link`]: sends requests to another node
+//! - [`listener`]: handles requests of other nodes
 
 mod link;
 mod listener;
@@ -25,7 +25,7 @@ pub(crate) use self::noise::SharedKey;
 use crate::node::{NodeId, NodeInfo, PROTOCOL};
 use crate::notice::Notice;
 
-/// A link to each of the others.
+/// The links to all other nodes.
 #[derive(Debug)]
 pub(crate) struct Mesh {
     me: NodeId,
@@ -44,7 +44,7 @@ impl Mesh {
         Self { me, key, links: RwLock::default() }
     }
 
-    /// Opens links to those who came, and closes those to who went.
+    /// Opens links to new nodes, and closes the links to nodes that are gone.
     pub(crate) fn others_are(&self, others: &[NodeInfo]) {
         let mut links = self.links.write().unwrap_or_else(PoisonError::into_inner);
         links.retain(|node, _| others.iter().any(|other| other.id == *node));
@@ -60,8 +60,8 @@ impl Mesh {
         }
     }
 
-    /// Hands an action to the node that prefers its conversation. None when that is this one, which does not count when it
-    /// is about to stop.
+    /// Forwards an action to the preferred node of its conversation. `None` if that is this node. A draining
+    /// node never prefers itself.
     pub(crate) fn forward(
         &self,
         is_draining: bool,
@@ -78,7 +78,7 @@ impl Mesh {
         Some(forwarded)
     }
 
-    /// Tells all others, and returns those who did not say that it is so.
+    /// Sends a notice to all other nodes, and returns those that did not confirm it.
     pub(crate) async fn tell(&self, notice: &Notice) -> Vec<NodeId> {
         let links: Vec<_> = {
             let links = self.links.read().unwrap_or_else(PoisonError::into_inner);

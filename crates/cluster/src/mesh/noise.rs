@@ -1,7 +1,7 @@
-//! Connections between nodes: nobody else can read them, change them or open one.
+//! Encrypted and authenticated connections between nodes.
 //!
-//! The Noise protocol with a key that both sides have. Messages of any length are cut into packets of the length that Noise
-//! allows.
+//! The Noise protocol with a pre-shared key. Messages of any length are split into packets of the length that
+//! Noise allows.
 
 use std::io;
 use std::sync::Arc;
@@ -22,16 +22,16 @@ const PROLOGUE: &[u8] = b"godwit nodes";
 const PACKET_BYTES_MAX: usize = 65_535;
 const TAG_BYTES: usize = 16;
 const CONTENT_BYTES_MAX: usize = PACKET_BYTES_MAX - TAG_BYTES;
-/// A message that says it is longer is not taken.
+/// Messages that claim to be longer are rejected.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What both sides of a connection must know.
+/// The pre-shared key.
 #[derive(Clone)]
 pub(crate) struct SharedKey([u8; 32]);
 
 impl SharedKey {
-    /// Made of what the installation's nodes have in common, and of what the operator has given them.
+    /// Derives the key from the installation's signing key and from the operator's secret.
     pub(crate) fn new(signing_key: &[u8; 32], secret: &str) -> Self {
         let digest = Sha256::new()
             .chain_update(b"godwit nodes")
@@ -48,14 +48,14 @@ impl std::fmt::Debug for SharedKey {
     }
 }
 
-/// What each side says first.
+/// The first message of each side.
 #[derive(Debug, Serialize, Deserialize)]
 struct Greeting {
     node: NodeId,
     protocol: u32,
 }
 
-/// Opens a connection to a node, which must be the one that is meant.
+/// Opens a connection to a node, and fails if another node answers.
 pub(super) async fn connect(
     stream: TcpStream,
     key: &SharedKey,
@@ -75,7 +75,7 @@ pub(super) async fn connect(
     .await
 }
 
-/// Takes a connection, and says who has opened it.
+/// Accepts a connection, and returns the node that opened it.
 pub(super) async fn accept(
     stream: TcpStream,
     key: &SharedKey,
@@ -151,7 +151,7 @@ pub(super) struct Reader {
     noise: Arc<StatelessTransportState>,
     stream: OwnedReadHalf,
     packets: u64,
-    /// What has come of the messages that are not complete.
+    /// Received bytes of messages that are not complete.
     content: Vec<u8>,
 }
 
@@ -191,7 +191,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Messages that are sent together share packets.
+    /// Messages sent together share packets.
     pub(super) async fn send(&mut self, messages: &[Vec<u8>]) -> io::Result<()> {
         let mut content = Vec::new();
         for message in messages {

@@ -1,4 +1,4 @@
-//! Where Redis is: one server, a group watched by Sentinels, or a Redis Cluster.
+//! The address of Redis: one server, a group with Sentinels, or a Redis Cluster.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,16 +11,16 @@ use super::tls::RedisTls;
 const PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 
-/// What is shown and written of it has no password.
+/// The address of Redis. Its display and serialized form has no password.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RedisAddress {
     pub(super) kind: Kind,
-    /// How to sign in, once the server is found.
+    /// The credentials and database for the server that is found.
     pub(super) login: RedisConnectionInfo,
-    /// Whether all connections are encrypted, those to Sentinels included.
+    /// Whether all connections use TLS, including those to Sentinels.
     pub(super) is_encrypted: bool,
-    /// Whom to trust, and as whom to come, where that is not what the machine has.
+    /// The trusted and own certificates, if they are not those of the machine.
     pub(super) tls: Option<TlsCertificates>,
     shown: String,
     given: String,
@@ -34,12 +34,12 @@ pub(super) enum Kind {
 }
 
 impl RedisAddress {
-    /// As it was given, with the password if there is one.
+    /// The address as given, including the password.
     pub fn reveal(&self) -> &str {
         &self.given
     }
 
-    /// Whether all connections are encrypted.
+    /// Whether all connections use TLS.
     pub const fn is_encrypted(&self) -> bool {
         self.is_encrypted
     }
@@ -96,7 +96,7 @@ impl FromStr for RedisAddress {
     }
 }
 
-/// How to sign in, the hosts, and what follows them.
+/// The credentials, the hosts, and the path after them.
 type Parts<'a> = (RedisConnectionInfo, &'a str, Option<&'a str>);
 
 fn parts(rest: &str) -> Result<Parts<'_>, &'static str> {
@@ -110,7 +110,7 @@ fn parts(rest: &str) -> Result<Parts<'_>, &'static str> {
     };
     let mut login = RedisConnectionInfo::default();
     if let Some(user_info) = user_info {
-        let (username, password) = user_info.split_once(':').ok_or("before @ stands USER:PASSWORD")?;
+        let (username, password) = user_info.split_once(':').ok_or("write USER:PASSWORD before the @")?;
         if !username.is_empty() {
             login = login.set_username(username);
         }

@@ -1,7 +1,7 @@
-//! Connections to Redis, wherever its master is now.
+//! Connections to Redis, wherever its master is at present.
 //!
-//! All keys and channels of an installation have the same hash tag, so in a Redis Cluster they are on one master. So each
-//! kind of address comes down to finding one server; who loses it looks again.
+//! All keys and channels of an installation have the same hash tag, so in a Redis Cluster they are on one
+//! master. So every kind of address is resolved to one server, and again when the connection to it is lost.
 
 mod address;
 mod tls;
@@ -21,24 +21,24 @@ pub use self::address::RedisAddress;
 pub use self::tls::{RedisTls, TlsError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Redis that takes longer to answer is as good as away: what waits for it is given up, and found again by `sync`.
+/// If Redis takes longer, it counts as unavailable: pending commands fail, and clients catch up with `sync`.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What a node has open.
+/// The connections of a node.
 pub(crate) struct Connections {
     pub(crate) commands: MultiplexedConnection,
     pub(crate) messages: PubSub,
 }
 
 impl RedisAddress {
-    /// `key` is any of the installation's.
+    /// `key` is any key of the installation.
     pub(crate) async fn connect(&self, key: &str) -> RedisResult<Connections> {
         let client = self.find(key).await?;
         let (commands, messages) = tokio::try_join!(commands(&client), messages(&client))?;
         Ok(Connections { commands, messages })
     }
 
-    /// Without messages.
+    /// Connects without a subscription for messages.
     pub(crate) async fn connect_for_commands(&self, key: &str) -> RedisResult<MultiplexedConnection> {
         commands(&self.find(key).await?).await
     }
@@ -53,7 +53,7 @@ impl RedisAddress {
         }
     }
 
-    /// Sentinels are asked without a password: the one that is given is that of the servers.
+    /// Sentinels get no password: the one in the address is for the servers.
     async fn ask_sentinel(&self, sentinel: &(String, u16), master: &str) -> RedisResult<Client> {
         let mut connection = commands(&self.client(self.tcp(sentinel).into_connection_info()?)?).await?;
         let mut question = cmd("SENTINEL");
@@ -72,7 +72,7 @@ impl RedisAddress {
     async fn ask_cluster(&self, seed: &(String, u16), key: &str) -> RedisResult<Client> {
         let mut connection = commands(&self.client(self.at(seed)?)?).await?;
         let slot: u16 = cmd("CLUSTER").arg("KEYSLOT").arg(key).query_async(&mut connection).await?;
-        // Each begins with its slots and the address of the master; what follows is not needed.
+        // A range begins with its first and last slot and the address of the master. The rest is not needed.
         let ranges: Vec<Vec<redis::Value>> = cmd("CLUSTER").arg("SLOTS").query_async(&mut connection).await?;
         for range in ranges {
             let [first, last, master, ..] = range.as_slice() else { continue };
@@ -83,7 +83,7 @@ impl RedisAddress {
                 let [host, port, ..] = master.as_slice() else { continue };
                 let host: Option<String> = redis::from_redis_value(host.clone())?;
                 let port = redis::from_redis_value(port.clone())?;
-                // A node that does not know its own address means the one by which it was asked.
+                // A node that does not know its own address means the one at which it was asked.
                 let host = host.filter(|host| !host.is_empty()).unwrap_or_else(|| seed.0.clone());
                 return self.client(self.at(&(host, port))?);
             }
@@ -115,7 +115,7 @@ impl RedisAddress {
     }
 }
 
-/// The first answer; if there is none, what the last one failed with.
+/// The first successful answer, or the last error.
 async fn first_of<'a, T, F>(
     hosts: &'a [(String, u16)],
     ask: impl Fn(&'a (String, u16)) -> F,

@@ -6,20 +6,21 @@ use std::{fs, io};
 use redis::{ClientTlsConfig, TlsCertificates};
 use thiserror::Error;
 
-/// Whom to trust, and as whom to come.
+/// The trusted and own certificates.
 #[derive(Debug, Clone)]
 pub struct RedisTls(pub(super) TlsCertificates);
 
 #[derive(Debug, Error)]
-#[error("{}: cannot be read: {source}", path.display())]
+#[error("cannot read {}: {source}", path.display())]
 pub struct TlsError {
     path: PathBuf,
     source: io::Error,
 }
 
 impl RedisTls {
-    /// All files are in PEM. `ca_file` has the certificates of those who sign for Redis; without it the machine's own are
-    /// used. `client` is a certificate and its key, for a Redis that wants to know who comes.
+    /// All files are in PEM. `ca_file` has the certificates of the authorities that sign for Redis; the default
+    /// is the machine's trust store. `client` is a certificate and its key, for a Redis that authenticates
+    /// clients.
     pub fn read(ca_file: Option<&Path>, client: Option<(&Path, &Path)>) -> Result<Self, TlsError> {
         let root_cert = ca_file.map(read).transpose()?;
         let client_tls = match client {
@@ -34,7 +35,7 @@ fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
     fs::read(path).map_err(|source| TlsError { path: path.to_owned(), source })
 }
 
-/// Redis' client uses the one of the process. Whoever was first has chosen it.
+/// The Redis client uses the cryptography provider of the process. If one is already installed, that one stays.
 pub(super) fn provide_cryptography() {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 }

@@ -1,27 +1,22 @@
-//! What somebody wants to do in a conversation.
+//! Actions: what users want to do in a conversation.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use godwit_protocol::conversations::Role;
 use godwit_protocol::messages::{Change, LogEntry, Message};
-use godwit_protocol::{ErrorCode, InviteId, Timestamp, UserId};
+use godwit_protocol::{InviteId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use crate::allowances::Overspent;
-use crate::conversations::AccessError;
+use super::refusal::Refusal;
 use crate::model::{
-    ClientId, DetailsChange, Entry, Forwarded, InvalidField, InviteToken, Mentions, MessageBody, Reply,
-    Target,
+    ClientId, DetailsChange, Entry, Forwarded, InviteToken, Mentions, MessageBody, Reply, Target,
 };
-use crate::ports::StoreError;
 
-/// Checked as far as it can be without looking at the conversation.
+/// An action, validated as far as possible without the conversation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Action {
     Send(Box<NewMessage>),
-    /// A message that cannot be sent as it is. It is refused, unless it was sent before: then that is the answer.
+    /// A message that cannot be sent. It is refused, unless it is a retry: then the original is the answer.
     Unsendable {
         client_id: ClientId,
         refusal: Box<Refusal>,
@@ -34,11 +29,11 @@ pub enum Action {
     Delete {
         target: Target,
     },
-    /// Of the server: the time of these messages is over.
+    /// By the server: these messages have expired.
     Expire {
         targets: Vec<Target>,
     },
-    /// None takes the reaction back.
+    /// `None` removes the reaction.
     React {
         target: Target,
         reaction: Option<Box<str>>,
@@ -52,7 +47,7 @@ pub enum Action {
     },
     Leave,
     RemoveMember(UserId),
-    /// Whoever is a member is removed with it.
+    /// Bans a user; a member is removed at the same time.
     Ban(UserId),
     Unban(UserId),
     SetRole(UserId, Role),
@@ -70,7 +65,7 @@ pub enum Action {
     DeleteConversation,
 }
 
-/// A message that is to be sent.
+/// A message to send.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NewMessage {
     pub client_id: ClientId,
@@ -80,80 +75,15 @@ pub struct NewMessage {
     pub mentions: Mentions,
 }
 
-/// What came of an action. It is durable.
+/// The outcome of an action. It is durable.
 #[derive(Debug, Clone)]
 pub struct Done {
-    /// The entries that say it, in order; none where it was so already.
+    /// The log entries of the action, in order; empty if there was nothing to change.
     pub entries: Vec<Arc<Entry>>,
-    /// The same as the wire has them.
+    /// The same entries in their wire format.
     pub shown: Vec<Arc<LogEntry>>,
-    /// A message that was sent before with the same client id: this is the original.
+    /// A retry of a message with the same client id: this is the original.
     pub repeated: bool,
-}
-
-/// Why an action was not done.
-#[derive(Debug, Clone, Error, Serialize, Deserialize)]
-pub enum Refusal {
-    /// Who is not a member is not told what exists.
-    #[error("no such conversation or message")]
-    NotFound,
-    #[error("the role or the permissions of the conversation do not allow it")]
-    Forbidden,
-    #[error("this kind of conversation does not support that")]
-    WrongKind,
-    #[error("one of you has blocked the other")]
-    Blocked,
-    /// Whoever does it, or in whose name it happens.
-    #[error("the account has been disabled")]
-    Disabled,
-    #[error("this cannot be done with oneself")]
-    NotWithSelf,
-    #[error("the message that is replied to is not in this conversation")]
-    ReplyNotFound,
-    #[error("the message that is forwarded cannot be seen by the sender, or is not for forwarding")]
-    ForwardNotFound,
-    #[error("the message has been deleted or has disappeared")]
-    MessageGone,
-    #[error("the message is too old to be edited")]
-    EditWindowOver,
-    #[error("messages of this kind cannot be edited")]
-    NotEditable,
-    #[error("the message has been edited too often")]
-    TooManyEdits,
-    #[error("the message has too many different reactions")]
-    TooManyReactions,
-    #[error("a conversation needs an owner")]
-    LastOwner,
-    #[error("the user is a member already")]
-    AlreadyMember,
-    #[error("the conversation has as many members as it can have")]
-    TooManyMembers,
-    #[error("the conversation has as many owners and admins as it can have")]
-    TooManyStaff,
-    #[error("the user is in as many large conversations as anybody can be")]
-    TooManyConversations,
-    #[error("as many users are banned from the conversation as can be")]
-    TooManyBans,
-    #[error("the conversation has as many pinned messages as it can have")]
-    TooManyPins,
-    #[error("the conversation has as many invite links as it can have")]
-    TooManyInvites,
-    #[error("the list is full")]
-    ListFull,
-    #[error("{reason}")]
-    TooOften { reason: String, retry_after_secs: u32 },
-    #[error("the invite link cannot be used")]
-    InviteInvalid,
-    #[error(transparent)]
-    Invalid(#[from] InvalidField),
-    #[error("too many actions wait in this conversation")]
-    Busy,
-    /// It is unknown whether it was done: do it again; a message with the same client id.
-    #[error("it was interrupted: {0}")]
-    Interrupted(Cow<'static, str>),
-    /// The same, because of the store.
-    #[error(transparent)]
-    Store(#[serde(with = "as_text")] Arc<StoreError>),
 }
 
 /// All names of actions.
@@ -205,7 +135,7 @@ impl Action {
         }
     }
 
-    /// Whether doing it twice is doing it once, and is answered like that.
+    /// True if the action is idempotent, so that a retry gets the same answer.
     pub(super) const fn can_be_repeated(&self) -> bool {
         match self {
             Self::Send(_)
@@ -230,7 +160,7 @@ impl Action {
         }
     }
 
-    /// Content, in bytes.
+    /// The size of the content, in bytes.
     pub(crate) fn size_bytes(&self) -> usize {
         match self {
             Self::Send(message) => message.body.size_bytes(),
@@ -242,7 +172,7 @@ impl Action {
 }
 
 impl Done {
-    /// It was so already.
+    /// The outcome of an action that changed nothing.
     pub(crate) const fn nothing() -> Self {
         Self { entries: Vec::new(), shown: Vec::new(), repeated: false }
     }
@@ -253,93 +183,5 @@ impl Done {
             Change::Message { message } => Some(&**message),
             _ => None,
         })
-    }
-}
-
-impl Refusal {
-    /// The code by which clients know it.
-    pub fn code(&self) -> ErrorCode {
-        match self {
-            Self::NotFound => ErrorCode::NotFound,
-            Self::Forbidden => ErrorCode::Forbidden,
-            Self::WrongKind => ErrorCode::WrongKind,
-            Self::Blocked => ErrorCode::Blocked,
-            Self::Disabled => ErrorCode::AccountDisabled,
-            Self::NotWithSelf => ErrorCode::NotWithSelf,
-            Self::ReplyNotFound => ErrorCode::ReplyNotFound,
-            Self::ForwardNotFound => ErrorCode::ForwardNotFound,
-            Self::MessageGone => ErrorCode::MessageGone,
-            Self::EditWindowOver => ErrorCode::EditWindowOver,
-            Self::NotEditable => ErrorCode::NotEditable,
-            Self::TooManyEdits => ErrorCode::TooManyEdits,
-            Self::TooManyReactions => ErrorCode::TooManyReactions,
-            Self::LastOwner => ErrorCode::LastOwner,
-            Self::AlreadyMember => ErrorCode::AlreadyMember,
-            Self::TooManyMembers => ErrorCode::TooManyMembers,
-            Self::TooManyStaff => ErrorCode::TooManyStaff,
-            Self::TooManyConversations => ErrorCode::TooManyConversations,
-            Self::TooManyBans => ErrorCode::TooManyBans,
-            Self::TooManyPins => ErrorCode::TooManyPins,
-            Self::TooManyInvites => ErrorCode::TooManyInvites,
-            Self::ListFull => ErrorCode::ListFull,
-            Self::TooOften { .. } => ErrorCode::RateLimited,
-            Self::InviteInvalid => ErrorCode::InviteInvalid,
-            Self::Invalid(_) => ErrorCode::InvalidField,
-            Self::Busy | Self::Interrupted(_) => ErrorCode::Unavailable,
-            Self::Store(error) => match **error {
-                StoreError::Unavailable { .. } | StoreError::Stopped => ErrorCode::Unavailable,
-                StoreError::Corrupt { .. } => ErrorCode::Internal,
-            },
-        }
-    }
-
-    /// Whether the server could not, rather than the user may not.
-    pub const fn is_failure(&self) -> bool {
-        matches!(self, Self::Busy | Self::Interrupted(_) | Self::Store(_))
-    }
-}
-
-impl From<StoreError> for Refusal {
-    fn from(error: StoreError) -> Self {
-        Self::Store(Arc::new(error))
-    }
-}
-
-impl From<Overspent> for Refusal {
-    fn from(overspent: Overspent) -> Self {
-        let reason = overspent.to_string();
-        match overspent {
-            Overspent::Over { retry_after_secs, .. } => Self::TooOften { reason, retry_after_secs },
-            Overspent::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<AccessError> for Refusal {
-    fn from(error: AccessError) -> Self {
-        match error {
-            AccessError::NotFound => Self::NotFound,
-            AccessError::Store(error) => error.into(),
-        }
-    }
-}
-
-/// What another node's store said, for those who get it from there.
-mod as_text {
-    use std::sync::Arc;
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use crate::ports::StoreError;
-
-    pub(super) fn serialize<S: Serializer>(error: &StoreError, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&error.to_string())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Arc<StoreError>, D::Error> {
-        let source = String::deserialize(deserializer)?.into();
-        Ok(Arc::new(StoreError::Unavailable { operation: "do it on another node", source }))
     }
 }

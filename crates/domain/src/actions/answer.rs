@@ -1,26 +1,27 @@
-//! Who waits for an action.
+//! Where the outcome of an action goes.
 
 use std::fmt;
 
 use tokio::sync::oneshot;
 
-use super::action::{Done, Refusal};
+use super::action::Done;
+use super::refusal::Refusal;
 
 type Give = Box<dyn FnOnce(Result<Done, Refusal>) + Send + Sync>;
 
-/// Where the outcome of an action goes. It always gets one: if it is dropped, that the outcome is unknown.
+/// Receives the outcome of an action, exactly once: dropping an answer reports that the outcome is unknown.
 pub struct Answer(Option<Give>);
 
 impl Answer {
-    /// Called once, by whoever knows the outcome: it must not block.
+    /// Calls `give` with the outcome, once. It must not block.
     pub fn new(give: impl FnOnce(Result<Done, Refusal>) + Send + Sync + 'static) -> Self {
         Self(Some(Box::new(give)))
     }
 
-    /// One to wait for.
+    /// An answer together with the future that waits for it.
     pub fn awaited() -> (Self, impl Future<Output = Result<Done, Refusal>>) {
         let (sender, receiver) = oneshot::channel();
-        // Who no longer waits need not be told.
+        // An error means that the caller no longer waits.
         let answer = Self::new(move |outcome| drop(sender.send(outcome)));
         (answer, async { receiver.await.unwrap_or_else(|_| Err(unknown())) })
     }

@@ -1,4 +1,4 @@
-//! What the metrics say about actions. Their handles are kept: finding them costs more than using them.
+//! Metrics of actions. Their handles are cached: a lookup costs more than an update.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use metrics::{Counter, Histogram, counter, histogram};
 
-use super::action::{ACTION_NAMES, Done, Refusal};
+use super::action::{ACTION_NAMES, Done};
+use super::refusal::Refusal;
 
 struct OfAction {
     seconds: Histogram,
@@ -31,7 +32,7 @@ static ACTIONS: LazyLock<HashMap<&str, OfAction>> = LazyLock::new(|| {
 static APPEND_MESSAGES: LazyLock<Histogram> = LazyLock::new(|| histogram!("godwit_append_messages"));
 static DELIVERY_LAG: LazyLock<Histogram> = LazyLock::new(|| histogram!("godwit_delivery_lag_seconds"));
 
-/// An action that was in the queue has an outcome.
+/// Counts an action of the queue that has an outcome.
 pub(super) fn finished(action: &str, started: Instant, outcome: &Result<Done, Refusal>) {
     if let Some(of) = of_action(action) {
         of.seconds.record(started.elapsed());
@@ -43,14 +44,14 @@ pub(super) fn finished(action: &str, started: Instant, outcome: &Result<Done, Re
     }
 }
 
-/// An action was not done, in the queue or before it.
+/// Counts an action that was refused, in the queue or before it.
 pub(super) fn refused(action: &str, refusal: &Refusal) {
     if let Some(of) = of_action(action) {
         if refusal.is_failure() { &of.failed } else { &of.refused }.increment(1);
     }
 }
 
-/// In tests nobody forgets the name of a new action.
+/// A test fails if the name of a new action is missing here.
 fn of_action(action: &str) -> Option<&'static OfAction> {
     let of = ACTIONS.get(action);
     debug_assert!(of.is_some(), "{action} is missing in ACTION_NAMES");

@@ -1,31 +1,48 @@
-//! What people do in conversations: check → queue → decide → append → acknowledge → deliver.
+//! Actions: changes of conversations by users. Every action passes through these stages, one module each:
 //!
-//! - [`action`]: what somebody wants, what came of it, and why not
-//! - [`rules`]: who may do what; the one place that knows
-//! - [`decide`]: what an action makes of a conversation: log entries, or a refusal
-//! - [`answer`]: who waits for it
-//! - [`forwarding`]: those that other nodes do
-//! - [`outbox`]: the actions of one conversation that wait
-//! - [`known`]: what a batch of them is decided on
-//! - [`appending`]: takes them in batches, and gets what was decided into the log
-//! - [`measure`]: what the metrics say of it
+//! ```text
+//! submit ──► (forward: another node) ──► worker + queue ──► append ──────────────────► deliver
+//!                                         batches            │ ▲ head moved: again     acknowledge, tell
+//!                                                            ▼ │                       peers and sockets
+//!                                                  prepare ► repeat ► decision
+//!                                                  look up   answer   pure: entries,
+//!                                                  facts     retries  effects, refusals
+//! ```
 //!
-//! An action is decided on the very state that its entry is appended to: whoever changes that state first makes the append
-//! fail, and it is decided anew. So of two that contradict each other, one finds what the other has done.
+//! - [`action`], [`refusal`], [`answer`]: the request, the reasons for a refusal, and the receiver of the outcome
+//! - [`submit`]: the entry point: checks membership and chooses the node
+//! - [`forward`]: forwards actions to other nodes, in order
+//! - [`worker`]: puts jobs into the [`queue`] of their conversation, and drains it in batches
+//! - [`append`]: the compare-and-set loop: prepares, decides and appends a batch until the log accepts it
+//! - [`prepare`]: reads the facts that a decision needs
+//! - [`repeat`]: answers retries of messages
+//! - [`decision`]: decides a batch; a pure function. [`rules`] has the permissions
+//! - [`deliver`]: acknowledges the append and tells other nodes and open sockets
+//! - [`measure`]: the metrics
+//!
+//! An action is decided on exactly the state that its entry is appended to. If another writer changes that state first, the
+//! append fails and the action is decided again: of two contradicting actions, the second one sees the first.
 
 mod action;
 mod answer;
-mod appending;
-mod decide;
-mod forwarding;
-mod known;
+mod append;
+mod decision;
+mod deliver;
+mod forward;
+mod job;
 mod measure;
-mod outbox;
+mod prepare;
+mod queue;
+mod refusal;
+mod repeat;
 pub mod rules;
+mod submit;
+mod worker;
 
-pub use action::{Action, Done, NewMessage, Refusal};
+pub use action::{Action, Done, NewMessage};
 pub use answer::Answer;
-pub use appending::Appending;
-pub(crate) use forwarding::Lanes;
-pub(crate) use outbox::Outbox;
+pub(crate) use queue::ActionQueue;
+pub use refusal::Refusal;
 pub use rules::{Deed, MessagePolicy};
+pub(crate) use submit::ActionParts;
+pub use submit::Actions;

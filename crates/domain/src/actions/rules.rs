@@ -1,18 +1,18 @@
-//! Who may do what. Everything else asks here.
+//! Permissions: which role may do what. No other module decides this.
 
 use godwit_protocol::conversations::{Permissions, Role};
 
-use super::action::Refusal;
+use super::refusal::Refusal;
 use crate::model::Kind;
 
-/// How long messages can be edited, and by whom; when conversations become large.
+/// Policy for messages: how long they can be edited, and by whom; and when conversations become large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessagePolicy {
-    /// For ever where it is absent.
+    /// `None` for no limit.
     pub edit_window_ms: Option<i64>,
-    /// Whether owners and admins may edit what others wrote in groups and channels.
+    /// Whether owners and admins may edit the messages of others in groups and channels.
     pub admins_may_edit: bool,
-    /// Members up to whom each one's inbox is written with every message.
+    /// The member count up to which every message writes the inbox of every member.
     pub fan_out_members_max: u32,
 }
 
@@ -22,13 +22,13 @@ impl Default for MessagePolicy {
     }
 }
 
-/// What somebody wants to do, as far as permission is concerned.
+/// A kind of action, as far as permissions distinguish it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deed {
     Read,
     Send,
     EditOwn,
-    /// Where [`MessagePolicy::admins_may_edit`] allows it at all.
+    /// Needs [`MessagePolicy::admins_may_edit`].
     EditOther,
     DeleteOwn,
     DeleteOther,
@@ -37,39 +37,40 @@ pub enum Deed {
     /// Typing notices.
     Type,
     AddMembers,
-    /// Somebody else, who has this role.
+    /// Remove another user, who has this role.
     Remove(Role),
-    /// The same for good, until the ban is lifted; also who is not a member.
+    /// Remove another user or a non-member, who cannot return until the ban is lifted.
     Ban(Role),
-    /// To see who is banned, and to lift bans.
+    /// See bans, and lift them.
     ManageBans,
     SetRole,
     TransferOwnership,
     Leave,
     /// Name, description, image.
     EditDetails,
-    /// How long messages stay.
+    /// The lifetime of messages.
     SetTimer,
-    /// Permissions, what new members see, who sees earlier versions.
+    /// Permissions, the history that new members see, and who sees earlier versions.
     EditRules,
     CreateInvite,
-    /// To see and to revoke those that one has made, also who may not invite any more: they would work again with the right.
+    /// See and revoke one's own invites. Members who may not invite keep this right, because their invites would work again
+    /// if they regained it.
     OwnInvites,
-    /// To see and to revoke all of them.
+    /// See and revoke all invites.
     ManageInvites,
     DeleteConversation,
 }
 
-/// The one who wants to do it.
+/// The user who acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Actor {
-    /// None for who is not a member.
+    /// `None` for a user who is not a member.
     pub role: Option<Role>,
-    /// In a direct conversation: one of the two has blocked the other.
+    /// In a direct conversation: whether one of the two has blocked the other.
     pub blocked: bool,
 }
 
-/// Whether somebody may do something in a conversation that is not deleted.
+/// Checks a permission in a conversation that is not deleted.
 pub fn check(kind: Kind, permissions: Permissions, actor: Actor, deed: Deed) -> Result<(), Refusal> {
     let role = actor.role.ok_or(Refusal::NotFound)?;
     match kind {
@@ -85,14 +86,14 @@ pub fn check(kind: Kind, permissions: Permissions, actor: Actor, deed: Deed) -> 
     }
 }
 
-/// Whether the links work that somebody with this role has made.
+/// Whether the invite links of a user with this role work.
 pub fn may_invite(kind: Kind, permissions: Permissions, role: Option<Role>) -> bool {
     check(kind, permissions, Actor { role, blocked: false }, Deed::CreateInvite).is_ok()
 }
 
 fn check_direct(blocked: bool, deed: Deed) -> Result<(), Refusal> {
     match deed {
-        // What was written can be read and taken back, whatever happened since.
+        // A member can always read and delete their own messages.
         Deed::Read | Deed::DeleteOwn => Ok(()),
         Deed::Send | Deed::EditOwn | Deed::React | Deed::Pin | Deed::Type | Deed::SetTimer => {
             if blocked {
@@ -129,7 +130,7 @@ const fn admin_may(deed: Deed) -> bool {
 const fn member_may(kind: Kind, permissions: Permissions, deed: Deed) -> bool {
     match deed {
         Deed::Read | Deed::React | Deed::DeleteOwn | Deed::OwnInvites | Deed::Leave => true,
-        // Who may not write says nothing by way of what they have written before.
+        // A user who may not send must not publish text by editing earlier messages.
         Deed::Send | Deed::EditOwn | Deed::Type => {
             matches!(kind, Kind::Group) && permissions.members_may_send
         }

@@ -1,4 +1,4 @@
-//! What an append makes of a conversation, for nodes that did not make it.
+//! The change that an append makes to a conversation, for the nodes that did not append it.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use crate::model::{ConversationState, Details, Head};
 use crate::ports::{Append, CursorMove};
 use crate::projection::{MemberWrite, apply};
 
-/// The part of [`Effects`](crate::projection::Effects) that is kept in memory.
+/// The part of [`Effects`](crate::projection::Effects) that nodes keep in memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateChange {
     pub conversation: ConversationId,
-    /// Where the log ended before.
+    /// The head before the append.
     pub expected_head: Seq,
     pub head: Head,
     pub details: Option<Arc<Details>>,
@@ -33,7 +33,8 @@ impl StateChange {
         }
     }
 
-    /// Whether it could let somebody in, or let them do more. That is not taken from hearsay: the store is asked.
+    /// True if the change could let a user in or give a member more rights. A node does not take such a change from a hint:
+    /// it loads the state from the store.
     pub(super) fn may_grant(&self) -> bool {
         self.details.is_some() || self.members.iter().any(|write| matches!(write, MemberWrite::Put(_)))
     }

@@ -6,22 +6,21 @@ use std::sync::{PoisonError, RwLock};
 use godwit_protocol::{ConversationId, Seq};
 
 use super::StateChange;
-use crate::actions::Outbox;
+use crate::actions::ActionQueue;
 use crate::model::ConversationState;
 
-/// The newest known state of a conversation, and the actions that wait for it. Locks are held for moments, never over an
-/// await.
+/// The newest known state of a conversation, and its outbox. Locks are held briefly, never across an await.
 #[derive(Debug)]
 pub struct Live {
     id: ConversationId,
     state: RwLock<ConversationState>,
-    /// The newest entry that another node has told of; zero when the state has come that far.
+    /// The newest `seq` that another node has announced. Zero once the state has caught up with it.
     heard: AtomicU64,
     /// The last doubt after which the state was compared with the store.
     sure_since: AtomicU64,
-    /// Held by the one who takes the state from the store again.
+    /// A mutex for reloading the state from the store.
     pub(super) reloading: tokio::sync::Mutex<()>,
-    pub(crate) outbox: Outbox,
+    pub(crate) queue: ActionQueue,
 }
 
 impl Live {
@@ -32,7 +31,7 @@ impl Live {
             heard: AtomicU64::new(0),
             sure_since: AtomicU64::new(sure_since),
             reloading: tokio::sync::Mutex::default(),
-            outbox: Outbox::default(),
+            queue: ActionQueue::default(),
         }
     }
 
@@ -40,7 +39,7 @@ impl Live {
         self.id
     }
 
-    /// Takes what was loaded, unless it is older than what is here: both may have changed while it was loaded.
+    /// Replaces the state with a loaded one, unless the loaded one is older: both may have changed during the load.
     pub(super) fn take_over(&self, mut loaded: ConversationState, sure_since: u64) {
         self.write(|current| {
             if loaded.head.seq >= current.head.seq {
@@ -57,7 +56,7 @@ impl Live {
         self.sure_since.fetch_max(sure_since, Ordering::Relaxed);
     }
 
-    /// Another node has appended up to here.
+    /// Another node has appended up to `seq`.
     pub(super) fn hear_of(&self, seq: Seq) {
         self.write(|state| {
             if state.head.seq < seq {
@@ -66,8 +65,8 @@ impl Live {
         });
     }
 
-    /// Another node has appended this. Where something is missing before it, or where it may give somebody something, it is
-    /// only heard of: whoever uses the conversation next asks the store.
+    /// Another node has made this append. If an entry before it is missing, or if the change may grant rights, only its
+    /// `seq` is recorded, and the next use of the conversation loads the state from the store.
     pub(super) fn follow(&self, change: &StateChange) {
         self.write(|state| {
             if state.head.seq == change.expected_head && !change.may_grant() {
@@ -79,7 +78,7 @@ impl Live {
         });
     }
 
-    /// Whether the store may have more than what is here.
+    /// True if the store may have newer data than the memory.
     pub(super) fn is_behind(&self, doubts: u64) -> bool {
         self.heard.load(Ordering::Relaxed) != 0 || self.sure_since.load(Ordering::Relaxed) < doubts
     }

@@ -1,9 +1,11 @@
-//! Conversations in memory: the newest state of those in use, for every use case that needs one.
+//! A cache of conversations: the newest state of each one in use, for every use case that needs it.
 //!
-//! The cache decides nothing: which entries a log has is settled by the store's compare-and-set alone. A conversation
-//! that was dropped here, or changed by another node, is loaded again. What other nodes append they tell
-//! ([`Conversations::follow`], [`Conversations::hear_of`]), and are believed in all that gives nobody a right; while it is not certain that they are heard, nothing here is
-//! taken for new until it has been compared with the store ([`Conversations::doubt`]).
+//! Correctness does not depend on the cache: only the store's compare-and-set decides which entries a log has. A
+//! conversation that the cache dropped, or that another node changed, is loaded again.
+//!
+//! Other nodes announce their appends ([`Conversations::follow`], [`Conversations::hear_of`]). A node applies such a hint
+//! directly, unless it could grant rights. While hints may be lost, the node compares each state with the store before it
+//! uses it ([`Conversations::doubt`]).
 
 mod change;
 mod live;
@@ -28,25 +30,27 @@ pub(crate) use unsaved::UnsavedCursors;
 use crate::model::{Concealed, Member};
 use crate::ports::{CursorMove, Store, StoreError, UnorderedRow};
 
-/// Conversations kept in memory.
+/// Capacity of the cache, in conversations.
 pub const CONVERSATIONS_CACHED_MAX: usize = 50_000;
-/// Conversations that are loaded at once for one user.
+/// Concurrent loads for one user.
 const LOADED_AT_ONCE_MAX: usize = 16;
 
 #[derive(Debug)]
 pub struct Conversations {
     store: Arc<dyn Store>,
     cache: quick_cache::sync::Cache<ConversationId, Arc<Live>, UnitWeighter, DefaultHashBuilder, KeepUsed>,
-    /// Cursors that have moved in memory and not yet in the store.
+    /// Cursors that have moved in memory and are not in the store yet.
     pub(crate) unsaved: UnsavedCursors,
-    /// How often it was uncertain whether other nodes are heard.
+    /// Counts the times when hints from other nodes may have been lost.
     doubts: AtomicU64,
     trust: Trust,
-    /// Conversations that are being loaded for the first time, with what was heard of them meanwhile.
+    /// Conversations that are being loaded for the first time, with the newest `seq` that another node announced during the
+    /// load.
     loading: Mutex<HashMap<ConversationId, Seq>>,
 }
 
-/// Why a conversation cannot be had. Who is not a member is not told that it exists.
+/// Why a conversation is not accessible. A user who is not a member gets the same answer as for a conversation that does not
+/// exist.
 #[derive(Debug, Error)]
 pub enum AccessError {
     #[error("no such conversation")]
@@ -74,7 +78,7 @@ impl Conversations {
         }
     }
 
-    /// The conversation, if the user is a member of it, and the member.
+    /// The conversation and the member, if the user is a member.
     pub async fn of_member(
         &self,
         user: UserId,
@@ -97,7 +101,7 @@ impl Conversations {
         }
     }
 
-    /// A member as the store has them, with what it does not know yet.
+    /// A member from the store, with the cursor moves that the store does not have yet.
     pub(crate) async fn stored_member(
         &self,
         id: ConversationId,
@@ -110,7 +114,8 @@ impl Conversations {
         Ok(member)
     }
 
-    /// The conversation, from memory or from the store. Those who ask for the same one at once cause one read.
+    /// The conversation, from memory or from the store. Concurrent loads of the same conversation share one read
+    /// (single-flight).
     pub async fn get(&self, id: ConversationId) -> Result<Option<Arc<Live>>, StoreError> {
         match self.cache.get_value_or_guard_async(&id).await {
             Ok(live) => {
@@ -125,24 +130,24 @@ impl Conversations {
                 let Some(mut state) = self.store.load(id).await? else { return Ok(None) };
                 self.unsaved.apply_to(&mut state);
                 let live = Arc::new(Live::new(state, doubts));
-                // Fails only when somebody put one there by other means, which nobody does.
+                // Fails only if the key was inserted by other means, and no code does that.
                 let _ = vacant.insert(live.clone());
-                // Who tells from here on finds it in the cache.
+                // Hints that arrive from now on find the conversation in the cache.
                 live.hear_of(loading.end());
                 Ok(Some(live))
             }
         }
     }
 
-    /// Returns when what is being appended now is finished, in every conversation that this node appends to.
+    /// Returns when every append that is in progress on this node has finished.
     pub(crate) async fn settle_all(&self) {
-        // What is in use is kept in the cache.
+        // The cache never evicts a conversation in use, so this covers all of them.
         for (_, live) in self.cache.iter() {
-            live.outbox.settle().await;
+            live.queue.settle().await;
         }
     }
 
-    /// The same for several, in the order asked.
+    /// Like [`get`](Self::get) for several conversations, in the order of `ids`.
     pub(crate) async fn get_all(
         &self,
         ids: Vec<ConversationId>,
@@ -150,14 +155,15 @@ impl Conversations {
         stream::iter(ids.into_iter().map(|id| self.get(id))).buffered(LOADED_AT_ONCE_MAX).try_collect().await
     }
 
-    /// The conversations of a user that are fanned out on read, also those that were deleted for all.
+    /// The conversations of a user that are fanned out on read, including deleted ones.
     pub(crate) async fn large_of(&self, user: UserId) -> Result<Vec<(UnorderedRow, Arc<Live>)>, StoreError> {
         let rows = self.store.fanned_out_on_read(user).await?;
         let found = self.get_all(rows.iter().map(|row| row.conversation).collect()).await?;
         Ok(rows.into_iter().zip(found).filter_map(|(row, live)| Some((row, live?))).collect())
     }
 
-    /// Where the log ends. When that is before `seq`, the store is asked: another node may have gone on.
+    /// The head of the log. If the state in memory is older than `seq`, it is reloaded first: another node may have
+    /// appended.
     pub(crate) async fn head_at_least(&self, live: &Live, seq: Seq) -> Result<Seq, StoreError> {
         if live.read(|state| state.head.seq) < seq {
             self.reload(live).await?;
@@ -165,7 +171,7 @@ impl Conversations {
         Ok(live.read(|state| state.head.seq))
     }
 
-    /// Takes the state from the store again, after somebody else has changed it.
+    /// Loads the state from the store, after another node has changed it.
     pub(crate) async fn reload(&self, live: &Live) -> Result<(), StoreError> {
         let doubts = self.doubts();
         if let Some(mut state) = self.store.load(live.id()).await? {
@@ -175,7 +181,7 @@ impl Conversations {
         Ok(())
     }
 
-    /// The same once for all who find it behind.
+    /// Reloads a state that is behind. Concurrent callers share one reload.
     async fn catch_up(&self, live: &Live) -> Result<(), StoreError> {
         let _turn = live.reloading.lock().await;
         if live.is_behind(self.doubts()) { self.reload(live).await } else { Ok(()) }
@@ -183,7 +189,7 @@ impl Conversations {
 
     /// Another node has appended to a conversation, up to `seq`.
     pub(crate) fn hear_of(&self, id: ConversationId, seq: Seq) {
-        // First those that are being loaded: they get into the cache before they stop being loaded.
+        // Loads in progress come first: they enter the cache before they leave `loading`.
         if let Some(heard) = self.loading().get_mut(&id) {
             *heard = seq.max(*heard);
         }
@@ -192,7 +198,7 @@ impl Conversations {
         }
     }
 
-    /// Another node has appended this.
+    /// Another node has made this append.
     pub(crate) fn follow(&self, change: &StateChange) {
         if let Some(heard) = self.loading().get_mut(&change.conversation) {
             *heard = change.head.seq.max(*heard);
@@ -213,7 +219,7 @@ impl Conversations {
         }
     }
 
-    /// The store has a cursor now, as of this time.
+    /// The store has written a cursor, as of `moved.at`.
     pub(crate) fn cursor_written(&self, moved: &CursorMove) {
         if let Some(live) = self.cache.peek(&moved.conversation) {
             live.write(|state| {
@@ -224,10 +230,10 @@ impl Conversations {
         }
     }
 
-    /// A member has deleted something for themselves, here or on another node.
+    /// A member has concealed entries, on this node or another one.
     pub(crate) fn conceal(&self, id: ConversationId, user: UserId, concealed: Concealed) {
         if self.loading().contains_key(&id) {
-            // What is being loaded may be from before.
+            // A load in progress may have read the state from before.
             self.doubt();
         }
         if let Some(live) = self.cache.peek(&id) {
@@ -239,17 +245,18 @@ impl Conversations {
         }
     }
 
-    /// Other nodes may have changed anything. Each conversation is compared with the store before it is used again.
+    /// Hints may have been lost, so other nodes may have changed anything. Each conversation is compared with the store
+    /// before its next use.
     pub(crate) fn doubt(&self) {
         self.doubts.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// From now on, and for this long, everything that other nodes do is heard of. Whoever says so once has to say it again.
+    /// For this long, no hint from another node is lost. The caller renews this before the time ends.
     pub(crate) fn trust_for(&self, time: Duration) {
         self.trust.renew(time);
     }
 
-    /// What is in memory, if it is.
+    /// The conversation, if it is in memory.
     pub(crate) fn known(&self, id: ConversationId) -> Option<Arc<Live>> {
         self.cache.peek(&id)
     }
@@ -266,7 +273,7 @@ impl Conversations {
     }
 }
 
-/// A conversation that is being loaded for the first time. Ended also when nobody waits for it any more.
+/// A conversation that is being loaded for the first time. Ends on drop too, if every caller has given up.
 struct Loading<'a> {
     conversations: &'a Conversations,
     id: ConversationId,
@@ -278,7 +285,7 @@ impl<'a> Loading<'a> {
         Self { conversations, id }
     }
 
-    /// What was heard of it meanwhile.
+    /// The newest `seq` that another node announced during the load.
     fn end(self) -> Seq {
         self.conversations.loading().remove(&self.id).unwrap_or_default()
     }
@@ -290,7 +297,7 @@ impl Drop for Loading<'_> {
     }
 }
 
-/// Never drops a conversation that somebody holds: it may have sends under way.
+/// Pins conversations in use, so that the cache does not evict one with an append in progress.
 #[derive(Debug, Clone, Copy)]
 struct KeepUsed;
 

@@ -1,19 +1,19 @@
-//! How long it is certain that other nodes are heard.
+//! The time for which this node is sure to receive every hint from other nodes.
 //!
-//! A process that was stopped for a while, and goes on, does not know it: but its time has passed.
+//! A process that was suspended does not notice it, but its trust has expired when it resumes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// While it is not certain, what is in memory is used for this long after it was compared with the store.
+/// Without trust, a state in memory may be used for this long after it was compared with the store.
 const DOUBT_EVERY_MS: u64 = 250;
-/// A node that is alone hears all there is.
+/// A single node has no other nodes to hear from, so it always has trust.
 const FOR_EVER: u64 = u64::MAX;
 
 #[derive(Debug)]
 pub(super) struct Trust {
     began: Instant,
-    /// Milliseconds after the beginning.
+    /// Milliseconds since `began`.
     until_ms: AtomicU64,
     doubted_ms: AtomicU64,
 }
@@ -29,7 +29,7 @@ impl Trust {
         self.until_ms.store(self.after(time), Ordering::Relaxed);
     }
 
-    /// True once every [`DOUBT_EVERY_MS`].
+    /// True at most once every [`DOUBT_EVERY_MS`] while there is no trust.
     pub(super) fn is_over(&self) -> bool {
         let until = self.until_ms.load(Ordering::Relaxed);
         if until == FOR_EVER {
@@ -44,7 +44,7 @@ impl Trust {
 
     fn after(&self, time: Duration) -> u64 {
         let ms = (self.began.elapsed() + time).as_millis();
-        // One more, so that the first moment is after the doubt that never was.
+        // The offset makes the first time without trust count: `doubted_ms` starts at 0.
         u64::try_from(ms).map_or(FOR_EVER - 1, |ms| ms + DOUBT_EVERY_MS)
     }
 }

@@ -1,4 +1,4 @@
-//! Cursors that have moved in memory and wait to be written.
+//! Cursors that have moved in memory and are not in the store yet.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,7 +9,7 @@ use godwit_protocol::{ConversationId, UserId};
 use crate::model::ConversationState;
 use crate::ports::CursorMove;
 
-/// The newest move of each cursor that the store does not have yet.
+/// The newest unsaved move of each cursor.
 #[derive(Debug, Default)]
 pub(crate) struct UnsavedCursors {
     moves: Mutex<HashMap<ConversationId, HashMap<UserId, CursorMove>>>,
@@ -28,7 +28,7 @@ impl UnsavedCursors {
         self.lock().values().map(HashMap::len).sum()
     }
 
-    /// What a state from the store does not know yet.
+    /// Applies the unsaved moves to a state that was loaded from the store.
     pub(crate) fn apply_to(&self, state: &mut ConversationState) {
         let moves = self.lock();
         for moved in moves.get(&state.conversation.id).into_iter().flat_map(HashMap::values) {
@@ -42,7 +42,7 @@ impl UnsavedCursors {
         self.lock().values().flat_map(HashMap::values).copied().collect()
     }
 
-    /// Forgets moves that are saved, unless they have gone on meanwhile.
+    /// Removes saved moves, unless the cursor has moved again since.
     pub(crate) fn remove(&self, saved: &[CursorMove]) {
         let mut moves = self.lock();
         for done in saved {

@@ -1,4 +1,4 @@
-//! Who can be added to groups and channels, by whom; and leaving one for good.
+//! Adding users to groups and channels: the permissions; and leaving for good.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,14 +14,14 @@ use crate::model::{AccountChange, AccountNote, User, UserPair};
 use crate::people::PeopleError;
 use crate::ports::{StoreError, UpdateUser, UserChange};
 
-/// Users who are looked at together.
+/// Concurrent checks of users.
 const LOOKED_AT_TOGETHER_MAX: usize = 16;
 
-/// Those of the users whom somebody can add, and why not the others.
+/// The users who can be added, and the reasons why the others cannot.
 #[derive(Debug, Default)]
 pub(super) struct Addable {
     pub(super) users: BTreeSet<UserId>,
-    /// Those of them who have never written to the one who adds them.
+    /// The users among `users` who have never written to the user who adds them.
     strangers: BTreeSet<UserId>,
     pub(super) refused: HashMap<UserId, ErrorCode>,
 }
@@ -31,7 +31,7 @@ impl Addable {
         self.amounts_of(&self.users)
     }
 
-    /// What adding these of them takes.
+    /// The allowances that it takes to add these users.
     pub(super) fn amounts_of(&self, users: &BTreeSet<UserId>) -> Amounts {
         let strangers = self.strangers.intersection(users).count();
         Amounts { members: users.len(), strangers, ..Amounts::default() }
@@ -39,7 +39,7 @@ impl Addable {
 }
 
 impl Groups {
-    /// Whom of the users `by` can add to a conversation, or to one that is to be made.
+    /// Checks which of the users `by` can add to a conversation, or to a new one.
     pub(super) async fn addable(
         &self,
         by: UserId,
@@ -70,7 +70,7 @@ impl Groups {
         Ok(addable)
     }
 
-    /// Whether the user is a stranger to `by`, or why they cannot be added.
+    /// Whether the user is a stranger to `by`, or why `by` cannot add them.
     async fn whether_addable(
         &self,
         by: UserId,
@@ -101,14 +101,15 @@ impl Groups {
         Ok(Ok(!has_written))
     }
 
-    /// Whether a user has ever written to the other of the two. Who was only written to does not know anybody by that.
+    /// True if a user has ever sent a message to the other user of the pair. Receiving a message does not make its sender a
+    /// contact.
     async fn has_written(&self, user: UserId, pair: UserPair) -> Result<bool, StoreError> {
         let Some(direct) = self.store.direct_of(pair).await? else { return Ok(false) };
         let live = self.conversations.get(direct).await?;
         Ok(live.is_some_and(|live| live.read(|state| state.details.writers.contains(&user))))
     }
 
-    /// The last step is the leaving: whoever has to repeat the call because it failed on the way is still a member.
+    /// Leaving is the last step, so that a user who retries after a failure is still a member.
     pub(super) async fn leave_for_good(&self, by: UserId, id: ConversationId) -> Result<(), Refusal> {
         let (_, member) = self.conversations.of_member(by, id).await?;
         self.set_refused(by, id, true).await?;
@@ -116,7 +117,7 @@ impl Groups {
             Some(adder) => self.block_adder(by, adder).await?,
             None => None,
         };
-        if let Err(refusal) = self.appending.act(by, id, Action::Leave).await {
+        if let Err(refusal) = self.actions.act(by, id, Action::Leave).await {
             if !refusal.is_failure() {
                 self.set_refused(by, id, false).await?;
                 if let Some(adder) = blocked {
@@ -128,7 +129,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Who was blocked with it, if they were not before.
+    /// Blocks the user who added the caller. Returns that user, unless already blocked.
     async fn block_adder(&self, by: UserId, adder: UserId) -> Result<Option<UserId>, StoreError> {
         if self.store.blocks_between(by, adder).await?.0 {
             return Ok(None);
@@ -137,7 +138,7 @@ impl Groups {
         Ok(Some(adder))
     }
 
-    /// Who joins by themselves can be added again, should they leave.
+    /// A user who joins on their own can be added again after leaving.
     pub(super) async fn welcome_back(&self, by: UserId, id: ConversationId) -> Result<(), StoreError> {
         let user = self.store.user(by).await?;
         if user.is_some_and(|user| user.refused_groups.contains(&id)) {
@@ -151,7 +152,7 @@ impl Groups {
         Ok(self.store.user(by).await?.map(|user| user.refused_groups).unwrap_or_default())
     }
 
-    /// Others can add the user to this conversation again. Nothing changes where they could.
+    /// Lets others add the user to this conversation again. Idempotent.
     pub async fn allow_again(&self, by: UserId, id: ConversationId) -> Result<(), StoreError> {
         self.welcome_back(by, id).await
     }
@@ -166,7 +167,7 @@ impl Groups {
     }
 }
 
-/// That somebody is gone, or the list of blocked users is full, is no reason to stay in a group.
+/// Leaving succeeds even if the adder no longer exists or the block list is full.
 fn ignoring_who_is_gone(outcome: Result<(), PeopleError>) -> Result<(), StoreError> {
     match outcome {
         Ok(()) | Err(PeopleError::NotFound | PeopleError::TooManyBlocks | PeopleError::NotWithSelf) => Ok(()),

@@ -13,7 +13,7 @@ use godwit_protocol::{ConversationId, MessageId, Position, Seq, Timestamp, UserI
 use thiserror::Error;
 
 use super::viewing::Viewer;
-use crate::bounds::{Budget, cut, entry_bytes, fitting_by, message_bytes};
+use crate::bounds::{Budget, cut, entry_bytes, fitting_by, message_bytes, messages_fitting};
 use crate::conversations::{AccessError, Conversations};
 use crate::model::{Change, LogItem, count_within};
 use crate::ports::{Clock, HistoryEnd, SeqRange, Store, StoreError};
@@ -40,9 +40,9 @@ pub enum HistoryPage {
 pub enum ReadError {
     #[error("no such conversation or message")]
     NotFound,
-    #[error("the role does not allow it")]
+    #[error("the member's role does not allow it")]
     Forbidden,
-    #[error("the message has been deleted or has disappeared")]
+    #[error("the message was deleted or has expired")]
     Gone,
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -58,7 +58,7 @@ impl From<AccessError> for ReadError {
 }
 
 impl HistoryPage {
-    /// What is asked for: the newest page, or one at a place. None when several places are given.
+    /// The page that a request asks for: the newest, or one at a position. `None` when several positions are given.
     pub fn asked(request: &ReadHistory) -> Option<Self> {
         let ReadHistory { before, after, around, before_time, .. } = request;
         let places = [
@@ -187,7 +187,7 @@ impl Reading {
         Ok((EditList { versions, next: None }, next))
     }
 
-    /// Who reacted to a message: those after `after`, and where to go on.
+    /// The reactions to a message, by user: those after `after`, and where to go on.
     pub async fn reactions(
         &self,
         by: UserId,
@@ -230,7 +230,7 @@ impl Reading {
         let mut shown = self.show(&viewer, items).await?;
         let is_root = |first: &WireMessage| first.seq == root;
         let root = if shown.first().is_some_and(is_root) { Some(shown.remove(0)) } else { None };
-        let fitting = fitting_by(&shown, message_bytes);
+        let fitting = messages_fitting(shown.iter());
         if fitting < shown.len() {
             shown.truncate(fitting);
             next = shown.last().and_then(|last| numbers.get(&last.seq).copied());
@@ -350,7 +350,7 @@ impl Reading {
 
 /// Leaves out the oldest messages if there are more than fit into a page.
 fn keep_last(page: &mut MessagePage) {
-    let fitting = fitting_by(page.messages.iter().rev(), message_bytes);
+    let fitting = messages_fitting(page.messages.iter().rev());
     if fitting < page.messages.len() {
         page.messages.drain(..page.messages.len() - fitting);
         page.more_before = true;
@@ -359,7 +359,7 @@ fn keep_last(page: &mut MessagePage) {
 
 /// Leaves out the newest.
 fn keep_first(page: &mut MessagePage) {
-    let fitting = fitting_by(&page.messages, message_bytes);
+    let fitting = messages_fitting(page.messages.iter());
     if fitting < page.messages.len() {
         page.messages.truncate(fitting);
         page.more_after = true;

@@ -1,4 +1,4 @@
-//! A conversation as one of its members sees it.
+//! Loads what is needed to show entries to one member.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl Reading {
         }))
     }
 
-    /// A part of what is shown to somebody, and whether there is more of it at the other end.
+    /// A part of the entries that the viewer sees, and whether more follow beyond its other end.
     pub(super) async fn page(
         &self,
         viewer: &Viewer,

@@ -9,7 +9,7 @@ use godwit_protocol::{ConversationId, MessageId, UserId};
 use super::reading::{ReadError, Reading};
 use super::viewing::Viewer;
 use crate::account_log::AccountLog;
-use crate::actions::{Action, Answer, Appending, Done, NewMessage, Refusal};
+use crate::actions::{Action, Actions, Answer, Done, NewMessage, Refusal};
 use crate::concealing::Concealing;
 use crate::model::message::{called_names, parse_text};
 use crate::model::{
@@ -21,7 +21,7 @@ use crate::ports::{Clock, Listed, Store, StoreError};
 #[derive(Debug)]
 pub struct Writing {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) appending: Arc<Appending>,
+    pub(crate) actions: Arc<Actions>,
     pub(crate) reading: Arc<Reading>,
     pub(crate) account_log: Arc<AccountLog>,
     pub(crate) concealing: Arc<Concealing>,
@@ -78,7 +78,7 @@ impl Writing {
         let (answer, outcome) = Answer::awaited();
         let refusal = Box::new(Refusal::NotFound);
         let action = Action::Unsendable { client_id, refusal };
-        self.appending.submit(sender, conversation, action, answer).await;
+        self.actions.submit(sender, conversation, action, answer).await;
         Sent::of(&outcome.await?)
     }
 
@@ -88,10 +88,10 @@ impl Writing {
         let client_id = draft.client_id.clone();
         let action = match self.resolve(sender, conversation, draft).await {
             Ok(message) => Action::Send(Box::new(message)),
-            Err(refusal) if refusal.is_failure() => return Appending::refuse_send(answer, refusal),
+            Err(refusal) if refusal.is_failure() => return Actions::refuse_send(answer, refusal),
             Err(refusal) => Action::Unsendable { client_id, refusal: Box::new(refusal) },
         };
-        self.appending.submit(sender, conversation, action, answer).await;
+        self.actions.submit(sender, conversation, action, answer).await;
     }
 
     /// Finds what a message refers to.
@@ -113,7 +113,7 @@ impl Writing {
                 (copy, origin, Mentions::default())
             }
             None => {
-                let body = body.ok_or_else(|| InvalidField::new("kind", "is needed"))?;
+                let body = body.ok_or_else(|| InvalidField::new("kind", "is required"))?;
                 let mentions = self.called_by(body.text()).await?;
                 (body, None, mentions)
             }
@@ -134,14 +134,14 @@ impl Writing {
         let text = parse_text(text)?;
         let mentions = self.called_by(Some(&text)).await?;
         let (conversation, target) = self.target(by, message).await?;
-        self.appending.act(by, conversation, Action::Edit { target, text, mentions }).await?;
+        self.actions.act(by, conversation, Action::Edit { target, text, mentions }).await?;
         self.message_now(by, message).await
     }
 
     /// No content leaves the server any more.
     pub async fn delete_for_all(&self, by: UserId, message: MessageId) -> Result<(), Refusal> {
         let (viewer, target) = self.deletable(by, message).await?;
-        self.appending.act(by, viewer.live.id(), Action::Delete { target }).await?;
+        self.actions.act(by, viewer.live.id(), Action::Delete { target }).await?;
         Ok(())
     }
 
@@ -154,7 +154,7 @@ impl Writing {
         match hidden.await? {
             Listed::Added(entry) => {
                 let concealed = Concealed { hidden_to: target.seq, ..Concealed::default() };
-                self.concealing.conceal(&viewer.live, by, concealed).await?;
+                self.concealing.conceal(&viewer.live, by, concealed).await;
                 self.account_log.announce(&[(by, entry)]).await;
             }
             Listed::Unchanged => {}
@@ -171,19 +171,19 @@ impl Writing {
         reaction: Option<Box<str>>,
     ) -> Result<wire::Message, Refusal> {
         let (conversation, target) = self.target(by, message).await?;
-        self.appending.act(by, conversation, Action::React { target, reaction }).await?;
+        self.actions.act(by, conversation, Action::React { target, reaction }).await?;
         self.message_now(by, message).await
     }
 
     pub async fn pin(&self, by: UserId, message: MessageId) -> Result<(), Refusal> {
         let (conversation, target) = self.target(by, message).await?;
-        self.appending.act(by, conversation, Action::Pin(target)).await?;
+        self.actions.act(by, conversation, Action::Pin(target)).await?;
         Ok(())
     }
 
     pub async fn unpin(&self, by: UserId, message: MessageId) -> Result<(), Refusal> {
         let (conversation, target) = self.target(by, message).await?;
-        self.appending.act(by, conversation, Action::Unpin(target)).await?;
+        self.actions.act(by, conversation, Action::Unpin(target)).await?;
         Ok(())
     }
 
@@ -206,7 +206,8 @@ impl Writing {
         Ok(self.reading.message(by, message).await?)
     }
 
-    /// A message of the conversation that the sender can see. Who is not a member is told that and nothing else.
+    /// A message of the conversation that the sender can see. The first check is membership: a user who is not a member learns
+    /// nothing about messages.
     async fn resolve_reply(
         &self,
         sender: UserId,
@@ -227,8 +228,8 @@ impl Writing {
         Ok(Reply { to, root: original.reply.map_or(to, |reply| reply.root) })
     }
 
-    /// What is forwarded, as it is now, and where it came from: none where the sender wrote it. What a client says of it must
-    /// be the same.
+    /// Copies the body of the message that is forwarded, as it is now, together with its origin: none where the sender wrote it.
+    /// A body that the client claims for it must be equal.
     async fn copy(
         &self,
         sender: UserId,

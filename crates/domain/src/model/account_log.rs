@@ -1,20 +1,20 @@
-//! The account log: what keeps the devices of one user equal.
+//! The account log, which keeps the devices of one user in sync.
 //!
-//! It is compacted: of the entries with the same [`AccountSubject`] only the newest is kept, so the log is never longer
-//! than the things a user has. An entry names what changed; the details are read when it is shown.
+//! The log is compacted: it keeps only the newest entry of each [`AccountSubject`], so its length is bounded by the number
+//! of things that a user has. An entry names what changed; the server reads the details when it shows the entry.
 
 use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Timestamp, UserId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccountEntry {
-    /// Rises with every entry of the user; the replaced ones leave gaps.
+    /// Rises with every entry of the user. Replaced entries leave gaps.
     pub seq: u64,
     pub at: Timestamp,
     pub change: AccountChange,
 }
 
-/// An entry to be written; the store gives it its `seq`.
+/// An entry to write. The store assigns its `seq`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccountNote {
     pub user_id: UserId,
@@ -40,7 +40,7 @@ pub enum AccountChange {
     DeviceRemoved(DeviceId),
 }
 
-/// What an entry is about. A newer entry replaces an older one about the same thing.
+/// The subject of an entry. A newer entry replaces an older one with the same subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccountSubject {
     Listing(ConversationId),

@@ -1,24 +1,24 @@
-//! Which characters show something, and which only pretend.
+//! Invisible and confusable characters.
 //!
-//! Unicode has characters that show nothing: fillers, joiners, selectors, tags, marks of direction. Some scripts and most
-//! emoji need a few of them, each in its own place. Anywhere else they make a name that looks like another one, or a text
-//! that looks like none.
+//! Unicode has invisible characters: fillers, joiners, variation selectors, tags, direction marks. Some scripts and most
+//! emoji need a few of them, each in its own place. Anywhere else they make a name look like another name, or a text look
+//! empty.
 
 use godwit_protocol::characters::is_invisible;
 
-/// Whether a character shows nothing by itself: white space, control characters, everything that Unicode calls default
-/// ignorable, and the few blanks that it does not.
+/// True for a character that shows nothing by itself: white space, control characters, all characters that Unicode calls
+/// default ignorable, and the few blanks that are in none of these classes.
 pub(crate) fn is_blank(c: char) -> bool {
     c.is_whitespace() || c.is_control() || is_invisible(c)
 }
 
-/// Whether a text shows something.
+/// True if a text has a visible character.
 pub(crate) fn shows_something(text: &str) -> bool {
-    // Most texts begin with something that is seen.
+    // Most texts begin with a visible character.
     text.chars().any(|c| !is_blank(c))
 }
 
-/// Whether a name has something in it that its readers cannot see, apart from what its script or its emoji need.
+/// True if a name has invisible characters beyond those that its script or its emoji need.
 pub(crate) fn is_disguised(name: &str) -> bool {
     let mut tags = Tags::None;
     let mut before: Option<char> = None;
@@ -41,13 +41,13 @@ pub(crate) fn is_disguised(name: &str) -> bool {
     matches!(tags, Tags::Open | Tags::Broken)
 }
 
-/// Where a flag of a part of a country is: a black flag, the letters of its code as tags, and the tag that ends it.
+/// The state of the check of a subdivision flag: a black flag, the letters of its code as tags, and the end tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tags {
     None,
     Flag,
     Open,
-    /// There are tags that are no flag. That does not become better.
+    /// A tag outside of a flag. The name stays rejected.
     Broken,
 }
 
@@ -69,8 +69,8 @@ const fn is_separator(c: char) -> bool {
     matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Letters of scripts that are written with joiners and non-joiners (Arabic to Myanmar, Khmer, Mongolian and their
-/// relatives), emoji, and what may stand between an emoji and its joiner.
+/// Letters of scripts that use joiners and non-joiners (Arabic to Myanmar, Khmer, Mongolian and their relatives), emoji, and
+/// the characters that may stand between an emoji and its joiner.
 const fn can_be_joined(c: char) -> bool {
     is_symbol(c)
         || matches!(
@@ -88,7 +88,7 @@ const fn can_be_joined(c: char) -> bool {
         )
 }
 
-/// What is shown in more than one way: emoji, symbols, the bases of keycaps, ideographs, and letters of some scripts.
+/// Characters with several presentations: emoji, symbols, the bases of keycaps, ideographs, and letters of some scripts.
 const fn has_variants(c: char) -> bool {
     is_symbol(c)
         || is_ideograph(c)
@@ -108,7 +108,7 @@ const fn is_ideograph(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// Scotland, as its flag is written.
+    /// The flag of Scotland.
     const SCOTLAND: &str = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}";
 
     #[test]
@@ -119,7 +119,7 @@ mod tests {
             "Дарья",
             "小明",
             "葛\u{e0100}城",
-            // A non-joiner within a Persian word, and joiners of Indic scripts, also at the end.
+            // A non-joiner within a Persian word, and joiners in Indic scripts, at the end of a word too.
             "می\u{200c}خواهم",
             "ක්\u{200d}ෂ",
             "ന്\u{200d}",
@@ -151,7 +151,7 @@ mod tests {
             "a\u{2066}b\u{2069}",
             "a\u{200e}b",
             "\u{61c}a",
-            // Padding.
+            // Invisible padding.
             "a\u{200b}b",
             "\u{feff}a",
             "a\u{ad}b",
@@ -163,7 +163,7 @@ mod tests {
             "a\u{2800}b",
             "a\u{180e}b",
             "a\u{fff9}b",
-            // Joiners and selectors where nothing is joined and nothing varies.
+            // Joiners and selectors without anything to join or select.
             "ad\u{200d}min",
             "ad\u{200c}min",
             "adm\u{fe0f}in",
@@ -171,7 +171,7 @@ mod tests {
             "\u{200d}a",
             "👩\u{200d}\u{200d}💻",
             "м\u{200d}а",
-            // Tags that are no flag, or not a whole one.
+            // Tags that form no flag, or only part of one.
             "a\u{e0061}\u{e0064}",
             "\u{e0001}a",
             "\u{1f3f4}\u{e0067}\u{e0062}",

@@ -13,7 +13,7 @@ use super::message::preview_of;
 use super::message_state::LogItem;
 use super::settings::Settings;
 
-/// What never changes about a conversation.
+/// The properties of a conversation that never change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversation {
     pub id: ConversationId,
@@ -29,45 +29,45 @@ pub enum Kind {
     Channel,
 }
 
-/// Two different users, the lower id first, so that a pair has one form.
+/// Two different users. The lower id comes first, so that each pair has one representation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UserPair {
     low: UserId,
     high: UserId,
 }
 
-/// Everything about a conversation that sending, listing and checking need.
+/// The state of a conversation that sending, listing and permission checks need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConversationState {
     pub conversation: Conversation,
     pub details: Arc<Details>,
     pub head: Head,
-    /// In the order of their ids. All of them where the conversation is fanned out on write; none where it is fanned out on
-    /// read: they are too many, and are asked for one by one.
+    /// Sorted by id. All members if the conversation is fanned out on write. Empty if it is fanned out on read: there are
+    /// too many, and each one is loaded when needed.
     pub members: Vec<Member>,
 }
 
-/// Where the log ends.
+/// The end of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// Of the newest entry.
+    /// The `seq` of the newest entry.
     pub seq: Seq,
-    /// Of the newest entry: the Snowflake from which its time is read. The next one is higher.
+    /// The Snowflake id of the newest entry, which contains its time. The next entry has a higher one.
     pub id: u64,
-    /// How many messages the log has.
+    /// The number of messages in the log.
     pub ordinal: u64,
-    /// The newest entry that is shown in the history.
+    /// The newest entry that the history shows.
     pub last_message: Option<LastMessage>,
 }
 
-/// What a list shows of the newest message.
+/// The parts of the newest message that a list shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastMessage {
     pub id: MessageId,
     pub seq: Seq,
     pub sender_id: UserId,
     pub kind: MessageKind,
-    /// What happened, in a message of the server.
+    /// The event, if this is a notice.
     pub event: Option<Box<str>>,
     pub preview: Box<str>,
     pub gone: bool,
@@ -79,38 +79,38 @@ pub struct Member {
     pub user_id: UserId,
     pub role: Role,
     pub joined_at: Timestamp,
-    /// Who put them in; none where they came by themselves.
+    /// The user who added this member. `None` for members who joined by themselves.
     pub added_by: Option<UserId>,
-    /// The first entry that they see.
+    /// The first entry that the member sees.
     pub visible_from: Seq,
-    /// The conversation is not in their inbox until something is said in it.
+    /// The inbox does not list the conversation until a new entry is shown in it.
     pub unlisted: bool,
     pub cursor: Cursor,
     pub concealed: Concealed,
-    /// When the cursor last moved; 1970 if it never did.
+    /// When the cursor last moved; 1970 if it never moved.
     pub moved_at: Timestamp,
-    /// The latest messages that mention them, the oldest first. Those that they have read may be missing.
+    /// The latest messages that mention the member, the oldest first. Read ones may be missing.
     pub mentions: Vec<Seq>,
 }
 
-/// What somebody has deleted for themselves. It only grows, and it outlives the membership: whoever leaves and comes back
-/// does not find it again.
+/// What a user has deleted only for themselves. It only grows, and it outlives the membership: a user who leaves and returns
+/// does not see it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Concealed {
-    /// Everything up to here.
+    /// Everything up to this entry.
     pub cleared: Seq,
-    /// How many messages the log has up to `cleared`.
+    /// The number of messages in the log up to `cleared`.
     pub cleared_ordinal: u64,
-    /// The last message that was hidden by itself. Which ones were is for the store to say.
+    /// The last message that was hidden individually. The store has the list of hidden messages.
     pub hidden_to: Seq,
 }
 
-/// How far a member has come. Cursors only move forward.
+/// How far a member has received and read. Cursors only move forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cursor {
     pub delivered: Seq,
     pub read: Seq,
-    /// How many messages the log has up to `read`, so that unread is a subtraction.
+    /// The number of messages in the log up to `read`, so that the unread count is a subtraction.
     pub read_ordinal: u64,
 }
 
@@ -139,7 +139,7 @@ impl Kind {
 }
 
 impl UserPair {
-    /// None for a user and themselves.
+    /// `None` if both are the same user.
     pub fn new(a: UserId, b: UserId) -> Option<Self> {
         (a != b).then(|| Self { low: a.min(b), high: a.max(b) })
     }
@@ -158,12 +158,12 @@ impl UserPair {
 }
 
 impl ConversationState {
-    /// Whether `members` are all of them.
+    /// True if `members` has all members.
     pub fn is_whole(&self) -> bool {
         self.details.fan_out == FanOut::OnWrite
     }
 
-    /// One of the members that are here.
+    /// A member, if `members` has them.
     pub fn member(&self, user: UserId) -> Option<&Member> {
         self.position(user).ok().map(|i| &self.members[i])
     }
@@ -172,7 +172,7 @@ impl ConversationState {
         self.position(user).ok().map(|i| &mut self.members[i])
     }
 
-    /// Puts a member in, over the one that was there.
+    /// Adds a member, or replaces the stored one.
     pub fn put_member(&mut self, member: Member) {
         match self.position(member.user_id) {
             Ok(i) => self.members[i] = member,
@@ -190,14 +190,15 @@ impl ConversationState {
         self.members.iter().map(|m| m.user_id).collect()
     }
 
-    /// Messages after what a member has read or cleared, computed rather than counted, so that it cannot drift. Those that
-    /// they have hidden one by one are among them: see [`Sight::unread`](crate::sight::Sight::unread).
+    /// The number of messages after the read mark and after the last clearing. It is computed rather than counted, so it
+    /// cannot drift. It includes messages that the member has hidden individually: see
+    /// [`Sight::unread`](crate::sight::Sight::unread).
     pub fn unread(&self, member: &Member) -> u64 {
         let seen = member.cursor.read_ordinal.max(member.concealed.cleared_ordinal);
         self.head.ordinal.saturating_sub(seen)
     }
 
-    /// Messages that mention a member and that they have not read, the oldest first.
+    /// The unread messages that mention a member, the oldest first.
     pub fn unread_mentions(&self, member: &Member) -> Vec<Seq> {
         let own = member.mentions.iter().copied();
         let of_all = self.details.mentions_of_all.iter();
@@ -210,14 +211,14 @@ impl ConversationState {
         unread
     }
 
-    /// How far a message has come: the least of what the other members have reached. Where they are too many it is not
-    /// followed.
+    /// The status of a message: the minimum over the other members. In a conversation that is fanned out on read it is not
+    /// tracked.
     pub fn status(&self, seq: Seq, sender: UserId) -> MessageStatus {
         let others = self.members.iter().filter(|m| m.user_id != sender);
         others.map(|m| m.cursor.status(seq)).min().unwrap_or(MessageStatus::Sent)
     }
 
-    /// When something was last said, or the conversation made.
+    /// When the newest message was sent or, if there is none, the conversation was created.
     pub fn last_activity_at(&self) -> Timestamp {
         self.head.activity_at().unwrap_or(self.conversation.created_at)
     }
@@ -228,7 +229,7 @@ impl ConversationState {
 }
 
 impl Head {
-    /// Moves on to this entry.
+    /// Moves the head to this entry.
     pub fn advance(&mut self, entry: &Entry) {
         let last = &mut self.last_message;
         match &entry.change {
@@ -259,7 +260,6 @@ impl Head {
         Self { seq: Seq::ZERO, id: 0, ordinal: 0, last_message: None }
     }
 
-    /// When the newest message was sent.
     /// When the newest entry was made.
     pub fn at(&self) -> Timestamp {
         MessageId::new(self.id).timestamp()
@@ -271,7 +271,7 @@ impl Head {
 }
 
 impl LastMessage {
-    /// What a list shows of an entry; none where it is not shown.
+    /// The parts of an entry that a list shows. `None` if the entry is not shown.
     fn of(entry: &Entry) -> Option<Self> {
         let blank = Self {
             id: MessageId::new(entry.id),
@@ -295,7 +295,7 @@ impl LastMessage {
         }
     }
 
-    /// The same, with what became of it.
+    /// Like `of`, with the state of the message.
     pub fn of_item(item: &LogItem) -> Option<Self> {
         let mut last = Self::of(&item.entry)?;
         if let Some(edited) = &item.state.edited {
@@ -307,7 +307,7 @@ impl LastMessage {
         Some(last)
     }
 
-    /// Nothing of what was said is left.
+    /// Removes the content.
     pub fn erase(&mut self) {
         self.gone = true;
         self.event = None;
@@ -316,7 +316,7 @@ impl LastMessage {
 }
 
 impl Member {
-    /// Takes the marks forward that are behind.
+    /// Moves the marks forward that are behind `cursor`.
     pub fn move_to(&mut self, cursor: Cursor, at: Timestamp) {
         let after = self.cursor.advanced_by(cursor);
         if after != self.cursor {
@@ -328,7 +328,7 @@ impl Member {
         wire::MemberCursor { user_id: self.user_id, delivered: self.cursor.delivered, read: self.cursor.read }
     }
 
-    /// The first entry that they see: not what was before they came, nor what they have deleted for themselves.
+    /// The first entry that the member sees, given where their history begins and what they have cleared.
     pub fn history_from(&self) -> Seq {
         let Concealed { cleared, .. } = self.concealed;
         self.visible_from.max(if cleared == Seq::ZERO { Seq::ZERO } else { cleared.next() })
@@ -352,7 +352,7 @@ impl Member {
 }
 
 impl Concealed {
-    /// The further of the two in each part.
+    /// The maximum of each field.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let (cleared, cleared_ordinal) =
@@ -362,12 +362,12 @@ impl Concealed {
 }
 
 impl Cursor {
-    /// Read up to an entry, which implies that it was delivered.
+    /// A cursor that has read, and so received, everything up to an entry.
     pub const fn at(seq: Seq, ordinal: u64) -> Self {
         Self { delivered: seq, read: seq, read_ordinal: ordinal }
     }
 
-    /// The further of the two in each mark.
+    /// The maximum of each mark.
     #[must_use]
     pub fn advanced_by(self, other: Self) -> Self {
         let (read, read_ordinal) = (self.read, self.read_ordinal).max((other.read, other.read_ordinal));

@@ -1,4 +1,4 @@
-//! What can change about a conversation besides its messages and members: all of it follows from the log.
+//! The details of a conversation: everything except its messages and members. They are a projection of the log.
 
 use godwit_protocol::conversations::{
     EditsVisibleTo, HistoryVisibility, Permissions, Role, UpdateConversation, UpdatePermissions,
@@ -17,42 +17,42 @@ use super::message::ClientId;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Details {
-    /// The last entry that is part of this.
+    /// The last entry that these details include.
     pub through: Seq,
     pub updated_at: Timestamp,
-    /// Empty in a direct conversation: the other person's name stands there.
+    /// Empty in a direct conversation, which shows the name of the other person.
     pub name: Box<str>,
     pub description: Option<Box<str>>,
     pub image: Option<Box<str>>,
     pub permissions: Permissions,
     pub history: HistoryVisibility,
     pub edits_visible_to: EditsVisibleTo,
-    /// Seconds after which messages disappear that are sent from now on.
+    /// The lifetime of messages that are sent from now on, in seconds.
     pub message_ttl_secs: Option<u32>,
     pub member_count: u32,
-    /// Owners and admins, in the order of their ids.
+    /// Owners and admins, sorted by id.
     pub staff: Vec<(UserId, Role)>,
     pub fan_out: FanOut,
-    /// The latest first.
+    /// Pins, the latest first.
     pub pins: Vec<Pin>,
-    /// Those that are not revoked, and whose makers are still members, the oldest first.
+    /// Invites that are not revoked and whose creators are still members, the oldest first.
     pub invites: Vec<Invite>,
-    /// Who cannot become a member, in the order of their ids.
+    /// Users who cannot become members, sorted by id.
     pub bans: Vec<Ban>,
-    /// The latest messages that call everybody, the oldest first.
+    /// The latest messages that mention everybody, the oldest first.
     pub mentions_of_all: Vec<MentionOfAll>,
-    /// In a direct conversation: who has ever written in it.
+    /// In a direct conversation: the users who have ever sent a message in it.
     pub writers: Vec<UserId>,
-    /// Since when the conversation is deleted for all.
+    /// When the conversation was deleted for all.
     pub deleted_at: Option<Timestamp>,
 }
 
-/// How a message gets into the members' inboxes.
+/// How a message reaches the inboxes of the members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FanOut {
-    /// The row of each member is written.
+    /// An append writes the row of every member.
     OnWrite,
-    /// There are too many members: their rows are completed when they are read. A conversation that came here stays.
+    /// There are too many members, so the server computes their rows on read. A conversation never goes back to `OnWrite`.
     OnRead,
 }
 
@@ -77,13 +77,13 @@ pub struct Ban {
     pub at: Timestamp,
 }
 
-/// A link by which people join.
+/// A link through which users join.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invite {
     pub id: InviteId,
     /// The secret part of the link.
     pub token: InviteToken,
-    /// Chosen by the maker's client; the same one again means the same link.
+    /// The idempotency key, which the creator's client chooses.
     pub client_id: Option<ClientId>,
     pub created_by: UserId,
     pub created_at: Timestamp,
@@ -92,11 +92,11 @@ pub struct Invite {
     pub uses: u32,
 }
 
-/// Not to be guessed: who has it may join.
+/// A secret that cannot be guessed: a user who has it may join.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct InviteToken(Box<str>);
 
-/// What to change of the details; `None` stays as it is.
+/// The new values of the details; `None` keeps a value as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DetailsChange {
     pub name: Option<Box<str>>,
@@ -109,7 +109,7 @@ pub struct DetailsChange {
 }
 
 impl Details {
-    /// Of a conversation that was just made.
+    /// The details of a new conversation.
     pub fn new(created_at: Timestamp, permissions: Permissions) -> Self {
         Self {
             through: Seq::ZERO,
@@ -152,7 +152,7 @@ impl Details {
         self.staff.iter().filter(|(_, role)| *role == Role::Owner).map(|(user, _)| *user)
     }
 
-    /// Somebody has this role from now on. `None` for who is no longer a member.
+    /// Records the role of a user; `None` for a user who is no longer a member.
     pub fn set_role(&mut self, user: UserId, role: Option<Role>) {
         let place = self.staff.binary_search_by_key(&user, |(user, _)| *user);
         match (place, role.filter(|role| *role != Role::Member)) {
@@ -206,7 +206,7 @@ impl DetailsChange {
         })
     }
 
-    /// What would really change.
+    /// The change without values that are already set.
     #[must_use]
     pub fn relative_to(self, details: &Details) -> Self {
         fn differing<T: PartialEq>(value: Option<T>, current: &T) -> Option<T> {
@@ -227,12 +227,12 @@ impl DetailsChange {
         *self == Self::default()
     }
 
-    /// Whether it is about more than what the conversation looks like.
+    /// True if the change affects more than the appearance of the conversation.
     pub const fn is_about_rules(&self) -> bool {
         self.permissions.is_some() || self.history.is_some() || self.edits_visible_to.is_some()
     }
 
-    /// Whether it is about what only groups and channels have.
+    /// True if the change affects properties that only groups and channels have.
     pub const fn is_about_groups(&self) -> bool {
         self.name.is_some() || self.description.is_some() || self.image.is_some() || self.is_about_rules()
     }
@@ -252,7 +252,7 @@ impl DetailsChange {
 }
 
 impl Invite {
-    /// Whether it is not over. Whether its maker may still invite is another question.
+    /// True if the invite has not expired and has uses left. The caller checks whether its creator may still invite.
     pub fn is_usable(&self, now: Timestamp) -> bool {
         self.expires_at.is_none_or(|at| now < at) && self.uses_max.is_none_or(|max| self.uses < max)
     }
@@ -274,7 +274,7 @@ impl Invite {
         }
     }
 
-    /// `works` says whether its maker may still invite.
+    /// `works` says whether the creator may still invite.
     pub fn to_wire(&self, conversation_id: ConversationId, works: bool) -> wire::Invite {
         wire::Invite {
             id: self.id,
@@ -302,7 +302,7 @@ impl InviteToken {
         Self((0..INVITE_TOKEN_CHARS).map(digit).collect::<String>().into())
     }
 
-    /// For stores: the text was checked when it was written.
+    /// For stores: does not validate, because the text was validated before it was written.
     pub fn from_stored(text: impl Into<Box<str>>) -> Self {
         Self(text.into())
     }
@@ -318,7 +318,7 @@ impl std::fmt::Debug for InviteToken {
     }
 }
 
-/// What members may do in a conversation that was just made, unless its maker says otherwise.
+/// The default permissions of members in a new conversation.
 pub const fn default_permissions(members_may: bool) -> Permissions {
     Permissions {
         anyone_may_join: false,

@@ -15,14 +15,14 @@ pub struct Device {
     pub session: Session,
 }
 
-/// How the device proves who it is.
+/// How the device authenticates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Session {
-    /// With tokens of this server. Every refresh makes a new generation; a refresh token of an older one has been used
-    /// before, so somebody else has it too.
+    /// With tokens of this server. Every refresh starts a new generation. A refresh token of an older generation has been
+    /// used before, so it may be stolen.
     Own { generation: u32, refresh_expires_at: Timestamp },
-    /// With tokens of the embedding application. `key` tells the devices of one user apart. A device that was revoked can
-    /// come back with a newer token; those that were not issued after `tokens_after`, the last revocation, stay refused.
+    /// With tokens of the embedding application. `key` tells the devices of one user apart. A revoked device can return with
+    /// a newer token; tokens that were not issued after `tokens_after`, the last revocation, stay refused.
     Application { key: Box<str>, tokens_after: Option<Timestamp>, revoked_at: Option<Timestamp> },
 }
 
@@ -34,11 +34,19 @@ impl Device {
         }
     }
 
-    /// The last revocation: only tokens of the application that were issued after it are good.
+    /// The last revocation. Only tokens of the application that were issued after it are valid.
     pub fn tokens_after(&self) -> Option<Timestamp> {
         match self.session {
             Session::Own { .. } => None,
             Session::Application { tokens_after, revoked_at, .. } => revoked_at.max(tokens_after),
+        }
+    }
+
+    /// True if both are the same device of the application.
+    pub(crate) fn has_key_of(&self, other: &Self) -> bool {
+        match (&self.session, &other.session) {
+            (Session::Application { key, .. }, Session::Application { key: other, .. }) => key == other,
+            _ => false,
         }
     }
 

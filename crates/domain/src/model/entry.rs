@@ -13,11 +13,11 @@ use super::message_state::ReactionCount;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     pub seq: Seq,
-    /// A Snowflake, higher than that of the entry before. In a message it is the message's id.
+    /// A Snowflake id, higher than that of the previous entry. For a message it is the message id.
     pub id: u64,
-    /// How many messages the log has up to this entry, it included.
+    /// The number of messages in the log up to and including this entry.
     pub ordinal: u64,
-    /// Whether it stands in the history. Messages do, and so do most changes that somebody would talk about.
+    /// Whether the history shows the entry. It shows messages, and most changes that people would talk about.
     pub shown: bool,
     pub change: Change,
 }
@@ -37,14 +37,14 @@ pub enum Change {
         by: UserId,
         target: Target,
     },
-    /// The time of these messages is over.
+    /// These messages have expired.
     Expired {
         targets: Vec<Target>,
     },
     Reacted {
         target: Target,
         changes: Vec<ReactionChange>,
-        /// How many there are after it.
+        /// The counts after the change.
         counts: Vec<ReactionCount>,
     },
     MembersAdded {
@@ -64,7 +64,7 @@ pub enum Change {
         by: UserId,
         user_id: UserId,
     },
-    /// Who was a member is removed with it.
+    /// The same entry removes a banned member.
     MemberBanned {
         by: UserId,
         user_id: UserId,
@@ -79,7 +79,7 @@ pub enum Change {
         user_id: UserId,
         role: Role,
     },
-    /// The one who did it is an admin now, the other one an owner.
+    /// `by` becomes an admin and `user_id` the owner.
     OwnershipTransferred {
         by: UserId,
         user_id: UserId,
@@ -103,20 +103,20 @@ pub enum Change {
         by: UserId,
         invite_id: InviteId,
     },
-    /// Always the last entry.
+    /// Always the last entry of a log.
     ConversationDeleted {
         by: UserId,
     },
 }
 
-/// What a conversation begins with.
+/// The initial properties of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Created {
     pub by: UserId,
     pub kind: ConversationKind,
-    /// All first members in the order of their ids, the maker included.
+    /// The first members, sorted by id, including the creator.
     pub member_ids: Vec<UserId>,
-    /// In groups and channels.
+    /// Set in groups and channels only.
     pub name: Box<str>,
     pub description: Option<Box<str>>,
     pub image: Option<Box<str>>,
@@ -126,7 +126,7 @@ pub struct Created {
 }
 
 impl Created {
-    /// Of a direct conversation.
+    /// The creation of a direct conversation.
     pub fn direct(by: UserId, pair: UserPair) -> Self {
         Self {
             by,
@@ -156,12 +156,12 @@ pub struct ReactionChange {
     pub to: Option<Box<str>>,
 }
 
-/// What was settled when somebody became a member.
+/// The terms under which a user became a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoiningTerms {
-    /// The first entry that they see.
+    /// The first entry that the new member sees.
     pub visible_from: Seq,
-    /// With this entry there are too many members for their lists to be written.
+    /// Set on the entry that makes the conversation large, so that it is fanned out on read from now on.
     pub crosses_to: Option<FanOut>,
 }
 
@@ -184,14 +184,14 @@ impl Entry {
         }
     }
 
-    /// Content, in bytes.
+    /// The size of the content, in bytes.
     pub fn size_bytes(&self) -> usize {
         self.change.size_bytes()
     }
 }
 
 impl Change {
-    /// Who made it; nobody where the server did.
+    /// The user who made the change. `None` if the server made it.
     pub const fn by(&self) -> Option<UserId> {
         match self {
             Self::Created(created) => Some(created.by),
@@ -215,7 +215,7 @@ impl Change {
         }
     }
 
-    /// Whether somebody may see or do less after it.
+    /// True if the change takes rights or content away from a user.
     pub const fn withdraws(&self) -> bool {
         match self {
             Self::Deleted { .. }
@@ -241,7 +241,7 @@ impl Change {
         }
     }
 
-    /// Who is no longer a member after it.
+    /// The user whose membership the change ends.
     pub const fn departed(&self) -> Option<UserId> {
         match self {
             Self::MemberLeft { user_id }
@@ -251,7 +251,7 @@ impl Change {
         }
     }
 
-    /// The name of what happened, for messages of the server. Others have none.
+    /// The event name of a notice. `None` for changes that never become one.
     pub const fn event(&self) -> Option<&'static str> {
         Some(match self {
             Self::Created(_) => "conversation.created",
@@ -277,8 +277,8 @@ impl Change {
         })
     }
 
-    /// Whether it stands in the history of a conversation of this kind. The readers of a channel come and go unseen, and so
-    /// do the members of a large group; two people need not be told that they began to talk.
+    /// True if the history of a conversation of this kind shows the change. It does not show readers of a channel or members
+    /// of a large group who join and leave, and not the beginning of a direct conversation.
     pub const fn is_shown(&self, kind: ConversationKind, fan_out: FanOut) -> bool {
         match self {
             Self::Message(_) => true,
@@ -290,7 +290,7 @@ impl Change {
         }
     }
 
-    /// The messages that it changes.
+    /// The messages that the entry changes.
     pub fn targets(&self) -> &[Target] {
         match self {
             Self::Edited { target, .. }
@@ -303,8 +303,8 @@ impl Change {
         }
     }
 
-    /// Takes the content out: no text, no reference, not where it came from. Who was mentioned stays, because what follows
-    /// from that may still have to be undone; it is not shown.
+    /// Removes the content: text, media reference and origin. The mentions stay, because a later fold may have to undo their
+    /// effects; they are not shown.
     pub fn erase(&mut self) {
         match self {
             Self::Message(message) => {

@@ -1,4 +1,4 @@
-//! How a field says that its value is not allowed.
+//! Validation of single fields, and the error that names the field.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ impl InvalidField {
     }
 }
 
-/// Text for one line, such as a name: trimmed, with something to see, and nothing that cannot be seen.
+/// A text on one line, such as a name: trimmed, with a visible character, and without stray invisible ones.
 pub(crate) fn single_line(
     field: &'static str,
     text: &str,
@@ -32,12 +32,13 @@ pub(crate) fn single_line(
 ) -> Result<Box<str>, InvalidField> {
     let text = visible(field, text, chars_max)?;
     if characters::is_disguised(text) {
-        return Err(InvalidField::new(field, "must not contain control characters or invisible ones"));
+        return Err(InvalidField::new(field, "must not contain control characters or invisible characters"));
     }
     Ok(text.into())
 }
 
-/// Text of several lines: trimmed, with something to see, without control characters but line breaks and tabs.
+/// A text of several lines: trimmed, with a visible character, and without control characters other than line breaks and
+/// tabs.
 pub(crate) fn text(field: &'static str, text: &str, chars_max: usize) -> Result<Box<str>, InvalidField> {
     let text = visible(field, text, chars_max)?;
     if text.chars().any(is_stray_control) {
@@ -58,12 +59,12 @@ fn visible<'a>(field: &'static str, text: &'a str, chars_max: usize) -> Result<&
         return Err(InvalidField::new(field, format!("must have at most {chars_max} characters")));
     }
     if !characters::shows_something(text) {
-        return Err(InvalidField::new(field, "must have something that can be seen"));
+        return Err(InvalidField::new(field, "must contain a visible character"));
     }
     Ok(text)
 }
 
-/// An `http` or `https` URL within a size, kept as it was written. It is never fetched by the server.
+/// An `http` or `https` URL of bounded length, unchanged. The server never fetches it.
 pub(crate) fn url(field: &'static str, text: &str, bytes_max: usize) -> Result<Box<str>, InvalidField> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     if text.len() > bytes_max {
@@ -75,7 +76,7 @@ pub(crate) fn url(field: &'static str, text: &str, bytes_max: usize) -> Result<B
     }
 }
 
-/// Text of a bounded size that is kept as it is.
+/// A text of bounded size in bytes, unchanged.
 pub(crate) fn bounded(field: &'static str, text: &str, bytes_max: usize) -> Result<Box<str>, InvalidField> {
     if text.is_empty() || text.len() > bytes_max {
         return Err(InvalidField::new(field, format!("must have 1 to {bytes_max} bytes")));
@@ -83,7 +84,7 @@ pub(crate) fn bounded(field: &'static str, text: &str, bytes_max: usize) -> Resu
     Ok(text.into())
 }
 
-/// Text of a bounded number of characters that is kept as it is.
+/// A text of bounded length in characters, unchanged.
 pub(crate) fn kept(field: &'static str, text: &str, chars_max: usize) -> Result<Box<str>, InvalidField> {
     if text.is_empty() || text.chars().count() > chars_max {
         return Err(InvalidField::new(field, format!("must have 1 to {chars_max} characters")));
@@ -103,7 +104,7 @@ pub(crate) fn at_most<T: Copy + PartialOrd + std::fmt::Display>(
     Ok(number)
 }
 
-/// How many items a page has: as many as asked for, if that is allowed.
+/// The page size that the client asked for, if it is allowed.
 pub fn page_limit(asked: Option<u16>) -> Result<usize, InvalidField> {
     match asked.unwrap_or(PAGE_DEFAULT) {
         limit @ 1..=PAGE_MAX => Ok(usize::from(limit)),
@@ -111,7 +112,7 @@ pub fn page_limit(asked: Option<u16>) -> Result<usize, InvalidField> {
     }
 }
 
-/// How many of the items, from the first on, have no more than so many bytes together; one at least.
+/// The number of leading items that fit into `bytes_max` bytes together; at least one.
 pub(crate) fn count_within<T>(bytes_max: usize, items: &[T], size_bytes: impl Fn(&T) -> usize) -> usize {
     let mut bytes = 0;
     let within = items.iter().take_while(|item| {
@@ -121,11 +122,11 @@ pub(crate) fn count_within<T>(bytes_max: usize, items: &[T], size_bytes: impl Fn
     within.count().max(1)
 }
 
-/// A point in time that lies ahead.
+/// A time in the future.
 pub(crate) fn future(
     field: &'static str,
     time: Timestamp,
     now: Timestamp,
 ) -> Result<Timestamp, InvalidField> {
-    if time > now { Ok(time) } else { Err(InvalidField::new(field, "must lie in the future")) }
+    if time > now { Ok(time) } else { Err(InvalidField::new(field, "must be in the future")) }
 }

@@ -1,4 +1,4 @@
-//! What became of a message after it was sent.
+//! The state of a message: its changes after it was sent.
 
 use std::ops::{Deref, DerefMut};
 
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::entry::{Entry, ReactionChange};
 use super::message::{Mentions, Message, MessageBody};
 
-/// Most messages have none of it.
+/// The changes of a message. Most messages have none.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct MessageState {
-    /// The last entry that is part of this.
+    /// The last entry that this state includes.
     pub through: Seq,
-    /// The entries that edited it, the first one first.
+    /// The entries that edited the message, the first one first.
     pub edits: Vec<Seq>,
-    /// What it says now, if it was edited.
+    /// The current text, if the message was edited.
     pub edited: Option<Box<Edited>>,
     pub gone: Option<Gone>,
-    /// The most frequent is not first: they stand in the order in which they first came.
+    /// Reactions in the order of their first use, not by frequency.
     pub reactions: Vec<ReactionCount>,
-    /// Replies in the thread that it began.
+    /// The number of replies in the thread that the message started.
     pub replies: u32,
 }
 
@@ -32,11 +32,11 @@ pub struct Edited {
     pub mentions: Mentions,
 }
 
-/// The content is gone; the place in the log is not.
+/// The content is gone, but the message keeps its place in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Gone {
     pub at: Timestamp,
-    /// Nobody where its time was over.
+    /// `None` if the message expired.
     pub by: Option<UserId>,
 }
 
@@ -46,19 +46,18 @@ pub struct ReactionCount {
     pub count: u32,
 }
 
-/// An entry of the log and, if it is a message, what became of it.
+/// An entry of the log with, for a message, its state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LogItem {
     pub entry: Entry,
     pub state: ItemState,
 }
 
-/// What became of the message of an item. Most have none of it, and pages of them are moved about: it takes room only
-/// where there is something.
+/// The state of a log item's message. Boxed, because pages of items are moved around and most messages have no changes.
 #[derive(Debug, Clone, Default)]
 pub struct ItemState(Option<Box<MessageState>>);
 
-/// Of a message to which nothing has happened.
+/// The state of an unchanged message.
 static UNCHANGED: MessageState = MessageState {
     through: Seq::ZERO,
     edits: Vec::new(),
@@ -69,7 +68,7 @@ static UNCHANGED: MessageState = MessageState {
 };
 
 impl MessageState {
-    /// Whether nothing happened to the message, so that nothing needs to be kept.
+    /// True if the message has no changes, so that nothing needs to be stored.
     pub fn is_default(&self) -> bool {
         self.edits.is_empty() && self.gone.is_none() && self.reactions.is_empty() && self.replies == 0
     }
@@ -93,7 +92,7 @@ impl MessageState {
         }
     }
 
-    /// Nothing that was said stays.
+    /// Removes all content.
     pub(crate) fn erase(&mut self, gone: Gone) {
         self.edited = None;
         self.reactions.clear();
@@ -112,7 +111,7 @@ impl ReactionCount {
 }
 
 impl ItemState {
-    /// What the message says now, if it was edited.
+    /// The current text, if the message was edited.
     pub(crate) fn into_edited(self) -> Option<Box<Edited>> {
         self.0?.edited
     }
@@ -159,31 +158,31 @@ impl Serialize for ItemState {
 }
 
 impl LogItem {
-    /// With nothing that became of it.
+    /// An item without changes.
     pub fn unchanged(entry: Entry) -> Self {
         Self { entry, state: ItemState::default() }
     }
 
-    /// The message and what became of it, if the entry is one.
+    /// The message and its state, if the entry is a message.
     pub fn message(&self) -> Option<(&Message, &MessageState)> {
         self.entry.message().map(|message| (message, &*self.state))
     }
 
-    /// Whether the message, if it is one, has content that may be shown now.
+    /// True if the item is a message whose content may no longer be shown.
     pub fn is_gone(&self, now: Timestamp) -> bool {
         self.message().is_some_and(|(message, state)| message.is_gone(state, now))
     }
 }
 
 impl Message {
-    /// Whether its content may no longer be shown. One whose time is over is erased a moment later.
+    /// True if the content may no longer be shown. An expired message is hidden at once and erased a little later.
     pub fn is_gone(&self, state: &MessageState, now: Timestamp) -> bool {
         state.gone.is_some()
             || self.expires_at.is_some_and(|at| at <= now)
             || matches!(self.body, MessageBody::Erased(_))
     }
 
-    /// What it says now.
+    /// The current text.
     pub fn current_text<'a>(&'a self, state: &'a MessageState) -> Option<&'a str> {
         state.edited.as_ref().map_or_else(|| self.body.text(), |edited| Some(&edited.text))
     }

@@ -1,4 +1,4 @@
-//! The nouns. What a constructor here accepted is valid everywhere else.
+//! Entities and values. Their constructors validate, so the rest of the code can rely on every value.
 
 pub mod account_log;
 mod characters;

@@ -1,8 +1,8 @@
-//! Passwords, and which of them are too easy to guess.
+//! Passwords, and the check for those that are easy to guess.
 //!
-//! Whoever guesses passwords tries the common ones first, with a few digits behind them, and rows of the keyboard. There are
-//! few of them, and rules cover them better than a long list does. A crate that estimates strength (zxcvbn) would bring a
-//! regex engine and dictionaries of 400 KiB, and refuse by a score that nobody can explain to the user.
+//! An attacker tries common passwords first, with a few digits appended, and rows of the keyboard. There are few of these,
+//! and rules cover them better than a long list does. A crate that estimates strength (zxcvbn) would add a regex engine and
+//! 400 KiB of dictionaries, and refuse passwords by a score that nobody can explain to the user.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ use godwit_protocol::limits::{PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN};
 use super::characters;
 use super::field::InvalidField;
 
-/// A password as it was typed. It is never stored, and never printed.
+/// A plain-text password. It is never stored and never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(Box<str>);
 
 impl Password {
-    /// A password to be set by the user who has this handle.
+    /// Validates a new password for the user with this handle.
     pub fn parse_new(field: &'static str, text: &str, handle: &str) -> Result<Self, InvalidField> {
         let length = PASSWORD_CHARS_MIN..=PASSWORD_CHARS_MAX;
         if !length.contains(&text.chars().count()) {
@@ -29,7 +29,7 @@ impl Password {
         Ok(Self(text.into()))
     }
 
-    /// A password to be compared. One that is too long cannot be right, and is not worth hashing.
+    /// A password to compare with a stored hash. A text above the maximum length cannot match and is not hashed.
     pub fn parse_attempt(field: &'static str, text: &str) -> Result<Self, InvalidField> {
         if text.chars().count() <= PASSWORD_CHARS_MAX {
             Ok(Self(text.into()))
@@ -49,10 +49,10 @@ impl fmt::Debug for Password {
     }
 }
 
-/// Why a password would be guessed at once.
+/// The reason why a password is easy to guess.
 fn weakness(text: &str, handle: &str) -> Option<&'static str> {
     if !characters::shows_something(text) {
-        return Some("must have something that can be seen");
+        return Some("must contain a visible character");
     }
     let lower = text.trim().to_lowercase();
     if is_repetition(&lower) {
@@ -71,7 +71,7 @@ fn weakness(text: &str, handle: &str) -> Option<&'static str> {
     None
 }
 
-/// Without the digits and signs that people put behind a word.
+/// The text without leading and trailing digits and signs, which people add to a word.
 fn core(text: &str) -> &str {
     text.trim_matches(|c: char| !c.is_alphabetic())
 }
@@ -85,7 +85,7 @@ fn is_twice(text: &str, word: &str) -> bool {
     text.len() == 2 * word.len() && text.strip_prefix(word) == Some(word)
 }
 
-/// The letter that a digit or a sign stands for.
+/// The letter that a digit or sign replaces.
 const fn unleet(c: char) -> char {
     match c {
         '0' => 'o',
@@ -98,7 +98,7 @@ const fn unleet(c: char) -> char {
     }
 }
 
-/// Whether it is the same few characters over and over.
+/// True if the text repeats the same few characters.
 fn is_repetition(text: &str) -> bool {
     const UNIT_CHARS_MAX: usize = 4;
     let chars: Vec<char> = text.chars().collect();
@@ -106,7 +106,7 @@ fn is_repetition(text: &str) -> bool {
         .any(|unit| chars.len() >= 2 * unit && chars.iter().enumerate().all(|(i, c)| *c == chars[i % unit]))
 }
 
-/// Whether all of it is a walk over the keyboard, up or down the alphabet, or two of them.
+/// True if the text is a run on the keyboard, a run of the alphabet in either direction, or two of them.
 fn is_row(text: &str) -> bool {
     let is_part = |text: &str| {
         let backwards: String = text.chars().rev().collect();
@@ -119,7 +119,7 @@ fn is_row(text: &str) -> bool {
     is_part(text) || splits.any(|(first, second)| is_part(first) && is_part(second))
 }
 
-/// What fingers and children run through.
+/// Rows of the keyboard and of the alphabet.
 const ROWS: &[&str] = &[
     "01234567890123456789",
     "abcdefghijklmnopqrstuvwxyz",
@@ -142,7 +142,7 @@ const ROWS: &[&str] = &[
     "!@#$%^&*()",
 ];
 
-/// Words that are passwords of very many people, in the languages of most of them.
+/// Very common passwords in widely spoken languages.
 const COMMON: &str = "\
     password passwort passwords passphrase passcode contraseña contrasena contrasenia motdepasse senha parola haslo \
     wachtwoord iloveyou ilovegod iloveme lovelove loveyou teamo tequiero jetaime princess princesa sunshine football \

@@ -1,10 +1,10 @@
-//! What is between a user and the server: starred and scheduled messages.
+//! Starred and scheduled messages, which only their user sees.
 
 use godwit_protocol::{ConversationId, ErrorCode, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
 use super::message::Draft;
 
-/// A message that a user wants to find again.
+/// A message that a user has starred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Star {
     pub message_id: MessageId,
@@ -13,7 +13,7 @@ pub struct Star {
     pub at: Timestamp,
 }
 
-/// A message that is to be sent later.
+/// A message to send later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scheduled {
     pub id: ScheduledId,
@@ -26,19 +26,26 @@ pub struct Scheduled {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScheduledStage {
-    /// It can be changed and cancelled.
+    /// The user can change and cancel it.
     Waiting,
-    /// A node has begun to send it. It is past changing; whoever finds it like this goes on.
+    /// A node has begun to send it, and the user can no longer change it. If that node stops, another one finishes.
     Sending,
-    /// It was refused when its time came.
+    /// It was refused when it was due.
     Failed(ErrorCode),
-    /// It has become this message, and is remembered for a while: it is due when it is to be forgotten. Its draft has no
-    /// content any more.
+    /// It was sent as this message. The record has lost its draft and stays for a while; it is due when it may be removed.
     Sent(MessageId),
 }
 
 impl Scheduled {
-    /// What is left of it after it was sent.
+    /// When the server must act on it: send it, or remove its record. A failed message waits for its user.
+    pub const fn due_at(&self) -> Option<Timestamp> {
+        match self.stage {
+            ScheduledStage::Failed(_) => None,
+            ScheduledStage::Waiting | ScheduledStage::Sending | ScheduledStage::Sent(_) => Some(self.send_at),
+        }
+    }
+
+    /// The record that stays after a scheduled message was sent.
     #[must_use]
     pub fn remembered_as(self, message: MessageId, until: Timestamp) -> Self {
         let Draft { client_id, .. } = self.draft;
@@ -52,7 +59,7 @@ impl Scheduled {
 }
 
 impl ScheduledStage {
-    /// Whether it still is to be sent, or was refused: these are what a user has scheduled.
+    /// True if the user's list shows it: it will be sent, or it was refused.
     pub const fn is_listed(self) -> bool {
         !matches!(self, Self::Sent(_))
     }

@@ -1,22 +1,22 @@
-//! What a member has set for themselves in a conversation.
+//! A member's own settings for a conversation.
 
 use godwit_protocol::conversations as wire;
 use godwit_protocol::{MessageId, Seq, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings {
-    /// The place among the pinned ones, the lowest first.
+    /// The position among the pinned conversations, the lowest first.
     pub pin: Option<i64>,
     pub archived: bool,
     pub muted_until: Option<Timestamp>,
     pub marked_unread: bool,
-    /// The conversation is not in the inbox until something is shown after this entry. What was before is out of sight, see
+    /// The inbox lists the conversation again once an entry after this one is shown. Everything up to here is concealed, see
     /// [`Concealed`](super::Concealed).
     pub cleared: Seq,
     pub draft: Option<Box<SavedDraft>>,
 }
 
-/// A text that was not sent yet.
+/// An unsent text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedDraft {
     pub text: Box<str>,
@@ -24,7 +24,7 @@ pub struct SavedDraft {
     pub updated_at: Timestamp,
 }
 
-/// What to change of the settings; `None` stays as it is. `cleared` has a way of its own.
+/// The new values of the settings; `None` keeps a value as it is. Clearing is a separate operation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SettingsChange {
     pub pin: Option<Option<i64>>,

@@ -20,23 +20,23 @@ pub struct User {
     pub display_name: DisplayName,
     pub avatar: Option<Avatar>,
     pub phone: Option<Phone>,
-    /// Who the user is in the application whose tokens this server accepts.
+    /// The id of the user in the embedding application, whose tokens this server accepts.
     pub subject: Option<Subject>,
-    /// Absent for users who come with tokens of the application.
+    /// `None` for users who sign in with tokens of the application.
     pub password_hash: Option<String>,
     pub presence_visible: bool,
-    /// Whether they tell others what they have read in direct conversations, and are told.
+    /// Whether the user shares read marks in direct conversations and sees those of others.
     pub read_receipts: bool,
-    /// Who may put the user into groups and channels.
+    /// Which users may add this user to groups and channels.
     pub may_be_added_by: MayBeAddedBy,
-    /// Groups and channels that the user has left for good: nobody else can put them in again. The oldest first, at most
-    /// [`GROUPS_REFUSED_MAX`].
+    /// Groups and channels that the user has left for good, the oldest first, at most [`GROUPS_REFUSED_MAX`]. Nobody else
+    /// can add the user to them again.
     pub refused_groups: Vec<ConversationId>,
-    /// Handles that nobody else can have yet, the oldest first, at most [`FORMER_HANDLES_MAX`].
+    /// Former handles that are still reserved for the user, the oldest first, at most [`FORMER_HANDLES_MAX`].
     pub former_handles: Vec<FormerHandle>,
     pub spent: Spent,
     pub last_seen_at: Option<Timestamp>,
-    /// Since when the operator keeps the user out.
+    /// Since when the operator has disabled the account.
     pub disabled_at: Option<Timestamp>,
     pub created_at: Timestamp,
 }
@@ -45,20 +45,20 @@ pub struct User {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormerHandle {
     pub handle: Handle,
-    /// Until then only the same user can have it again.
+    /// Until this time, only the same user can take the handle.
     pub kept_until: Timestamp,
 }
 
-/// What a user has used of what they may do in a day: for each the time at which all of it has come back.
+/// How much of each daily allowance a user has spent: for each, the time at which it is full again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spent {
-    /// Adding people to groups and channels.
+    /// For adding people to groups and channels.
     pub members: Timestamp,
-    /// Adding people who have never written to the user.
+    /// For adding people who have never written to the user.
     pub strangers: Timestamp,
-    /// Making groups and channels.
+    /// For creating groups and channels.
     pub groups: Timestamp,
-    /// Changing what others see of the user.
+    /// For changing the visible parts of the profile.
     pub profile: Timestamp,
 }
 
@@ -70,7 +70,7 @@ impl Default for Spent {
 }
 
 impl User {
-    /// Whether nobody can add them, to this conversation or at all, whoever it is.
+    /// True if nobody else can add the user, to this conversation or to any.
     pub fn refuses_to_be_added_to(&self, conversation: Option<ConversationId>) -> bool {
         self.may_be_added_by == MayBeAddedBy::Nobody
             || conversation.is_some_and(|id| self.refused_groups.contains(&id))
@@ -98,7 +98,7 @@ impl User {
         }
     }
 
-    /// What the user sees of themselves.
+    /// The profile as the user sees it.
     pub fn to_me(&self) -> accounts::Me {
         accounts::Me {
             id: self.id,
@@ -113,7 +113,7 @@ impl User {
         }
     }
 
-    /// What others see.
+    /// The profile as others see it.
     pub fn to_public(&self) -> people::User {
         people::User {
             id: self.id,
@@ -123,19 +123,20 @@ impl User {
         }
     }
 
-    /// Whether nobody else can have this handle at a time; without one only the handle that the user has counts.
+    /// True if the user holds the handle at the time `at`: it is the current one, or a former one that is still reserved.
+    /// Without a time, only the current one counts.
     pub fn holds(&self, handle: &str, at: Option<Timestamp>) -> bool {
         let is_kept =
             |former: &FormerHandle| *former.handle == *handle && at.is_some_and(|at| at < former.kept_until);
         *self.handle == *handle || self.former_handles.iter().any(is_kept)
     }
 
-    /// The former handles that are still kept at a time.
+    /// The former handles that are still reserved at a time.
     pub fn kept_handles(&self, at: Timestamp) -> impl Iterator<Item = &FormerHandle> {
         self.former_handles.iter().filter(move |former| at < former.kept_until)
     }
 
-    /// Gives the user another handle. The one that they had is kept for them from then on, if it is known when that is.
+    /// Changes the handle. With a time, the former handle stays reserved for the user from then on.
     pub(crate) fn rename(&mut self, handle: Handle, at: Option<Timestamp>) {
         if self.handle == handle {
             return;
@@ -149,7 +150,7 @@ impl User {
         self.former_handles.drain(..over);
     }
 
-    /// Puts a group among those that the user has left for good. The oldest make room.
+    /// Adds a group to those that the user has left for good, and drops the oldest ones above the limit.
     pub(crate) fn refuse_group(&mut self, group: ConversationId) {
         self.refused_groups.retain(|refused| *refused != group);
         self.refused_groups.push(group);
@@ -157,8 +158,8 @@ impl User {
         self.refused_groups.drain(..over);
     }
 
-    /// The words by whose beginnings the user is found: the handle, and the words of the display name. Nobody looks for a
-    /// name that was made of an id, and those who begin to type another one are not to find everybody who has no name.
+    /// The words whose prefixes find the user: the handle, and the words of the display name. A generated handle is not
+    /// among them: nobody searches for it, and its prefix would match every user without a handle of their own.
     pub fn search_words(&self) -> Vec<String> {
         let made_up = Handle::for_id(self.id);
         let mut words = Vec::new();
@@ -171,7 +172,17 @@ impl User {
         words
     }
 
-    /// Whether one of these words begins like that.
+    /// The words whose prefixes find the user in a search. Empty for a disabled user.
+    pub fn words_in_search(&self) -> Vec<String> {
+        if self.disabled_at.is_some() { Vec::new() } else { self.search_words() }
+    }
+
+    /// True if a search for this prefix finds the user.
+    pub fn is_in_search_for(&self, prefix: &str) -> bool {
+        self.words_in_search().iter().any(|word| word.starts_with(prefix))
+    }
+
+    /// True if one of the search words begins with this prefix.
     pub fn is_found_by(&self, prefix: &SearchPrefix) -> bool {
         self.search_words().iter().any(|word| word.starts_with(&**prefix))
     }
@@ -184,7 +195,7 @@ macro_rules! text_field {
         pub struct $name(Box<str>);
 
         impl $name {
-            /// For stores: the text was checked when it was written.
+            /// For stores: does not validate, because the text was validated before it was written.
             pub fn from_stored(text: impl Into<Box<str>>) -> Self {
                 Self(text.into())
             }
@@ -207,36 +218,36 @@ macro_rules! text_field {
 }
 
 text_field!(
-    /// The unique name by which a user is found; lower case.
+    /// The unique name of a user; lower case.
     Handle
 );
 text_field!(
-    /// What others see.
+    /// The name that others see.
     DisplayName
 );
 text_field!(
-    /// A reference to a picture.
+    /// A reference to an image.
     Avatar
 );
 text_field!(
-    /// In international form: `+` and digits.
+    /// A phone number in international form: `+` and digits.
     Phone
 );
 text_field!(
-    /// The name of a user in the embedding application.
+    /// The id of a user in the embedding application.
     Subject
 );
 text_field!(
-    /// How a client appears in the list of devices.
+    /// The name of a device in the user's list of devices.
     DeviceName
 );
 text_field!(
-    /// The lower-case beginning of a word to search for.
+    /// The lower-case prefix of a word to search for.
     SearchPrefix
 );
 
 impl Handle {
-    /// Calls everybody in a conversation, and so can be nobody's handle.
+    /// Mentions everybody in a conversation, so no user can have this handle.
     pub const EVERYBODY: &str = "all";
 
     pub fn parse(text: &str) -> Result<Self, InvalidField> {
@@ -252,23 +263,23 @@ impl Handle {
         if text.starts_with('.') || text.ends_with('.') || text.contains("..") {
             return Err(InvalidField::new(
                 "handle",
-                "must not begin or end with a dot, nor have two in a row",
+                "must not begin or end with a dot or contain two dots in a row",
             ));
         }
         if text == Self::EVERYBODY {
-            return Err(InvalidField::new("handle", "must not be the name that mentions everybody"));
+            return Err(InvalidField::new("handle", "must not be the name that mentions everyone"));
         }
         Ok(Self(text.into()))
     }
 
-    /// Whether it is one of these, however many dots and underscores are in it.
+    /// True if the handle is one of these, ignoring dots and underscores.
     pub fn is_among(&self, reserved: &[String]) -> bool {
         let bare = |text: &str| text.replace(['.', '_'], "").to_ascii_lowercase();
         let own = bare(&self.0);
         reserved.iter().any(|reserved| bare(reserved) == own)
     }
 
-    /// A handle for a user who comes from the application with none, unique because the id is.
+    /// A generated handle for a user whom the application sends without one. It is unique because the id is.
     pub fn for_id(id: UserId) -> Self {
         Self(format!("user_{id}").into())
     }
@@ -295,7 +306,7 @@ impl Phone {
         if valid {
             Ok(Self(text.into()))
         } else {
-            Err(InvalidField::new("phone", "must be in international form, such as +34600111222"))
+            Err(InvalidField::new("phone", "must be in international format, such as +34600111222"))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The conversation log and what follows from it.
+//! The conversation log and its projections.
 
 use async_trait::async_trait;
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
@@ -13,27 +13,27 @@ use crate::projection::Effects;
 
 #[async_trait]
 pub trait ConversationStore: Send + Sync {
-    /// Finds the direct conversation of a pair, or makes it with its first entry. Unique for the pair: of concurrent
-    /// calls one makes it and all get the same. Finding it lists it for nobody. Idempotent.
+    /// Finds the direct conversation of a pair, or creates it with its first entry. The pair is a unique key: of concurrent
+    /// calls, one creates the conversation and all return it. Finding an existing conversation does not list it. Idempotent.
     async fn open_direct(&self, pair: UserPair, new: NewConversation) -> Result<Made, StoreError>;
 
     async fn direct_of(&self, pair: UserPair) -> Result<Option<ConversationId>, StoreError>;
 
-    /// Makes a group or a channel with its first entry. With a key it is unique for the key and
-    /// `new.conversation.created_by`: of concurrent calls one makes it and all get the same. Idempotent for the same id.
+    /// Creates a group or a channel with its first entry. With a key, (`key`, `new.conversation.created_by`) is unique: of
+    /// concurrent calls, one creates the conversation and all return it. Idempotent for the same id.
     async fn create(&self, new: NewConversation, key: Option<&ClientId>) -> Result<Made, StoreError>;
 
-    /// The group or channel that somebody has made with a key.
+    /// The group or channel that a user has created with a key.
     async fn made_with(&self, by: UserId, key: &ClientId) -> Result<Option<ConversationId>, StoreError>;
 
-    /// The conversation as it is now: head, details, members and cursors of one moment, or of moments after the call
-    /// began. A conversation that was deleted for all is still there, and its details say so.
+    /// The current state of the conversation: head, details, members and cursors of one moment, or of moments after the call
+    /// began. A conversation that was deleted for all still exists, and its details say that it is deleted.
     async fn load(&self, id: ConversationId) -> Result<Option<ConversationState>, StoreError>;
 
-    /// One member with their cursor, also where the conversation is fanned out on read.
+    /// One member with their cursor. Works for conversations that are fanned out on read too.
     async fn member(&self, id: ConversationId, user: UserId) -> Result<Option<Member>, StoreError>;
 
-    /// Members in the order of their ids, those after `after`.
+    /// Members with an id after `after`, sorted by id.
     async fn members(
         &self,
         id: ConversationId,
@@ -41,27 +41,28 @@ pub trait ConversationStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Member>, StoreError>;
 
-    /// What each of these users has deleted for themselves, in the order asked, members or not.
+    /// What each of these users has concealed, in the order of `users`, for members and non-members.
     async fn concealed(&self, id: ConversationId, users: &[UserId]) -> Result<Vec<Concealed>, StoreError>;
 
-    /// The one write that needs agreement: adds entries to the end of the log if the log ends where the caller thinks.
+    /// Appends entries to the log, if its head is still the expected one (compare-and-set). This is the only write that
+    /// needs agreement.
     ///
-    /// Atomic: all entries or none. When it returns `Appended`, the effects and everything else that follows from the
-    /// entries (client ids, message ids, inbox rows) can be read too, also after a crash. After `HeadMoved` nothing was
-    /// written: load, look for the own client ids, and try again. After an error load before the next append: the
-    /// entries may be there.
+    /// Atomic: the log gets all entries or none. After `Appended`, every read sees the effects and all data derived from the
+    /// entries (client ids, message ids, inbox rows), also after a crash. After `HeadMoved`, nothing was written: load the
+    /// conversation, look for your client ids, and try again. After an error, load the conversation before the next append:
+    /// the log may have the entries.
     async fn append(&self, append: &Append) -> Result<AppendOutcome, StoreError>;
 
-    /// Entries after `after` in the order of the log, at most `limit`, without gaps, also while others append. Messages
-    /// come with what became of them.
+    /// Entries after `after` in the order of the log, at most `limit`, without gaps, also during concurrent appends.
+    /// Messages come with their states.
     async fn entries(&self, id: ConversationId, after: Seq, limit: usize)
     -> Result<Vec<LogItem>, StoreError>;
 
-    /// Single entries, in the order asked.
+    /// Single entries, in the order of `seqs`.
     async fn items(&self, id: ConversationId, seqs: &[Seq]) -> Result<Vec<Option<LogItem>>, StoreError>;
 
-    /// Entries that are shown, within a range, at most `limit` from one of its ends, in the order of the log either way.
-    /// Other entries between them cost nothing.
+    /// Shown entries within a range, at most `limit`, taken from one end of the range and always in the order of the log.
+    /// Entries between them that are not shown cost nothing.
     async fn history(
         &self,
         id: ConversationId,
@@ -70,11 +71,10 @@ pub trait ConversationStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<LogItem>, StoreError>;
 
-    /// Where a message is, or another entry that is shown.
+    /// The conversation and `seq` of a message or another shown entry.
     async fn locate(&self, message: MessageId) -> Result<Option<(ConversationId, Seq)>, StoreError>;
 
-    /// The message that a sender sent with this client id. Sees every append that was acknowledged, or read back,
-    /// before the call.
+    /// The message that a sender sent with this client id. Sees every append that was acknowledged or read before the call.
     async fn sent_as(
         &self,
         id: ConversationId,
@@ -82,7 +82,7 @@ pub trait ConversationStore: Send + Sync {
         client_id: &ClientId,
     ) -> Result<Option<Seq>, StoreError>;
 
-    /// The same for several, in the order asked.
+    /// Like [`sent_as`](Self::sent_as) for several client ids, in the order of the arguments.
     async fn sent_as_each(
         &self,
         id: ConversationId,
@@ -95,21 +95,22 @@ pub trait ConversationStore: Send + Sync {
         Ok(seqs)
     }
 
-    /// The first entry that is not older than `time`; the one after the head if all are.
+    /// The `seq` of the first entry that is not older than `time`. If all are older, the `seq` after the head.
     async fn seq_at(&self, id: ConversationId, time: Timestamp) -> Result<Seq, StoreError>;
 
-    /// Moves cursors forward (see [`Cursor::advanced_by`]), keeps a row of each move, and notes
-    /// [`AccountChange::ReadMoved`] at the time of the move for those whose read mark moved. A mark that is behind what
-    /// is stored stays. Where one moves, the members' rows in the order of change follow, see
-    /// [`InboxStore::changed_since`]. The moves are of different members or conversations. Idempotent.
+    /// Moves cursors forward (see [`Cursor::advanced_by`]), keeps a row of each move, and notes [`AccountChange::ReadMoved`]
+    /// at the time of the move for each user whose read mark moved. A mark behind the stored one changes nothing. If a
+    /// cursor moves, the member's row in the order of change moves too, see [`InboxStore::changed_since`]. No two moves are
+    /// of the same member and conversation. Idempotent.
     ///
     /// [`AccountChange::ReadMoved`]: crate::model::AccountChange::ReadMoved
     /// [`InboxStore::changed_since`]: super::InboxStore::changed_since
     async fn move_cursors(&self, moves: &[CursorMove]) -> Result<Vec<(UserId, AccountEntry)>, StoreError>;
 
-    /// When each of the users first had an entry delivered and read: the times of the first moves that reached it, those
-    /// of an [`Append`] included. One for each user, in the order asked. A user's own message they had when they sent it,
-    /// at [`Entry::at`]: so a store need not keep the moves that pass nothing else, which are most of those of senders.
+    /// When an entry was first delivered to each user, and first read: the times of the first moves that reached it,
+    /// including those in an [`Append`]. One item per user, in the order of the arguments. For a user's own message both
+    /// times are [`Entry::at`]. A store therefore need not keep moves that pass nothing but own messages, which are most
+    /// moves of senders.
     async fn receipts(
         &self,
         id: ConversationId,
@@ -117,7 +118,7 @@ pub trait ConversationStore: Send + Sync {
         users: &[UserId],
     ) -> Result<Vec<ReceiptTimes>, StoreError>;
 
-    /// Who reacted to a message, in the order of their ids, those after `after`.
+    /// The reactions to a message by users with an id after `after`, sorted by user id.
     async fn reactions(
         &self,
         id: ConversationId,
@@ -126,15 +127,15 @@ pub trait ConversationStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<StoredReaction>, StoreError>;
 
-    /// How each of these users reacted to the message at this place, in the order asked. The places are within a page of
-    /// each other or few.
+    /// The reaction of each of these users to the message at this `seq`, in the order of the arguments. All seqs lie within
+    /// one page, or there are few of them.
     async fn reactions_by(
         &self,
         id: ConversationId,
         asked: &[(Seq, UserId)],
     ) -> Result<Vec<Option<Box<str>>>, StoreError>;
 
-    /// The replies of a thread in their order: those with a higher number than `after`.
+    /// The replies of a thread with a number above `after`, in their order.
     async fn replies(
         &self,
         id: ConversationId,
@@ -143,17 +144,17 @@ pub trait ConversationStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Seq>, StoreError>;
 
-    /// Where an invite leads that is not revoked.
+    /// The conversation of an invite that is not revoked.
     async fn invited_to(&self, token: &InviteToken) -> Result<Option<ConversationId>, StoreError>;
 
-    /// Messages whose time was over at `now`, the longest due first.
+    /// Messages that had expired at `now`, the longest overdue first.
     async fn due_expiries(&self, now: Timestamp, limit: usize) -> Result<Vec<DueExpiry>, StoreError>;
 
-    /// They have been dealt with. Idempotent.
+    /// Removes expiries that the caller has handled. Idempotent.
     async fn forget_expiries(&self, done: &[DueExpiry]) -> Result<(), StoreError>;
 }
 
-/// A conversation to be made.
+/// A conversation to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewConversation {
     pub conversation: Conversation,
@@ -165,24 +166,24 @@ pub struct NewConversation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Made {
     pub id: ConversationId,
-    /// What was written to account logs when the conversation was made, at its time; `None` when it was there before.
+    /// The account log entries that the creation wrote, at its time. `None` if the conversation existed before.
     pub made: Option<Vec<(UserId, AccountEntry)>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Append {
     pub conversation: ConversationId,
-    /// The log must end here.
+    /// The head that the log must have.
     pub expected_head: Seq,
-    /// Contiguous, the first one after `expected_head`; never empty.
+    /// Contiguous entries, the first one right after `expected_head`. Never empty.
     pub entries: Vec<Entry>,
-    /// What follows from them.
+    /// The effects of the entries.
     pub effects: Effects,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AppendOutcome {
-    /// With the entries that were written to account logs.
+    /// The append succeeded, and wrote these account log entries.
     Appended(Vec<(UserId, AccountEntry)>),
     HeadMoved,
 }
@@ -202,7 +203,7 @@ pub struct StoredReaction {
     pub at: Timestamp,
 }
 
-/// A message whose time is over.
+/// A message that has expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DueExpiry {
     pub at: Timestamp,
@@ -210,14 +211,14 @@ pub struct DueExpiry {
     pub seq: Seq,
 }
 
-/// Sequence numbers between two others, neither of them included.
+/// Sequence numbers between two others, both exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SeqRange {
     pub after: Seq,
     pub before: Seq,
 }
 
-/// Where a part of the history is taken from a longer one.
+/// The end of a range from which a page of the history is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HistoryEnd {
     Oldest,

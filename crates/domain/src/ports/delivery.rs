@@ -1,3 +1,5 @@
+//! Delivery to open sockets.
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -6,55 +8,55 @@ use godwit_protocol::socket::{CloseCode, Event, PresenceEvent};
 use godwit_protocol::{ConversationId, DeviceId, Seq, UserId};
 use serde::{Deserialize, Serialize};
 
-/// Who is told of the entries of a conversation.
+/// The users to whom the entries of a conversation are delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Audience {
     /// Members, each with the first entry that they see.
     Members(Vec<(UserId, Seq)>),
-    /// Those who follow the conversation.
+    /// Users who follow the conversation.
     Followers,
 }
 
-/// An entry on its way to sockets.
+/// An entry to be delivered to sockets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutgoingEntry {
     pub entry: Arc<LogEntry>,
-    /// Where it shows something of another message: what those get who cannot see that one.
+    /// The entry for users who cannot see another message that it refers to. `None` if it refers to none.
     pub less: Option<Box<Less>>,
 }
 
-/// An entry without what it shows of another message.
+/// An entry without the content of another message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Less {
     pub entry: Arc<LogEntry>,
     pub unless: Seeing,
 }
 
-/// Who sees a message, as far as that was looked up before an entry about it was delivered.
+/// The users who see a message, looked up before an entry about it is delivered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seeing {
-    /// Where it is. Who sees the conversation from a later entry on does not see it.
+    /// The `seq` of the message. A user whose history begins later does not see it.
     pub seq: Seq,
     pub hidden_from: HiddenFrom,
 }
 
 impl OutgoingEntry {
-    /// Whether it cannot be delivered, because it is not known who sees all of it.
+    /// True if the entry cannot be delivered, because too many users have hidden the other message.
     pub fn is_for_each_to_read(&self) -> bool {
         self.less.as_ref().is_some_and(|less| less.unless.hidden_from == HiddenFrom::TooMany)
     }
 }
 
-/// Those who have hidden a message.
+/// Users who have hidden a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HiddenFrom {
     These(Vec<UserId>),
-    /// They are too many to be named. The entry is not delivered: clients find that one is missing, and read it.
+    /// Too many users to list. The entry is not delivered: clients notice the gap and read it.
     TooMany,
 }
 
 impl Seeing {
-    /// About how long it is when it is written.
+    /// The approximate size of the encoded value.
     pub fn size_bytes(&self) -> usize {
         match &self.hidden_from {
             HiddenFrom::These(users) => 16 + users.len() * 10,
@@ -62,7 +64,7 @@ impl Seeing {
         }
     }
 
-    /// Whether a user sees it who sees the conversation from this entry on.
+    /// True if a user who sees the conversation from `from` on sees the message.
     pub fn sees(&self, user: UserId, from: Seq) -> bool {
         from <= self.seq
             && match &self.hidden_from {
@@ -72,33 +74,37 @@ impl Seeing {
     }
 }
 
-/// Open sockets, wherever they are.
+/// The open sockets on all nodes.
 ///
-/// What brings something is a hint, never the truth: it does not wait, it may fail, and what it loses is found by
-/// resuming. Events given to it one after the other for one user arrive in that order on each of the user's sockets.
-/// What takes something away returns when that holds for all sockets, on every node that can be reached.
+/// Methods that deliver something are hints: they do not wait and may fail, and a client gets what it missed when it
+/// resumes. Events for one user arrive on each of the user's sockets in the order of the calls. Methods that take something
+/// away return once it is gone from every socket on every reachable node.
 #[async_trait]
 pub trait Delivery: Send + Sync + std::fmt::Debug {
     /// Sends an event to every socket of every one of these users.
     fn deliver(&self, to: &[UserId], event: &Event);
 
-    /// Sends each of these entries of a conversation, in their order, as an event.
+    /// Sends these entries of a conversation in order, each as an event.
     fn deliver_entries(&self, conversation: ConversationId, entries: &[OutgoingEntry], to: &Audience);
 
-    /// From now on those of the users who are connected are among the [`Audience::Followers`] of this conversation, until
-    /// their last socket is closed. Each comes with the first entry that they see. Of two the later one
-    /// counts, as long as they follow: what somebody sees only gets less.
+    /// Adds users to the [`Audience::Followers`] of this conversation until their last socket closes. Each user comes with
+    /// the first entry that they see. If a user follows already, the later of the two entries counts: a user's sight only
+    /// shrinks.
     fn follow(&self, users: &[(UserId, Seq)], conversation: ConversationId);
 
-    async fn unfollow(&self, users: &[UserId], conversation: ConversationId);
+    /// Those of the users who follow see nothing before an entry any more, each before another one. Nobody follows because of
+    /// it. Only on this node: the others hear it from [`Peers::concealed`](super::Peers::concealed).
+    fn conceal(&self, users: &[(UserId, Seq)], conversation: ConversationId);
 
-    /// Tells the sockets that watch this user.
+    async fn unfollow(&self, users: Vec<UserId>, conversation: ConversationId);
+
+    /// Sends the event to the sockets that watch its user.
     fn deliver_presence(&self, event: PresenceEvent);
 
-    /// The sockets of `watcher` are no longer told about `watched`.
+    /// Stops telling the sockets of `watcher` about `watched`.
     async fn stop_watching(&self, watcher: UserId, watched: UserId);
 
-    /// Closes the sockets of a device. When it returns nothing more is delivered to them.
+    /// Closes the sockets of a device. After this returns, they receive nothing more.
     async fn close_device(&self, user: UserId, device: DeviceId, code: CloseCode);
 
     /// Closes all sockets of a user.
@@ -106,10 +112,10 @@ pub trait Delivery: Send + Sync + std::fmt::Debug {
 
     async fn is_online(&self, user: UserId) -> bool;
 
-    /// A socket of this user has opened here. When it returns, what is delivered to them from now on, by any node, comes
-    /// here; and what was appended before is seen by who reads here.
+    /// A socket of this user has opened on this node. After this returns, the node receives everything that any node
+    /// delivers to the user, and reads on this node see everything that was appended before.
     async fn arrived(&self, user: UserId);
 
-    /// A socket of this user has closed here.
+    /// A socket of this user has closed on this node.
     async fn left(&self, user: UserId);
 }

@@ -6,17 +6,16 @@ use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use super::StoreError;
 use crate::model::{AccountEntry, AccountNote, Settings, SettingsChange};
 
-/// Rows say which conversations and in what order; what a row shows is taken from the conversation, so it is never
-/// stale. The cost of a page depends on its size alone: not on how many conversations a user has, nor on how many
-/// messages were sent in them.
+/// A row holds a conversation and its position. The conversation provides everything else that the inbox shows, so the inbox
+/// is never stale. The cost of a page depends only on its size, not on the number of the user's conversations or messages.
 #[async_trait]
 pub trait InboxStore: Send + Sync {
     /// One page of the conversations that are fanned out on write, listed and not pinned: the latest activity first, equal
-    /// times by the higher id first; those after `after`, which need not be a row any more. Archived conversations are a
-    /// list of their own.
+    /// times by descending id, starting after `after`, which need not be a row any more. Archived conversations form a
+    /// separate list.
     ///
-    /// A conversation that does not change while somebody goes from page to page is on exactly one page; one with new
-    /// activity is at the top again and may be missed further down.
+    /// A conversation that does not change between the reads of the pages is on exactly one page. A conversation with new
+    /// activity moves to the top, so later pages may miss it.
     async fn inbox(
         &self,
         user: UserId,
@@ -25,22 +24,20 @@ pub trait InboxStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<InboxRow>, StoreError>;
 
-    /// The pinned conversations that are fanned out on write and listed, in any order. There are no more than
-    /// `PINNED_CONVERSATIONS_MAX`.
+    /// The pinned conversations that are fanned out on write and listed, in any order, at most `PINNED_CONVERSATIONS_MAX`.
     async fn pinned(&self, user: UserId) -> Result<Vec<InboxRow>, StoreError>;
 
-    /// The conversations of the user that are fanned out on read, in any order, pinned and archived ones included, also
-    /// those that were cleared. There are no more than `LARGE_CONVERSATIONS_PER_USER_MAX`, and a few that came over the
-    /// limit together.
+    /// The conversations of the user that are fanned out on read, in any order, including pinned, archived and cleared ones.
+    /// There are at most `LARGE_CONVERSATIONS_PER_USER_MAX`, plus a few if several passed the limit at the same time.
     async fn fanned_out_on_read(&self, user: UserId) -> Result<Vec<UnorderedRow>, StoreError>;
 
-    /// The order of change: conversations that are fanned out on write and listed, archived and pinned ones included, in
-    /// which anything changed at or after `floor`; the latest first, equal times by the higher id first; those after
-    /// `after`. Each is there once, at the later of its activity and of its last other change, which is what
-    /// [`Effects::touch`] and [`move_cursors`] tell of. The time of a change is that of [`change_time`]: never before it, and
-    /// less than [`CHANGE_GRAIN_MS`] after it, so that a store has little to write where much changes.
+    /// The order of change: conversations that are fanned out on write and listed, including archived and pinned ones, with
+    /// a change at or after `floor`; the latest change first, equal times by descending id, starting after `after`. Each
+    /// conversation appears once, at the later of its activity and its last other change; [`Effects::touch`] and
+    /// [`move_cursors`] report these other changes. The time of a change is that of [`change_time`]: never before the
+    /// change, and less than [`CHANGE_GRAIN_MS`] after it, so that frequent changes cost a store few writes.
     ///
-    /// One that does not change while somebody goes from page to page is on exactly one page.
+    /// A conversation that does not change between the reads of the pages is on exactly one page.
     ///
     /// [`Effects::touch`]: crate::projection::Effects::touch
     /// [`move_cursors`]: super::ConversationStore::move_cursors
@@ -52,12 +49,12 @@ pub trait InboxStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<ChangedRow>, StoreError>;
 
-    /// What the user has set for a conversation that they are a member of; the defaults if they never did.
+    /// A member's settings for a conversation. The defaults if the member has never changed them.
     async fn settings(&self, user: UserId, conversation: ConversationId) -> Result<Settings, StoreError>;
 
-    /// Changes the settings atomically, with the note, and gives them back as they are now. Concurrent changes of
-    /// different settings all stay. Does not list the conversation; its row has them once it is listed. Idempotent (the
-    /// note is written each time).
+    /// Changes the settings atomically, with the note, and returns the new ones. Concurrent changes of different settings
+    /// are all kept. Does not list the conversation; its row has the settings once it is listed. Idempotent, except that the
+    /// note is written each time.
     async fn change_settings(
         &self,
         user: UserId,
@@ -66,10 +63,10 @@ pub trait InboxStore: Send + Sync {
         note: AccountNote,
     ) -> Result<(Settings, AccountEntry), StoreError>;
 
-    /// Takes a conversation out of the inbox until something new is shown in it, and puts what was before out of the
-    /// member's sight: [`Settings::cleared`] and [`Member::concealed`] move forward to `cleared`, and [`Member::unlisted`] is
-    /// set. `ordinal` is how many messages the log has up to there. A member whose conversation has had activity after
-    /// `cleared` keeps it in the inbox. Writes the note. Idempotent.
+    /// Removes a conversation from the inbox until a new entry is shown in it, and conceals everything before:
+    /// [`Settings::cleared`] and [`Member::concealed`] move forward to `cleared`, and [`Member::unlisted`] is set. `ordinal`
+    /// is the number of messages in the log up to `cleared`. If the conversation has had activity after `cleared`, it stays
+    /// in the inbox. Writes the note. Idempotent.
     ///
     /// [`Member::concealed`]: crate::model::Member::concealed
     /// [`Member::unlisted`]: crate::model::Member::unlisted
@@ -82,10 +79,10 @@ pub trait InboxStore: Send + Sync {
         note: AccountNote,
     ) -> Result<AccountEntry, StoreError>;
 
-    /// Entries of the account log after `after` in order, at most `limit`. `None` when entries after `after` have been
-    /// dropped for the length of the log (`ACCOUNT_LOG_ENTRIES_MAX`), or `after` is past its end.
+    /// Entries of the account log after `after` in order, at most `limit`. `None` if the log has dropped entries after
+    /// `after` because it was full (`ACCOUNT_LOG_ENTRIES_MAX`), or if `after` is past its end.
     ///
-    /// Entries appear in the order of their `seq`: whoever has read up to one never finds an earlier one later.
+    /// Entries become visible in the order of their `seq`: a reader who has seen one never finds an earlier one later.
     async fn account_log(
         &self,
         user: UserId,
@@ -93,11 +90,11 @@ pub trait InboxStore: Send + Sync {
         limit: usize,
     ) -> Result<Option<Vec<AccountEntry>>, StoreError>;
 
-    /// The seq of the newest entry of the account log; 0 when it has none.
+    /// The `seq` of the newest entry of the account log; 0 if it has none.
     async fn account_head(&self, user: UserId) -> Result<u64, StoreError>;
 }
 
-/// Where a page that is ordered by activity ends. The latest is the highest.
+/// The last row of a page that is ordered by activity. The latest position is the highest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ActivityPosition {
     pub at: Timestamp,
@@ -108,12 +105,12 @@ pub struct ActivityPosition {
 pub struct InboxRow {
     pub conversation: ConversationId,
     pub settings: Settings,
-    /// When the newest message was sent, or the conversation made.
+    /// When the newest message was sent or, if there is none, the conversation was created.
     pub activity_at: Timestamp,
 }
 
 impl ActivityPosition {
-    /// Before all others.
+    /// The position before all rows.
     pub const LATEST: Self =
         Self { at: Timestamp::from_millis(i64::MAX), conversation: ConversationId::new(u64::MAX) };
 }
@@ -126,17 +123,17 @@ pub struct ChangedRow {
     pub changed_at: Timestamp,
 }
 
-/// A row whose activity is that of the conversation.
+/// A row without a stored position: its activity is that of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnorderedRow {
     pub conversation: ConversationId,
     pub settings: Settings,
 }
 
-/// How exact the order of change is about what is no activity.
+/// The resolution, in milliseconds, of the order of change for changes that are not activity.
 pub const CHANGE_GRAIN_MS: i64 = 60_000;
 
-/// Where a change at this time stands in the order of change.
+/// The position that a change at this time has in the order of change.
 pub const fn change_time(at: Timestamp) -> Timestamp {
     let ms = at.as_millis() + CHANGE_GRAIN_MS - 1;
     Timestamp::from_millis(ms - ms % CHANGE_GRAIN_MS)

@@ -1,15 +1,16 @@
-//! What the domain needs from the outside. Each trait says what is atomic, what may be retried and what order holds;
-//! `godwit-testkit` has the conformance suite that every store passes.
+//! Ports: the traits through which the domain uses stores, sockets, other servers, clocks and keys. Each trait says what is
+//! atomic, what may be retried and which order holds. `godwit-testkit` has the conformance suite that every store passes.
 //!
-//! Rules that hold for every store method:
-//! - What a method wrote is durable when it returns `Ok`, and every later read sees it.
-//! - `Err(StoreError::Unavailable)` means that it is unknown whether the write happened; the caller may do it again
-//!   where the method says that it is idempotent, and otherwise reads first.
-//! - "Not found" is a value, not an error. What it means is for the use case to say.
-//! - No method holds anything open between calls: pages are given by position, never by an open iterator. A page has
-//!   `limit` items unless no more follow, so a shorter one is the last.
-//! - A call that is refused (`HandleTaken`, `HeadMoved`, `Full`, …) or finds nothing to change has written nothing, its
-//!   note included.
+//! Rules for every store method:
+//!
+//! - When a method returns `Ok`, its writes are durable, and every later read sees them.
+//! - `Err(StoreError::Unavailable)` means that the write may or may not have happened. The caller may retry a method that is
+//!   documented as idempotent; otherwise it reads first.
+//! - "Not found" is a value, not an error. The use case decides what it means.
+//! - No method keeps resources open between calls: a page starts at a position, not at an open iterator. A page has `limit`
+//!   items unless it is the last, so a shorter page is the last one.
+//! - A call that is refused (`HandleTaken`, `HeadMoved`, `Full`, …) or finds nothing to change writes nothing, not even its
+//!   note.
 
 mod accounts;
 mod clock;
@@ -21,10 +22,11 @@ mod personal;
 mod security;
 mod transfer;
 
-pub use accounts::{
-    BlockOutcome, BlockStore, CreateDevice, CreateUser, DeviceStore, Rotation, Spending, UpdateUser,
-    UserChange, UserStore,
+pub use crate::account::{
+    BlockOutcome, CreateDevice, CreateUser, Listed, ReplaceScheduled, Rotation, ScheduleOutcome, Spending,
+    UpdateUser, UserChange,
 };
+pub use accounts::{AccountStore, BlockStore, DeviceStore, UserStore};
 pub use clock::Clock;
 pub use conversations::{
     Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryEnd, Made, NewConversation,
@@ -35,55 +37,56 @@ pub use inbox::{
     ActivityPosition, CHANGE_GRAIN_MS, ChangedRow, InboxRow, InboxStore, UnorderedRow, change_time,
 };
 pub use peers::{ForwardedAction, NoPeers, Peers, Unanswered};
-pub use personal::{Listed, PersonalStore, ReplaceScheduled, ScheduleOutcome};
+pub use personal::PersonalStore;
 pub use security::{
     AccessClaims, ApplicationClaims, DeviceProof, HashError, PasswordHasher, RefreshClaims, TokenCodec,
     TokenError, VerifiedToken,
 };
-pub use transfer::{AccountLog, Changed, Creation, Moving, Part, Trail, TransferStore};
+pub use transfer::{AccountLog, Changed, Creation, Part, Trail, TransferState, TransferStore};
 
 use async_trait::async_trait;
 use thiserror::Error;
 
 use crate::snowflake::IdGenerator;
 
-/// Everything that a store is.
+/// A complete store.
 #[async_trait]
 pub trait Store:
     UserStore + DeviceStore + BlockStore + ConversationStore + InboxStore + PersonalStore + std::fmt::Debug
 {
-    /// Ids that no other node and no earlier run of this one has given out. An id after which nothing was written counts
-    /// only while the store is open: it has left no trace. They are refused as [`StoreError::Unavailable`] while the store
-    /// cannot be sure that no other node gives out the same ones.
+    /// Generates ids that no other node and no earlier run of this node has given out. An id counts as given out once
+    /// something was written with it; an unused id leaves no trace after a restart. Fails with [`StoreError::Unavailable`]
+    /// while the store cannot rule out that another node gives out the same ids.
     fn ids(&self) -> &IdGenerator;
 
-    /// The key with which this installation signs its tokens. The first one ever offered stays, whoever offers another.
+    /// The key with which this installation signs its tokens. The first key that was ever offered stays, and later offers
+    /// are ignored.
     async fn signing_key(&self, offered: [u8; 32]) -> Result<[u8; 32], StoreError>;
 
-    /// How much older than now activity may be that can be read only now: an append takes a moment, and the clocks of
-    /// several nodes are apart.
+    /// How far the activity of an append that becomes readable now may lie in the past: an append takes a moment, and the
+    /// clocks of nodes differ.
     fn activity_lag_ms(&self) -> i64 {
         60_000
     }
 
-    /// Whether the store can take writes; the reason if it cannot.
+    /// `Ok` if the store accepts writes; otherwise the reason.
     fn health(&self) -> Result<(), StoreError>;
 }
 
-/// Why a store did not do what it was asked.
+/// Why a store call failed.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// It cannot answer now. Whether a write happened is unknown.
+    /// The store cannot answer now. A write may or may not have happened.
     #[error("the store is unavailable: {operation}")]
     Unavailable {
         operation: &'static str,
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A write could not be made durable. The store takes no more of them until it is opened again.
+    /// A write could not be made durable. The store accepts no more writes until it is opened again.
     #[error("the store has stopped after a failed write")]
     Stopped,
-    /// Something stored cannot be read. It names the table and the key, never the content.
+    /// Stored data cannot be read. Names the table and the key, never the content.
     #[error("a corrupt record in {table}, key {key}: {reason}")]
     Corrupt { table: &'static str, key: String, reason: String },
 }

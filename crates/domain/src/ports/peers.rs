@@ -1,3 +1,5 @@
+//! The other servers on the same store.
+
 use async_trait::async_trait;
 use godwit_protocol::{ConversationId, UserId};
 
@@ -7,13 +9,13 @@ use crate::model::Concealed;
 
 /// The other servers on the same store.
 ///
-/// None of them is needed for anything to be right: what a log has is settled by the store. They are told what has changed
-/// so that what they have in memory is as new as what is stored, and asked to append so that appends to one conversation
-/// do not get into each other's way.
+/// Correctness does not depend on them: the store alone decides which entries a log has. Servers tell each other about
+/// changes so that their caches stay fresh, and forward the actions of one conversation to one server so that appends do not
+/// conflict.
 #[async_trait]
 pub trait Peers: Send + Sync + std::fmt::Debug {
-    /// Hands an action to the server that prefers its conversation. `None` when that is this one, or cannot be reached.
-    /// Actions that are handed over one after the other arrive there in that order.
+    /// Forwards an action to the server that prefers its conversation. `None` if that is this server, or if it is not
+    /// reachable. Actions that are forwarded one after the other arrive in that order.
     fn forward(
         &self,
         actor: UserId,
@@ -21,41 +23,42 @@ pub trait Peers: Send + Sync + std::fmt::Debug {
         action: &Action,
     ) -> Option<ForwardedAction>;
 
-    /// Tells them what was appended. Does not wait.
+    /// Tells the other servers about an append. Does not wait.
     fn appended(&self, append: &Append);
 
-    /// The same where it takes something away from somebody: returns when every server that can be reached knows.
+    /// Tells the other servers about an append that takes something away from a user. Returns when every reachable server
+    /// knows.
     async fn withdrawn(&self, append: &Append);
 
-    /// Tells them of cursors that have moved. Does not wait.
+    /// Tells the other servers about moved cursors. Does not wait.
     fn cursors_moved(&self, moves: &[CursorMove]);
 
-    /// Tells them what a member has deleted for themselves: returns when every server that can be reached knows, and so do the
-    /// sockets there that follow the conversation.
+    /// Tells the other servers what a member has concealed. Returns when every reachable server knows, and has told those of
+    /// its sockets that follow the conversation.
     async fn concealed(&self, conversation: ConversationId, user: UserId, concealed: Concealed);
 
-    /// Returns when what was being appended to a conversation at the time of the call is finished on every server that can
-    /// be reached.
+    /// Returns when every append to a conversation that was in progress at the time of the call has finished, on every
+    /// reachable server.
     async fn settle(&self, conversation: ConversationId);
 
-    /// The same for all conversations.
+    /// Like [`settle`](Self::settle) for all conversations.
     async fn settle_all(&self);
 }
 
-/// What will come of an action on another server; `Err` when that is not known.
+/// The pending result of an action on another server; `Err` if the result is unknown.
 pub type ForwardedAction =
     std::pin::Pin<Box<dyn Future<Output = Result<Result<Done, Refusal>, Unanswered>> + Send>>;
 
 /// Why another server did not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unanswered {
-    /// It was not asked.
+    /// The request was not sent.
     NotAsked,
-    /// It may have done what it was asked, or may still do it.
+    /// The request was sent. The other server may have executed it, or may still do so.
     Unknown,
 }
 
-/// There are none.
+/// A server without other servers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoPeers;
 

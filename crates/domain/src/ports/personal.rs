@@ -1,15 +1,17 @@
-//! What is between a user and the server: messages deleted for oneself, starred and scheduled ones.
+//! The port for data that only one user sees: hidden, starred and scheduled messages.
 
 use async_trait::async_trait;
 use godwit_protocol::{ConversationId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
-use super::{SeqRange, StoreError};
+use super::{AccountStore, SeqRange, StoreError};
+use crate::account::{AccountCommand, Listed, ReplaceScheduled, ScheduleOutcome};
 use crate::model::{AccountEntry, AccountNote, Scheduled, Star};
 
 #[async_trait]
-pub trait PersonalStore: Send + Sync {
-    /// Hides a message from the user: [`Concealed::hidden_to`] is not before it from then on. Idempotent (the note is written
-    /// each time). Refused when `max` messages of the conversation are hidden already. It stays when the user leaves.
+pub trait PersonalStore: AccountStore {
+    /// Hides a message from the user and moves [`Concealed::hidden_to`] forward to it. Refused if `max` messages of the
+    /// conversation are hidden already. The message stays hidden when the user leaves. Idempotent, except that the note is
+    /// written each time.
     ///
     /// [`Concealed::hidden_to`]: crate::model::Concealed::hidden_to
     async fn hide(
@@ -19,9 +21,12 @@ pub trait PersonalStore: Send + Sync {
         seq: Seq,
         max: usize,
         note: AccountNote,
-    ) -> Result<Listed, StoreError>;
+    ) -> Result<Listed, StoreError> {
+        let command = AccountCommand::Hide { conversation, seq, note, hidden_max: max };
+        Ok(self.change_account(user, command).await?.into())
+    }
 
-    /// The places within a range that are hidden from the user, in order.
+    /// The seqs within a range that are hidden from the user, in order.
     async fn hidden(
         &self,
         user: UserId,
@@ -29,7 +34,7 @@ pub trait PersonalStore: Send + Sync {
         range: SeqRange,
     ) -> Result<Vec<Seq>, StoreError>;
 
-    /// Users who have hidden a message, members or not, at most `limit` of them.
+    /// Users who have hidden a message, members or not, at most `limit`.
     async fn hidden_from(
         &self,
         conversation: ConversationId,
@@ -37,24 +42,29 @@ pub trait PersonalStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<UserId>, StoreError>;
 
-    /// Stars a message. `Unchanged` when it is starred already. Refused when the user has `max` stars.
+    /// Stars a message. `Unchanged` if it is starred already. Refused if the user has `max` stars.
     async fn star(
         &self,
         user: UserId,
         star: Star,
         max: usize,
         note: AccountNote,
-    ) -> Result<Listed, StoreError>;
+    ) -> Result<Listed, StoreError> {
+        let command = AccountCommand::Star { star, note, stars_max: max };
+        Ok(self.change_account(user, command).await?.into())
+    }
 
-    /// Takes a star away; none when there was none.
+    /// Removes a star. `None` if there was none.
     async fn unstar(
         &self,
         user: UserId,
         message: MessageId,
         note: AccountNote,
-    ) -> Result<Option<AccountEntry>, StoreError>;
+    ) -> Result<Option<AccountEntry>, StoreError> {
+        Ok(self.change_account(user, AccountCommand::Unstar { message, note }).await?.into())
+    }
 
-    /// Starred messages, the latest message first; those before `before`.
+    /// Starred messages before `before`, the latest message first.
     async fn stars(
         &self,
         user: UserId,
@@ -62,59 +72,42 @@ pub trait PersonalStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Star>, StoreError>;
 
-    /// Keeps a message to be sent later. Refused when the user has `max` of them that are
-    /// [listed](crate::model::ScheduledStage::is_listed). The same conversation and client id again gives back the one that is there,
-    /// also when it was sent.
+    /// Stores a message to send later. Refused if the user has `max` [listed](crate::model::ScheduledStage::is_listed) ones.
+    /// A retry with the same conversation and client id returns the stored one, also after it was sent.
     async fn schedule(
         &self,
         scheduled: Scheduled,
         max: usize,
         note: AccountNote,
-    ) -> Result<ScheduleOutcome, StoreError>;
+    ) -> Result<ScheduleOutcome, StoreError> {
+        let (user, scheduled) = (scheduled.user_id, Box::new(scheduled));
+        let command = AccountCommand::Schedule { scheduled, note, scheduled_max: max };
+        Ok(self.change_account(user, command).await?.into())
+    }
 
-    /// All of a user, in any order, those that were sent too.
+    /// All scheduled messages of a user, in any order, including those that were sent.
     async fn scheduled(&self, user: UserId) -> Result<Vec<Scheduled>, StoreError>;
 
     async fn scheduled_one(&self, user: UserId, id: ScheduledId) -> Result<Option<Scheduled>, StoreError>;
 
-    /// Puts another value in the place of a scheduled message, or takes it away, if all of it is still as expected: its
-    /// stage, its time and its draft. Atomic: of concurrent calls that expect the same value and change it, one succeeds,
-    /// so nobody overwrites a change that they have not read. With a new time it is due then.
+    /// Replaces or removes a scheduled message, if its stage, time and draft are still as expected. Atomic: of concurrent
+    /// calls that expect the same value and change it, one succeeds, so nobody overwrites a change that they have not read.
+    /// A new time replaces the due time.
     async fn replace_scheduled(
         &self,
         expected: Scheduled,
         with: Option<Scheduled>,
         note: Option<AccountNote>,
-    ) -> Result<ReplaceScheduled, StoreError>;
+    ) -> Result<ReplaceScheduled, StoreError> {
+        let (user, expected, with) = (expected.user_id, Box::new(expected), with.map(Box::new));
+        let command = AccountCommand::ReplaceScheduled { expected, with, note };
+        Ok(self.change_account(user, command).await?.into())
+    }
 
-    /// Scheduled messages whose time had come at `now` and that are not [`Failed`](crate::model::ScheduledStage::Failed), the
-    /// longest due first.
+    /// Scheduled messages that were [due](Scheduled::due_at) at `now`, the longest overdue first.
     async fn due_scheduled(
         &self,
         now: Timestamp,
         limit: usize,
     ) -> Result<Vec<(UserId, ScheduledId)>, StoreError>;
-}
-
-/// What became of something that was to be put into a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Listed {
-    Added(AccountEntry),
-    Unchanged,
-    Full,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ScheduleOutcome {
-    Scheduled(AccountEntry),
-    Repeated(Scheduled),
-    Full,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReplaceScheduled {
-    Replaced(Option<AccountEntry>),
-    /// It is not as expected any more.
-    Changed,
-    NotFound,
 }

@@ -6,27 +6,27 @@ use thiserror::Error;
 
 use crate::model::Password;
 
-/// Slow on purpose, and bounded: only so many run at once, the others wait.
+/// Hashes passwords. A hash is slow on purpose, and only a bounded number run at once; the others wait.
 #[async_trait]
 pub trait PasswordHasher: Send + Sync + std::fmt::Debug {
     async fn hash(&self, password: Password) -> Result<String, HashError>;
 
-    /// Whether the password is the one. With no hash it takes as long as with one and says no, so that the time does not
-    /// tell which users exist.
+    /// True if the password matches the hash. Without a hash, the call takes as long and returns false, so that the time
+    /// does not reveal which users exist.
     async fn verify(&self, password: Password, hash: Option<String>) -> Result<bool, HashError>;
 }
 
 #[derive(Debug, Error)]
-#[error("the password could not be hashed: {0}")]
+#[error("cannot hash the password: {0}")]
 pub struct HashError(pub String);
 
-/// Signs and checks tokens. It knows keys and formats; whether a session still exists is for the domain to say.
+/// Signs and verifies tokens. The codec knows keys and formats; the domain decides whether a session still exists.
 pub trait TokenCodec: Send + Sync + std::fmt::Debug {
     fn sign_access(&self, claims: AccessClaims) -> String;
 
     fn sign_refresh(&self, claims: RefreshClaims) -> String;
 
-    /// Checks an access token of this server, or a token of the embedding application.
+    /// Verifies an access token of this server, or a token of the embedding application.
     fn verify(&self, token: &str, now: Timestamp) -> Result<VerifiedToken, TokenError>;
 
     fn verify_refresh(&self, token: &str, now: Timestamp) -> Result<RefreshClaims, TokenError>;
@@ -56,7 +56,7 @@ pub struct RefreshClaims {
     pub expires_at: Timestamp,
 }
 
-/// The user has signed in on this device.
+/// Proof that the user has signed in on this device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceProof {
     pub user_id: UserId,
@@ -64,14 +64,14 @@ pub struct DeviceProof {
     pub expires_at: Timestamp,
 }
 
-/// What the embedding application says about its user. Not yet checked for form.
+/// The claims of the embedding application about its user. Their format is not checked yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplicationClaims {
     pub subject: String,
     pub handle: Option<String>,
     pub display_name: Option<String>,
     pub avatar: Option<String>,
-    /// Tells the devices of the user apart; users with one device need none.
+    /// Tells the devices of the user apart. Optional for users with one device.
     pub device: Option<String>,
     pub issued_at: Option<Timestamp>,
     pub expires_at: Timestamp,

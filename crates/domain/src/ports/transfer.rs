@@ -1,7 +1,7 @@
-//! Moving everything from one store to another, while servers go on.
+//! The port for a transfer: copying everything from one store to another while servers run.
 //!
-//! Most of it is read and written by the ordinary ports: whoever moves makes the other store equal through them. Here is
-//! what they do not have, and how a store that is left keeps track of what changes.
+//! A transfer reads and writes most data through the ordinary ports. This port adds what they lack: enumerating the whole
+//! store, and tracking the changes in the source while it is copied.
 
 use std::fmt;
 
@@ -12,20 +12,20 @@ use serde::{Deserialize, Serialize};
 use super::{Store, StoreError};
 use crate::model::{AccountEntry, ClientId, Concealed, Cursor};
 
-/// Something that is copied as a whole.
+/// The unit of a transfer. Each part is copied as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Part {
-    /// A conversation's log and what follows from it, and how far its members have come.
+    /// A conversation's log with its projections, and the cursors of its members.
     Conversation(ConversationId),
-    /// Which conversation somebody made with a key.
+    /// The conversation that a user created with a key.
     Creation(UserId, ClientId),
-    /// What a member has set for a conversation, and hidden in it.
+    /// A member's settings for a conversation, and the messages that the member has hidden in it.
     Membership(UserId, ConversationId),
-    /// A user, their devices, blocks, stars and scheduled messages, and their account log.
+    /// A user with devices, blocks, stars, scheduled messages and account log.
     Account(UserId),
 }
 
-/// A conversation that was made with a key.
+/// A conversation that was created with a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Creation {
     pub by: UserId,
@@ -33,68 +33,68 @@ pub struct Creation {
     pub conversation: ConversationId,
 }
 
-/// How far somebody has come in a conversation, and when.
+/// The cursor of a user in a conversation, and the times of its moves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trail {
     pub user_id: UserId,
     pub cursor: Cursor,
     /// When the cursor last moved.
     pub moved_at: Timestamp,
-    /// The moves that are kept, in the order of their places.
+    /// The stored moves, sorted by `seq`.
     pub delivered: Vec<(Seq, Timestamp)>,
     pub read: Vec<(Seq, Timestamp)>,
 }
 
-/// An account log as it is.
+/// A complete account log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccountLog {
-    /// The highest seq that was given out.
+    /// The highest `seq` that was given out.
     pub last: u64,
-    /// Who has read up to here, or further, has missed nothing.
+    /// A device that has read up to this `seq` or beyond has missed nothing.
     pub floor: u64,
-    /// In the order of their seqs.
+    /// Sorted by `seq`.
     pub entries: Vec<AccountEntry>,
 }
 
-/// What is known in a store of a move from it or into it. It stays until it is over, also when nobody is at it.
+/// The role of a store in a transfer. The state is stored, and survives the process that runs the transfer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "state")]
-pub enum Moving {
-    /// Nothing is moved.
+pub enum TransferState {
+    /// No transfer.
     #[default]
     Not,
-    /// Servers use it, and changed parts are kept.
+    /// The source of a transfer. Servers use it, and it records the parts that change.
     Out { to: String },
-    /// The same, but nothing can be written for the moment.
+    /// The source while writes are held.
     Held { to: String },
-    /// All of it is elsewhere now, and nothing will ever be written here again.
+    /// The source after the transfer: all data is in the target, and this store never accepts a write again.
     Gone { to: String },
-    /// It is not complete yet. Only whoever moves writes.
+    /// An incomplete target. Only the transfer writes to it.
     In { from: String, progress: String },
 }
 
-impl fmt::Display for Moving {
+impl fmt::Display for TransferState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Not => write!(f, "is where it was"),
-            Self::Out { to } | Self::Held { to } => write!(f, "is being moved to {to}"),
-            Self::Gone { to } => write!(f, "was moved to {to}"),
-            Self::In { from, .. } => write!(f, "is being moved here from {from}"),
+            Self::Not => write!(f, "is not being transferred"),
+            Self::Out { to } | Self::Held { to } => write!(f, "is being transferred to {to}"),
+            Self::Gone { to } => write!(f, "was transferred to {to}"),
+            Self::In { from, .. } => write!(f, "is being transferred from {from} to this store"),
         }
     }
 }
 
-/// A store that can be moved from and into.
+/// A store that can be the source or the target of a transfer.
 #[async_trait]
 pub trait TransferStore: Store {
-    /// All conversations in an order of the store's own: those after `after`.
+    /// All conversations after `after`, in an order that the store chooses.
     async fn all_conversations(
         &self,
         after: Option<ConversationId>,
         limit: usize,
     ) -> Result<Vec<ConversationId>, StoreError>;
 
-    /// All that was made with keys, in an order of the store's own: those after `after`.
+    /// All creations with keys after `after`, in an order that the store chooses.
     async fn all_creations(
         &self,
         after: Option<&Creation>,
@@ -103,10 +103,10 @@ pub trait TransferStore: Store {
 
     async fn creation(&self, by: UserId, key: &ClientId) -> Result<Option<Creation>, StoreError>;
 
-    /// From now on the key leads to the conversation, which exists. Idempotent.
+    /// Maps the key to the conversation, which exists. Idempotent.
     async fn put_creation(&self, creation: &Creation) -> Result<(), StoreError>;
 
-    /// How far each user has come who ever was a member and moved, in the order of their ids: those after `after`.
+    /// The trails of all users after `after` whose cursor ever moved, including former members, sorted by user id.
     async fn trails(
         &self,
         id: ConversationId,
@@ -114,12 +114,11 @@ pub trait TransferStore: Store {
         limit: usize,
     ) -> Result<Vec<Trail>, StoreError>;
 
-    /// Adds to the trails that are there. Cursors only move forward, and the order of change follows. Notes nothing.
+    /// Adds moves to the stored trails. Cursors only move forward, and the order of change follows. Writes no notes.
     /// Idempotent.
     async fn put_trails(&self, id: ConversationId, trails: &[Trail]) -> Result<(), StoreError>;
 
-    /// Adds to what somebody has deleted for themselves, member or not, all but which messages are hidden. Idempotent, forward
-    /// only.
+    /// Moves the concealed part of a user, member or not, forward; does not touch the list of hidden messages. Idempotent.
     async fn put_concealed(
         &self,
         id: ConversationId,
@@ -127,42 +126,48 @@ pub trait TransferStore: Store {
         concealed: Concealed,
     ) -> Result<(), StoreError>;
 
-    /// The account log of a user; an empty one when nothing was ever noted.
+    /// The account log of a user; empty if it never had an entry.
     async fn account_log_of(&self, user: UserId) -> Result<AccountLog, StoreError>;
 
-    /// Puts it in the place of the one that is there. The user exists. Idempotent.
+    /// Replaces the account log of an existing user. Idempotent.
     async fn put_account_log(&self, user: UserId, log: AccountLog) -> Result<(), StoreError>;
 
-    /// No id that was given out so far is higher.
+    /// An upper bound of all ids given out so far.
     async fn highest_id(&self) -> Result<u64, StoreError>;
 
-    /// Ids that are given out after the store is opened again are all higher. Idempotent, forward only.
+    /// Makes every id that is given out after the store is opened again higher than `id`. Idempotent; only moves forward.
     async fn begin_ids_after(&self, id: u64) -> Result<(), StoreError>;
 
-    async fn moving(&self) -> Result<Moving, StoreError>;
+    async fn transfer_state(&self) -> Result<TransferState, StoreError>;
 
-    /// Changes what is known of a move, if it is `from`; gives back what it is now.
+    /// Replaces the transfer state if it equals `from`, and returns the resulting state.
     ///
-    /// When this returns, every server on the store knows, and writes that began before have ended:
-    /// - with [`Moving::Out`] each later change leaves its part in [`changed`](Self::changed);
-    /// - with [`Moving::Held`] and [`Moving::Gone`] writes fail as [`StoreError::Unavailable`], but for this method and
-    ///   [`settled`](Self::settled), and after `Gone` the store is not healthy;
-    /// - with [`Moving::Not`] the parts that have changed are forgotten;
-    /// - with [`Moving::In`] writes are not refused: whoever opens a store asks what it is.
-    async fn set_moving(&self, from: &Moving, to: Moving) -> Result<Moving, StoreError>;
+    /// When this returns, every server on the store knows the new state, and writes that began before have ended:
+    ///
+    /// - [`TransferState::Out`]: each later change records its part in [`changed`](Self::changed).
+    /// - [`TransferState::Held`] and [`TransferState::Gone`]: writes fail with [`StoreError::Unavailable`], except this
+    ///   method and [`settled`](Self::settled). After `Gone` the store is not healthy.
+    /// - [`TransferState::Not`]: the recorded parts are forgotten.
+    /// - [`TransferState::In`]: writes are accepted. Callers that open a store check its state.
+    async fn set_transfer_state(
+        &self,
+        from: &TransferState,
+        to: TransferState,
+    ) -> Result<TransferState, StoreError>;
 
-    /// Parts that have changed since they were last [`settled`](Self::settled), in any order, at most `limit`. Every part
-    /// that was changed by a write that ended before the call is among them. They stay until they are settled.
+    /// Parts that have changed since they were last [`settled`](Self::settled), in any order, at most `limit`. Contains
+    /// every part whose write ended before the call. Parts stay in the list until they are settled.
     async fn changed(&self, limit: usize) -> Result<Changed, StoreError>;
 
-    /// They have been copied as they were when `changed` was called, or later. Those that changed again since stay.
+    /// Removes parts that have been copied as they were at the time of `changed`, or later. Parts that have changed again
+    /// since stay.
     async fn settled(&self, changed: Changed) -> Result<(), StoreError>;
 }
 
-/// Parts that changed, and what tells these changes from later ones.
+/// Changed parts, with the round that tells these changes from later ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Changed {
     pub parts: Vec<Part>,
-    /// Of the store's own.
+    /// Meaningful only to the store.
     pub round: u64,
 }

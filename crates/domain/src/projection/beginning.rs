@@ -1,4 +1,4 @@
-//! Conversations that are about to be made.
+//! New conversations: the first entry and its effects.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::model::{Change, Conversation, ConversationState, Created, Details, En
 use crate::ports::{NewConversation, StoreError};
 use crate::snowflake::IdGenerator;
 
-/// A conversation with its first entry and what follows from it.
+/// A new conversation with its first entry and the effects of that entry.
 pub fn beginning(ids: &IdGenerator, kind: Kind, created: Created) -> Result<NewConversation, StoreError> {
     let id = ConversationId::new(ids.next()?);
     let entry_id = ids.next()?;
@@ -20,7 +20,7 @@ pub fn beginning(ids: &IdGenerator, kind: Kind, created: Created) -> Result<NewC
     Ok(begun(state, entry))
 }
 
-/// A conversation that was made elsewhere, from its first entry; none if the entry is another one.
+/// A conversation that was created elsewhere, rebuilt from its first entry. `None` if `first` is not a creation.
 pub fn beginning_again(conversation: Conversation, first: Entry) -> Option<NewConversation> {
     let Change::Created(created) = &first.change else { return None };
     let state = empty(conversation, created);

@@ -1,4 +1,4 @@
-//! What a store writes down together with entries.
+//! The changes that a store writes together with the entries of an append.
 
 use std::sync::Arc;
 
@@ -9,52 +9,53 @@ use serde::{Deserialize, Serialize};
 use crate::model::{ConversationState, Details, Head, InviteToken, Member, MessageState};
 use crate::ports::CursorMove;
 
-/// All of it is idempotent: each part says how something is now, not how it changes.
+/// Every part is idempotent: it holds the new value, not the difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effects {
-    /// The head after the last of the entries.
+    /// The head after the last entry.
     pub head: Head,
-    /// The details, if they changed.
+    /// The new details, if they changed.
     pub details: Option<Arc<Details>>,
-    /// Members who came, changed or went, each once. Their cursors and what they have concealed are not meant: the ones only
-    /// move by `cursors`, and the other is theirs to change.
+    /// Members who joined, changed or left, one write per member. A store ignores their cursors and their concealed entries:
+    /// cursors move only through `cursors`, and only the member changes what is concealed.
     pub members: Vec<MemberWrite>,
-    /// What became of messages, each once.
+    /// The new states of messages, one per message.
     pub messages: Vec<(Seq, MessageState)>,
-    /// Entries (messages and edits) of which no content may stay: see [`Change::erase`](crate::model::Change::erase).
+    /// Entries (messages and edits) whose content the store must erase: see [`Change::erase`](crate::model::Change::erase).
     pub erase: Vec<Seq>,
-    /// Reactions, each user and message once.
+    /// Changed reactions, one write per user and message.
     pub reactions: Vec<ReactionWrite>,
     pub replies: Vec<ThreadReply>,
-    /// Messages that are to disappear.
+    /// Messages that will expire.
     pub expiries: Vec<Expiry>,
-    /// Where the tokens of invites lead: to this conversation, or nowhere any more.
+    /// Invite tokens that become valid or invalid.
     pub invites: Vec<InviteWrite>,
-    /// The senders, read up to their own last message, and those who joined, read up to that. Forward only, and kept as
-    /// moves. They write no [`AccountChange::ReadMoved`](crate::model::AccountChange::ReadMoved): the entry itself says it.
+    /// Cursors of the senders, read up to their last message, and of the new members, read up to their joining. Cursors only
+    /// move forward, and stores keep them as moves. They write no
+    /// [`AccountChange::ReadMoved`](crate::model::AccountChange::ReadMoved): the entry itself tells every device.
     pub cursors: Vec<CursorMove>,
-    /// Members whose inbox rows follow the activity of the conversation, in the order of their ids. None if nothing was
-    /// shown, or if the conversation is fanned out on read.
+    /// Members whose inbox rows move with the activity of the conversation, sorted by id. Empty if no entry is shown, or if
+    /// the conversation is fanned out on read.
     pub follow: Vec<UserId>,
-    /// Members whose rows in the order of change move to the time of the head, in the order of their ids: the last entry is
-    /// not shown, so that no activity tells of it to somebody who comes back. None if the conversation is fanned out on
-    /// read.
+    /// Members whose rows in the order of change move to the time of the head, sorted by id. This is for a last entry that
+    /// is not shown: the order of activity does not move, so `sync` finds the change through these rows. Empty if the
+    /// conversation is fanned out on read.
     pub touch: Vec<UserId>,
-    /// Members in whose inbox the conversation appears from now on, if it is not there yet. Each gets a note
+    /// Members whose inbox lists the conversation from now on, if it does not list it already. Each gets a note
     /// [`AccountChange::ConversationListed`](crate::model::AccountChange::ConversationListed) at the time of the head.
     pub list: Vec<UserId>,
-    /// Those from whose inbox it goes, with the settings that they had. Each gets a note
+    /// Users whose inbox loses the conversation, together with their settings for it. Each gets a note
     /// [`AccountChange::ConversationGone`](crate::model::AccountChange::ConversationGone) at the time of the head.
     pub unlist: Vec<Unlisting>,
-    /// Members whose rows do not follow any more, because from now on the conversation is fanned out on read.
+    /// Members whose rows no longer move, because the conversation is fanned out on read from now on.
     pub cross: Vec<UserId>,
 }
 
-/// Somebody who has lost the conversation.
+/// A user who has lost the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unlisting {
     pub user_id: UserId,
-    /// The entry that it follows from.
+    /// The entry that caused it.
     pub seq: Seq,
     pub reason: GoneReason,
 }
@@ -69,16 +70,16 @@ pub enum MemberWrite {
 pub struct ReactionWrite {
     pub seq: Seq,
     pub user_id: UserId,
-    /// None when it was taken back.
+    /// `None` if the user removed the reaction.
     pub reaction: Option<Box<str>>,
     pub at: Timestamp,
 }
 
-/// A reply, and its place in the thread.
+/// A reply and its number in the thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadReply {
     pub root: Seq,
-    /// 1 for the first.
+    /// 1 for the first reply.
     pub number: u32,
     pub seq: Seq,
 }
@@ -96,13 +97,13 @@ pub struct InviteWrite {
 }
 
 impl Effects {
-    /// The state after the entries.
+    /// Applies the effects to the state that they were computed from.
     pub fn apply_to(&self, state: &mut ConversationState) {
         apply(state, &self.head, self.details.as_ref(), &self.members, &self.cursors);
     }
 }
 
-/// What effects make of a state.
+/// Applies the parts of the effects that a [`ConversationState`] holds.
 pub(crate) fn apply(
     state: &mut ConversationState,
     head: &Head,
@@ -124,7 +125,7 @@ pub(crate) fn apply(
                 let known = state.member(member.user_id);
                 let (cursor, moved_at) =
                     known.map_or_else(Default::default, |known| (known.cursor, known.moved_at));
-                // Somebody may have deleted more for themselves since the effects were thought out.
+                // The member may have concealed more since the effects were computed.
                 let concealed = known.map_or(member.concealed, |known| known.concealed.and(member.concealed));
                 state.put_member(Member { cursor, moved_at, concealed, ..member.clone() });
             }

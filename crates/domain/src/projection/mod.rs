@@ -1,11 +1,11 @@
-//! What follows from the entries of a log.
+//! Projections: the state that Godwit computes from the entries of a log.
 //!
-//! The log is the truth. Everything else about a conversation (its details, its members, what became of a message, who
-//! reacted, whose inbox it is in) follows from it by [`Fold`], and is written down as [`Effects`]. The domain folds entries
-//! before it appends them; a store that could not write the effects of an append folds the same entries again.
+//! The log is the source of truth. [`Fold`] computes everything else about a conversation from it: details, members, message
+//! states, reactions and inbox rows. A store writes the result as [`Effects`]. The domain folds entries before it appends
+//! them. A store that crashed before it wrote the effects of an append folds the same entries again.
 //!
-//! So a fold is a pure function, and folding an entry twice is the same as folding it once: what was already taken in says
-//! so by `through`.
+//! A fold is therefore a pure function, and folding an entry twice has the same result as folding it once: each part of the
+//! state has a field `through`, the `seq` of the last entry that it includes.
 
 mod beginning;
 mod effects;

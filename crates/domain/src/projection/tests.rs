@@ -1,4 +1,4 @@
-//! Folding twice is folding once, wherever a crash came between.
+//! Folding entries twice has the same result as folding them once, wherever a crash interrupted the writes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const ADA: UserId = UserId::new(1);
 const BOB: UserId = UserId::new(2);
 const EVE: UserId = UserId::new(3);
 
-/// What a store would have written down.
+/// The data that a store would have written.
 #[derive(Debug, Clone, PartialEq)]
 struct Written {
     state: ConversationState,
@@ -50,7 +50,7 @@ impl Written {
         }
     }
 
-    /// Makes the changes into entries and writes down what follows.
+    /// Appends the changes as entries and writes their effects.
     fn add(&mut self, changes: Vec<Change>) {
         let mut entries = Vec::new();
         let effects = {
@@ -75,7 +75,7 @@ impl Written {
         self.write(&effects);
     }
 
-    /// Folds entries that are in the log already.
+    /// Folds entries again that the log already has.
     fn again(&mut self, from: usize) {
         let entries = self.log[from..].to_vec();
         let effects = {
@@ -154,7 +154,7 @@ fn invite(id: u64, uses_max: u32) -> Box<Invite> {
     })
 }
 
-/// The life of a group, with a change of every kind.
+/// The life of a group, with every kind of change.
 fn life() -> Vec<Change> {
     let rename = DetailsChange { name: Some("Fish".into()), ..DetailsChange::default() };
     vec![

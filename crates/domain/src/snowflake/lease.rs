@@ -1,4 +1,4 @@
-//! How far a node may go with its ids.
+//! The lease of a node number: the ids that a node may give out, and until when.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,30 +10,30 @@ use tokio::time::Instant;
 use super::{IdGenerator, SEQUENCE_BITS};
 use crate::ports::StoreError;
 
-/// Stands in the place of the last id when no more may be given out.
+/// The value of `last` after the lease has ended.
 const ENDED: u64 = u64::MAX;
-/// Stands in the place of a time that never comes.
+/// A time that never comes.
 const NEVER_MS: u64 = u64::MAX;
 
 /// The right to give out ids with one node number, shared by the generator that uses it and the store that renews it.
 ///
-/// It is bounded twice. No id is above the *ceiling*, which was written to the store before: whoever has the number next
-/// begins above it, so that no id is ever given out twice, whatever the clocks and pauses of both. And after a time of the
-/// monotonic clock nothing is given out at all, so that a node that cannot reach its store falls silent before its number
-/// goes to another.
+/// Two bounds make every id unique. First, no id is above the *ceiling*, which was written to the store before. The next
+/// holder of the node number starts above it, whatever the clocks and pauses of both. Second, a deadline on the monotonic
+/// clock ends the lease, so that a node that cannot reach its store stops giving out ids before its number goes to another
+/// node.
 ///
-/// Nothing here takes a lock: everything hangs on the compare-and-set of the last id. Ending a lease changes that as well,
-/// so an id is either counted by [`Lease::end`] or never given out.
+/// The lease is lock-free: every step is a compare-and-set of the last id. Ending the lease changes that value too, so
+/// [`Lease::end`] counts every id that was given out.
 #[derive(Debug)]
 pub struct Lease {
     /// The highest id given out, or [`ENDED`].
     last: AtomicU64,
     /// The highest id given out before the end.
     last_before_end: AtomicU64,
-    /// Already in its place among the bits of an id.
+    /// Shifted to its position in an id.
     node: AtomicU64,
     ceiling: AtomicU64,
-    /// Since `origin`.
+    /// Milliseconds since `origin`.
     until_ms: AtomicU64,
     origin: Instant,
     /// The highest id that was refused because it is above the ceiling.
@@ -41,24 +41,24 @@ pub struct Lease {
     too_low: Notify,
 }
 
-/// What the store has granted.
+/// The lease that the store has granted.
 #[derive(Debug, Clone, Copy)]
 pub struct Grant {
     pub node: u16,
-    /// Every id is above it.
+    /// Every id is above the floor.
     pub floor: u64,
-    /// No id is above it.
+    /// No id is above the ceiling.
     pub ceiling: u64,
-    /// Nothing is given out from here on.
+    /// The lease gives out no ids from this time on.
     pub until: Instant,
 }
 
 /// Why no id was given out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum IdsRefused {
-    #[error("the lease of this node's number has ended and is not renewed yet")]
+    #[error("the lease of this server's node number has expired and is not renewed yet")]
     Ended,
-    #[error("another node's clock is so far ahead that this node's lease does not reach there yet")]
+    #[error("another server's clock is so far ahead that this server's lease does not cover its ids yet")]
     AboveCeiling,
 }
 
@@ -76,7 +76,7 @@ impl Lease {
         lease
     }
 
-    /// Of a store that has one node.
+    /// The lease of a store with a single node.
     pub(super) fn unlimited(node: u16, floor: u64) -> Self {
         Self {
             last: AtomicU64::new(floor.max(ID_MIN)),
@@ -90,13 +90,13 @@ impl Lease {
         }
     }
 
-    /// Goes on with the same number, further and longer.
+    /// Extends the lease with a higher ceiling and a later deadline.
     pub fn renew(&self, ceiling: u64, until: Instant) {
         self.ceiling.fetch_max(ceiling, Ordering::Release);
         self.until_ms.store(self.in_ms(until), Ordering::Release);
     }
 
-    /// Gives out nothing from here on. The answer is the highest id that was.
+    /// Ends the lease. Returns the highest id that was given out.
     pub fn end(&self) -> u64 {
         self.until_ms.store(0, Ordering::Release);
         let last = self.last.swap(ENDED, Ordering::AcqRel);
@@ -106,14 +106,14 @@ impl Lease {
         self.last_before_end.load(Ordering::Acquire)
     }
 
-    /// Goes on after the end, with another number.
+    /// Starts again after the end, with another node number.
     pub fn begin(&self, grant: Grant) {
         let highest = self.end();
         self.node.store(node_bits(grant.node), Ordering::Release);
         self.ceiling.store(grant.ceiling, Ordering::Release);
         self.until_ms.store(self.in_ms(grant.until), Ordering::Release);
-        // Last, because whoever sees it sees the others too. Never what it was before the end: a compare-and-set that
-        // began then must fail.
+        // The last store publishes the others. Its value differs from every value before the end, so a compare-and-set that
+        // began then fails.
         self.last.store(grant.floor.max(highest + 1), Ordering::Release);
     }
 
@@ -125,24 +125,24 @@ impl Lease {
         }
     }
 
-    /// The highest id that was given out or should have been.
+    /// The highest id that was given out or refused because of the ceiling.
     pub fn wanted(&self) -> u64 {
         self.last().max(self.wanted.load(Ordering::Acquire))
     }
 
-    /// Waits until an id was refused because the ceiling is too low.
+    /// Waits until an id is refused because of the ceiling.
     pub async fn too_low(&self) {
         self.too_low.notified().await;
     }
 
-    /// Whether ids are given out now.
+    /// `Ok` if the lease gives out ids now.
     pub fn check(&self) -> Result<(), IdsRefused> {
         let until_ms = self.until_ms.load(Ordering::Acquire);
         let is_over = until_ms != NEVER_MS && self.in_ms(Instant::now()) >= until_ms;
         if is_over { Err(IdsRefused::Ended) } else { Ok(()) }
     }
 
-    /// Gives out what `next` makes of the last id and the node's bits.
+    /// Gives out the id that `next` computes from the last id and the node's bits.
     pub(super) fn issue(&self, next: impl Fn(u64, u64) -> u64) -> Result<u64, IdsRefused> {
         self.check()?;
         let mut last = self.last.load(Ordering::Acquire);
@@ -163,7 +163,7 @@ impl Lease {
         }
     }
 
-    /// Rounded down, so that a lease ends early rather than late.
+    /// Rounds down, so that a lease ends early rather than late.
     fn in_ms(&self, instant: Instant) -> u64 {
         instant.saturating_duration_since(self.origin).as_millis() as u64
     }

@@ -93,7 +93,7 @@ fn id_at(ms: i64) -> u64 {
     first_id_at(Timestamp::from_millis(ms))
 }
 
-/// Good for a second, and for ids of the minute after noon.
+/// A lease for one second, with a ceiling one minute after noon.
 fn grant() -> Grant {
     Grant { node: 7, floor: 0, ceiling: id_at(NOON_MS + 60_000), until: Instant::now() + SECOND }
 }
@@ -119,7 +119,7 @@ async fn nothing_is_given_out_when_the_lease_has_ended_until_it_is_renewed() {
     advance(Duration::from_millis(1)).await;
     assert_eq!(refusal(ids.next()), IdsRefused::Ended);
     assert_eq!(lease.check(), Err(IdsRefused::Ended));
-    // A renewal never takes back what was given before.
+    // A renewal never shortens a lease.
     lease.renew(id_at(NOON_MS - 60_000), Instant::now() + SECOND);
     assert_eq!(lease.check(), Ok(()));
     assert!(ids.next().unwrap() > before);
@@ -148,7 +148,7 @@ async fn an_id_after_one_that_is_far_ahead_waits_for_a_higher_ceiling() {
     assert!(ids.next_after(near).unwrap() > near);
     let far = id_at(NOON_MS + 3_600_000);
     assert_eq!(refusal(ids.next_after(far)), IdsRefused::AboveCeiling);
-    // The others are not held up, and whoever renews is told what is needed.
+    // Other ids are not delayed, and the renewing task learns which ceiling is needed.
     assert!(ids.next().unwrap() > near);
     lease.too_low().await;
     assert!(lease.wanted() > far && lease.last() < far);
@@ -162,7 +162,7 @@ async fn a_lease_that_was_ended_goes_on_with_another_number_above_all_it_gave_ou
     let last = ids.next_after(id_at(NOON_MS + 10_000)).unwrap();
     assert_eq!((lease.end(), lease.end(), ids.last()), (last, last, last));
     assert_eq!(refusal(ids.next()), IdsRefused::Ended);
-    // A renewal that was on its way when the lease ended does not bring it back.
+    // A renewal that arrives after the end does not revive the lease.
     lease.renew(id_at(NOON_MS + 60_000), Instant::now() + SECOND);
     assert_eq!(refusal(ids.next()), IdsRefused::Ended);
 
@@ -198,7 +198,7 @@ fn no_id_is_given_out_behind_the_back_of_who_ends_the_lease() {
         (threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>(), ends)
     });
     assert_eq!(given.iter().collect::<HashSet<_>>().len(), given.len());
-    // What has the bits of a number was given out between its beginning and its end.
+    // An id with the bits of a number was given out between the begin and the end of its lease.
     let bounds = |node: u64| {
         let node = node as usize;
         (ends[node].1, ends.get(node + 1).map_or(u64::MAX, |end| end.1))

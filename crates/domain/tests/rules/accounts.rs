@@ -102,9 +102,30 @@ async fn a_new_password_ends_the_other_sessions() {
     stage.app.sessions.authenticate(&tokens.access_token).await.unwrap();
     assert!(stage.app.sessions.authenticate(&there.tokens.access_token).await.is_err());
     stage.app.accounts.sign_in(sign_in("ada", "a new password")).await.unwrap();
-    // Who has kept the token from before the change is not let in, and shows that it was stolen.
+    // A request with the token from before the change is refused, and shows that the token was stolen.
     assert!(matches!(stage.app.sessions.refresh(&here.tokens.refresh_token).await, Err(AuthError::Reused)));
     assert!(stage.app.sessions.authenticate(&tokens.access_token).await.is_err());
+}
+
+/// As after a call that failed when the password was stored and the other sessions had not ended.
+#[tokio::test]
+async fn a_repeated_password_change_ends_the_sessions_that_are_left() {
+    let stage = Stage::new();
+    let here = stage.app.accounts.register(registration("ada")).await.unwrap();
+    let by = stage.app.sessions.authenticate(&here.tokens.access_token).await.unwrap();
+    let change = |current: &str, new: &str| {
+        let change = ChangePassword { current_password: current.into(), new_password: new.into() };
+        stage.app.accounts.change_password(by, change)
+    };
+    change("password of ada", "a new password").await.unwrap();
+    let left = stage.app.accounts.sign_in(sign_in("ada", "a new password")).await.unwrap();
+    let other = change("password of ada", "another new password").await;
+    assert!(matches!(other, Err(AccountError::WrongCredentials)), "another password is another change");
+    stage.app.sessions.authenticate(&left.tokens.access_token).await.unwrap();
+    let tokens = change("password of ada", "a new password").await.unwrap().tokens.unwrap();
+    assert!(stage.app.sessions.authenticate(&left.tokens.access_token).await.is_err());
+    stage.app.sessions.refresh(&tokens.refresh_token).await.unwrap();
+    stage.app.accounts.sign_in(sign_in("ada", "a new password")).await.unwrap();
 }
 
 #[tokio::test]

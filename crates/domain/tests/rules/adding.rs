@@ -1,4 +1,4 @@
-//! Being added: who may, how many, and leaving for good.
+//! Adding users: permissions, daily limits, and leaving for good.
 
 use godwit_domain::actions::Refusal;
 use godwit_protocol::accounts::{MayBeAddedBy, UpdateMe};
@@ -16,7 +16,7 @@ impl Stage {
         assert_eq!(self.app.accounts.update_me(user, update).await.unwrap().may_be_added_by, who);
     }
 
-    /// Why somebody could not be added to a group that is there, and to one that is made.
+    /// The reasons why a user could not be added to an existing group and to a new one.
     async fn refusals(&self, by: UserId, group: ConversationId, user: UserId) -> [Option<ErrorCode>; 2] {
         let new =
             NewConversation { name: "Fish".into(), member_ids: vec![user], ..NewConversation::default() };
@@ -34,7 +34,7 @@ async fn only_those_whom_a_user_lets_can_add_them() {
     stage.let_add(bob, MayBeAddedBy::Nobody).await;
     assert_eq!(stage.refusals(ada, group, bob).await, [Some(ErrorCode::NeedsInvite); 2]);
     assert_eq!(stage.row(ada, group).await.member_count, 2);
-    // Who writes to somebody is not known to them by that; who was written to is.
+    // Writing to a user does not make the writer a contact; being written to does.
     stage.let_add(eve, MayBeAddedBy::Contacts).await;
     let direct = stage.app.inbox.open_direct(ada, eve).await.unwrap().conversation.id;
     stage.say(ada, direct, "may I add you?").await;
@@ -42,7 +42,7 @@ async fn only_those_whom_a_user_lets_can_add_them() {
     stage.say(eve, direct, "who are you?").await;
     assert_eq!(stage.refusals(ada, group, eve).await, [None; 2]);
     assert!(!stage.second_node().groups.add_members(ada, group, &[bob]).await.unwrap()[0].added);
-    // Nobody keeps them from joining by themselves.
+    // Users can still join on their own.
     let open = UpdatePermissions { anyone_may_join: Some(true), ..UpdatePermissions::default() };
     let open = UpdateConversation { permissions: Some(open), ..UpdateConversation::default() };
     stage.app.groups.update(ada, group, &open).await.unwrap();
@@ -61,7 +61,7 @@ async fn one_user_adds_so_many_strangers_in_a_day_and_what_was_refused_does_not_
     }
     let (last, first) = people.split_last().unwrap();
     let (spare, first) = first.split_last().unwrap();
-    // The friend is no stranger, and members, nobody and those who refuse are not added.
+    // The friend is no stranger, and members, unknown users and those who refuse are not added.
     let direct = stage.app.inbox.open_direct(*last, ada).await.unwrap().conversation.id;
     stage.say(*last, direct, "hello").await;
     stage.let_add(first[1], MayBeAddedBy::Nobody).await;
@@ -70,7 +70,7 @@ async fn one_user_adds_so_many_strangers_in_a_day_and_what_was_refused_does_not_
         added(users).await.unwrap();
     }
     added(&first[2..]).await.unwrap();
-    // It is a large one now, which is asked of each member only when they are added again.
+    // The group is large now, so membership is checked only for users who are added again.
     assert_eq!(added(&first[2..40]).await.unwrap()[0].error, Some(ErrorCode::AlreadyMember));
     added(&[*spare]).await.unwrap();
     stage.let_add(first[1], MayBeAddedBy::Everybody).await;
@@ -99,7 +99,7 @@ async fn one_user_makes_so_many_groups_in_a_day_on_whatever_node() {
         let app = if number % 2 == 0 { &stage.app } else { &node };
         app.groups.create(ada, false, new(&number.to_string())).await.unwrap();
         if number == 0 {
-            // The same one again is not another one.
+            // A retry does not count as another group.
             node.groups.create(ada, false, new("0")).await.unwrap();
         }
     }
@@ -123,7 +123,7 @@ async fn who_leaves_for_good_is_not_added_again_and_blocks_who_did() {
     assert_eq!(errors(ada).await, Some(ErrorCode::NeedsInvite));
     assert_eq!(errors(eve).await, Some(ErrorCode::Blocked));
     assert_eq!(stage.app.groups.refused(bob).await.unwrap(), [group]);
-    // Another group is another matter.
+    // Other groups are not affected.
     assert!(stage.refusals(ada, group, bob).await[1].is_none());
     stage.app.groups.allow_again(bob, group).await.unwrap();
     assert_eq!(errors(ada).await, None);
@@ -155,7 +155,7 @@ async fn an_owner_who_cannot_leave_has_refused_nothing() {
     let direct = stage.app.inbox.open_direct(ada, bob).await.unwrap().conversation.id;
     assert!(matches!(stage.app.groups.leave(ada, direct, true).await, Err(Refusal::WrongKind)));
     assert!(stage.app.groups.refused(ada).await.unwrap().is_empty());
-    // Nor has one who was added blocked anybody.
+    // Nor has an added user blocked anybody.
     stage.app.groups.transfer_ownership(ada, group, bob).await.unwrap();
     assert!(matches!(stage.app.groups.leave(bob, group, true).await, Err(Refusal::LastOwner)));
     assert!(!stage.app.people.user(bob, ada).await.unwrap().blocked);

@@ -1,4 +1,4 @@
-//! Bans: who is kept out, by whom, and until when.
+//! Bans: who can ban whom, and what a ban prevents.
 
 use godwit_domain::actions::Refusal;
 use godwit_domain::model::InviteToken;

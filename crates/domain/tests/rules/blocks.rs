@@ -66,6 +66,19 @@ async fn marks_and_presence_of_the_blocked_are_not_shown() {
 }
 
 #[tokio::test]
+async fn who_types_in_a_group_is_not_told_to_those_they_blocked_or_who_blocked_them() {
+    let stage = Stage::new();
+    let [ada, bob, eve, dan] = stage.users(["ada", "bob", "eve", "dan"]).await;
+    let group = stage.group(&[ada, bob, eve, dan]).await;
+    stage.app.people.block(ada, bob).await.unwrap();
+    stage.app.people.block(eve, ada).await.unwrap();
+    stage.delivery.take();
+    stage.app.presence.typing(ada, group, true).await.unwrap();
+    let told = [ada, bob, eve, dan].map(|user| stage.delivery.events_for(user).len());
+    assert_eq!(told, [0, 0, 0, 1]);
+}
+
+#[tokio::test]
 async fn blocking_ends_watching_both_ways() {
     let stage = Stage::new();
     let (ada, bob, _) = stage.pair().await;

@@ -1,4 +1,4 @@
-//! Every answer is bounded as it is encoded, whatever people fill it with, and nothing is lost between its pages.
+//! The encoded size of every answer is bounded, whatever its content, and no item is lost between pages.
 
 use futures_util::future::try_join_all;
 use godwit_domain::groups::MemberFilter;
@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::stage::Stage;
 
-/// Each character is two in JSON.
+/// Each character takes two bytes in JSON.
 fn long_text() -> String {
     "\"".repeat(TEXT_CHARS_MAX)
 }
@@ -41,7 +41,7 @@ async fn say(
     stage.app.writing.send(by, id, draft).await.unwrap().message
 }
 
-/// A conversation with more long replies to the first message than fit into any page.
+/// A conversation with more long replies to the first message than fit into a page.
 async fn long_talk(stage: &Stage) -> (UserId, ConversationId, Vec<Message>) {
     let (ada, _, id) = stage.pair().await;
     let mut messages = vec![say(stage, ada, id, 0, None).await];
@@ -238,7 +238,7 @@ async fn lists_with_long_drafts_go_on_where_they_end() {
     }
     synced.sort_unstable();
     assert_eq!(synced, expected, "each once");
-    // What changed of them is as much.
+    // The changes are as large.
     let mut token = token.map(|token| SyncToken { account_seq: 0, ..token });
     let mut pages = 0;
     loop {
@@ -250,6 +250,30 @@ async fn lists_with_long_drafts_go_on_where_they_end() {
         }
     }
     assert!(pages > 2);
+}
+
+/// All members are in memory, and are not all shown at once.
+#[tokio::test]
+async fn pages_of_receipts_go_through_all_members() {
+    let stage = Stage::new();
+    let [ada, bob, eve, dan] = stage.users(["ada", "bob", "eve", "dan"]).await;
+    let group = stage.group(&[ada, bob, eve, dan]).await;
+    let message = stage.say(bob, group, "hello").await;
+    for user in [ada, eve] {
+        stage.app.cursors.advance(user, group, None, Some(message.seq)).await.unwrap();
+    }
+    let (mut listed, mut after) = (Vec::new(), None);
+    for (limit, more) in [(1, true), (1, true), (1, false)] {
+        let (page, next) = stage.app.reading.receipts(ada, message.id, after, limit).await.unwrap();
+        assert_eq!((page.read_by_all, page.receipts.len()), (Some(false), limit), "dan has not read it");
+        listed.extend(page.receipts.iter().map(|receipt| receipt.user_id));
+        assert_eq!(next.is_some(), more);
+        after = next;
+    }
+    assert_eq!(listed, [ada, eve, dan], "one for each member but the sender");
+    stage.app.cursors.advance(dan, group, None, Some(message.seq)).await.unwrap();
+    let (page, _) = stage.app.reading.receipts(ada, message.id, None, 1).await.unwrap();
+    assert_eq!((page.delivered_to_all, page.read_by_all), (Some(true), Some(true)));
 }
 
 /// Those that end by their number of items alone.
@@ -271,7 +295,7 @@ async fn short_items_fit_as_many_as_there_can_be() {
     }
     let group = stage.group(&members).await;
     let message = stage.say(ada, group, "hello").await;
-    // In a large group those that come together are written together.
+    // In a large group, reactions that arrive together become one entry.
     let reaction = "👍🏽".repeat(REACTION_CHARS_MAX / 2);
     let react = |user: &UserId| stage.app.writing.react(*user, message.id, Some(reaction.as_str().into()));
     try_join_all(members.iter().map(react)).await.unwrap();

@@ -102,7 +102,7 @@ async fn many_moves_are_one_event_and_one_write() {
     assert_eq!(other_node.inbox.conversation(bob, conversation).await.unwrap().unread, 0);
 }
 
-/// Whose reading somebody was told of, and up to where.
+/// The read marks that a user was told of, with their positions.
 fn told(stage: &Stage, user: UserId) -> Vec<(UserId, Seq)> {
     let events = stage.delivery.events_for(user);
     let cursors = events.into_iter().filter_map(|event| match event {
@@ -112,7 +112,7 @@ fn told(stage: &Stage, user: UserId) -> Vec<(UserId, Seq)> {
     cursors.collect()
 }
 
-/// Where reading is not told, a move of what was read is not told of either.
+/// If read marks are hidden, a move of a read mark alone causes no event.
 #[tokio::test]
 async fn with_receipts_off_others_hear_of_deliveries_alone() {
     let stage = Stage::new();
@@ -137,7 +137,7 @@ async fn with_receipts_off_others_hear_of_deliveries_alone() {
     assert_eq!(cursors(bob).len(), 3, "the own devices hear of all");
 }
 
-/// That all have read it says of each that they have.
+/// A status of "read by all" would reveal that each member has read the message.
 #[tokio::test]
 async fn the_status_says_nothing_of_somebody_who_has_blocked_one() {
     let stage = Stage::new();
@@ -158,7 +158,7 @@ async fn the_status_says_nothing_of_somebody_who_has_blocked_one() {
     assert_eq!(status().await, [MessageStatus::Read; 3]);
 }
 
-/// The list shows the newest message that one has not deleted for oneself, and what is told of that one.
+/// The list shows the newest message that the user has not concealed, with the status of that message.
 #[tokio::test]
 async fn an_older_message_in_the_list_is_not_told_to_be_read_by_who_has_blocked_one() {
     let stage = Stage::new();

@@ -1,9 +1,10 @@
-//! Conversations that become too large for everybody's list to be written.
+//! Large conversations, which are not written to every member's inbox.
 
 use godwit_domain::groups::MemberFilter;
 use godwit_protocol::conversations::{Role, UpdateMembership};
 use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{ConversationId, Timestamp, UserId};
+use godwit_testkit::Moment;
 
 use crate::stage::{MESSAGES, Stage, saying};
 
@@ -15,7 +16,7 @@ async fn many(stage: &Stage, count: u32) -> Vec<UserId> {
     users
 }
 
-/// A group that has just become a large one: the last user crossed the line.
+/// A group that the last user has just made large.
 async fn large(stage: &Stage) -> (Vec<UserId>, ConversationId) {
     let users = many(stage, MESSAGES.fan_out_members_max + 1).await;
     let (last, first) = users.split_last().unwrap();
@@ -97,6 +98,81 @@ async fn only_those_who_are_connected_are_told() {
     stage.delivery.set_online(late, true);
     stage.app.groups.add_members(users[3], group, &[late]).await.unwrap();
     assert_eq!(stage.delivery.followers_of(group), [late]);
+}
+
+#[tokio::test]
+async fn who_is_removed_while_they_connect_does_not_follow() {
+    let stage = Stage::new();
+    let (users, group) = large(&stage).await;
+    let (ada, bob) = (users[0], users[1]);
+    stage.delivery.set_online(bob, true);
+    let app = stage.app.clone();
+    stage.store.meanwhile(Moment::AfterMember, async move {
+        app.groups.remove_member(ada, group, bob).await.unwrap();
+    });
+    stage.app.presence.came_online(bob).await.unwrap();
+    assert_eq!(stage.delivery.followers_of(group), []);
+    stage.say(ada, group, "among us").await;
+    assert!(stage.heard(bob).is_empty());
+}
+
+#[tokio::test]
+async fn who_clears_a_conversation_while_they_connect_sees_no_more_of_it() {
+    let stage = Stage::new();
+    let (users, group) = large(&stage).await;
+    let (ada, bob) = (users[0], users[1]);
+    let old = stage.say(ada, group, "old").await;
+    stage.delivery.set_online(bob, true);
+    let app = stage.app.clone();
+    stage.store.meanwhile(Moment::AfterMember, async move {
+        app.inbox.delete_for_me(bob, group).await.unwrap();
+    });
+    stage.app.presence.came_online(bob).await.unwrap();
+    stage.app.writing.edit(ada, old.id, "new".to_owned()).await.unwrap();
+    assert_eq!(stage.heard(bob), ["withheld"]);
+}
+
+/// Another node removes a member who was just added, before the node that added them has told its sockets.
+#[tokio::test]
+async fn who_is_removed_as_soon_as_they_are_added_does_not_follow() {
+    let stage = Stage::new();
+    let (users, group) = large(&stage).await;
+    let ada = users[0];
+    let late = stage.user("late").await;
+    stage.delivery.set_online(late, true);
+    let node = stage.second_node();
+    stage.store.meanwhile(Moment::AfterAppend, async move {
+        node.groups.remove_member(ada, group, late).await.unwrap();
+    });
+    stage.app.groups.add_members(ada, group, &[late]).await.unwrap();
+    assert_eq!(stage.delivery.followers_of(group), []);
+}
+
+#[tokio::test]
+async fn who_leaves_a_group_as_soon_as_it_is_made_does_not_follow() {
+    let stage = Stage::new();
+    let users = many(&stage, MESSAGES.fan_out_members_max + 1).await;
+    let (bob, eve) = (users[1], users[2]);
+    stage.delivery.set_online(bob, true);
+    stage.delivery.set_online(eve, true);
+    let app = stage.app.clone();
+    stage.store.meanwhile(Moment::AfterCreate, async move {
+        let (rows, _) = app.inbox.page(bob, false, None, 50).await.unwrap();
+        app.groups.leave(bob, rows[0].id, false).await.unwrap();
+    });
+    let group = stage.group(&users).await;
+    assert_eq!(stage.delivery.followers_of(group), [eve]);
+}
+
+#[tokio::test]
+async fn deleting_for_oneself_makes_nobody_follow() {
+    let stage = Stage::new();
+    let (users, group) = large(&stage).await;
+    let message = stage.say(users[0], group, "hello").await;
+    stage.delivery.set_online(users[1], true);
+    stage.app.writing.delete_for_me(users[1], message.id).await.unwrap();
+    stage.app.inbox.delete_for_me(users[1], group).await.unwrap();
+    assert_eq!(stage.delivery.followers_of(group), []);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Forwards: what is copied, and what is not.
+//! Forwards: which parts are copied.
 
 use godwit_domain::actions::Refusal;
 use godwit_domain::model::{ClientId, Draft};
@@ -9,7 +9,7 @@ use godwit_protocol::personal::ScheduleMessage;
 
 use crate::stage::{Stage, saying, text};
 
-/// A forward that says nothing of its own.
+/// A forward without a text of its own.
 fn forward(client_id: &str, of: MessageId) -> Draft {
     let client_id = ClientId::parse(client_id).unwrap();
     Draft { client_id, body: None, reply_to: None, forwarded_from: Some(of) }
@@ -28,13 +28,13 @@ async fn the_server_copies_what_is_forwarded_as_it_is_now() {
     let from = sent.forwarded_from.unwrap();
     assert_eq!((from.message_id, from.sender_id), (original.id, ada));
     assert!(sent.mentions.is_empty(), "the words called nobody here");
-    // What a client says of it must be the same.
+    // A client may repeat the content, but it must be equal.
     let same = Draft { forwarded_from: Some(original.id), ..saying("hello all of you, @eve") };
     stage.app.writing.send(bob, group, same).await.unwrap();
     let forged = Draft { forwarded_from: Some(original.id), ..saying("I resign") };
     let refused = stage.app.writing.send(bob, group, forged).await;
     assert!(matches!(&refused, Err(Refusal::Invalid(field)) if field.field == "text"), "{refused:?}");
-    // Nor are somebody's words changed afterwards.
+    // The text of a forward cannot be edited.
     let edited = stage.app.writing.edit(bob, sent.id, "I resign".into()).await;
     assert!(matches!(edited, Err(Refusal::NotEditable)));
 }
@@ -92,7 +92,7 @@ async fn a_repeated_forward_is_the_same_message_whatever_became_of_the_original(
     stage.app.writing.delete_for_all(ada, original.id).await.unwrap();
     let again = stage.app.writing.send(bob, group, forward("f", original.id)).await.unwrap();
     assert_eq!((again.message.id, again.repeated), (sent.id, true));
-    // So is a reply to what is not there any more; and who may not see the conversation is told nothing of it.
+    // So is a reply to a deleted message; and a user who may not see the conversation learns nothing about it.
     let reply = |client_id: &str| Draft { reply_to: Some(original.id), ..text(client_id) };
     let eve = stage.user("eve").await;
     let outside = stage.app.writing.send(eve, direct, reply("r")).await;

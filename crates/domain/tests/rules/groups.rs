@@ -1,4 +1,4 @@
-//! Groups and channels: who comes and goes, who may do what, what newcomers see.
+//! Groups and channels: members, permissions, and the history that new members see.
 
 use godwit_domain::actions::Refusal;
 use godwit_domain::groups::MemberFilter;
@@ -148,7 +148,7 @@ async fn in_a_channel_only_owners_and_admins_write_and_readers_come_unseen() {
     assert_eq!(stage.history(bob, channel).await, ["[conversation.created]", "news"]);
     stage.app.groups.set_role(ada, channel, bob, Role::Admin).await.unwrap();
     let mine = stage.say(bob, channel, "mine").await;
-    // Nor do they say anything by way of what they wrote when they could.
+    // Nor can they publish text by editing messages from before.
     stage.app.groups.set_role(ada, channel, bob, Role::Member).await.unwrap();
     let edited = stage.app.writing.edit(bob, mine.id, "mine @all".into()).await;
     assert!(matches!(edited, Err(Refusal::Forbidden)));

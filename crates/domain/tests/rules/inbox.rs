@@ -1,4 +1,4 @@
-//! The list of conversations: pins in their order, archive, marks, drafts, deleting for oneself.
+//! The inbox: order of pins, archive, unread marks, drafts, deleting for oneself.
 
 use godwit_protocol::accounts::UpdateMe;
 use godwit_protocol::conversations::{NewDraft, UpdateMembership};
@@ -32,7 +32,7 @@ async fn pinned_ones_come_first_in_the_order_that_was_chosen() {
     assert_eq!(stage.inbox(ada).await, [g[2], g[1], g[0], g[4], g[3]]);
     stage.app.inbox.order_pinned(ada, &[g[0], g[2]]).await.unwrap();
     assert_eq!(stage.inbox(ada).await, [g[0], g[2], g[1], g[4], g[3]]);
-    // Whoever keeps a list of their own can put it into the same order.
+    // A client that sorts its own list can produce the same order.
     let (shown, _) = stage.app.inbox.page(ada, false, None, 50).await.unwrap();
     let places: Vec<_> = shown.iter().map(|one| one.me.pin_place).collect();
     assert_eq!(places, [Some(0), Some(1), Some(2), None, None]);
@@ -41,7 +41,7 @@ async fn pinned_ones_come_first_in_the_order_that_was_chosen() {
     assert_eq!(stage.inbox(ada).await, [g[0], g[2], g[1], g[4], g[3]]);
     stage.app.inbox.update_membership(ada, g[0], pinned(false)).await.unwrap();
     assert_eq!(stage.inbox(ada).await, [g[2], g[1], g[4], g[3], g[0]]);
-    // One that is not pinned is passed over.
+    // A conversation that is not pinned is ignored.
     stage.app.inbox.order_pinned(ada, &[g[3]]).await.unwrap();
     assert_eq!(stage.inbox(ada).await, [g[2], g[1], g[4], g[3], g[0]]);
 }
@@ -145,7 +145,7 @@ async fn a_message_that_is_deleted_for_oneself_is_not_unread() {
     let (ada, bob, direct) = stage.pair().await;
     let group = stage.group(&[ada, bob]).await;
     let unread = async |of, conversation| {
-        // A node that knows nothing of it says the same.
+        // A node without the conversation in memory returns the same row.
         let row = stage.row(of, conversation).await;
         let again = stage.second_node().inbox.conversation(of, conversation).await.unwrap();
         assert_eq!((row.unread, row.unread_mentions), (again.unread, again.unread_mentions));
@@ -160,7 +160,7 @@ async fn a_message_that_is_deleted_for_oneself_is_not_unread() {
         assert_eq!(unread(bob, conversation).await, (2, 0));
         stage.app.writing.delete_for_me(bob, third.id).await.unwrap();
         assert_eq!(unread(bob, conversation).await, (1, 0));
-        // What is read is not counted a second time, and what one hid is nobody else's business.
+        // A message that was read is not subtracted twice, and one user's hidden messages do not affect another's count.
         stage.app.cursors.advance(bob, conversation, None, Some(second.seq)).await.unwrap();
         stage.app.cursors.flush().await.unwrap();
         assert_eq!(unread(bob, conversation).await, (0, 0));

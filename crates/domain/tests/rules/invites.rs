@@ -1,4 +1,4 @@
-//! Invite links: who may make them, how long they hold.
+//! Invite links: permissions to create them, and their lifetime.
 
 use godwit_domain::actions::Refusal;
 use godwit_domain::model::InviteToken;
@@ -13,7 +13,7 @@ async fn invite(stage: &Stage, by: UserId, group: ConversationId, terms: CreateI
     stage.app.groups.create_invite(by, group, terms, token).await.unwrap().0
 }
 
-/// Different each time, which is all that a test needs.
+/// A different number each time.
 fn rand_bits() -> u128 {
     use std::hash::{BuildHasher, RandomState};
     u128::from(RandomState::new().hash_one(0))
@@ -74,14 +74,14 @@ async fn members_see_and_revoke_their_own_links_and_admins_all() {
     let no = UpdateConversation { permissions: Some(no), ..UpdateConversation::default() };
     let kept = invite(&stage, bob, group, CreateInvite::default()).await;
     stage.app.groups.update(ada, group, &no).await.unwrap();
-    // Who may not invite any more can still take away what would work again one day.
+    // Members who may not invite any more can still revoke their invites, which could work again one day.
     let listed = stage.app.groups.invites(bob, group).await.unwrap();
     assert_eq!(listed.iter().map(|invite| (invite.id, invite.works)).collect::<Vec<_>>(), [(kept.id, false)]);
     stage.app.groups.revoke_invite(bob, group, kept.id).await.unwrap();
     assert!(ids(bob).await.is_empty());
 }
 
-/// Whether somebody could join by a link now. Nobody does.
+/// Checks whether a user could join through a link, without joining.
 async fn works(stage: &Stage, by: UserId, invite: &Invite) -> bool {
     let previewed = stage.app.groups.preview(by, &token(invite)).await.is_ok();
     let listed = stage.app.groups.invites(invite.created_by, invite.conversation_id).await;
@@ -113,7 +113,7 @@ async fn a_link_is_worth_what_its_maker_may_do_now() {
     refused().await;
     let listed = stage.app.groups.invites(ada, group).await.unwrap();
     assert_eq!(listed.iter().map(|invite| invite.works).collect::<Vec<_>>(), [false]);
-    // An admin may whatever members may not.
+    // Admins may invite even if members may not.
     stage.app.groups.set_role(ada, group, bob, Role::Admin).await.unwrap();
     assert!(works(&stage, eve, &by_bob).await);
     stage.app.groups.set_role(ada, group, bob, Role::Member).await.unwrap();
@@ -123,7 +123,7 @@ async fn a_link_is_worth_what_its_maker_may_do_now() {
     refused().await;
     stage.app.accounts.set_disabled("bob", false).await.unwrap();
     assert!(works(&stage, eve, &by_bob).await);
-    // Who is removed does not come back by their own link, and it does not come back with them.
+    // A removed member cannot return through their own link, and the link does not return with them.
     stage.app.groups.remove_member(ada, group, bob).await.unwrap();
     let back = stage.app.groups.join_by_invite(bob, token(&by_bob)).await;
     assert!(matches!(back, Err(Refusal::InviteInvalid)));

@@ -1,5 +1,5 @@
-//! Appends whose request or answer is lost between a node and the store: what is acknowledged is in the log, once, in one
-//! order for everybody, and whoever tries again gets what they asked for, once.
+//! Lost requests and answers between a node and the store: an acknowledged message is in the log exactly once, all members
+//! see one order, and a retry has its effect exactly once.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use godwit_testkit::Lost;
 
 use crate::stage::{Stage, text};
 
-/// Often enough to be done, whatever is lost.
+/// Enough attempts to succeed despite all losses.
 const TRIES_MAX: usize = 50;
 
-/// Does something until it is answered: how often it had to be tried, and the answer.
+/// Retries until there is an answer. Returns the number of attempts and the answer.
 async fn until_answered<T>(mut act: impl AsyncFnMut() -> Result<T, Refusal>) -> (usize, T) {
     for tries in 1..=TRIES_MAX {
         match act().await {
@@ -35,8 +35,7 @@ async fn log_of(node: &App, by: UserId, conversation: ConversationId) -> Vec<Log
     page.entries
 }
 
-/// The log as everybody sees it, on a node that has nothing in memory: without gaps, with ids that rise, and each client id
-/// once.
+/// The log as all users see it, on a node with an empty cache: without gaps, with increasing ids, and each client id once.
 async fn checked_log(stage: &Stage, users: &[UserId], conversation: ConversationId) -> Vec<Message> {
     let node = stage.second_node();
     let log = log_of(&node, users[0], conversation).await;
@@ -67,7 +66,7 @@ async fn a_message_that_is_sent_again_after_a_loss_is_there_once() {
         stage.store.lose([lost]);
         let (tries, sent) = until_answered(async || stage.app.writing.send(ada, chat, text("a")).await).await;
         assert_eq!(tries, if lost == Lost::Request { 2 } else { 1 }, "{lost:?}");
-        // Also on a node that knows nothing of it.
+        // Also on a node with an empty cache.
         let again = stage.second_node().writing.send(ada, chat, text("a")).await.unwrap();
         assert_eq!((again.message.id, again.repeated), (sent.message.id, true));
         stage.say(bob, chat, "after").await;
@@ -119,7 +118,7 @@ async fn whatever_is_lost_of_what_two_nodes_write_at_once_nothing_acknowledged_i
     assert_eq!(log, acknowledged);
 }
 
-/// What can be repeated is done once, whichever try it was that did it.
+/// A repeatable action takes effect once, whichever attempt succeeded.
 #[tokio::test]
 async fn whatever_else_is_done_again_after_a_loss_is_done_once() {
     for lost in [Lost::Request, Lost::Answer] {
@@ -133,7 +132,7 @@ async fn whatever_else_is_done_again_after_a_loss_is_done_once() {
             ($entry:literal, $act:expr) => {{
                 stage.store.lose([lost]);
                 until_answered(async || $act.await).await;
-                // And once more: clients do that.
+                // And once more, as clients do.
                 $act.await.unwrap();
                 expected.push($entry.to_owned());
                 assert_eq!(stage.log(ada, group).await, expected, "{lost:?}");

@@ -1,4 +1,4 @@
-//! The use cases on the model store: what each rule promises, two nodes on one store included.
+//! Tests of the use cases on the model store, including two nodes on one store.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and so has what it is made of")]
 

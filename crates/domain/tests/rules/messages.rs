@@ -1,4 +1,4 @@
-//! What becomes of messages: edits, deletes, reactions, replies, mentions, pins.
+//! Changes of messages: edits, deletions, reactions, replies, mentions, pins.
 
 use godwit_domain::actions::Refusal;
 use godwit_domain::messages::ReadError;

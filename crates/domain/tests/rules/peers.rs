@@ -1,4 +1,4 @@
-//! What nodes tell each other and do for each other.
+//! Hints and requests between nodes.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -15,12 +15,12 @@ use godwit_protocol::{ConversationId, Seq, UserId};
 
 use crate::stage::{Stage, saying};
 
-/// Another node, as the test wants it, and what it was told.
+/// A scripted peer, which records its hints.
 #[derive(Debug, Default)]
 struct Scripted {
-    /// Who does what is handed over. Without it nothing is.
+    /// The node that executes forwarded actions. Without it, none is forwarded.
     other: OnceLock<App>,
-    /// What becomes of the next actions that are handed over; then all go well.
+    /// The fates of the next forwarded actions. Later ones succeed.
     fates: Mutex<VecDeque<Fate>>,
     told: Mutex<Vec<String>>,
     changes: Mutex<Vec<StateChange>>,
@@ -28,11 +28,11 @@ struct Scripted {
 
 #[derive(Debug, Clone, Copy)]
 enum Fate {
-    /// It is not asked.
+    /// The request is not sent.
     NotAsked,
-    /// It does not do it, and nobody hears of it.
+    /// The request is lost, so the action is not executed.
     Lost,
-    /// It does it, and nobody hears of it.
+    /// The action is executed, and the answer is lost.
     AnswerLost,
 }
 
@@ -95,7 +95,7 @@ impl Peers for Scripted {
     }
 }
 
-/// A stage whose node tells and asks the scripted one.
+/// A stage whose node uses the scripted peer.
 fn with_peers() -> (Stage, Arc<Scripted>) {
     let peers = Arc::new(Scripted::default());
     (Stage::with_peers(peers.clone()), peers)
@@ -113,17 +113,17 @@ async fn what_another_node_has_done_is_seen_when_it_is_told_and_not_before() {
     other.from_peers.head(chat, Seq::new(2));
     assert_eq!(head().await, Seq::new(2));
 
-    // With what follows from it, the store need not be asked.
+    // The hint contains the effects, so the node need not read the store.
     stage.say(ada, chat, "two").await;
     let change = peers.changes.lock().unwrap().pop().unwrap();
     other.from_peers.appended(&change);
     assert_eq!(head().await, Seq::new(3));
-    // Told again, or late, it changes nothing.
+    // A repeated or late hint changes nothing.
     other.from_peers.appended(&change);
     other.from_peers.head(chat, Seq::new(2));
     assert_eq!(head().await, Seq::new(3));
 
-    // Where something before it is missing, all of it is looked up.
+    // After a gap, the node reloads the state.
     stage.say(ada, chat, "three").await;
     stage.say(ada, chat, "four").await;
     let change = peers.changes.lock().unwrap().pop().unwrap();
@@ -132,7 +132,7 @@ async fn what_another_node_has_done_is_seen_when_it_is_told_and_not_before() {
     assert_eq!(other.inbox.conversation(bob, chat).await.unwrap().unread, 4);
 }
 
-/// What a node hears may be a lie: it makes nobody a member, and gives nobody a role.
+/// A hint may be forged: it makes nobody a member and gives nobody a role.
 #[tokio::test]
 async fn hearsay_lets_nobody_in() {
     let (stage, peers) = with_peers();
@@ -146,7 +146,7 @@ async fn hearsay_lets_nobody_in() {
     stage.app.groups.set_role(ada, group, bob, Role::Member).await.unwrap();
     let changes = std::mem::take(&mut *peers.changes.lock().unwrap());
     let [added, _, promoted, _] = &changes[changes.len() - 4..] else { panic!("{changes:?}") };
-    // As if each were the next thing that happened.
+    // As if each were the next append.
     for heard in [added, promoted] {
         let next = StateChange { expected_head: head, ..heard.clone() };
         other.from_peers.appended(&next);
@@ -157,7 +157,7 @@ async fn hearsay_lets_nobody_in() {
     assert_eq!(other.from_peers.members_among(group, &[ada, eve, bob]).await.unwrap().len(), 2);
 }
 
-/// What takes something away is believed at once, whoever says it: the worst of a lie is a question to the store.
+/// A hint that takes something away is applied at once, whoever sends it: a forged one only costs a read of the store.
 #[tokio::test]
 async fn hearsay_lets_somebody_out() {
     let (stage, peers) = with_peers();
@@ -182,7 +182,7 @@ async fn a_node_that_may_have_missed_something_asks_the_store() {
     other.inbox.conversation(eve, group).await.unwrap();
     other.from_peers.doubt();
     other.inbox.conversation(eve, group).await.unwrap_err();
-    // Once is enough, until the next doubt.
+    // One comparison is enough until the next doubt.
     stage.say(ada, group, "among us").await;
     let before = other.inbox.conversation(bob, group).await.unwrap().head;
     other.from_peers.doubt();
@@ -280,9 +280,9 @@ async fn what_may_not_be_done_twice_is_not_when_nobody_knows_whether_it_was() {
     peers.fates.lock().unwrap().extend([Fate::AnswerLost, Fate::NotAsked]);
     let unknown = stage.app.groups.leave(bob, group, false).await;
     assert!(matches!(unknown, Err(Refusal::Interrupted(_))), "{unknown:?}");
-    // What the other node was not asked is done here.
+    // This node executes an action that the other one was not asked to.
     stage.app.groups.leave(eve, group, false).await.unwrap();
-    // What it refuses is refused.
+    // A refusal of the other node is final.
     let refused = stage.app.groups.leave(ada, group, false).await;
     assert!(matches!(refused, Err(Refusal::LastOwner)), "{refused:?}");
     let left = stage.log(ada, group).await.into_iter().filter(|name| name == "member_left").count();

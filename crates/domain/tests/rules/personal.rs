@@ -7,6 +7,7 @@ use godwit_protocol::limits::{SCHEDULED_SENT_KEPT_HOURS, SCHEDULED_SENT_KEPT_MAX
 use godwit_protocol::messages::{MessageKind, SendMessage};
 use godwit_protocol::personal::{ScheduleMessage, Scheduled, UpdateScheduled};
 use godwit_protocol::{ConversationId, ErrorCode, Timestamp, UserId};
+use godwit_testkit::Moment;
 
 use crate::stage::Stage;
 
@@ -25,7 +26,7 @@ fn later(conversation_id: ConversationId, client_id: &str, send_at: Timestamp) -
     ScheduleMessage { conversation_id, send_at, message }
 }
 
-/// What is to be sent.
+/// Schedules a message.
 async fn schedule(stage: &Stage, by: UserId, request: ScheduleMessage) -> Scheduled {
     stage.app.personal.schedule(by, request).await.unwrap().scheduling.scheduled.unwrap()
 }
@@ -109,9 +110,9 @@ async fn a_change_that_was_answered_is_not_undone_by_the_sweeper() {
         let (ada, bob, direct) = stage.pair().await;
         let one = schedule(&stage, ada, later(direct, "a", stage.now().plus_millis(1_000))).await;
         stage.clock.advance_ms(1_000);
-        // The sweeper has read it, and does not know yet.
+        // The sweeper has read the message before this change.
         let (app, send_at) = (stage.app.clone(), stage.now().plus_millis(60_000));
-        stage.store.before_next_replace(async move {
+        stage.store.meanwhile(Moment::BeforeReplace, async move {
             let changed = UpdateScheduled {
                 send_at: Some(send_at),
                 text: Some("another".into()),
@@ -142,7 +143,7 @@ async fn what_is_put_off_after_it_was_found_to_be_due_is_left_alone() {
     stage.clock.advance_ms(1_001);
     // The sweeper has found both, and is about to send the first one.
     let (app, send_at) = (stage.app.clone(), Some(stage.now().plus_millis(60_000)));
-    stage.store.before_next_replace(async move {
+    stage.store.meanwhile(Moment::BeforeReplace, async move {
         let put_off = UpdateScheduled { send_at, ..UpdateScheduled::default() };
         app.personal.update_scheduled(ada, second.id, put_off).await.unwrap();
     });
@@ -159,7 +160,7 @@ async fn two_devices_that_change_different_fields_lose_neither_change() {
     let (ada, _, direct) = stage.pair().await;
     let scheduled = schedule(&stage, ada, later(direct, "a", stage.now().plus_millis(1_000))).await;
     let (phone, send_at) = (stage.second_node(), stage.now().plus_millis(9_000));
-    stage.store.before_next_replace(async move {
+    stage.store.meanwhile(Moment::BeforeReplace, async move {
         let put_off = UpdateScheduled { send_at: Some(send_at), ..UpdateScheduled::default() };
         phone.personal.update_scheduled(ada, scheduled.id, put_off).await.unwrap();
     });
@@ -169,9 +170,9 @@ async fn two_devices_that_change_different_fields_lose_neither_change() {
     let stored = stage.app.personal.scheduled(ada, None).await.unwrap().0.remove(0);
     assert_eq!((stored.send_at, stored.message.text), (send_at, answer.message.text));
 
-    // Who cancels it cancels also what another device has made of it.
+    // A cancellation removes the changes of another device too.
     let phone = stage.second_node();
-    stage.store.before_next_replace(async move {
+    stage.store.meanwhile(Moment::BeforeReplace, async move {
         let again = UpdateScheduled { text: Some("yet another".into()), ..UpdateScheduled::default() };
         phone.personal.update_scheduled(ada, scheduled.id, again).await.unwrap();
     });
@@ -248,7 +249,7 @@ async fn scheduling_and_sending_the_same_client_id_is_one_message() {
     let scheduling = async |client_id: &str| {
         stage.app.personal.schedule(ada, later(direct, client_id, soon)).await.unwrap()
     };
-    // Scheduled, sent, scheduled again, also when its time is over; and sent again.
+    // Scheduled, sent, scheduled again even after its time, and sent again.
     scheduling("a").await;
     stage.clock.advance_ms(1_000);
     let late = scheduling("a").await;
@@ -258,11 +259,11 @@ async fn scheduling_and_sending_the_same_client_id_is_one_message() {
     assert_eq!((sent.client_id.as_deref(), sent.text.as_deref()), (Some("a"), Some("later a")));
     let resent = stage.app.writing.send(ada, direct, crate::stage::text("a")).await.unwrap();
     assert_eq!((resent.message.id, resent.repeated), (sent.id, true));
-    // Sent first, scheduled then.
+    // First sent, then scheduled.
     let first = stage.app.writing.send(ada, direct, crate::stage::text("b")).await.unwrap().message;
     let kept = scheduling("b").await;
     assert_eq!((kept.scheduling.message.unwrap().id, kept.repeated), (first.id, true));
-    // Scheduled, and sent by other means before its time.
+    // Scheduled, and sent directly before its time.
     let soon = stage.now().plus_millis(1_000);
     let waiting = schedule(&stage, ada, later(direct, "c", soon)).await;
     let overtaken = stage.app.writing.send(ada, direct, crate::stage::text("c")).await.unwrap().message;
@@ -324,7 +325,7 @@ async fn what_was_scheduled_is_decided_on_what_the_user_may_do_when_its_time_com
     stage.clock.advance_ms(1_000);
     stage.app.sweeper.sweep().await.unwrap();
     assert!(!stage.history(ada, group).await.contains(&"later a".to_owned()));
-    // It stays failed when they may again: whoever comes back decides what to do with it.
+    // It stays failed after the account is enabled again: the user decides what to do with it.
     stage.app.accounts.set_disabled("bob", false).await.unwrap();
     stage.app.sweeper.sweep().await.unwrap();
     for (user, reason) in [(bob, ErrorCode::AccountDisabled), (eve, ErrorCode::NotFound)] {

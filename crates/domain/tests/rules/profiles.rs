@@ -1,4 +1,4 @@
-//! What others are told of a new name, handle or picture; which handles can be had.
+//! Profile updates that other users receive, and the reservation of handles.
 
 use godwit_domain::accounts::AccountError;
 use godwit_protocol::UserId;
@@ -23,7 +23,7 @@ impl Stage {
         self.app.accounts.update_me(user, update).await.map(drop)
     }
 
-    /// The names that others were said to have, to one user.
+    /// The names in the profile updates that a user received.
     fn told(&self, user: UserId) -> Vec<String> {
         let events = self.delivery.events_for(user).into_iter();
         let names = events.filter_map(|event| match event {
@@ -41,7 +41,7 @@ async fn those_who_share_a_conversation_are_told_unless_one_has_blocked_the_othe
     let direct = stage.app.inbox.open_direct(ada, bob).await.unwrap().conversation.id;
     stage.say(ada, direct, "hello").await;
     stage.group(&[eve, ada, dan]).await;
-    // Whoever was only looked up has never seen the conversation.
+    // A user who was only looked up has never seen the conversation.
     stage.app.inbox.open_direct(ada, kim).await.unwrap();
     stage.app.people.block(dan, ada).await.unwrap();
     stage.call(ada, "Countess").await.unwrap();
@@ -56,7 +56,7 @@ async fn those_who_share_a_conversation_are_told_unless_one_has_blocked_the_othe
     ] {
         assert_eq!(stage.told(user), expected, "{user}");
     }
-    // What stays the same is no news.
+    // An update without a visible change causes no event.
     stage.delivery.take();
     stage.call(ada, "Countess").await.unwrap();
     let quiet = UpdateMe { read_receipts: Some(false), ..UpdateMe::default() };
@@ -80,7 +80,7 @@ async fn nobody_changes_their_name_all_day() {
     let stage = Stage::new();
     let [ada, _] = stage.users(["ada", "bob"]).await;
     for number in 0..PROFILE_CHANGES_PER_DAY_MAX {
-        // What is refused counts for nothing.
+        // A refused change does not count.
         assert!(matches!(stage.rename(ada, "bob").await, Err(AccountError::HandleTaken)));
         stage.call(ada, &format!("Ada {number}")).await.unwrap();
     }
@@ -88,7 +88,7 @@ async fn nobody_changes_their_name_all_day() {
         panic!("there was one more")
     };
     assert_eq!(stage.app.accounts.me(ada).await.unwrap().display_name, "Ada 49");
-    // What others do not see can still be changed.
+    // Settings that others do not see can still be changed.
     let quiet = UpdateMe { read_receipts: Some(false), ..UpdateMe::default() };
     stage.app.accounts.update_me(ada, quiet).await.unwrap();
     stage.clock.advance_ms(i64::from(retry_after_secs) * 1_000);
@@ -123,7 +123,8 @@ async fn nobody_keeps_one_handle_after_another() {
         panic!("there was one more")
     };
     assert!(i64::from(retry_after_secs) * 1_000 <= (i64::from(FORMER_HANDLE_DAYS) - 5) * DAY_MS + 1_000);
-    // Back to one that is theirs, at any time. Then the first that is free again is one that was given up a day later.
+    // Users can take back their own handle at any time. The first handle to become free is one that was released a day
+    // later.
     stage.rename(ada, "ada").await.unwrap();
     stage.clock.advance_ms(i64::from(retry_after_secs) * 1_000);
     assert!(stage.rename(ada, "other").await.is_err());

@@ -1,4 +1,4 @@
-//! Two who do what contradicts each other, on two nodes that know nothing of each other: one allowed outcome.
+//! Contradicting actions of two users on two nodes with separate caches: every outcome is an allowed one.
 
 use godwit_domain::App;
 use godwit_domain::actions::Refusal;
@@ -8,7 +8,7 @@ use godwit_protocol::groups::CreateInvite;
 
 use crate::stage::{Stage, saying};
 
-/// Often enough for either to be first.
+/// Enough rounds for either to win.
 const ROUNDS: usize = 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

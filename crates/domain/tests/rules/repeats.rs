@@ -1,4 +1,4 @@
-//! What a call does that has to be repeated because its answer was lost: where it is not said elsewhere.
+//! Retries after a lost answer, for calls that no other test covers.
 
 use godwit_domain::model::InviteToken;
 use godwit_protocol::conversations::{NewConversation, Role};
@@ -15,7 +15,7 @@ async fn what_is_done_to_members_can_be_repeated() {
     for _ in 0..2 {
         stage.app.groups.remove_member(ada, group, eve).await.unwrap();
     }
-    // Who has handed the group over, or stepped down, may not do it a second time, and need not.
+    // A user who has transferred the ownership, or stepped down, may not do it again, and need not.
     for _ in 0..2 {
         stage.app.groups.transfer_ownership(ada, group, bob).await.unwrap();
     }
@@ -25,7 +25,7 @@ async fn what_is_done_to_members_can_be_repeated() {
     }
     let log = stage.log(ada, group).await;
     assert_eq!(log[1..], ["member_removed", "ownership_transferred", "role_changed", "role_changed"]);
-    // It is no way to become something.
+    // A retry gives no rights.
     assert!(stage.app.groups.transfer_ownership(bob, group, ada).await.is_err());
     assert!(stage.app.groups.set_role(bob, group, bob, Role::Admin).await.is_err());
 }
@@ -39,7 +39,7 @@ async fn disabling_somebody_ends_what_they_had_begun() {
     let message = stage.say(ada, direct, "before").await;
     let node = stage.second_node();
     stage.app.accounts.set_disabled("ada", true).await.unwrap();
-    // Whoever was let in before, on whichever node, is not let through any more.
+    // A disabled user has no access any more, on whichever node they had it before.
     for app in [stage.app.clone(), node] {
         use godwit_domain::actions::Refusal::Disabled;
         let sent = app.writing.send(ada, direct, crate::stage::saying("after")).await;
@@ -51,7 +51,7 @@ async fn disabling_somebody_ends_what_they_had_begun() {
     assert_eq!(stage.history(bob, direct).await, ["before"]);
 }
 
-/// Also when the first call has used up what may be done in a day, and whatever has happened to those who were added.
+/// Even if the first call has used up the daily allowance, and whatever has happened to the added users.
 #[tokio::test]
 async fn a_group_that_was_made_is_made_again_by_nobody() {
     let stage = Stage::new();
@@ -77,12 +77,12 @@ async fn a_group_that_was_made_is_made_again_by_nobody() {
         let added = |user| again.members.iter().find(|member| member.user_id == user).unwrap().added;
         assert_eq!((added(bob), added(eve)), (true, false), "as it was then");
     }
-    // What was not done a second time was not counted.
+    // A retry does not count.
     let added = stage.app.groups.add_members(ada, id, &[bob]).await.unwrap();
     assert!(added[0].added);
 }
 
-/// What somebody finds done already is true when they are told so.
+/// An action that finds its change already decided is answered only once that change is durable.
 #[tokio::test]
 async fn who_finds_it_done_is_answered_when_it_is_done() {
     let stage = Stage::new();
@@ -90,7 +90,7 @@ async fn who_finds_it_done_is_answered_when_it_is_done() {
     let group = stage.group(&[ada, bob, eve]).await;
     stage.app.groups.set_role(ada, group, bob, Role::Admin).await.unwrap();
     let message = stage.say(ada, group, "a mistake").await;
-    // Both are in one batch: the store cannot take it.
+    // Both are in one batch, which the store cannot write.
     stage.store.lose([Lost::Request]);
     let (one, two) = tokio::join!(
         stage.app.writing.delete_for_all(ada, message.id),
@@ -100,7 +100,7 @@ async fn who_finds_it_done_is_answered_when_it_is_done() {
     assert!(stage.app.reading.message(eve, message.id).await.unwrap().deleted_at.is_none());
 }
 
-/// Links that are asked for twice at once are one, and both calls get it.
+/// Two concurrent requests with one client id create one link, and both get it.
 #[tokio::test]
 async fn a_link_that_is_asked_for_twice_at_once_is_one() {
     let stage = Stage::new();

@@ -1,4 +1,4 @@
-//! Somebody who was away, and comes back by `sync` alone, ends where somebody is who never was.
+//! A client that was away and catches up through `sync` alone has the same state as one that was always connected.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use godwit_protocol::{ConversationId, Seq, UserId};
 
 use crate::stage::Stage;
 
-/// What a client knows.
+/// The state of a client.
 struct Replica {
     user: UserId,
     token: Option<SyncToken>,
@@ -67,7 +67,7 @@ impl Replica {
     }
 }
 
-/// Everything that is no activity, and activity.
+/// Changes without activity, and activity.
 const CHANGES: [&str; 16] = [
     "edit",
     "react",
@@ -154,7 +154,7 @@ impl Talk {
     }
 }
 
-/// Longer than anything is looked back.
+/// Longer than every look-back.
 const AWAY_MS: i64 = 20 * 60_000;
 
 async fn talks(stage: &Stage, names: &str) -> (UserId, Vec<Talk>) {
@@ -215,7 +215,7 @@ async fn after_all_of_them_at_once() {
     replica.is_up_to_date(&stage, "all of them").await;
 }
 
-/// Whoever does not let others know what they read does not let them know either that they do.
+/// A user who hides read marks also hides that they have moved.
 #[tokio::test]
 async fn nobody_is_told_that_a_mark_moved_which_they_may_not_see() {
     let stage = Stage::new();

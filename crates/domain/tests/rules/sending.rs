@@ -7,7 +7,7 @@ use godwit_protocol::{MessageId, Position, Seq, UserId};
 
 use crate::stage::{Stage, text};
 
-/// The seqs of the entries that a user was sent.
+/// The seqs of the entries that a user received.
 fn entries_for(stage: &Stage, user: UserId) -> Vec<u64> {
     let events = stage.delivery.events_for(user);
     let seqs = events.iter().filter_map(|event| match event {

@@ -1,5 +1,5 @@
-//! What somebody may not see is shown to them nowhere: not in the history, the log, live, in quotes, previews, counts,
-//! answers to retries, pins, stars or threads.
+//! Hidden content is shown nowhere: not in the history, the log, live events, quotes, previews, counts, answers to retries,
+//! pins, stars or threads.
 
 use godwit_domain::actions::Refusal;
 use godwit_domain::messages::{HistoryPage, ReadError};
@@ -12,6 +12,7 @@ use godwit_protocol::conversations::{
 use godwit_protocol::messages::{Change, Message, MessageStatus};
 use godwit_protocol::socket::Event;
 use godwit_protocol::{ConversationId, MessageId, Position, Seq, UserId};
+use godwit_testkit::delivery::Delivered;
 
 use crate::stage::{Stage, saying};
 
@@ -21,7 +22,7 @@ fn replying(words: &str, to: MessageId) -> Draft {
     Draft { reply_to: Some(to), ..saying(words) }
 }
 
-/// Everything that somebody can get hold of in a conversation, as it goes over the wire.
+/// Everything that a user can read of a conversation, in its wire format.
 async fn everything(stage: &Stage, by: UserId, id: ConversationId, messages: &[MessageId]) -> String {
     fn text(value: &impl serde::Serialize) -> String {
         serde_json::to_string(value).unwrap()
@@ -50,7 +51,7 @@ async fn everything(stage: &Stage, by: UserId, id: ConversationId, messages: &[M
     all.join("\n")
 }
 
-/// Things happen to a message that `eve` cannot see.
+/// Changes a message that `eve` cannot see.
 async fn talk_about(stage: &Stage, by: [UserId; 2], id: ConversationId, secret: &Message) -> Vec<MessageId> {
     let [ada, bob] = by;
     let reply = stage.app.writing.send(bob, id, replying("well", secret.id)).await.unwrap().message;
@@ -86,10 +87,10 @@ async fn who_sees_history_from_joining_gets_nothing_of_what_was_before() {
         stage.app.groups.add_members(ada, id, &[eve]).await.unwrap();
         let messages = talk_about(&stage, [ada, bob], id, &secret).await;
         assert_nowhere(&stage, eve, id, &messages).await;
-        // They hear that something happened, with nothing in it, so that there is no gap.
+        // Eve's events have no content, but leave no gap.
         let heard = stage.heard(eve);
         assert_eq!(heard.iter().filter(|name| *name == "withheld").count(), 3, "{heard:?}");
-        // Bob gets all of it.
+        // Bob gets the full content.
         assert!(everything(&stage, bob, id, &messages).await.contains("swordfish, or so"));
     }
 }
@@ -116,7 +117,7 @@ async fn nothing_is_left_of_a_message_that_is_gone() {
         if is_deleted {
             stage.app.writing.delete_for_all(ada, secret.id).await.unwrap();
         } else {
-            // Nobody has swept yet.
+            // No sweep has run yet.
             stage.clock.advance_ms(60_000);
         }
         assert_nowhere(&stage, bob, id, &[secret.id]).await;
@@ -180,7 +181,7 @@ async fn what_one_deletes_for_oneself_is_gone_for_oneself() {
         let row = stage.row(eve, id).await;
         assert_eq!((row.unread, row.unread_mentions), (1, 0));
         assert_eq!(row.last_message.map(|last| last.preview), Some("before".into()));
-        // Once more is no mistake.
+        // A retry succeeds.
         stage.app.writing.delete_for_me(eve, secret.id).await.unwrap();
         let messages = talk_about(&stage, [ada, bob], id, &secret).await;
         assert_nowhere(&stage, eve, id, &messages).await;
@@ -188,10 +189,10 @@ async fn what_one_deletes_for_oneself_is_gone_for_oneself() {
         let (thread, _) = stage.app.reading.thread(eve, messages[1], 0, 50).await.unwrap();
         assert_eq!((thread.root, thread.replies.len()), (None, 2));
         assert!(everything(&stage, bob, id, &messages).await.contains("swordfish, or so"));
-        // Another node knows, too.
+        // Another node hides it too.
         let node = stage.second_node();
         assert_eq!(node.inbox.conversation(eve, id).await.unwrap().unread, 3);
-        // Nor does it come back with a new membership.
+        // A new membership does not bring it back.
         stage.app.groups.leave(eve, id, false).await.unwrap();
         stage.app.groups.add_members(ada, id, &[eve]).await.unwrap();
         assert_nowhere(&stage, eve, id, &messages).await;
@@ -230,7 +231,7 @@ async fn a_conversation_deleted_for_oneself_comes_back_with_what_is_new_alone() 
     assert_eq!((row.unread, row.unread_mentions), (2, 0));
     assert!(!row.me.pinned, "it comes back as a new one would");
     assert_eq!(stage.row(eve, other).await.me.pin_place, Some(0));
-    // Leaving and coming back does not bring back what was deleted.
+    // Leaving and returning does not bring back deleted messages.
     stage.app.groups.leave(eve, id, false).await.unwrap();
     stage.app.groups.add_members(ada, id, &[eve]).await.unwrap();
     assert_nowhere(&stage, eve, id, &messages).await;
@@ -294,7 +295,7 @@ async fn what_somebody_has_read_is_told_nobody_who_is_not_to_know() {
     assert_eq!(shown(id, message.id).await, hidden);
     stage.app.accounts.update_me(bob, receipts(true)).await.unwrap();
     stage.app.people.block(bob, ada).await.unwrap();
-    // When somebody receives something tells when they are there.
+    // Delivery marks would reveal when a user is online.
     assert_eq!(shown(id, message.id).await, blocked);
     assert_eq!(shown(group, in_group.id).await, blocked);
     let next = stage.say(ada, group, "next").await;
@@ -316,7 +317,7 @@ async fn who_is_not_a_member_does_not_learn_what_is_in_a_conversation() {
         let refused = stage.app.writing.send(eve, id, replying("me too", to)).await;
         assert!(matches!(refused, Err(Refusal::NotFound)), "{refused:?}");
     }
-    // Who is one may not quote what they cannot see.
+    // A member may not quote a message that they cannot see.
     stage.app.writing.delete_for_me(bob, message.id).await.unwrap();
     let refused = stage.app.writing.send(bob, id, replying("me too", message.id)).await;
     assert!(matches!(refused, Err(Refusal::ReplyNotFound)), "{refused:?}");
@@ -353,7 +354,7 @@ async fn the_same_client_id_of_another_draft_is_the_first_message() {
     assert_eq!((again.message.id, again.message.text.as_deref()), (first.message.id, Some("one")));
 }
 
-/// A quote is of the message as it is when the reply is told, also when both happened at once.
+/// A quote shows the message as of the delivery of the reply, even if both happened in one batch.
 #[tokio::test]
 async fn what_is_edited_at_the_same_time_is_quoted_as_it_is_then() {
     let stage = Stage::new();
@@ -369,6 +370,64 @@ async fn what_is_edited_at_the_same_time_is_quoted_as_it_is_then() {
     replied.unwrap();
     let told = serde_json::to_string(&stage.delivery.events_for(eve)[before..]).unwrap();
     assert!(told.contains("\"preview\":\"nothing\"") && !told.contains(SECRET), "{told}");
+}
+
+/// The entries of the message that a user was sent live.
+fn live_changes(stage: &Stage, user: UserId) -> Vec<Change> {
+    let events = stage.delivery.take();
+    let to_user = events.into_iter().filter_map(|delivered| match delivered {
+        Delivered::Event { to, event: Event::Entry(event) } if to.contains(&user) => Some(event.entry.change),
+        _ => None,
+    });
+    to_user.collect()
+}
+
+/// What is deleted at once is told live as the log has it: without the content.
+#[tokio::test]
+async fn what_is_deleted_at_the_same_time_is_told_without_content() {
+    let stage = Stage::new();
+    let [ada, bob] = stage.users(["ada", "bob"]).await;
+    let group = stage.group(&[ada, bob]).await;
+    let message = stage.say(ada, group, "first").await;
+    let writing = &stage.app.writing;
+    stage.delivery.take();
+    let (edited, reacted, deleted) = tokio::join!(
+        writing.edit(ada, message.id, SECRET.to_owned()),
+        writing.react(bob, message.id, Some("swordfish".into())),
+        writing.delete_for_all(ada, message.id)
+    );
+    edited.unwrap();
+    reacted.unwrap();
+    deleted.unwrap();
+    let changes = live_changes(&stage, bob);
+    let [Change::Edited { text, .. }, Change::Reacted { changes, reactions, .. }, Change::Deleted { .. }] =
+        &*changes
+    else {
+        panic!("{changes:?}")
+    };
+    assert_eq!((text, changes.len(), reactions.len()), (&None, 0, 0));
+}
+
+#[tokio::test]
+async fn of_two_edits_at_the_same_time_the_newest_alone_has_a_text() {
+    let stage = Stage::new();
+    let [ada, bob] = stage.users(["ada", "bob"]).await;
+    let group = stage.group(&[ada, bob]).await;
+    let message = stage.say(ada, group, "first").await;
+    let writing = &stage.app.writing;
+    stage.delivery.take();
+    let (second, third) = tokio::join!(
+        writing.edit(ada, message.id, format!("@bob {SECRET}")),
+        writing.edit(ada, message.id, "third".to_owned())
+    );
+    second.unwrap();
+    third.unwrap();
+    let changes = live_changes(&stage, bob);
+    let [Change::Edited { text: None, mentions, .. }, Change::Edited { text: Some(third), .. }] = &*changes
+    else {
+        panic!("{changes:?}")
+    };
+    assert_eq!((mentions.user_ids.len(), third.as_str()), (0, "third"));
 }
 
 /// Many who have deleted a message for themselves do not keep the others from what becomes of it.

@@ -1,4 +1,4 @@
-//! Nodes on one store, with time, sockets and secrets that the test decides.
+//! Nodes on one store, with time, sockets and secrets that the test controls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -29,10 +29,10 @@ pub(crate) struct Stage {
     pub(crate) app: App,
 }
 
-/// Handles that only the operator gives.
+/// Handles that only the operator can assign.
 pub(crate) const RESERVED: [&str; 2] = ["admin", "support"];
 
-/// What one user may do in a day.
+/// The daily allowances of one user.
 pub(crate) const ADDING: AddingPolicy =
     AddingPolicy { members_per_day_max: 2_000, strangers_per_day_max: 1_000, groups_per_day_max: 50 };
 
@@ -66,7 +66,7 @@ impl Stage {
         Self { clock, store, delivery, app: App::new(parts) }
     }
 
-    /// Another node on the same store, which knows nothing of what this one has in memory.
+    /// Another node on the same store, with its own empty cache.
     pub(crate) fn second_node(&self) -> App {
         App::new(Parts {
             store: self.store.clone(),
@@ -106,7 +106,7 @@ impl Stage {
         users
     }
 
-    /// A group that the first of the users has made.
+    /// A group that the first of the users has created.
     pub(crate) async fn group(&self, members: &[UserId]) -> ConversationId {
         self.make(false, members, NewConversation::default()).await
     }
@@ -125,18 +125,18 @@ impl Stage {
         self.app.groups.create(members[0], channel, new).await.unwrap().opened.conversation.id
     }
 
-    /// Says something, and gives back the message.
+    /// Sends a text and returns the message.
     pub(crate) async fn say(&self, by: UserId, conversation: ConversationId, words: &str) -> Message {
         self.app.writing.send(by, conversation, saying(words)).await.unwrap().message
     }
 
-    /// What stands in the history for somebody: the texts, and what happened in brackets.
+    /// The history as a user sees it: texts, and events in brackets.
     pub(crate) async fn history(&self, by: UserId, conversation: ConversationId) -> Vec<String> {
         let page = self.app.reading.history(by, conversation, HistoryPage::Newest, 200).await.unwrap();
         page.messages.into_iter().map(|message| shown(&message)).collect()
     }
 
-    /// The changes of the log as somebody sees them, by their names.
+    /// The names of the log's changes, as a user sees them.
     pub(crate) async fn log(&self, by: UserId, conversation: ConversationId) -> Vec<String> {
         let page = self.app.reading.log(by, conversation, Seq::ZERO, 200).await.unwrap();
         page.entries.iter().map(|entry| name_of(&entry.change)).collect()
@@ -152,7 +152,7 @@ impl Stage {
         rows.into_iter().map(|row| row.id).collect()
     }
 
-    /// The names of the entries that a user was sent live, since the test last took what was delivered.
+    /// The names of the entries that a user has received live since the test last took the deliveries.
     pub(crate) fn heard(&self, user: UserId) -> Vec<String> {
         let events = self.delivery.events_for(user);
         let entries = events.iter().filter_map(|event| match event {
@@ -177,7 +177,7 @@ pub(crate) fn registration(handle: &str) -> Register {
     }
 }
 
-/// Small, so that few members make a large conversation.
+/// A small limit, so that few members make a conversation large.
 pub(crate) const MESSAGES: MessagePolicy =
     MessagePolicy { edit_window_ms: Some(3_600_000), admins_may_edit: false, fan_out_members_max: 4 };
 
@@ -195,7 +195,7 @@ fn shown(message: &Message) -> String {
     }
 }
 
-/// A text with a client id of its own.
+/// A text with a unique client id.
 pub(crate) fn saying(words: &str) -> Draft {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let client_id = format!("said-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -223,7 +223,7 @@ pub(crate) fn text(client_id: &str) -> Draft {
     .unwrap()
 }
 
-/// Tokens that say what they mean.
+/// Tokens in plain text.
 #[derive(Debug)]
 struct PlainTokens;
 
@@ -284,7 +284,7 @@ impl PasswordHasher for PlainPasswords {
     }
 
     async fn verify(&self, password: Password, hash: Option<String>) -> Result<bool, HashError> {
-        // Slow on purpose: much can happen meanwhile.
+        // Yields, because real hashing is slow and other tasks run in between.
         tokio::task::yield_now().await;
         Ok(hash.as_deref() == Some(password.reveal()))
     }

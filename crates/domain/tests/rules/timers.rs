@@ -1,4 +1,4 @@
-//! Messages that disappear.
+//! Disappearing messages.
 
 use godwit_protocol::conversations::UpdateConversation;
 use godwit_protocol::{ConversationId, Seq, UserId};

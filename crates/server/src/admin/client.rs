@@ -1,4 +1,4 @@
-//! The command line's side: asks a running server.
+//! The client side, for the command line: sends commands to a running server.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -20,7 +20,7 @@ impl std::fmt::Debug for AdminClient {
 }
 
 impl AdminClient {
-    /// `None` when no server listens there.
+    /// `None` if no server listens there.
     pub async fn connect(data_folder: &Path) -> io::Result<Option<Self>> {
         if !path(data_folder).exists() {
             return Ok(None);

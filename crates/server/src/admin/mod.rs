@@ -1,11 +1,11 @@
-//! What the operator does with users, whether or not the server runs.
+//! Operator commands on users, whether or not the server runs.
 //!
-//! The embedded store can be opened by one process only. So a running server listens on a Unix socket in its data
-//! folder ([`server`]), and the command line asks it there ([`client`]); if nobody listens, it opens the store itself
-//! and runs the same [`execute`].
+//! Only one process can open the embedded store. A running server therefore listens on a Unix socket in its data folder
+//! ([`server`]), and the command line sends it the command ([`client`]). If no server listens, the command line opens the
+//! store itself and runs the same [`execute`].
 //!
-//! The protocol is one command and one reply a line, in JSON. The socket belongs to the user who runs the server, and
-//! nobody else may connect.
+//! The protocol is one command and one reply per line, in JSON. The socket belongs to the user who runs the server, and no
+//! other user can connect.
 
 pub mod client;
 pub mod server;
@@ -21,8 +21,8 @@ use godwit_protocol::{Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
 use crate::config::StoreLocation;
-use crate::moving::{MoveStatus, Moves};
 use crate::problem::chain;
+use crate::transfers::{TransferStatus, Transfers};
 
 /// Users in one reply to [`AdminCommand::ListUsers`].
 pub const USERS_PER_REPLY: usize = 500;
@@ -30,40 +30,40 @@ pub const USERS_PER_REPLY: usize = 500;
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum AdminCommand {
-    /// Where the data of the server is, so that nobody changes that of another one.
+    /// The location of the server's data, so that a command never changes other data.
     WhichStore,
     AddUser {
         handle: String,
         display_name: Option<String>,
         password: String,
     },
-    /// In the order of their ids, those after `after`.
+    /// Users with an id after `after`, sorted by id.
     ListUsers {
         after: Option<UserId>,
     },
-    /// Keeps a user out, or lets them in again.
+    /// Disables or enables a user.
     SetDisabled {
         handle: String,
         disabled: bool,
     },
-    /// Ends every session of the user.
+    /// Sets a password and ends every session of the user.
     SetPassword {
         handle: String,
         password: String,
     },
-    /// Moves the data to another store, or goes on with it. `to` may have a password.
-    Move {
+    /// Starts or resumes a transfer to another store. `to` may contain a password.
+    Transfer {
         to: String,
     },
-    /// How the move goes.
-    MoveStatus,
-    /// Leaves it where it can go on later.
-    StopMove,
-    /// Ends for good a move that was stopped.
-    AbandonMove,
+    /// The progress of the transfer.
+    TransferStatus,
+    /// Stops the transfer so that it can be resumed later.
+    StopTransfer,
+    /// Gives up a transfer that was stopped.
+    AbandonTransfer,
 }
 
-/// Without passwords.
+/// Omits passwords.
 impl std::fmt::Debug for AdminCommand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -72,10 +72,10 @@ impl std::fmt::Debug for AdminCommand {
             Self::ListUsers { after } => write!(f, "ListUsers({after:?})"),
             Self::SetDisabled { handle, disabled } => write!(f, "SetDisabled({handle:?}, {disabled})"),
             Self::SetPassword { handle, .. } => write!(f, "SetPassword({handle:?})"),
-            Self::Move { .. } => write!(f, "Move"),
-            Self::MoveStatus => write!(f, "MoveStatus"),
-            Self::StopMove => write!(f, "StopMove"),
-            Self::AbandonMove => write!(f, "AbandonMove"),
+            Self::Transfer { .. } => write!(f, "Transfer"),
+            Self::TransferStatus => write!(f, "TransferStatus"),
+            Self::StopTransfer => write!(f, "StopTransfer"),
+            Self::AbandonTransfer => write!(f, "AbandonTransfer"),
         }
     }
 }
@@ -85,15 +85,15 @@ impl std::fmt::Debug for AdminCommand {
 pub enum AdminReply {
     Store(StoreLocation),
     User(UserSummary),
-    /// At most [`USERS_PER_REPLY`]; as many means that there may be more.
+    /// At most [`USERS_PER_REPLY`]; a full reply means that there may be more.
     Users(Vec<UserSummary>),
     Done,
-    Moving(MoveStatus),
-    /// One line that says why nothing was done.
+    Transfer(TransferStatus),
+    /// The reason, on one line, why the command was refused.
     Refused(String),
 }
 
-/// What the operator sees of a user.
+/// The parts of a user that the operator sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserSummary {
     pub id: UserId,
@@ -104,26 +104,26 @@ pub struct UserSummary {
     pub disabled_at: Option<Timestamp>,
 }
 
-/// What commands are about.
+/// The targets of commands.
 #[derive(Debug)]
 pub struct Operated {
     pub app: App,
-    /// Where the data is.
+    /// The location of the data.
     pub store: StoreLocation,
-    /// Of a running server.
-    pub moves: Option<Arc<Moves>>,
+    /// Present in a running server.
+    pub transfers: Option<Arc<Transfers>>,
 }
 
-/// Does what a command says.
+/// Executes a command.
 pub async fn execute(operated: &Operated, command: AdminCommand) -> AdminReply {
     run(operated, command).await.unwrap_or_else(|error| AdminReply::Refused(reason(&error)))
 }
 
-/// What went wrong, and what to do.
+/// The reason for a failure, and how to fix it.
 fn reason(error: &AccountError) -> String {
     match error {
-        AccountError::HandleTaken => "the handle is taken; choose another one".into(),
-        AccountError::NotFound => "there is no such user; `godwit user list` shows all".into(),
+        AccountError::HandleTaken => "the handle is taken; choose another handle".into(),
+        AccountError::NotFound => "no such user; `godwit user list` shows all users".into(),
         error => chain(error),
     }
 }
@@ -132,12 +132,12 @@ async fn run(operated: &Operated, command: AdminCommand) -> Result<AdminReply, A
     let accounts = &operated.app.accounts;
     match command {
         AdminCommand::WhichStore => Ok(AdminReply::Store(operated.store.clone())),
-        AdminCommand::Move { .. }
-        | AdminCommand::MoveStatus
-        | AdminCommand::StopMove
-        | AdminCommand::AbandonMove => Ok(match &operated.moves {
-            Some(moves) => moving(moves, command).await.unwrap_or_else(AdminReply::Refused),
-            None => AdminReply::Refused("no server runs here".into()),
+        AdminCommand::Transfer { .. }
+        | AdminCommand::TransferStatus
+        | AdminCommand::StopTransfer
+        | AdminCommand::AbandonTransfer => Ok(match &operated.transfers {
+            Some(transfers) => transfer(transfers, command).await.unwrap_or_else(AdminReply::Refused),
+            None => AdminReply::Refused("no server is running here".into()),
         }),
         AdminCommand::AddUser { handle, display_name, password } => {
             let request = Register { handle, password, display_name, phone: None, device_name: None };
@@ -157,15 +157,15 @@ async fn run(operated: &Operated, command: AdminCommand) -> Result<AdminReply, A
     }
 }
 
-async fn moving(moves: &Moves, command: AdminCommand) -> Result<AdminReply, String> {
+async fn transfer(transfers: &Transfers, command: AdminCommand) -> Result<AdminReply, String> {
     match command {
-        AdminCommand::Move { to } => moves.start(to.parse()?).map(AdminReply::Moving),
-        AdminCommand::StopMove => {
-            moves.stop();
+        AdminCommand::Transfer { to } => transfers.start(to.parse()?).map(AdminReply::Transfer),
+        AdminCommand::StopTransfer => {
+            transfers.stop();
             Ok(AdminReply::Done)
         }
-        AdminCommand::AbandonMove => moves.abandon().await.map(|()| AdminReply::Done),
-        _ => moves.status().map(AdminReply::Moving).ok_or_else(|| "nothing is being moved".into()),
+        AdminCommand::AbandonTransfer => transfers.abandon().await.map(|()| AdminReply::Done),
+        _ => transfers.status().map(AdminReply::Transfer).ok_or_else(|| "no transfer is running".into()),
     }
 }
 

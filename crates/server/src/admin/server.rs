@@ -1,4 +1,4 @@
-//! The running server's side: commands come in at the Unix socket.
+//! The server side: accepts commands on the Unix socket.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -14,26 +14,26 @@ use tokio::time::{sleep, timeout};
 use super::socket::{Lines, ShortPath, path};
 use super::{AdminCommand, AdminReply, Operated, execute};
 
-/// Commands that run at once. Further ones wait for their turn.
+/// Concurrent commands. Further ones wait.
 const CONNECTIONS_MAX: usize = 8;
 const BACKLOG: u32 = 64;
-/// How long a connection may be silent.
+/// The time limit for silence on a connection.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
-/// How long to wait when no connection can be accepted.
+/// The wait after a failed accept.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
 
-/// The socket. It is removed when this is dropped.
+/// The Unix socket. Dropping this removes it.
 #[derive(Debug)]
 pub struct AdminServer {
     listener: UnixListener,
     path: PathBuf,
-    /// The folder, locked. The lock goes with it, also when the process is killed.
+    /// The locked folder. The lock ends with the process, even if it is killed.
     _folder: File,
 }
 
 impl AdminServer {
-    /// Takes the socket of a data folder that no other server uses. A socket that is there was left behind by a process
-    /// that has gone.
+    /// Creates the socket of a data folder that no other server uses. An existing socket is a leftover of a process that has
+    /// ended.
     pub fn bind(data_folder: &Path) -> io::Result<Self> {
         let folder = File::open(data_folder)?;
         match folder.try_lock() {
@@ -50,18 +50,18 @@ impl AdminServer {
             _ => {}
         }
         let socket = UnixSocket::new_stream()?;
-        // Before it has a name, so that there is no moment at which others could connect.
+        // Sets permissions before the socket has a name, so that no other user can ever connect.
         fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
         socket.bind(ShortPath::of(data_folder)?.path)?;
         Ok(Self { listener: socket.listen(BACKLOG)?, path, _folder: folder })
     }
 
-    /// Answers commands until the future is dropped.
+    /// Executes commands until the future is dropped.
     pub async fn run(&self, operated: Operated) {
         let operated = Arc::new(operated);
         let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         loop {
-            // An error would mean that the semaphore was closed, which nobody does.
+            // Fails only if the semaphore is closed, and no code does that.
             let Ok(permit) = permits.clone().acquire_owned().await else { return };
             match self.listener.accept().await {
                 Ok((stream, _)) => {
@@ -74,7 +74,7 @@ impl AdminServer {
                     });
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "no admin connection can be accepted now");
+                    tracing::warn!(%error, "cannot accept admin connections now");
                     sleep(ACCEPT_BACKOFF).await;
                 }
             }
@@ -85,7 +85,7 @@ impl AdminServer {
 impl Drop for AdminServer {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_file(&self.path) {
-            tracing::debug!(%error, "the admin socket was not removed");
+            tracing::debug!(%error, "could not remove the admin socket");
         }
     }
 }
@@ -108,10 +108,10 @@ async fn answer(stream: UnixStream, operated: &Operated) -> io::Result<()> {
     }
 }
 
-/// Who looks how a move goes does so all the time.
+/// The commands that watch a transfer are not logged, because they repeat constantly.
 fn log(command: &AdminCommand) {
     match command {
-        AdminCommand::MoveStatus => tracing::debug!(?command, "an admin command"),
+        AdminCommand::TransferStatus => tracing::debug!(?command, "an admin command"),
         _ => tracing::info!(?command, "an admin command"),
     }
 }

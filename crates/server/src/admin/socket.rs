@@ -1,4 +1,4 @@
-//! The Unix socket in the data folder, and lines on it.
+//! The Unix socket in the data folder, and the lines on it.
 
 use std::fs::File;
 use std::io;
@@ -11,17 +11,17 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 
 const SOCKET_FILE: &str = "admin.sock";
-/// A line of either side, in bytes: a full reply has less than half of it.
+/// The size limit of a line, in bytes. A full reply needs less than half of it.
 const LINE_BYTES_MAX: u64 = 512 * 1024;
-/// The paths of sockets are shorter than other paths: 104 bytes on some systems, 108 on others.
+/// The length limit of socket paths, which is 104 bytes on some systems and 108 on others.
 const SOCKET_PATH_BYTES_MAX: usize = 100;
 
-/// Where the socket of a data folder is.
+/// The path of the socket in a data folder.
 pub(super) fn path(data_folder: &Path) -> PathBuf {
     data_folder.join(SOCKET_FILE)
 }
 
-/// A name for the socket that is short enough, good as long as the folder is held open.
+/// A short name for the socket, valid while the folder is held open.
 pub(super) struct ShortPath {
     pub(super) path: PathBuf,
     _folder: Option<File>,
@@ -56,7 +56,7 @@ impl Lines {
         self.stream.flush().await
     }
 
-    /// `None` when the other side has said all.
+    /// `None` at the end of the stream.
     pub(super) async fn read<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         let mut line = Vec::new();
         (&mut self.stream).take(LINE_BYTES_MAX).read_until(b'\n', &mut line).await?;

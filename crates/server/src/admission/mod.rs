@@ -1,8 +1,9 @@
-//! How much is done at once of what costs most, and comes all at once when a server is lost or attacked: signing in, asking
-//! what was missed, and hashing passwords ([`passwords`]).
+//! Admission control: concurrency limits for expensive requests that arrive in bursts when a server is lost or attacked:
+//! sign-ins, `sync`, and password hashes ([`passwords`]).
 //!
-//! Who finds no place waits for one, in turn; who waits too long is told to come back, each at another time. So those who
-//! are let in are served at the speed of the store, and everybody else of the server is not slowed down by the rest.
+//! A caller that finds no free permit waits, first come first served. A caller that waits too long is told to retry, each
+//! after a different time. The admitted work therefore runs at the speed of the store, and the rest of the server does not
+//! slow down.
 
 pub mod passwords;
 
@@ -16,25 +17,28 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use self::passwords::{PasswordQueue, PasswordQueueLimits};
+use crate::config::settings::settings;
 use crate::problem::ApiError;
 
-/// Who is turned away comes back within this time.
+/// Refused callers are told to retry after a random part of this time.
 const RETRY_SPREAD_S: u32 = 8;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct AdmissionConfig {
-    /// Sockets that sign in at once. Further ones wait.
-    pub sign_ins_at_once_max: usize,
-    /// `sync` that is answered at once. Further ones wait.
-    pub syncs_at_once_max: usize,
-    /// Passwords that wait to be hashed: registrations, sign-ins and password changes. How many are hashed at once is
-    /// `auth.passwords.concurrent_max`.
-    pub passwords_waiting_max: usize,
-    /// The same from one network (IPv4 /24, IPv6 /48). Networks take turns.
-    pub passwords_waiting_per_network_max: usize,
-    /// How long one waits before being told to come back. Who would have to wait longer for a password is told at once.
-    pub wait_ms: u64,
+settings! {
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct AdmissionConfig {
+        /// Sockets that may sign in at the same time. Further ones wait.
+        pub sign_ins_at_once_max: usize,
+        /// `sync` requests that may run at the same time. Further ones wait.
+        pub syncs_at_once_max: usize,
+        /// Passwords that may wait to be hashed, for registrations, sign-ins and password changes.
+        /// `auth.passwords.concurrent_max` says how many are hashed at the same time.
+        pub passwords_waiting_max: usize,
+        /// The same per network (IPv4 /24, IPv6 /48). Networks take turns.
+        pub passwords_waiting_per_network_max: usize,
+        /// How long a request waits before it is refused. A password that would have to wait longer is refused at once.
+        pub wait_ms: u64,
+    }
 }
 
 impl Default for AdmissionConfig {
@@ -51,18 +55,18 @@ impl Default for AdmissionConfig {
 
 #[derive(Debug)]
 pub struct Admission {
-    pub sign_ins: Gate,
-    pub syncs: Gate,
+    pub sign_ins: ConcurrencyLimit,
+    pub syncs: ConcurrencyLimit,
     pub passwords: Arc<PasswordQueue>,
 }
 
 impl Admission {
     pub fn new(config: &AdmissionConfig, passwords_at_once_max: usize) -> Self {
         let wait_max = Duration::from_millis(config.wait_ms);
-        let gate = |name, places| Gate { name, places: Arc::new(Semaphore::new(places)), wait_max };
+        let limit = |name, max| ConcurrencyLimit { name, permits: Arc::new(Semaphore::new(max)), wait_max };
         Self {
-            sign_ins: gate("sign_in", config.sign_ins_at_once_max),
-            syncs: gate("sync", config.syncs_at_once_max),
+            sign_ins: limit("sign_in", config.sign_ins_at_once_max),
+            syncs: limit("sync", config.syncs_at_once_max),
             passwords: PasswordQueue::new(PasswordQueueLimits {
                 at_once_max: passwords_at_once_max,
                 waiting_max: config.passwords_waiting_max,
@@ -73,34 +77,35 @@ impl Admission {
     }
 }
 
+/// Limits concurrent calls.
 #[derive(Debug)]
-pub struct Gate {
+pub struct ConcurrencyLimit {
     name: &'static str,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     wait_max: Duration,
 }
 
-/// Given back when it is dropped.
+/// Admits one call until it is dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct Permit {
     _permit: OwnedSemaphorePermit,
 }
 
-impl Gate {
-    pub async fn enter(&self) -> Result<Place, ApiError> {
-        if let Ok(permit) = self.places.clone().try_acquire_owned() {
-            return Ok(Place { _permit: permit });
+impl ConcurrencyLimit {
+    pub async fn enter(&self) -> Result<Permit, ApiError> {
+        if let Ok(permit) = self.permits.clone().try_acquire_owned() {
+            return Ok(Permit { _permit: permit });
         }
         let began = Instant::now();
-        let waited = timeout(self.wait_max, self.places.clone().acquire_owned()).await;
+        let waited = timeout(self.wait_max, self.permits.clone().acquire_owned()).await;
         histogram!("godwit_admission_wait_seconds", "for" => self.name).record(began.elapsed());
-        // The inner error would mean that nobody is let in any more, which nobody decides.
+        // The inner error is impossible: no code closes the semaphore.
         if let Ok(Ok(permit)) = waited {
-            return Ok(Place { _permit: permit });
+            return Ok(Permit { _permit: permit });
         }
         counter!("godwit_admission_refused_total", "for" => self.name).increment(1);
         Err(ApiError::new(ErrorCode::Unavailable)
-            .with_detail("too many at once")
+            .with_detail("too many requests at once")
             .with_retry_after(rand::random_range(1..=RETRY_SPREAD_S)))
     }
 }
@@ -110,7 +115,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn those_for_whom_there_is_no_place_wait_in_turn_and_not_for_ever() {
+    async fn callers_without_a_permit_wait_in_turn_and_not_for_ever() {
         let config =
             AdmissionConfig { sign_ins_at_once_max: 1, wait_ms: 1_000, ..AdmissionConfig::default() };
         let admission = Arc::new(Admission::new(&config, 1));
@@ -126,7 +131,7 @@ mod tests {
         let refused = admission.sign_ins.enter().await.unwrap_err().into_problem();
         assert_eq!(refused.code, ErrorCode::Unavailable);
         assert!((1..=RETRY_SPREAD_S).contains(&refused.retry_after.unwrap()));
-        // One does not stand in the way of the other.
+        // The two limits are independent.
         admission.syncs.enter().await.unwrap();
     }
 }

@@ -1,9 +1,9 @@
-//! The queue of those whose password has to be hashed: registrations, sign-ins and password changes.
+//! The fair queue for password hashing: registrations, sign-ins and password changes.
 //!
-//! A hash is slow on purpose, so whoever sends many passwords keeps others waiting. Networks take turns: each has one
-//! password hashed before any has a second, so one that sends thousands slows down itself only. Known devices (those on which
-//! the user has signed in before) have a ring of their own and every second turn. Who would have to wait too long is told at
-//! once when to come back.
+//! Hashing is slow on purpose, so one client that sends many passwords could make all others wait. The queue is round-robin
+//! over networks: each network has one password hashed before any has a second, so a network that sends thousands slows down
+//! only itself. Known devices, on which the user has signed in before, have a separate ring with every second slot. A
+//! request that would wait too long is refused at once, with the time to retry.
 //!
 //! ```text
 //! known      network A: ▪▪▪   network B: ▪          ─┐
@@ -26,9 +26,9 @@ use super::RETRY_SPREAD_S;
 use crate::network::ClientAddress;
 use crate::problem::{ApiError, ApiResult};
 
-/// What a hash is taken to need until some have been measured.
+/// The assumed duration of a hash until some have been measured.
 const TOOK_AT_FIRST: Duration = Duration::from_millis(50);
-/// How much each measurement counts: one in so many.
+/// The weight of a measurement in the moving average: one in this many.
 const TOOK_SMOOTHING: u32 = 8;
 const NAME: &str = "password";
 
@@ -51,8 +51,8 @@ impl PasswordQueue {
         Arc::new(Self { limits, state: Mutex::new(State::new()) })
     }
 
-    /// Does work that hashes a password, when it is its turn. Work that was begun is finished also when nobody waits for it
-    /// any more: the hash goes on, so it keeps its turn.
+    /// Runs work that hashes a password, at its turn. Work that has started finishes even if its caller gives up: the hash
+    /// goes on, so it keeps its permit.
     pub async fn run<T: Send + 'static>(
         self: &Arc<Self>,
         from: ClientAddress,
@@ -76,7 +76,7 @@ impl PasswordQueue {
             Entered::Later(turn) => {
                 let waited = timeout(self.limits.wait_max, turn).await;
                 histogram!("godwit_admission_wait_seconds", "for" => NAME).record(began.elapsed());
-                // Without a sender, the place in the queue was given to a network that has fewer.
+                // Without a sender, the place in the queue went to a network with fewer requests.
                 waited.ok().and_then(Result::ok).ok_or_else(|| too_many_of_all(self.limits.wait_max))
             }
         };
@@ -99,7 +99,7 @@ impl PasswordQueue {
         if state.ring(is_known).waiting_of(network) >= self.limits.waiting_per_network_max {
             return Entered::Refused(
                 ApiError::new(ErrorCode::RateLimited)
-                    .with_detail("too many passwords of your network wait to be checked")
+                    .with_detail("too many sign-ins from your network are waiting")
                     .with_retry_after(retry_after(expected)),
             );
         }
@@ -112,7 +112,7 @@ impl PasswordQueue {
         Entered::Later(receiver)
     }
 
-    /// Gives turns to those who wait, as many as there are.
+    /// Grants all free turns to waiting requests.
     fn give_turns(self: &Arc<Self>) {
         loop {
             let mut state = self.state();
@@ -121,7 +121,7 @@ impl PasswordQueue {
             }
             let Some(next) = state.next() else { return };
             state.running += 1;
-            // Before the turn is sent: one that nobody takes is given back at once, which locks again.
+            // Unlocks first: a turn whose caller has given up is returned at once, which locks again.
             drop(state);
             let _ = next.send(self.turn());
         }
@@ -136,7 +136,7 @@ impl PasswordQueue {
     }
 }
 
-/// Given back when it is dropped.
+/// Returned on drop.
 #[derive(Debug)]
 struct Turn {
     queue: Arc<PasswordQueue>,
@@ -161,14 +161,14 @@ type Waiter = oneshot::Sender<Turn>;
 #[derive(Debug)]
 struct State {
     running: usize,
-    /// How long one takes, smoothed.
+    /// The duration of a hash, as a moving average.
     took: Duration,
     strangers: Ring,
     known: Ring,
     known_are_next: bool,
 }
 
-/// Those who wait, by network, and whose turn is next.
+/// Waiting requests by network, in round-robin order.
 #[derive(Debug, Default)]
 struct Ring {
     lanes: HashMap<IpAddr, VecDeque<Waiter>>,
@@ -207,7 +207,7 @@ impl State {
         first.or_else(|| self.ring(!known_are_next).next())
     }
 
-    /// How long a newcomer of a network would have to wait.
+    /// The expected wait for a new request of a network.
     fn expected_wait(&mut self, network: IpAddr, is_known: bool, at_once_max: usize) -> Duration {
         let ahead = self.ring(is_known).ahead_of(network);
         let others = self.ring(!is_known).waiting.min(ahead + 1);
@@ -215,10 +215,12 @@ impl State {
         self.took * u32::try_from(rounds).unwrap_or(u32::MAX)
     }
 
-    /// Takes the last place of the network that has most, where that is more than a newcomer would have.
+    /// Takes the last place of the strangers' network that has most. A stranger takes it only where that is more than their
+    /// own network would have; a known device takes it from any stranger, so that many networks with one request each
+    /// cannot fill the queue.
     fn take_from_longest(&mut self, network: IpAddr, is_known: bool) -> bool {
-        let own = self.ring(is_known).waiting_of(network) + 1;
-        self.strangers.drop_last_of_longest(own)
+        let longer_than = if is_known { 0 } else { self.strangers.waiting_of(network) + 1 };
+        self.strangers.drop_last_of_longest(longer_than)
     }
 
     fn forget_the_gone(&mut self) {
@@ -237,7 +239,7 @@ impl Ring {
         self.waiting += 1;
     }
 
-    /// The first of the network whose turn it is, which is last then.
+    /// The first request of the next network, which then moves to the end of the order.
     fn next(&mut self) -> Option<Waiter> {
         while let Some(network) = self.order.pop_front() {
             let Some(lane) = self.lanes.get_mut(&network) else { continue };
@@ -260,7 +262,8 @@ impl Ring {
         self.lanes.get(&network).map_or(0, VecDeque::len)
     }
 
-    /// How many have their turn before a newcomer of this network: as many of each as wait of its own, and one more.
+    /// The number of requests with a turn before a new one of this network: of each network, as many as this network has
+    /// waiting, plus one.
     fn ahead_of(&self, network: IpAddr) -> usize {
         let own = self.waiting_of(network);
         own + self
@@ -282,6 +285,10 @@ impl Ring {
         lane.pop_back();
         self.waiting -= 1;
         debug_assert!(self.order.contains(&network), "a network that waits has its turn");
+        if lane.is_empty() {
+            self.lanes.remove(&network);
+            self.order.retain(|other| *other != network);
+        }
         true
     }
 
@@ -298,11 +305,11 @@ impl Ring {
 
 fn too_many_of_all(wait: Duration) -> ApiError {
     ApiError::new(ErrorCode::Unavailable)
-        .with_detail("too many passwords wait to be checked")
+        .with_detail("too many sign-ins are waiting")
         .with_retry_after(retry_after(wait))
 }
 
-/// When those who wait now have had their turn. Not all come back at once.
+/// The time after which the current requests have had their turn, randomized so that not all callers retry at once.
 fn retry_after(wait: Duration) -> u32 {
     let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX);
     seconds.saturating_add(rand::random_range(1..=RETRY_SPREAD_S))
@@ -323,7 +330,7 @@ mod tests {
         wait_max: Duration::from_secs(60),
     };
 
-    /// Passwords that take as long as it takes to be told that they are done.
+    /// A queue whose hashes take until the test ends them.
     struct Stage {
         queue: Arc<PasswordQueue>,
         order: Arc<Mutex<Vec<&'static str>>>,
@@ -354,7 +361,7 @@ mod tests {
                 };
                 queue.run(from, is_known, work).await
             });
-            // So that they stand in the queue in the order in which they were sent.
+            // Lets each request enter the queue before the next one is sent.
             for _ in 0..10 {
                 yield_now().await;
             }
@@ -408,7 +415,7 @@ mod tests {
             stage.send("flood", "192.0.2.9", false).await.await.unwrap().unwrap_err().into_problem();
         assert_eq!(refused.code, ErrorCode::RateLimited);
         assert!(refused.retry_after.unwrap() >= 1);
-        // All places are taken. A network that has fewer takes one of that which has most.
+        // The queue is full. A network with fewer requests takes a place from the one with the most.
         for n in 0..5 {
             let sent = stage.send("other", &format!("198.51.{n}.1"), false).await;
             assert!(!sent.is_finished(), "{n}");
@@ -421,6 +428,23 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_known_device_finds_a_place_however_many_networks_wait() {
+        let stage = Stage::new(LIMITS);
+        let mut flood = Vec::new();
+        for n in 0..11 {
+            flood.push(stage.send("flood", &format!("192.0.{n}.1"), false).await);
+        }
+        let refused = stage.send("flood", "192.0.11.1", false).await.await.unwrap();
+        assert_eq!(refused.unwrap_err().code(), ErrorCode::Unavailable, "all places are taken");
+        let known = stage.send("known", "198.51.100.1", true).await;
+        assert!(!known.is_finished());
+        let order = stage.finish().await;
+        assert_eq!(order[..2], ["flood", "known"]);
+        assert_eq!(order.len(), 11, "one stranger gave up their place");
+        known.await.unwrap().unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn who_would_wait_too_long_is_told_at_once() {
         let stage = Stage::new(PasswordQueueLimits { wait_max: TOOK_AT_FIRST * 3, ..LIMITS });
         let mut sent = Vec::new();
@@ -430,7 +454,7 @@ mod tests {
         let refused = sent.remove(4).await.unwrap();
         assert_eq!(refused.unwrap_err().code(), ErrorCode::Unavailable);
         assert!(sent.iter().all(|sent| !sent.is_finished()));
-        // Those whom nobody answers in time are told as well.
+        // Callers without an answer in time are refused too.
         let waited = sent.remove(2).await.unwrap();
         assert_eq!(waited.unwrap_err().code(), ErrorCode::Unavailable);
     }

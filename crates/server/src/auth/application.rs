@@ -1,49 +1,57 @@
-//! The tokens of the application that embeds this server: JWTs that it signs for its users.
+//! Application tokens: JWTs that the embedding application signs for its users.
 //!
-//! Each key has one algorithm, by its kind, and a token is checked with that one only: what its header says can never
-//! turn a public key into a secret.
+//! The kind of a key determines its only algorithm, and a token is verified only with that algorithm: the header of a token
+//! can never turn a public key into a shared secret.
 
 use std::path::{Path, PathBuf};
 
+use aws_lc_rs::signature::{self, ParsedPublicKey, RsaPublicKeyComponents, VerificationAlgorithm};
 use godwit_domain::ports::{ApplicationClaims, TokenError};
 use godwit_protocol::Timestamp;
-use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation};
+use jsonwebtoken::{Algorithm, DecodingKey, DecodingKeyKind, Header, Validation};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::jwks::JwksFile;
 use super::keys::{KeyError, SECRET_BYTES_MIN, Secret};
 use super::tokens::{from_numeric_date, signature_only};
+use crate::config::settings::settings;
 
 /// A file with a key, in bytes.
 pub const KEY_FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// The shortest modulus of an RSA key whose signatures are verified: 2,048 bits.
+const RSA_MODULUS_BYTES_MIN: usize = 256;
 
-/// Which tokens of the application are accepted. With no key none are. Exactly one kind of key can be set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ApplicationConfig {
-    /// A secret for HS256, at least 32 bytes.
-    pub secret: Option<Secret>,
-    /// A file with a secret for HS256; white space around it is not part of it.
-    pub secret_file: Option<PathBuf>,
-    /// A file with a public key in PEM: Ed25519 for EdDSA, EC P-256 for ES256, RSA for RS256.
-    pub public_key_file: Option<PathBuf>,
-    /// A file with a JWK set. It is read again when it changes, so keys can be rotated while the server runs.
-    pub jwks_file: Option<PathBuf>,
-    /// What `iss` must be.
-    pub issuer: Option<String>,
-    /// Takes tokens whatever their `iss` is, in the place of an `issuer`.
-    pub accept_any_issuer: bool,
-    /// What `aud` must be or contain.
-    pub audience: Option<String>,
-    /// Takes tokens whatever their `aud` is, in the place of an `audience`: also those that the application has made for
-    /// others.
-    pub accept_any_audience: bool,
-    /// How far ahead `exp` may be, and how long after `iat` where a token has one. Every token has an `exp`.
-    pub lifetime_max_secs: u32,
-    /// By how much the clocks of the application and of this server may differ.
-    pub leeway_seconds: u32,
-    pub claims: ClaimNames,
+settings! {
+    /// Which tokens of the application are accepted. With no key none are. Exactly one kind of key can be set.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct ApplicationConfig {
+        /// A secret for HS256, at least 32 bytes.
+        pub secret: Option<Secret>,
+        /// A file with a secret for HS256. Surrounding white space is ignored.
+        pub secret_file: Option<PathBuf>,
+        /// A file with a public key in PEM: Ed25519 for EdDSA, EC P-256 for ES256, RSA for RS256.
+        pub public_key_file: Option<PathBuf>,
+        /// A file with a JWK set. The server reads it again when it changes, so keys can be rotated while it runs.
+        pub jwks_file: Option<PathBuf>,
+        /// The required `iss`.
+        pub issuer: Option<String>,
+        /// Accept tokens with any `iss`, instead of setting `issuer`.
+        pub accept_any_issuer: bool,
+        /// The required `aud`, or one of its values.
+        pub audience: Option<String>,
+        /// Accept tokens with any `aud`, instead of setting `audience`. This includes tokens that the application has
+        /// issued for other services.
+        pub accept_any_audience: bool,
+        /// How far ahead `exp` may be, in seconds, and how long after `iat` if a token has one. Every token needs an
+        /// `exp`.
+        pub lifetime_max_secs: u32,
+        /// How far the clocks of the application and of this server may differ.
+        pub leeway_seconds: u32,
+        /// Names of the claims that describe a user, besides `sub`. All are optional in a token.
+        pub claims: ClaimNames,
+    }
 }
 
 impl Default for ApplicationConfig {
@@ -65,7 +73,7 @@ impl Default for ApplicationConfig {
 }
 
 impl ApplicationConfig {
-    /// What the operator has to decide before tokens are taken, one line each.
+    /// The settings that are missing before tokens are accepted, one line each.
     pub fn undecided(&self) -> Vec<String> {
         let claims = [
             ("issuer", "iss", self.issuer.is_some(), self.accept_any_issuer),
@@ -76,11 +84,11 @@ impl ApplicationConfig {
             accepts_any,
         ) {
             (false, false) => Some(format!(
-                "auth.application.{setting}: set what `{claim}` of a token must be, so that tokens made for others are refused, \
-                 or auth.application.accept_any_{setting} = true"
+                "auth.application.{setting}: set the required `{claim}`, so that tokens for other services are refused, \
+                 or set auth.application.accept_any_{setting} = true"
             )),
             (true, true) => Some(format!(
-                "auth.application.{setting} is set, and accept_any_{setting} is true as well: choose one of them"
+                "auth.application.{setting} is set, but accept_any_{setting} is true: choose one of them"
             )),
             _ => None,
         };
@@ -88,15 +96,20 @@ impl ApplicationConfig {
     }
 }
 
-/// The claims that say more about a user than `sub`. All are optional in a token.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ClaimNames {
-    pub handle: String,
-    pub display_name: String,
-    pub avatar: String,
-    /// Tells the devices of a user apart.
-    pub device: String,
+settings! {
+    /// The claims that say more about a user than `sub`. All are optional in a token.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct ClaimNames {
+        /// The claim with the handle.
+        pub handle: String,
+        /// The claim with the name that others see.
+        pub display_name: String,
+        /// The claim with the URL of the picture.
+        pub avatar: String,
+        /// The claim that tells the devices of a user apart.
+        pub device: String,
+    }
 }
 
 impl Default for ClaimNames {
@@ -110,7 +123,7 @@ impl Default for ClaimNames {
     }
 }
 
-/// Checks the tokens of the application.
+/// Verifies the tokens of the application.
 #[derive(Debug)]
 pub struct ApplicationTokens {
     keys: Keys,
@@ -127,7 +140,7 @@ enum Keys {
     File(JwksFile),
 }
 
-/// A key with the one algorithm that it is for.
+/// A key with its only algorithm.
 #[derive(Debug, Clone)]
 pub(super) struct Key {
     pub(super) id: Option<String>,
@@ -136,7 +149,7 @@ pub(super) struct Key {
 }
 
 impl ApplicationTokens {
-    /// `None` when no key is set: then the server knows its own tokens only.
+    /// `None` if no key is set: the server then accepts only its own tokens.
     pub fn load(config: &ApplicationConfig) -> Result<Option<Self>, KeyError> {
         let keys = match (&config.secret, &config.secret_file, &config.public_key_file, &config.jwks_file) {
             (None, None, None, None) => return Ok(None),
@@ -173,7 +186,7 @@ impl ApplicationTokens {
         self.read_claims(&claims.ok_or(TokenError::Invalid)?, now)
     }
 
-    /// The claims, if the key made the signature.
+    /// The claims, if the signature matches the key.
     fn open(&self, token: &str, key: &Key) -> Option<Map<String, Value>> {
         let validation = self.validation(key.algorithm);
         jsonwebtoken::decode(token, &key.decoding, &validation).ok().map(|opened| opened.claims)
@@ -194,14 +207,14 @@ impl ApplicationTokens {
         claims: &Map<String, Value>,
         now: Timestamp,
     ) -> Result<ApplicationClaims, TokenError> {
-        // Compared here, because the library would also take a list of issuers of which one fits.
+        // Compared here, because the library would also accept a list of issuers with one match.
         if self.issuer.is_some() && text(claims, "iss")? != self.issuer {
             return Err(TokenError::Invalid);
         }
         if time(claims, "nbf")?.is_some_and(|from| from > now.plus_millis(self.leeway_ms)) {
             return Err(TokenError::Invalid);
         }
-        // With the leeway, because until then the token is accepted.
+        // Includes the leeway, because the token is accepted until then.
         let expires_at = time(claims, "exp")?.ok_or(TokenError::Invalid)?.plus_millis(self.leeway_ms);
         if expires_at <= now {
             return Err(TokenError::Expired);
@@ -209,7 +222,7 @@ impl ApplicationTokens {
         if expires_at > now.plus_millis(self.lifetime_max_ms + 2 * self.leeway_ms) {
             return Err(TokenError::Invalid);
         }
-        // What expires soon may have been good for long: where it is known when that began, it counts too.
+        // A token that expires soon may have been valid for long. If it says when it was issued, that counts too.
         let issued_at = time(claims, "iat")?;
         if issued_at.is_some_and(|issued_at| {
             let ends_by = issued_at.plus_millis(self.lifetime_max_ms + self.leeway_ms);
@@ -251,13 +264,31 @@ impl Key {
             .ok_or_else(|| KeyError::NotAPublicKey { path: path.into() })
     }
 
-    /// Whether signatures can be checked with this key: a reading of the file that took a key for one of another kind or
-    /// curve fails here, at the start, and not with the first token.
+    /// True if this key can verify signatures. A key of another kind or curve in the file fails here, at start, and not with
+    /// the first token.
     pub(super) fn works(&self) -> bool {
-        jsonwebtoken::crypto::verify("", b"", &self.decoding, self.algorithm).is_ok()
+        let algorithm: &'static dyn VerificationAlgorithm = match self.algorithm {
+            Algorithm::EdDSA => &signature::ED25519,
+            Algorithm::ES256 => &signature::ECDSA_P256_SHA256_FIXED,
+            Algorithm::RS256 => &signature::RSA_PKCS1_2048_8192_SHA256,
+            // A secret can be any bytes.
+            _ => return true,
+        };
+        let is_rsa = self.algorithm == Algorithm::RS256;
+        match self.decoding.kind() {
+            DecodingKeyKind::SecretOrDer(key) => {
+                ParsedPublicKey::new(algorithm, key).is_ok() && (!is_rsa || key.len() > RSA_MODULUS_BYTES_MIN)
+            }
+            DecodingKeyKind::RsaModulusExponent { n, e } => {
+                let modulus_bytes = n.iter().skip_while(|byte| **byte == 0).count();
+                let key = RsaPublicKeyComponents { n, e };
+                let parsed = key.to_parsed_public_key(&signature::RSA_PKCS1_2048_8192_SHA256);
+                is_rsa && parsed.is_ok() && modulus_bytes >= RSA_MODULUS_BYTES_MIN
+            }
+        }
     }
 
-    /// Whether a token with this header may have been signed with this key.
+    /// True if a token with this header may be signed with this key.
     fn fits(&self, header: &Header) -> bool {
         let id_fits = match (&self.id, &header.kid) {
             (Some(own), Some(asked)) => own == asked,
@@ -275,7 +306,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, KeyError> {
     std::fs::read(path).map_err(unreadable)
 }
 
-/// A claim that is text, if it is there.
+/// A text claim, if present.
 fn text(claims: &Map<String, Value>, name: &str) -> Result<Option<String>, TokenError> {
     match claims.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -284,7 +315,7 @@ fn text(claims: &Map<String, Value>, name: &str) -> Result<Option<String>, Token
     }
 }
 
-/// A claim that is a time, if it is there.
+/// A time claim, if present.
 fn time(claims: &Map<String, Value>, name: &str) -> Result<Option<Timestamp>, TokenError> {
     match claims.get(name) {
         None | Some(Value::Null) => Ok(None),

@@ -1,4 +1,4 @@
-//! The JWK set of the application, in a file that may change while the server runs.
+//! The JWK set of the application, in a file that may change at run time.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,12 +12,12 @@ use super::application::{Key, read};
 use super::keys::{KeyError, SECRET_BYTES_MIN};
 use crate::problem::chain;
 
-/// How often the file is looked at, at most.
+/// The minimum interval between two checks of the file.
 pub const JWKS_CHECK_EVERY_MS: i64 = 3_000;
-/// Keys of a set. A token that names none may be tried with each of its kind.
+/// Keys per set. A token without a key id may be tried with every key of its kind.
 pub const JWKS_KEYS_MAX: usize = 64;
 
-/// Keys from a file, as they are now.
+/// The current keys of a file.
 #[derive(Debug)]
 pub(super) struct JwksFile {
     path: PathBuf,
@@ -27,7 +27,7 @@ pub(super) struct JwksFile {
 
 #[derive(Debug)]
 struct Loaded {
-    /// What the file was. Comparing it is surer than its time of change, which has a coarse clock.
+    /// The content of the file. Comparing it is more reliable than its modification time, which has a coarse resolution.
     bytes: Vec<u8>,
     keys: Vec<Key>,
 }
@@ -43,18 +43,18 @@ impl JwksFile {
         })
     }
 
-    /// The keys, after a look at the file if the last one was a while ago. A file that has become useless changes
-    /// nothing: the operator is told, and the keys from before stay.
+    /// The keys, after a check of the file if one is due. An invalid file changes nothing: the server logs an error and
+    /// keeps the previous keys.
     pub(super) fn keys(&self, now: Timestamp) -> impl std::ops::Deref<Target = [Key]> + use<> {
         if self.is_due(now)
             && let Err(error) = self.reload()
         {
-            tracing::warn!(error = %chain(&error), "the keys of the application were not replaced");
+            tracing::warn!(error = %chain(&error), "could not reload the keys of the application");
         }
         Snapshot(self.loaded())
     }
 
-    /// Whether it is time to look, for one of those who ask at once.
+    /// True if a check is due. Of concurrent callers, one gets true.
     fn is_due(&self, now: Timestamp) -> bool {
         let checked_at = self.checked_at_ms.load(Ordering::Relaxed);
         let elapsed_ms = now.as_millis().abs_diff(checked_at);
@@ -71,7 +71,7 @@ impl JwksFile {
             return Ok(());
         }
         let keys = parse(&self.path, &bytes)?;
-        tracing::info!(keys = keys.len(), "the keys of the application have changed");
+        tracing::info!(keys = keys.len(), "reloaded the keys of the application");
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Loaded { bytes, keys });
         Ok(())
     }
@@ -81,7 +81,7 @@ impl JwksFile {
     }
 }
 
-/// The keys of one moment.
+/// The keys at one moment.
 struct Snapshot(Arc<Loaded>);
 
 impl std::ops::Deref for Snapshot {
@@ -98,12 +98,12 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<Key>, KeyError> {
     if set.keys.len() > JWKS_KEYS_MAX {
         return Err(KeyError::TooManyKeys { path: path.into(), keys_max: JWKS_KEYS_MAX });
     }
-    // A set may hold keys for other purposes too: they are passed over.
+    // Ignores keys for other purposes.
     let keys: Vec<Key> = set.keys.iter().filter_map(usable).collect();
     if keys.is_empty() { Err(KeyError::NoUsableKey { path: path.into() }) } else { Ok(keys) }
 }
 
-/// The key, if it is one for signatures of a kind that is accepted.
+/// The key, if it is a signature key of an accepted kind.
 fn usable(jwk: &Jwk) -> Option<Key> {
     let for_signatures = matches!(jwk.common.public_key_use, None | Some(PublicKeyUse::Signature));
     let algorithm = match &jwk.algorithm {

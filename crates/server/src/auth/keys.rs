@@ -1,4 +1,4 @@
-//! Keys: where they come from, and what can be wrong with them.
+//! The signing key of the installation, keys derived from it, and secrets that are never printed.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize, Serializer};
 use sha2::Sha256;
 use thiserror::Error;
 
-/// The shortest secret that HS256 may have (RFC 7518, section 3.2), in bytes.
+/// The minimum length of a secret for HS256 (RFC 7518, section 3.2), in bytes.
 pub const SECRET_BYTES_MIN: usize = 32;
 
-/// The key of this installation, as the store keeps it. It signs nothing itself.
+/// The key of this installation, which the store keeps. It signs nothing itself.
 #[derive(Clone, Copy)]
 pub struct SigningKey([u8; 32]);
 
@@ -20,7 +20,7 @@ impl SigningKey {
         Self(bytes)
     }
 
-    /// A key for one purpose. What was made with it is worthless for every other.
+    /// Derives a key for one purpose. It is useless for every other purpose.
     pub(crate) fn derive(&self, purpose: &str) -> [u8; 32] {
         let mut mac = hmac_sha256(&self.0);
         mac.update(purpose.as_bytes());
@@ -38,7 +38,7 @@ pub(crate) fn hmac_sha256(key: &[u8; 32]) -> Hmac<Sha256> {
     Hmac::new_from_slice(key).expect("HMAC takes keys of any length")
 }
 
-/// A secret in the configuration: it is read, and never written or printed.
+/// A secret in the configuration. It is never written or printed.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
@@ -65,32 +65,30 @@ impl Serialize for Secret {
     }
 }
 
-/// Why the keys of the application cannot be used. One line for the operator, without the key.
+/// Why the keys of the application cannot be used: one line for the operator, without the key.
 #[derive(Debug, Error)]
 pub enum KeyError {
-    #[error(
-        "set one of secret, secret_file, public_key_file and jwks_file for the tokens of the application, not several"
-    )]
+    #[error("set only one of secret, secret_file, public_key_file and jwks_file")]
     Several,
-    #[error("{path}: cannot be read: {source}", path = path.display())]
+    #[error("cannot read {path}: {source}", path = path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
-    #[error("{path}: is larger than {bytes_max} bytes", path = path.display())]
+    #[error("{path} is larger than {bytes_max} bytes", path = path.display())]
     TooLarge { path: PathBuf, bytes_max: u64 },
     #[error(
-        "the secret for the tokens of the application has {bytes} bytes and needs {SECRET_BYTES_MIN}: \
-         `openssl rand -base64 32` makes a good one"
+        "the secret for the tokens of the application has {bytes} bytes and needs at least {SECRET_BYTES_MIN}: \
+         `openssl rand -base64 32` generates a strong one"
     )]
     WeakSecret { bytes: usize },
     #[error(
-        "{path}: is not a public key in PEM that Godwit can use: Ed25519, EC P-256 or RSA",
+        "{path} is not a PEM public key of a supported type (Ed25519, EC P-256 or RSA)",
         path = path.display()
     )]
     NotAPublicKey { path: PathBuf },
-    #[error("{path}: is not a JWK set: {source}", path = path.display())]
+    #[error("{path} is not a JWK set: {source}", path = path.display())]
     NotAJwkSet { path: PathBuf, source: serde_json::Error },
-    #[error("{path}: has no key for HS256, ES256, EdDSA or RS256", path = path.display())]
+    #[error("{path} has no key for HS256, ES256, EdDSA or RS256", path = path.display())]
     NoUsableKey { path: PathBuf },
-    #[error("{path}: has more than {keys_max} keys", path = path.display())]
+    #[error("{path} has more than {keys_max} keys", path = path.display())]
     TooManyKeys { path: PathBuf, keys_max: usize },
 }
 

@@ -1,9 +1,9 @@
-//! Proving who somebody is.
+//! Authentication.
 //!
 //! - [`passwords`]: argon2id, slow on purpose and bounded
-//! - [`tokens`]: the tokens of this server, and which verifier a token goes to
-//! - [`application`]: the tokens of the application that embeds this server; [`jwks`] reads its key file
-//! - [`keys`]: one signing key is kept in the store; every use has a key of its own derived from it
+//! - [`tokens`]: the tokens of this server, and the choice of the verifier
+//! - [`application`]: the tokens of the embedding application; [`jwks`] reads its key file
+//! - [`keys`]: the signing key in the store, and a derived key for every purpose
 
 pub mod application;
 pub mod jwks;

@@ -1,4 +1,5 @@
-//! Passwords: argon2id. Slow on purpose, so only a few run at once and never on the threads that serve requests.
+//! Password hashing with argon2id. It is slow on purpose, so only a few hashes run at once, and never on the threads that
+//! serve requests.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
@@ -13,19 +14,23 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::sync::Semaphore;
 
-/// How passwords are hashed. The defaults are the ones that OWASP recommends for argon2id. Passwords that were hashed
-/// with other settings go on working.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct PasswordConfig {
-    /// Memory of one hash, in KiB.
-    pub memory_kib: u32,
-    /// Passes over that memory.
-    pub iterations: u32,
-    /// Lanes within one hash.
-    pub parallelism: u32,
-    /// Hashes that are computed at once, others wait (`[admission]`); 0 for one a processor.
-    pub concurrent_max: usize,
+use crate::config::settings::settings;
+
+settings! {
+    /// How passwords are hashed. The defaults are the ones that OWASP recommends for argon2id. Passwords that were hashed
+    /// with other settings go on working.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct PasswordConfig {
+        /// Memory of one hash, in KiB.
+        pub memory_kib: u32,
+        /// Passes over that memory.
+        pub iterations: u32,
+        /// Lanes within one hash.
+        pub parallelism: u32,
+        /// Passwords that are hashed at the same time; 0 means one per processor. Others wait (`[admission]`).
+        pub concurrent_max: usize,
+    }
 }
 
 impl Default for PasswordConfig {
@@ -35,7 +40,7 @@ impl Default for PasswordConfig {
 }
 
 impl PasswordConfig {
-    /// Hashes that are computed at once.
+    /// The number of concurrent hashes.
     pub fn at_once_max(&self) -> usize {
         let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let at_once = if self.concurrent_max == 0 { processors() } else { self.concurrent_max };
@@ -43,9 +48,9 @@ impl PasswordConfig {
     }
 }
 
-/// The settings are outside of what argon2 allows.
+/// argon2 does not allow these settings.
 #[derive(Debug, Error)]
-#[error("the settings for passwords are not possible: {0}")]
+#[error("invalid password settings: {0}")]
 pub struct InvalidPasswordConfig(argon2::Error);
 
 /// The domain's password hasher.
@@ -53,7 +58,7 @@ pub struct InvalidPasswordConfig(argon2::Error);
 pub struct Argon2Hasher {
     argon2: Argon2<'static>,
     permits: Arc<Semaphore>,
-    /// Compared with when there is no user, so that this takes as long as when there is one.
+    /// The hash to verify against if there is no user, so that the duration is the same.
     decoy: Arc<OnceLock<String>>,
 }
 
@@ -68,8 +73,8 @@ impl Argon2Hasher {
         })
     }
 
-    /// Runs slow work where it disturbs nobody. The permit goes with the work: when the request that asked is given up,
-    /// the work still counts until it is done.
+    /// Runs slow work on a blocking thread. The permit goes with the work: if the caller gives up, the work counts until it
+    /// is done.
     async fn slowly<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Argon2<'static>) -> Result<T, HashError> + Send + 'static,

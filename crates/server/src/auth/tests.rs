@@ -1,4 +1,4 @@
-//! Tokens that must be accepted, and those that must not.
+//! Valid and invalid tokens.
 
 use std::path::PathBuf;
 
@@ -55,7 +55,7 @@ fn with_public_key(name: &str) -> ApplicationConfig {
     ApplicationConfig { public_key_file: Some(key_file(name)), ..ApplicationConfig::default() }
 }
 
-/// Good for a minute, unless the claims say when it ends.
+/// Valid for one minute, unless the claims set an expiry.
 fn sign(algorithm: Algorithm, key: &EncodingKey, kid: Option<&str>, claims: &Value) -> String {
     let header = Header { kid: kid.map(Into::into), ..Header::new(algorithm) };
     let mut claims = claims.clone();
@@ -76,7 +76,7 @@ fn application(verified: Result<VerifiedToken, TokenError>) -> ApplicationClaims
     }
 }
 
-/// A token whose header and claims are as given and whose signature is empty or nonsense.
+/// A token with the given header and claims and a missing or wrong signature.
 fn unsigned(header: &Value, claims: &Value, signature: &str) -> String {
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     format!("{}.{}.{signature}", part(header), part(claims))
@@ -193,7 +193,7 @@ fn claims_of_the_application_are_read_by_their_configured_names() {
             avatar: None,
             device: Some("phone".into()),
             issued_at: Some(Timestamp::from_millis((NOW_S - 5) * 1_000)),
-            // With the leeway of 30 seconds.
+            // Includes the leeway of 30 seconds.
             expires_at: Timestamp::from_millis((NOW_S + 90) * 1_000),
         }
     );
@@ -245,7 +245,7 @@ fn every_token_ends_and_not_too_late() {
 fn a_token_is_not_good_for_longer_than_allowed_and_is_not_from_the_future() {
     let codec = with_application(&ApplicationConfig { lifetime_max_secs: 600, ..with_secret() });
     let verify = |claims: Value| codec.verify(&hs256(&claims), NOW).map(|_| ());
-    // It expires soon, and was made to be good for a day.
+    // It expires soon, but was issued for a whole day.
     let day_old = json!({ "sub": "ada", "iat": NOW_S + 60 - 24 * 60 * 60, "exp": NOW_S + 60 });
     assert_eq!(verify(day_old), Err(TokenError::Invalid));
     assert_eq!(verify(json!({ "sub": "ada", "iat": NOW_S - 300, "exp": NOW_S + 300 })), Ok(()));

@@ -1,7 +1,7 @@
 //! The tokens of this server.
 //!
-//! Access tokens, refresh tokens and device proofs are JWTs signed with HS256, each kind with a key of its own and its kind in
-//! `typ`, so that one can never pass for another. What `typ` says only chooses the key that the signature is checked with.
+//! Access tokens, refresh tokens and device proofs are JWTs signed with HS256. Each kind has its own key and its name in
+//! `typ`, so that no kind passes for another. `typ` only selects the key that verifies the signature.
 
 use godwit_domain::ports::{AccessClaims, DeviceProof, RefreshClaims, TokenCodec, TokenError, VerifiedToken};
 use godwit_domain::sessions::Lifetimes;
@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::application::ApplicationTokens;
 use super::keys::SigningKey;
+use crate::config::settings::settings;
 
-/// A token, in bytes. Longer ones are not even decoded.
+/// The size limit of a token, in bytes. Longer ones are not decoded.
 pub const TOKEN_BYTES_MAX: usize = 8 * 1024;
 
 const ISSUER: &str = "godwit";
@@ -21,13 +22,16 @@ const ACCESS_TYPE: &str = "godwit-access+jwt";
 const REFRESH_TYPE: &str = "godwit-refresh+jwt";
 const DEVICE_TYPE: &str = "godwit-device+jwt";
 
-/// How long the tokens of this server are good for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct TokenConfig {
-    pub access_minutes: u32,
-    /// Counted anew with every refresh.
-    pub refresh_days: u32,
+settings! {
+    /// How long the tokens of this server are good for.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct TokenConfig {
+        /// Lifetime of an access token, in minutes.
+        pub access_minutes: u32,
+        /// Lifetime of a refresh token, in days. Each refresh starts it anew.
+        pub refresh_days: u32,
+    }
 }
 
 impl Default for TokenConfig {
@@ -47,7 +51,7 @@ impl TokenConfig {
     }
 }
 
-/// The domain's token codec: own tokens, and those of the application where it has a key.
+/// The domain's token codec: for the server's own tokens, and for those of the application if it has a key.
 #[derive(Debug)]
 pub struct Codec {
     access: Signer,
@@ -125,7 +129,7 @@ impl TokenCodec for Codec {
     }
 }
 
-/// Of access tokens and of device proofs.
+/// The claims of access tokens and device proofs.
 #[derive(Serialize, Deserialize)]
 struct OwnAccess {
     iss: String,
@@ -177,8 +181,8 @@ impl Signer {
     }
 }
 
-/// Checks of the signature with one algorithm, whatever the header of the token says, and of nothing else: times are
-/// compared with the clock that is passed in.
+/// Validates only the signature, with one algorithm, whatever the header says. The caller compares times with the clock that
+/// is passed in.
 pub(super) fn signature_only(algorithm: Algorithm) -> Validation {
     let mut validation = Validation::new(algorithm);
     validation.required_spec_claims.clear();
@@ -188,13 +192,13 @@ pub(super) fn signature_only(algorithm: Algorithm) -> Validation {
     validation
 }
 
-/// The header, before anything is known to be true.
+/// The header, before anything is verified.
 fn decode_header(token: &str) -> Result<Header, TokenError> {
     if token.len() > TOKEN_BYTES_MAX {
         return Err(TokenError::Invalid);
     }
     let header = jsonwebtoken::decode_header(token).map_err(|_| TokenError::Invalid)?;
-    // Nothing that a token could call critical is understood here, and what is not understood must be refused.
+    // The server supports no critical extensions, and must refuse unknown ones.
     if header.crit.is_some() { Err(TokenError::Invalid) } else { Ok(header) }
 }
 
@@ -202,7 +206,7 @@ fn not_past(expires_at: Timestamp, now: Timestamp) -> Result<Timestamp, TokenErr
     if expires_at > now { Ok(expires_at) } else { Err(TokenError::Expired) }
 }
 
-/// Seconds with a fraction, which RFC 7519 allows: what a client was told is exact.
+/// Seconds with a fraction, which RFC 7519 allows, so that the time is exact.
 fn to_numeric_date(time: Timestamp) -> f64 {
     time.as_millis() as f64 / 1_000.0
 }

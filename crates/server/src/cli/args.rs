@@ -9,29 +9,29 @@ use crate::config::load::Override;
 use crate::config::{Config, ConfigError, ListenAddress, Sources, StoreLocation};
 
 const ABOUT: &str = "\
-Godwit is a messenger server: HTTP and WebSocket in front, one folder of data behind, nothing beside it. Or a Cassandra
-or ScyllaDB cluster behind, and any number of servers.
+Godwit is a messenger server with an HTTP and WebSocket API. It keeps its data in one folder, or in a Cassandra or
+ScyllaDB cluster that any number of servers share.
 
-Start it with `godwit serve`, make a user with `godwit user add`, and open /docs in a browser.";
+Start it with `godwit serve`, add a user with `godwit user add`, and open /docs in a browser.";
 
 const EXAMPLES: &str = "\
 Examples:
   godwit serve                                 on 127.0.0.1:8080, data in ./data
   godwit serve --listen 0.0.0.0:80 --data /var/lib/godwit
-  godwit serve --set auth.registration=closed  only the operator makes accounts
-  godwit user add ada --name 'Ada Lovelace'    asks for a password, or makes one
-  godwit demo                                  people and conversations to look around in
-  godwit config print > godwit.toml            every setting with its value
-  godwit serve --store cassandra://db1,db2     on a cluster
+  godwit serve --set auth.registration=closed  only the operator can create accounts
+  godwit user add ada --name 'Ada Lovelace'    asks for a password, or generates one
+  godwit demo                                  adds sample people and conversations
+  godwit config print > godwit.toml            every setting, explained, with its value
+  godwit serve --store cassandra://db1,db2     data on a cluster
   godwit serve --store cassandra://db1,db2 --redis redis://cache
-                                               one of any number of servers on it
+                                               one of several servers on the cluster
   godwit cluster status --store cassandra://db1,db2 --redis redis://cache
-  godwit schema status --store cassandra://db1 which version its tables have
-  godwit move --from embedded:./data --to cassandra://db1,db2
-                                               from one machine to many, while it serves
+  godwit schema status --store cassandra://db1 shows the version of its tables
+  godwit transfer --from embedded:./data --to cassandra://db1,db2
+                                               moves the data while the server runs
 
-Settings come from godwit.toml in the working directory (or --config FILE), from variables such as
-GODWIT_SERVER__LISTEN, and from flags; later ones win.";
+Settings come from godwit.toml in the working directory (or --config FILE), from environment variables such as
+GODWIT_SERVER__LISTEN, and from flags. Flags override variables, and variables override the file.";
 
 #[derive(Debug, Parser)]
 #[command(
@@ -40,7 +40,7 @@ GODWIT_SERVER__LISTEN, and from flags; later ones win.";
     about = "A messenger server in one binary",
     long_about = ABOUT,
     after_long_help = EXAMPLES,
-    after_help = "`godwit --help` says more, `godwit COMMAND --help` most.",
+    after_help = "Run `godwit --help` for examples, and `godwit COMMAND --help` for details.",
     arg_required_else_help = true
 )]
 pub struct Cli {
@@ -50,35 +50,35 @@ pub struct Cli {
     pub(super) command: Command,
 }
 
-/// Flags that every command has.
+/// Flags of every command.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Settings")]
 pub(super) struct Settings {
-    /// Configuration file [default: godwit.toml, if it is there]
+    /// Configuration file [default: godwit.toml, if it exists]
     #[arg(long, global = true, value_name = "FILE", env = "GODWIT_CONFIG", hide_env_values = true)]
     config: Option<PathBuf>,
 
-    /// Folder of the data [default: ./data]
+    /// Data folder [default: ./data]
     ///
-    /// One server at a time has it open. Commands for users reach a running server through it.
+    /// Only one server at a time can use it. Commands reach a running server through it.
     #[arg(long, global = true, value_name = "DIR", env = "GODWIT_DATA", hide_env_values = true)]
     data: Option<PathBuf>,
 
-    /// Where the messages are: embedded:DIR, or cassandra://HOST,…/KEYSPACE [default: embedded, in the data folder]
+    /// Where the data is: embedded:DIR, or cassandra://HOST,…/KEYSPACE [default: embedded, in the data folder]
     ///
-    /// A host may have a port (db1:9043), a keyspace need not be named (godwit), and USER:PASSWORD@ may stand before the
-    /// hosts; better set GODWIT_STORE__CASSANDRA__PASSWORD, which others cannot see.
+    /// A host may have a port (db1:9043). The default keyspace is godwit. USER:PASSWORD@ may precede the hosts, but
+    /// GODWIT_STORE__CASSANDRA__PASSWORD is safer, because other users of the machine cannot see it.
     #[arg(long, global = true, value_name = "URL", env = "GODWIT_STORE", hide_env_values = true)]
     store: Option<StoreLocation>,
 
-    /// Any other setting, such as rates.send_per_user.per_minute=600; can be given several times
+    /// Any other setting, such as rates.send_per_user.per_minute=600; repeatable
     ///
-    /// `godwit config print` shows all of them.
+    /// `godwit config print` lists all settings.
     #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = parse_setting)]
     set: Vec<(String, String)>,
 }
 
-/// Flags of commands that are about a server.
+/// Flags of commands that concern a server.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Settings")]
 pub(super) struct ServerFlags {
@@ -86,9 +86,10 @@ pub(super) struct ServerFlags {
     #[arg(long, value_name = "ADDRESS", env = "GODWIT_LISTEN", hide_env_values = true)]
     listen: Option<ListenAddress>,
 
-    /// How several servers on one store hear of each other: redis://HOST:PORT; one server needs none
+    /// Redis that connects several servers on one store: redis://HOST:PORT; a single server needs none
     ///
-    /// Or redis+sentinel://HOST:PORT,…/MASTER, or redis+cluster://HOST:PORT,… with USER:PASSWORD@ before the hosts.
+    /// Or redis+sentinel://HOST:PORT,…/MASTER, or redis+cluster://HOST:PORT,…; USER:PASSWORD@ may precede the hosts.
+    /// rediss, rediss+sentinel and rediss+cluster use TLS.
     #[arg(long, value_name = "URL", env = "GODWIT_REDIS", hide_env_values = true)]
     redis: Option<RedisAddress>,
 }
@@ -97,36 +98,37 @@ pub(super) struct ServerFlags {
 pub(super) enum Command {
     /// Start the server
     ///
-    /// It runs in the foreground and writes its log to stderr. The first SIGTERM or SIGINT (Ctrl-C) stops it
-    /// gracefully: requests under way end, clients are told to come back. A second one stops it at once; nothing that
-    /// was acknowledged is lost either way.
+    /// The server runs in the foreground and writes its log to stderr. The first SIGTERM or SIGINT (Ctrl-C) stops it
+    /// gracefully: it finishes requests in flight and tells clients to reconnect. A second one stops it at once. Either
+    /// way, no acknowledged message is lost.
     Serve(ServerFlags),
 
-    /// Add, list, disable users, set their passwords
+    /// Add, list and disable users, and set their passwords
     ///
-    /// Works whether or not the server runs: a running one is asked through its data folder.
+    /// Works whether or not the server runs: the command reaches a running server through its data folder.
     #[command(subcommand)]
     User(UserCommand),
 
-    /// Fill an empty place with a small world to look around in
+    /// Fill an empty store with sample people and conversations
     ///
-    /// People, groups and what they said over the last four weeks. It prints how to sign in. The server must not run yet.
+    /// Adds people, groups and their messages of the last four weeks, and prints how to sign in. Stop the server first.
     Demo,
 
-    /// Make, look at or migrate the tables of a Cassandra store
+    /// Create, inspect or migrate the tables of a Cassandra store
     ///
-    /// `godwit serve` does it by itself unless store.cassandra.migrate_at_start is false. The embedded store needs none.
+    /// `godwit serve` creates and migrates them on its own unless store.cassandra.migrate_at_start is false. The embedded
+    /// store has no schema.
     #[command(subcommand)]
     Schema(SchemaCommand),
 
-    /// Move all data from one store to another, while servers go on
+    /// Move all data from one store to another while servers run
     ///
-    /// Copies everything, compares both sides, and switches: a server on the embedded store goes on at the new place by itself;
-    /// servers on a cluster stop, and are started with the new --store. What was interrupted goes on when the same command is
-    /// given again.
-    Move(MoveFlags),
+    /// Copies everything, compares both stores, and switches. A server on the embedded store then continues on the new
+    /// store. Servers on a cluster stop: start them with the new --store. To resume an interrupted transfer, run the same
+    /// command again.
+    Transfer(TransferFlags),
 
-    /// Look at the servers that share a store
+    /// Show the servers that share a store
     #[command(subcommand)]
     Cluster(ClusterCommand),
 
@@ -142,14 +144,14 @@ pub(super) enum Command {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum UserCommand {
-    /// Make a user, also where registration is closed
+    /// Add a user, even if registration is closed
     ///
-    /// The password is read from stdin, or asked for on a terminal; otherwise, or if the answer is empty, a good one
-    /// is made and printed.
+    /// Asks for the password on a terminal, or reads it from stdin with --password-stdin. Otherwise, or if the answer is
+    /// empty, generates a strong password and prints it.
     Add {
         /// 3 to 32 characters of a-z 0-9 _ and .
         handle: String,
-        /// What others see [default: the handle]
+        /// Name that others see [default: the handle]
         #[arg(long)]
         name: Option<String>,
         /// Read the password from the first line of stdin
@@ -158,21 +160,21 @@ pub(super) enum UserCommand {
     },
     /// List all users
     List {
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Keep a user out: ends every session, closes every socket
+    /// Disable a user: end every session and close every socket
     Disable {
         handle: String,
-        /// Let the user in again
+        /// Enable the user again
         #[arg(long)]
         enable: bool,
     },
-    /// Set a password and end every session of the user
+    /// Set a user's password and end all of the user's sessions
     ///
-    /// The password is read from stdin, or asked for on a terminal; otherwise, or if the answer is empty, a good one
-    /// is made and printed.
+    /// Asks for the password on a terminal, or reads it from stdin with --password-stdin. Otherwise, or if the answer is
+    /// empty, generates a strong password and prints it.
     Passwd {
         handle: String,
         /// Read the password from the first line of stdin
@@ -183,47 +185,47 @@ pub(super) enum UserCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SchemaCommand {
-    /// Make the keyspace if there is none, and bring it to the newest version
+    /// Create the keyspace if it does not exist, and migrate it to the newest version
     Create {
-        /// Delete the keyspace first, with everything in it: for development
+        /// Delete the keyspace with all its data first (for development)
         #[arg(long)]
         fresh: bool,
-        /// Do not ask before deleting
+        /// Delete without asking
         #[arg(long, requires = "fresh")]
         yes: bool,
     },
-    /// Say which version the keyspace has, how many copies, and what to do
+    /// Show the version and replication of the keyspace, and what to do
     Status,
-    /// Bring a keyspace that exists to the newest version
+    /// Migrate an existing keyspace to the newest version
     ///
-    /// Migrations are online: servers of the version before go on meanwhile, and several of them may run it at once.
+    /// Migrations are online: servers of the previous version keep running, and several machines may migrate at once.
     Migrate,
-    /// Print the whole schema as CQL; asks no cluster
+    /// Print the whole schema as CQL, without connecting to a cluster
     Print,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct MoveFlags {
-    /// Where the data is: embedded:DIR or cassandra://HOST,…/KEYSPACE
+pub(super) struct TransferFlags {
+    /// Source store: embedded:DIR or cassandra://HOST,…/KEYSPACE
     #[arg(long, value_name = "URL")]
     pub(super) from: StoreLocation,
 
-    /// Where it is to be; nothing may be there yet
+    /// Target store, which must be empty
     #[arg(long, value_name = "URL", required_unless_present = "abandon")]
     pub(super) to: Option<StoreLocation>,
 
-    /// Do not go on with a move that was interrupted: the data stays where it is
+    /// Give up an interrupted transfer; the data stays in the source store
     #[arg(long, conflicts_with = "to")]
     abandon: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ClusterCommand {
-    /// Show the servers: where they are, since when, how many clients they have, what they do
+    /// Show each server with its addresses, uptime, clients and load
     Status {
         #[command(flatten)]
         flags: ServerFlags,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
@@ -231,9 +233,9 @@ pub(super) enum ClusterCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
-    /// Print every setting with its value, as a configuration file; secrets are not shown
+    /// Print every setting with a comment and its value, as a configuration file; secrets are hidden
     Print(ServerFlags),
-    /// Say what is wrong with the settings, one line each; exits with 1 if something is
+    /// Check the settings; prints one line per problem, and exits with 1 if there is one
     Check(ServerFlags),
 }
 
@@ -301,8 +303,8 @@ mod tests {
             "godwit schema create --yes",
             "godwit schema dance",
             "godwit serve --store cassandra://",
-            "godwit move --from embedded:x",
-            "godwit move --from embedded:x --to embedded:y --abandon",
+            "godwit transfer --from embedded:x",
+            "godwit transfer --from embedded:x --to embedded:y --abandon",
             "godwit dance",
         ] {
             assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line} was accepted");

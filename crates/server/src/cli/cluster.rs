@@ -15,15 +15,15 @@ use crate::wiring::Core;
 pub(super) async fn status(config: &Config, json: bool) -> anyhow::Result<()> {
     refuse_problems(config)?;
     let Some(redis) = config.cluster.redis().map_err(anyhow::Error::msg)? else {
-        bail!("servers that share a store hear of each other through Redis: say where it is with --redis");
+        bail!("servers that share a store find each other through Redis: name its address with --redis");
     };
     let signing_key = Core::signing_key(config).await?;
     let Nodes { known: nodes, strangers } = status::nodes(&redis, &signing_key, config.cluster.secret())
         .await
         .with_context(|| format!("{redis} does not answer"))?;
     if strangers > 0 {
-        let problem = "entries are not signed by servers with this cluster.secret";
-        writeln!(stderr(), "warning: {strangers} {problem}; set it as the servers have it")?;
+        let problem = "entries are not signed with this cluster.secret";
+        writeln!(stderr(), "warning: {strangers} {problem}; use the secret of the servers")?;
     }
     let mut out = stdout().lock();
     if json {
@@ -33,7 +33,7 @@ pub(super) async fn status(config: &Config, json: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     if nodes.is_empty() {
-        writeln!(out, "no server is there")?;
+        writeln!(out, "no servers are running")?;
         return Ok(());
     }
     print(&mut out, &nodes, godwit_domain::ports::Clock::now(&SystemClock))?;

@@ -15,7 +15,7 @@ pub(super) fn check(config: &Config) -> anyhow::Result<()> {
     Ok(writeln!(stdout(), "ok")?)
 }
 
-/// One error with a line for each problem.
+/// One error with a line per problem.
 pub(super) fn refuse_problems(config: &Config) -> anyhow::Result<()> {
     let problems = check::problems(config);
     if problems.is_empty() {

@@ -13,7 +13,7 @@ use crate::demo::{self, StoryClock};
 use crate::observe;
 use crate::wiring::{Core, Role};
 
-/// The one whose inbox has most in it.
+/// The person with the fullest inbox.
 const WHO: &str = "ada";
 
 pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
@@ -28,10 +28,13 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
     let mut out = stdout().lock();
     writeln!(
         out,
-        "{people} people, {conversations} conversations and {messages} messages are in {}",
+        "added {people} people, {conversations} conversations and {messages} messages to {}",
         config.store_location()
     )?;
     writeln!(out, "\nStart the server, and sign in as {WHO} with the password {}\n", password.reveal())?;
-    writeln!(out, "The others have the same password: in another browser, be ben and talk to yourself.")?;
+    writeln!(
+        out,
+        "Everyone has the same password: sign in as ben in another browser to chat with yourself."
+    )?;
     Ok(())
 }

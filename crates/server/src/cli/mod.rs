@@ -1,7 +1,7 @@
 //! The command line.
 //!
-//! Results go to stdout, everything else to stderr. An error is one line, `error: …`, that says what to do; it ends the
-//! process with 1, a wrong command line with 2.
+//! Results go to stdout, everything else to stderr. An error is one line, `error: …`, that says how to fix it. The exit code
+//! is 1 for an error and 2 for a wrong command line.
 
 mod args;
 mod cluster;
@@ -29,11 +29,11 @@ use args::{ClusterCommand, Command, ConfigCommand};
 pub fn main() -> ExitCode {
     match run(Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads has seen enough.
+        // The reader has closed the pipe.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             for line in format!("{error:#}").lines() {
-                // If there is no stderr there is nobody to tell.
+                // Without stderr there is nowhere to report.
                 let _ = writeln!(io::stderr(), "error: {line}");
             }
             ExitCode::FAILURE
@@ -51,7 +51,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             one_thread()?.block_on(cluster::status(&settings.load(Some(&flags))?, json))
         }
         Command::Demo => one_thread()?.block_on(demo::run(&settings.load(None)?)),
-        Command::Move(flags) => one_thread()?.block_on(transfer::run(&settings.load(None)?, flags)),
+        Command::Transfer(flags) => one_thread()?.block_on(transfer::run(&settings.load(None)?, flags)),
         Command::Config(ConfigCommand::Print(flags)) => config::print(&settings.load(Some(&flags))?),
         Command::Config(ConfigCommand::Check(flags)) => config::check(&settings.load(Some(&flags))?),
         Command::Completions { shell } => completions(shell),
@@ -65,7 +65,7 @@ fn completions(shell: clap_complete::Shell) -> anyhow::Result<()> {
 }
 
 fn one_thread() -> anyhow::Result<Runtime> {
-    Builder::new_current_thread().enable_all().build().context("the runtime cannot be started")
+    Builder::new_current_thread().enable_all().build().context("cannot start the runtime")
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -1,4 +1,4 @@
-//! Where the password of a user comes from.
+//! Reads the password of a user from stdin or the terminal, or generates one.
 
 use std::io::{self, BufRead, IsTerminal, Read, Write, stderr, stdin};
 
@@ -6,32 +6,32 @@ use anyhow::{Context, bail};
 use godwit_protocol::limits::PASSWORD_CHARS_MAX;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-/// Without characters that look alike. A power of two, so that every one is equally likely.
+/// Without characters that look alike. The length is a power of two, so that every character is equally likely.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-/// Groups of five characters with five bits each: 100 bits.
+/// Four groups of five characters with five bits each: 100 bits.
 const GROUPS: usize = 4;
 const GROUP_CHARS: usize = 5;
 
 pub(super) enum Password {
     Given(String),
-    /// To be shown, because nobody knows it.
+    /// Must be shown, because nobody knows it.
     Generated(String),
 }
 
 impl Password {
     pub(super) fn obtain(from_stdin: bool) -> anyhow::Result<Self> {
         if from_stdin {
-            return read_line().map(Self::Given).context("no password could be read from stdin");
+            return read_line().map(Self::Given).context("cannot read a password from stdin");
         }
         if !stdin().is_terminal() {
             return Ok(Self::generate());
         }
-        let first = ask("Password (empty: make one): ")?;
+        let first = ask("Password (leave empty to generate one): ")?;
         if first.is_empty() {
             return Ok(Self::generate());
         }
-        if ask("Again: ")? != first {
-            bail!("the two passwords differ; nothing was changed");
+        if ask("Repeat the password: ")? != first {
+            bail!("the passwords do not match; nothing was changed");
         }
         Ok(Self::Given(first))
     }
@@ -52,10 +52,11 @@ impl Password {
     }
 }
 
-/// Asks on the terminal, without showing what is typed.
+/// Asks on the terminal with echo off.
 fn ask(question: &str) -> anyhow::Result<String> {
     write!(stderr(), "{question}")?;
-    let hidden = HiddenInput::start().context("the terminal cannot hide a password; use --password-stdin")?;
+    let hidden =
+        HiddenInput::start().context("the terminal cannot hide the password; use --password-stdin")?;
     let answer = read_line()?;
     drop(hidden);
     Ok(answer)
@@ -63,7 +64,7 @@ fn ask(question: &str) -> anyhow::Result<String> {
 
 fn read_line() -> io::Result<String> {
     let mut line = String::new();
-    // A little more than the longest password, so that one that is too long is refused rather than cut.
+    // Slightly more than the longest password, so that one that is too long is refused and not truncated.
     let bytes_max = 4 * PASSWORD_CHARS_MAX as u64 + 3;
     if stdin().lock().take(bytes_max).read_line(&mut line)? == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());
@@ -72,7 +73,7 @@ fn read_line() -> io::Result<String> {
     Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
 }
 
-/// A terminal that shows nothing but the end of the line, until this is dropped.
+/// Turns the terminal's echo off until dropped; only the line end is shown.
 struct HiddenInput {
     before: Termios,
 }
@@ -90,7 +91,7 @@ impl HiddenInput {
 
 impl Drop for HiddenInput {
     fn drop(&mut self) {
-        // The user will see it by themselves.
+        // A failure is visible to the user.
         let _ = tcsetattr(stdin(), OptionalActions::Now, &self.before);
     }
 }

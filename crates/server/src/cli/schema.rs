@@ -11,14 +11,14 @@ use crate::observe;
 use crate::wiring::schema::{self, NEWEST, Status};
 use crate::wiring::{StoreOptions, schema_options};
 
-const NONE_NEEDED: &str = "the embedded store needs no schema: it makes its files by itself";
+const NONE_NEEDED: &str = "the embedded store has no schema: it creates its files on its own";
 
 pub(super) async fn run(config: &Config, command: SchemaCommand) -> anyhow::Result<()> {
     refuse_problems(config)?;
     observe::start_log(&config.log);
     let options = match (schema_options(config), &command) {
         (Some(options), _) => options,
-        // Somebody may want to read the tables before there is a cluster.
+        // Printing the schema needs no cluster.
         (None, SchemaCommand::Print) => StoreOptions::new(Vec::new(), StoreOptions::KEYSPACE),
         (None, _) => return Ok(writeln!(stdout(), "{NONE_NEEDED}")?),
     };
@@ -45,21 +45,23 @@ fn show(options: &StoreOptions, status: &Status) -> anyhow::Result<()> {
 }
 
 fn replication(status: &Status) -> String {
-    let Some(copies) = &status.replication else { return "there is no such keyspace".into() };
+    let Some(copies) = &status.replication else { return "the keyspace does not exist".into() };
     let in_each = copies.iter().map(|(datacenter, copies)| match copies {
-        1 => format!("1 copy in {datacenter}"),
-        copies => format!("{copies} copies in {datacenter}"),
+        1 => format!("1 replica in {datacenter}"),
+        copies => format!("{copies} replicas in {datacenter}"),
     });
     in_each.collect::<Vec<_>>().join(", ")
 }
 
 fn version(status: &Status) -> String {
     match status.version {
-        _ if status.replication.is_none() => format!("none; 'godwit schema create' makes version {NEWEST}"),
-        0 => format!("none, there are no tables; 'godwit schema migrate' makes version {NEWEST}"),
+        _ if status.replication.is_none() => {
+            format!("none; run 'godwit schema create' to create version {NEWEST}")
+        }
+        0 => format!("none, there are no tables; run 'godwit schema migrate' to create version {NEWEST}"),
         found if found < NEWEST => format!("{found}; this build needs {NEWEST}: run 'godwit schema migrate'"),
         found if found > NEWEST => {
-            format!("{found}, from a newer Godwit; this build knows {NEWEST}: use the newer one")
+            format!("{found}, from a newer Godwit; this build knows {NEWEST}: use the newer build")
         }
         found => format!("{found}, the newest"),
     }
@@ -67,24 +69,24 @@ fn version(status: &Status) -> String {
 
 async fn drop_keyspace(options: &StoreOptions, is_sure: bool) -> anyhow::Result<()> {
     let keyspace = &options.keyspace;
-    // First whether there is one at all, so that nobody is asked for nothing.
+    // Checks for a keyspace first, so that there is no needless question.
     if schema::status(options).await?.replication.is_none() {
         return Ok(());
     }
     if !is_sure && !is_confirmed(keyspace)? {
-        bail!("that is not the name of the keyspace; nothing was changed");
+        bail!("this is not the name of the keyspace; nothing was changed");
     }
     schema::drop(options).await?;
-    Ok(writeln!(stderr(), "keyspace {keyspace} was deleted")?)
+    Ok(writeln!(stderr(), "deleted keyspace {keyspace}")?)
 }
 
 fn is_confirmed(keyspace: &str) -> anyhow::Result<bool> {
     if !stdin().is_terminal() {
         bail!(
-            "--fresh deletes keyspace {keyspace} and everything in it, and there is no terminal to ask: add --yes"
+            "--fresh deletes keyspace {keyspace} with all its data; without a terminal to confirm, add --yes"
         );
     }
-    write!(stderr(), "This deletes keyspace {keyspace} with everything in it. Type its name to go on: ")?;
+    write!(stderr(), "This deletes keyspace {keyspace} with all its data. Type its name to confirm: ")?;
     let mut answer = String::new();
     stdin().lock().read_line(&mut answer)?;
     Ok(answer.trim() == keyspace)
@@ -102,7 +104,7 @@ mod tests {
     #[test]
     fn the_status_says_what_to_do() {
         let here = [("dc1", 3), ("dc2", 1)];
-        assert_eq!(replication(&status(0, &here)), "3 copies in dc1, 1 copy in dc2");
+        assert_eq!(replication(&status(0, &here)), "3 replicas in dc1, 1 replica in dc2");
         assert!(version(&status(0, &[])).contains("schema create"));
         assert!(version(&status(0, &here)).contains("schema migrate"));
         assert!(version(&status(NEWEST - 1, &here)).contains("schema migrate"));

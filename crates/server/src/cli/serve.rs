@@ -16,32 +16,31 @@ use crate::metrics_listener;
 use crate::observe;
 use crate::serve::{Ended, Server};
 
-/// What shells say when a signal has ended a process: 128 + SIGINT.
+/// The exit code after SIGINT, by shell convention: 128 + SIGINT.
 const EXIT_AT_ONCE: i32 = 130;
-/// How long work on other threads, such as the hash of a password, may go on when everything else has ended.
+/// How long work on other threads, such as a password hash, may continue after everything else has ended.
 const THREADS_STOP_MAX: Duration = Duration::from_secs(2);
 
 pub(super) fn run(config: Config) -> anyhow::Result<()> {
     refuse_problems(&config)?;
     observe::start_log(&config.log);
-    let runtime =
-        Builder::new_multi_thread().enable_all().build().context("the runtime cannot be started")?;
+    let runtime = Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?;
     let outcome = runtime.block_on(serve(config));
-    // Connections that were cut off are dropped here, and with them the last handles of the store.
+    // Drops the connections that were cut off, and with them the last handles of the store.
     runtime.shutdown_timeout(THREADS_STOP_MAX);
     outcome
 }
 
 async fn serve(mut config: Config) -> anyhow::Result<()> {
-    let metrics = observe::start_metrics().context("the metrics cannot be started")?;
+    let metrics = observe::start_metrics().context("cannot start the metrics")?;
     loop {
         let (addresses, ended) = Box::pin(serve_once(config.clone(), metrics.clone())).await?;
         match ended {
             Ended::Asked => return Ok(()),
-            Ended::Moved(to) => {
-                tracing::info!(%to, "the data was moved; the server goes on there");
+            Ended::Transferred(to) => {
+                tracing::info!(%to, "transferred the data; the server continues on the new store");
                 config.store.url = Some(to);
-                // Clients come back to where they were.
+                // Clients reconnect to the same address.
                 config.server.listen = ListenAddress::new(addresses.clients);
                 config.metrics.listen = addresses.metrics.map(ListenAddress::new);
             }
@@ -49,7 +48,7 @@ async fn serve(mut config: Config) -> anyhow::Result<()> {
     }
 }
 
-/// Where a server listens.
+/// The addresses of a running server.
 #[derive(Debug, Clone, Copy)]
 struct Addresses {
     clients: SocketAddr,
@@ -67,8 +66,8 @@ async fn serve_once(config: Config, metrics: PrometheusHandle) -> anyhow::Result
     };
     let server = Server::start(config, metrics).await?;
     let is_empty = server.core().app.accounts.list(None, 1).await?.is_empty();
-    let signals = Signals::new().context("signals cannot be received")?;
-    // A server whose stdout is closed serves all the same.
+    let signals = Signals::new().context("cannot listen for signals")?;
+    // A server with a closed stdout still serves.
     let addresses = Addresses { clients: server.address(), metrics: server.metrics_address() };
     let _ = welcome.print(addresses, is_empty);
     Ok((addresses, server.run(signals.first()).await?))
@@ -84,10 +83,10 @@ impl Signals {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    /// Waits for the first signal. From then on a second one ends the process, whatever it is doing.
+    /// Waits for the first signal. After that, a second one ends the process at once.
     async fn first(mut self) {
         let name = self.next().await;
-        tracing::info!(signal = name, "asked to stop; once more stops at once");
+        tracing::info!(signal = name, "stopping; a second signal stops at once");
         tokio::spawn(async move {
             self.next().await;
             tracing::warn!("stopped at once");
@@ -103,10 +102,10 @@ impl Signals {
     }
 }
 
-/// What one needs to know to begin.
+/// The information that a new operator needs.
 struct Welcome {
     folder: std::path::PathBuf,
-    /// Where the data is, if it is not in the folder.
+    /// The cluster, if the data is not in the folder.
     cluster: Option<String>,
     can_register: bool,
 }
@@ -115,7 +114,7 @@ impl Welcome {
     fn print(&self, Addresses { clients: address, metrics }: Addresses, is_empty: bool) -> io::Result<()> {
         let mut out = stdout().lock();
         writeln!(out, "godwit {}", env!("CARGO_PKG_VERSION"))?;
-        // Programs look for these lines: when the second one is there, so is the first, if it comes at all.
+        // Programs look for these lines. The metrics line comes first, so that it is there once the second line is.
         if let Some(metrics) = metrics {
             writeln!(out, "metrics at http://{metrics}{}", metrics_listener::PATH)?;
         }
@@ -132,14 +131,14 @@ impl Welcome {
     }
 
     fn print_first_user(&self, out: &mut impl Write, address: SocketAddr) -> io::Result<()> {
-        // As it was called, so that it is found also when it is not installed.
+        // As it was invoked, so that the command works for a program that is not installed.
         let program = std::env::args_os().next().unwrap_or_else(|| "godwit".into());
         let program = quoted(Path::new(&program));
         let mut place = format!("--data {}", quoted(&self.folder));
         if let Some(cluster) = &self.cluster {
             place = format!("{place} --store {}", quoted(Path::new(cluster)));
         }
-        writeln!(out, "\nThere are no users yet. Make the first one in another terminal:\n")?;
+        writeln!(out, "\nThere are no users yet. Add the first one in another terminal:\n")?;
         writeln!(out, "  {program} user add ada {place}")?;
         if self.can_register {
             writeln!(out, "\nor through the API:\n")?;
@@ -147,15 +146,15 @@ impl Welcome {
                 out,
                 "  curl http://{address}/v1/accounts --header 'content-type: application/json' \\"
             )?;
-            writeln!(out, "    --data '{{\"handle\": \"ada\", \"password\": \"choose a good one\"}}'")?;
+            writeln!(out, "    --data '{{\"handle\": \"ada\", \"password\": \"choose a strong one\"}}'")?;
         }
-        writeln!(out, "\nor stop it, and fill it with a small world to look around in:\n")?;
+        writeln!(out, "\nor stop the server and add sample people and conversations:\n")?;
         writeln!(out, "  {program} demo {place}")?;
         writeln!(out)
     }
 }
 
-/// A path as a shell takes it.
+/// A path quoted for a shell.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:,".contains(c);

@@ -1,4 +1,4 @@
-//! `godwit move`.
+//! `godwit transfer`.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::path::Path;
@@ -6,84 +6,91 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use godwit_transfer::{Control, Mover, Phase, Progress, abandon};
+use godwit_transfer::{Control, Phase, Progress, Transfer, abandon};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
 
-use super::args::MoveFlags;
+use super::args::TransferFlags;
 use crate::admin::client::AdminClient;
 use crate::admin::{AdminCommand, AdminReply};
 use crate::config::{Config, LogConfig, StoreLocation};
-use crate::moving::{MoveStatus, Outcome};
 use crate::observe;
-use crate::wiring::{MovableStore, movable_store};
+use crate::transfers::{Outcome, TransferStatus};
+use crate::wiring::{OpenTransferStore, transfer_store};
 
-/// How often a running server is asked how far it is.
+/// The interval at which a running server is asked for its progress.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
-/// How often a line is written where nobody can see one change.
+/// The interval of progress lines without a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
-/// How long a server may take to go on where its data is now.
+/// How long a server may take to restart on the new store.
 const RESTART_MAX: Duration = Duration::from_secs(60);
 const BAR_CHARS: usize = 30;
 
-pub(super) async fn run(config: &Config, flags: MoveFlags) -> anyhow::Result<()> {
+pub(super) async fn run(config: &Config, flags: TransferFlags) -> anyhow::Result<()> {
     observe::start_log(&LogConfig { level: "warn".into(), ..config.log.clone() });
     let from = flags.from.absolute();
     let to = flags.to.map(StoreLocation::absolute);
     if to.as_ref().is_some_and(|to| from.is_same(to)) {
-        bail!("{from} is where the data is");
+        bail!("{from} is both the source and the target");
     }
     if let StoreLocation::Embedded(folder) = &from {
         if !folder.exists() {
             bail!("there is no data in {}", folder.display());
         }
         let server = AdminClient::connect(folder).await;
-        if let Some(server) = server.context("the running server cannot be reached")? {
+        if let Some(server) = server.context("cannot connect to the running server")? {
             return Running { server, folder, from: &from }.run(to).await;
         }
     }
     let Some(to) = to else {
-        let source = movable_store(config, &from).await?;
+        let source = transfer_store(config, &from).await?;
         let abandoned = abandon(&*source.port(), &from.to_string()).await;
         source.close().await?;
         abandoned?;
         return say_abandoned(&from);
     };
-    let source = movable_store(config, &from).await?;
-    let target = movable_store(config, &to).await?;
-    let moved = move_here(&source, &target, &from, &to).await;
+    let source = transfer_store(config, &from).await?;
+    let target = transfer_store(config, &to).await?;
+    let moved = transfer_here(&source, &target, &from, &to).await;
     target.close().await?;
     source.close().await?;
-    say_moved(&moved?, &from, &to)
+    say_transferred(&moved?, &from, &to)
 }
 
-/// Moves without a server.
-async fn move_here(
-    source: &MovableStore,
-    target: &MovableStore,
+/// Transfers without a server.
+async fn transfer_here(
+    source: &OpenTransferStore,
+    target: &OpenTransferStore,
     from: &StoreLocation,
     to: &StoreLocation,
 ) -> anyhow::Result<Progress> {
     let control = Arc::new(Control::default());
     let mut progress = control.progress();
     let (from, to) = (from.to_string(), to.to_string());
-    let mover = Mover::new(source.port(), target.port(), from, to, control.clone());
+    let transfer = Transfer::new(source.port(), target.port(), from, to, control.clone());
     let mut bar = Bar::new();
-    let moving = mover.run();
-    tokio::pin!(moving);
+    let transfer = transfer.run();
+    tokio::pin!(transfer);
+    let mut interrupts = interrupts()?;
     let mut asked = false;
     loop {
         tokio::select! {
-            moved = &mut moving => {
+            moved = &mut transfer => {
                 bar.end();
                 return Ok(moved?);
             }
             Ok(()) = progress.changed() => bar.show(*progress.borrow_and_update()),
-            _ = tokio::signal::ctrl_c(), if !asked => {
+            _ = interrupts.recv(), if !asked => {
                 asked = true;
                 control.stop();
             }
         }
     }
+}
+
+/// Ctrl-C from now on, also while nobody waits for it: most of the time the command waits for an answer of the server.
+fn interrupts() -> anyhow::Result<Signal> {
+    signal(SignalKind::interrupt()).context("cannot listen for signals")
 }
 
 /// A server that has the data open.
@@ -100,27 +107,28 @@ impl Running<'_> {
             AdminReply::Store(store) => {
                 bail!("the server that uses {} has its data in {store}", self.folder.display())
             }
-            _ => bail!("the running server does not say where its data is; it may be of another version"),
+            _ => bail!("the running server does not say where its data is; it may have another version"),
         }
         let Some(to) = to else {
-            self.ask(AdminCommand::AbandonMove).await?;
+            self.ask(AdminCommand::AbandonTransfer).await?;
             return say_abandoned(self.from);
         };
-        let reply = self.ask(AdminCommand::Move { to: to.reveal() }).await?;
+        let reply = self.ask(AdminCommand::Transfer { to: to.reveal() }).await?;
         let progress = self.watch(reply, &to).await?;
-        say_moved(&progress, self.from, &to)
+        say_transferred(&progress, self.from, &to)
     }
 
-    /// Shows how it goes until it is over.
+    /// Shows the progress until the transfer is over.
     async fn watch(&mut self, first: AdminReply, to: &StoreLocation) -> anyhow::Result<Progress> {
         let (mut bar, mut reply, mut asked) = (Bar::new(), first, false);
+        let mut interrupts = interrupts()?;
         let last = loop {
-            let AdminReply::Moving(MoveStatus { progress, outcome }) = reply else {
-                bail!("the running server answers something else; it may be of another version")
+            let AdminReply::Transfer(TransferStatus { progress, outcome }) = reply else {
+                bail!("unexpected answer from the running server; it may have another version")
             };
             bar.show(progress);
             match outcome {
-                Some(Outcome::Moved) => break progress,
+                Some(Outcome::Transferred) => break progress,
                 Some(Outcome::Failed(reason)) => {
                     bar.end();
                     bail!(reason)
@@ -129,14 +137,14 @@ impl Running<'_> {
             }
             tokio::select! {
                 () = sleep(LOOK_INTERVAL) => {}
-                _ = tokio::signal::ctrl_c(), if !asked => {
+                _ = interrupts.recv(), if !asked => {
                     asked = true;
-                    self.ask(AdminCommand::StopMove).await?;
+                    self.ask(AdminCommand::StopTransfer).await?;
                 }
             }
-            reply = match self.server.ask(&AdminCommand::MoveStatus).await {
+            reply = match self.server.ask(&AdminCommand::TransferStatus).await {
                 Ok(reply) => reply,
-                // It goes on elsewhere, unless something is wrong.
+                // The server restarts on the target, unless something is wrong.
                 Err(_) => break progress,
             };
         };
@@ -145,7 +153,7 @@ impl Running<'_> {
         Ok(last)
     }
 
-    /// Waits until the server has its data there.
+    /// Waits until the server uses the target.
     async fn wait_until_there(&mut self, to: &StoreLocation) -> anyhow::Result<()> {
         let began = Instant::now();
         while began.elapsed() < RESTART_MAX {
@@ -158,7 +166,7 @@ impl Running<'_> {
             sleep(LOOK_INTERVAL).await;
         }
         bail!(
-            "the server does not answer from {to}; see its log. Nothing is lost: start it with --store {to}"
+            "the server has not restarted on {to}; check its log. No data is lost: start it with --store {to}"
         )
     }
 
@@ -170,26 +178,26 @@ impl Running<'_> {
     }
 }
 
-fn say_moved(progress: &Progress, from: &StoreLocation, to: &StoreLocation) -> anyhow::Result<()> {
+fn say_transferred(progress: &Progress, from: &StoreLocation, to: &StoreLocation) -> anyhow::Result<()> {
     let Progress { conversations, accounts, entries, .. } = progress;
     let mut out = std::io::stdout();
-    writeln!(out, "moved {from} to {to}")?;
+    writeln!(out, "transferred {from} to {to}")?;
     writeln!(
         out,
-        "{conversations} conversations, {entries} entries, {accounts} accounts; the same on both sides"
+        "{conversations} conversations, {entries} entries, {accounts} accounts; both stores are equal"
     )?;
-    Ok(writeln!(out, "from now on: godwit serve --store {to}")?)
+    Ok(writeln!(out, "start the server from now on with: godwit serve --store {to}")?)
 }
 
 fn say_abandoned(from: &StoreLocation) -> anyhow::Result<()> {
-    Ok(writeln!(std::io::stdout(), "the data stays in {from}; what was copied can be deleted")?)
+    Ok(writeln!(std::io::stdout(), "the data stays in {from}; you can delete the copy")?)
 }
 
-/// A line that changes, on a terminal; elsewhere a line now and then.
+/// A progress line that is redrawn on a terminal; elsewhere, a new line every few seconds.
 struct Bar {
     is_terminal: bool,
     began: Instant,
-    /// When something was last written, and what phase it was.
+    /// The time and phase of the last output.
     shown: Option<(Instant, Phase)>,
     first: Option<Progress>,
 }
@@ -213,7 +221,7 @@ impl Bar {
         let filled = (progress.fraction() * BAR_CHARS as f64) as usize;
         let bar = format!("{}{}", "#".repeat(filled), ".".repeat(BAR_CHARS - filled));
         let line = format!(
-            "[{bar}] {:3.0} %  {}: {} of {} conversations, {} of {} accounts, {} entries ({per_second:.0}/s), {} again",
+            "[{bar}] {:3.0} %  {}: {} of {} conversations, {} of {} accounts, {} entries ({per_second:.0}/s), {} copied again",
             progress.fraction() * 100.0,
             progress.phase,
             progress.conversations,
@@ -223,7 +231,7 @@ impl Bar {
             progress.entries,
             progress.again,
         );
-        // If there is no stderr there is nobody to show it to.
+        // Without stderr there is nowhere to show it.
         let _ = if self.is_terminal {
             write!(stderr(), "\r\x1b[K{line}").and_then(|()| stderr().flush())
         } else {

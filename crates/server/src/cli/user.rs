@@ -34,7 +34,7 @@ pub(super) async fn run(config: &Config, command: UserCommand) -> anyhow::Result
             let secret = password.reveal().to_owned();
             once(config, false, AdminCommand::SetPassword { handle: handle.clone(), password: secret })
                 .await?;
-            writeln!(stdout(), "{handle} has a new password, and is signed out everywhere")?;
+            writeln!(stdout(), "set a new password for {handle} and ended all sessions")?;
             show(&password)
         }
     }
@@ -91,7 +91,7 @@ fn user(reply: AdminReply) -> anyhow::Result<UserSummary> {
 }
 
 fn unexpected<T>() -> anyhow::Result<T> {
-    bail!("the running server answers something else; it may be of another version: restart it")
+    bail!("unexpected answer from the running server; it may have another version: restart it")
 }
 
 fn show(password: &Password) -> anyhow::Result<()> {

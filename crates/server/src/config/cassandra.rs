@@ -8,34 +8,42 @@ use serde::{Deserialize, Serialize};
 
 use super::StoreLocation;
 use super::cluster_url::Login;
+use super::settings::settings;
 use crate::auth::Secret;
 
-/// The way to the cluster. Where it is says `store.url`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CassandraConfig {
-    /// The data centre that this server is in; that of the node that answers first when absent.
-    pub datacenter: Option<String>,
-    /// Copies of everything: a number for each data centre, or a table with one for each, such as `{ dc1 = 3 }`. Three when
-    /// absent, or as many as there are nodes if those are fewer.
-    pub replication: Option<Copies>,
-    /// Who signs in to the cluster, where it wants to know.
-    pub username: Option<String>,
-    pub password: Option<Secret>,
-    /// Whether a start makes the keyspace and brings it to the newest version. If not, `godwit schema` does.
-    pub migrate_at_start: bool,
-    pub connect_timeout_ms: u64,
-    /// A node that is silent for so long when it is asked is taken for gone, and what waits for it is asked of others.
-    pub silence_max_ms: u64,
-    /// How long one statement may take, its repetitions included.
-    pub request_timeout_ms: u64,
-    /// A read that has not been answered after this long is asked of another node too.
-    pub speculative_after_ms: u64,
-    /// Requests to the cluster that are under way at once. Further ones wait for their turn here, so that a rush makes it slow
-    /// and not fail.
-    pub requests_at_once_max: usize,
-    pub consistency: ConsistencyConfig,
-    pub tls: CassandraTls,
+settings! {
+    /// The way to the cluster. Where it is says `store.url`.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct CassandraConfig {
+        /// The data centre of this server. Default: that of the node that answers first.
+        pub datacenter: Option<String>,
+        /// Number of replicas: one number for every data centre, or a table such as `{ dc1 = 3 }`. Default: three, or
+        /// the number of nodes if there are fewer.
+        pub replication: Option<Copies>,
+        /// User name for the cluster, if it requires one.
+        pub username: Option<String>,
+        /// Password for the cluster. Better set GODWIT_STORE__CASSANDRA__PASSWORD.
+        pub password: Option<Secret>,
+        /// Whether the server creates the keyspace at start and migrates it to the newest version. Otherwise run
+        /// `godwit schema`.
+        pub migrate_at_start: bool,
+        /// Time limit for connecting to a node.
+        pub connect_timeout_ms: u64,
+        /// A node that does not answer for this long counts as down, and its requests go to other nodes.
+        pub silence_max_ms: u64,
+        /// Time limit for one statement, retries included.
+        pub request_timeout_ms: u64,
+        /// A read that has no answer after this long is also sent to another node.
+        pub speculative_after_ms: u64,
+        /// Maximum number of requests in flight to the cluster. Further ones wait here, so that a burst makes the
+        /// cluster slow instead of making it fail.
+        pub requests_at_once_max: usize,
+        /// How many replicas must answer.
+        pub consistency: ConsistencyConfig,
+        /// TLS to the cluster. All files are in PEM.
+        pub tls: CassandraTls,
+    }
 }
 
 impl Default for CassandraConfig {
@@ -58,23 +66,25 @@ impl Default for CassandraConfig {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected a number of copies, or a table with one for each data centre")]
+#[serde(untagged, expecting = "expected a number of replicas, or a table with one number per data centre")]
 pub enum Copies {
     /// In each data centre.
     Each(u8),
     In(BTreeMap<String, u8>),
 }
 
-/// How many copies take part before an answer counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ConsistencyConfig {
-    /// `LOCAL_QUORUM`, `QUORUM` or `ALL`.
-    pub read: Level,
-    /// `LOCAL_QUORUM`, `QUORUM`, `EACH_QUORUM` or `ALL`.
-    pub write: Level,
-    /// Of compare-and-set: `LOCAL_SERIAL` when all servers are in one data centre, `SERIAL` otherwise.
-    pub serial: SerialLevel,
+settings! {
+    /// How many copies take part before an answer counts.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct ConsistencyConfig {
+        /// Reads: `LOCAL_QUORUM`, `QUORUM` or `ALL`.
+        pub read: Level,
+        /// Writes: `LOCAL_QUORUM`, `QUORUM`, `EACH_QUORUM` or `ALL`.
+        pub write: Level,
+        /// Compare-and-set: `LOCAL_SERIAL` if all servers are in one data centre, otherwise `SERIAL`.
+        pub serial: SerialLevel,
+    }
 }
 
 impl Default for ConsistencyConfig {
@@ -83,7 +93,7 @@ impl Default for ConsistencyConfig {
     }
 }
 
-/// Those that Cassandra has. [`ConsistencyConfig::problems`] says which of them keep the promises of this server.
+/// The levels of Cassandra. [`ConsistencyConfig::problems`] says which of them keep the guarantees of this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Level {
@@ -105,19 +115,21 @@ pub enum SerialLevel {
     LocalSerial,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CassandraTls {
-    /// A file with the certificates, in PEM, of those who may sign for the nodes. With it connections are encrypted.
-    pub ca_file: Option<PathBuf>,
-    /// This server's own certificate, in PEM, where the cluster wants one.
-    pub cert_file: Option<PathBuf>,
-    /// Its key, in PEM.
-    pub key_file: Option<PathBuf>,
+settings! {
+    #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct CassandraTls {
+        /// Certificates of the authorities that sign the nodes' certificates. Setting it encrypts connections.
+        pub ca_file: Option<PathBuf>,
+        /// This server's own certificate, if the cluster requires one.
+        pub cert_file: Option<PathBuf>,
+        /// The key of `cert_file`.
+        pub key_file: Option<PathBuf>,
+    }
 }
 
 impl CassandraConfig {
-    /// Who signs in: as the URL says, and otherwise as the section does.
+    /// The credentials: those of the URL take precedence over those of the section.
     pub fn login(&self, url: &super::ClusterUrl) -> Option<Login> {
         let of_section = || {
             let password = self.password.clone().unwrap_or_else(|| Secret::new(""));
@@ -126,15 +138,16 @@ impl CassandraConfig {
         url.login.clone().or_else(of_section)
     }
 
-    /// What is wrong, one line each.
+    /// The problems, one line each.
     pub(super) fn problems(&self, location: &StoreLocation) -> Vec<String> {
         let mut problems = Vec::new();
         if self.password.is_some() != self.username.is_some() {
-            problems.push("store.cassandra: set both username and password, or none of them".into());
+            problems.push("store.cassandra: set both username and password, or neither".into());
         }
         let url_has_login = matches!(location, StoreLocation::Cassandra(url) if url.login.is_some());
         if url_has_login && self.username.is_some() {
-            problems.push("store.cassandra.username: store.url has one too; leave one of them out".into());
+            problems
+                .push("store.cassandra.username: store.url also has a user name; remove one of them".into());
         }
         problems.extend(self.replication.as_ref().and_then(Copies::problem));
         problems.extend(self.consistency.problems(self.replication.as_ref()));
@@ -161,7 +174,7 @@ impl Copies {
         }
     }
 
-    /// With one copy every level is the same.
+    /// With one copy all levels are equivalent.
     fn is_single(&self) -> bool {
         match self {
             Self::Each(copies) => *copies == 1,
@@ -186,8 +199,8 @@ impl ConsistencyConfig {
         );
         if is_mixed {
             problems.push(
-                "store.cassandra.consistency: with QUORUM on one side and LOCAL_QUORUM on the other a read can miss a \
-                 write when there are several data centres; use the same for both"
+                "store.cassandra.consistency: with QUORUM on one side and LOCAL_QUORUM on the other, a read can miss a \
+                 write if there are several data centres; use the same for both"
                     .into(),
             );
         }
@@ -202,12 +215,12 @@ impl Level {
             Self::EachQuorum if !for_reading => None,
             Self::EachQuorum => Some("is for writes only; use LOCAL_QUORUM"),
             Self::One | Self::LocalOne if is_single => None,
-            Self::Any => Some("acknowledges what no node has stored; use LOCAL_QUORUM"),
+            Self::Any => Some("acknowledges writes that no node has stored; use LOCAL_QUORUM"),
             Self::One | Self::LocalOne | Self::Two | Self::Three if for_reading => {
-                Some("can miss what was acknowledged; use LOCAL_QUORUM")
+                Some("can miss acknowledged writes; use LOCAL_QUORUM")
             }
             Self::One | Self::LocalOne | Self::Two | Self::Three => {
-                Some("can lose what was acknowledged when a node is lost; use LOCAL_QUORUM")
+                Some("can lose acknowledged writes with a node; use LOCAL_QUORUM")
             }
         }
     }
@@ -223,7 +236,7 @@ impl CassandraTls {
     fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.cert_file.is_some() != self.key_file.is_some() {
-            problems.push("store.cassandra.tls: set both cert_file and key_file, or none of them".into());
+            problems.push("store.cassandra.tls: set both cert_file and key_file, or neither".into());
         }
         if self.ca_file.is_none() && (self.cert_file.is_some() || self.key_file.is_some()) {
             problems
@@ -235,8 +248,7 @@ impl CassandraTls {
             if let Some(file) = file
                 && let Err(error) = std::fs::File::open(file)
             {
-                problems
-                    .push(format!("store.cassandra.tls.{name}: {}: cannot be read: {error}", file.display()));
+                problems.push(format!("store.cassandra.tls.{name}: cannot read {}: {error}", file.display()));
             }
         }
         problems
@@ -292,14 +304,14 @@ mod tests {
         is_refused("replication = { dc1 = 3, dc2 = 33 }", "33");
         is_refused("replication = {}", "no data centre");
         let wrong = toml::from_str::<CassandraConfig>("replication = 'three'").unwrap_err();
-        assert!(wrong.message().contains("a number of copies, or a table"), "{wrong}");
+        assert!(wrong.message().contains("a number of replicas, or a table"), "{wrong}");
     }
 
     #[test]
     fn halves_are_refused() {
         is_refused("username = 'chat'", "both username and password");
         is_refused("password = 'hunter2'", "both username and password");
-        is_refused("[tls]\nca_file = '/nowhere/ca.pem'", "/nowhere/ca.pem: cannot be read");
+        is_refused("[tls]\nca_file = '/nowhere/ca.pem'", "cannot read /nowhere/ca.pem");
         assert_eq!(problems("[tls]\ncert_file = '/nowhere/c.pem'").len(), 3);
     }
 
@@ -310,7 +322,7 @@ mod tests {
         assert_eq!((login.username.as_str(), login.password.reveal()), ("chat", "hunter2"));
         let both = "cassandra://other:secret@a/b".parse().unwrap();
         assert_eq!(config.login(&both).unwrap().username, "other");
-        assert!(config.problems(&StoreLocation::Cassandra(both))[0].contains("leave one of them out"));
+        assert!(config.problems(&StoreLocation::Cassandra(both))[0].contains("remove one of them"));
         assert_eq!(CassandraConfig::default().login(&"cassandra://a/b".parse().unwrap()), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Whether the server could start with a configuration.
+//! Checks whether the server could start with a configuration.
 
 use std::ops::RangeInclusive;
 
@@ -15,12 +15,12 @@ const YEAR_SECS: u64 = 366 * 24 * 60 * 60;
 const COUNT_MAX: u64 = u32::MAX as u64;
 const GIB_AS_MIB: u64 = 1_024;
 const MIB: u64 = 1_024 * 1_024;
-/// A conversation that is opened has the cursors of so many members, in one answer.
+/// An opened conversation contains the cursors of this many members in one answer.
 const FAN_OUT_MEMBERS_MAX: u64 = 4_000;
-/// A limit for bodies must leave room for one.
+/// A limit for bodies must have room for at least one.
 const BODY: u64 = REQUEST_BODY_BYTES_MAX as u64;
 
-/// What is wrong, one line each, in the order of the sections.
+/// The problems, one line each, in the order of the sections.
 pub fn problems(config: &Config) -> Vec<String> {
     let mut problems = out_of_range(config);
     problems.extend(config.store.cassandra.problems(&config.store_location()));
@@ -103,7 +103,7 @@ fn unusable_auth(auth: &AuthConfig) -> Vec<String> {
     }
     match ApplicationTokens::load(&auth.application) {
         Ok(None) if !auth.passwords_enabled => problems.push(
-            "auth.passwords_enabled is false and auth.application has no key, so nobody could sign in; set one of them"
+            "auth.passwords_enabled is false and auth.application has no key, so nobody can sign in; set one of them"
                 .into(),
         ),
         Ok(None) => {}

@@ -1,4 +1,4 @@
-//! How several servers on one store hear of each other.
+//! Settings for several servers on one store.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -6,40 +6,48 @@ use std::path::PathBuf;
 use godwit_cluster::{RedisAddress, RedisTls};
 use serde::{Deserialize, Serialize};
 
+use super::settings::settings;
 use super::{ListenAddress, StoreLocation};
 use crate::auth::Secret;
 
 /// A shorter secret could be guessed.
 const SECRET_CHARS_MIN: usize = 16;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ClusterConfig {
-    /// `redis://HOST:PORT`, `redis+sentinel://HOST:PORT,…/MASTER` or `redis+cluster://HOST:PORT,…`, each with `rediss` for TLS.
-    /// One server needs none.
-    pub redis_url: Option<RedisAddress>,
-    pub redis_tls: RedisTlsConfig,
-    /// Where other servers connect to this one; port 0 picks a free one. Clients have no business there.
-    pub listen: ListenAddress,
-    /// The address by which other servers find this one, if it is not the one that it listens on.
-    pub advertise: Option<IpAddr>,
-    /// The same on every server: who does not have it is not let in. Must be set where other machines can connect.
-    pub secret: Option<Secret>,
+settings! {
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct ClusterConfig {
+        /// `redis://HOST:PORT`, `redis+sentinel://HOST:PORT,…/MASTER` or `redis+cluster://HOST:PORT,…`, each with
+        /// `rediss` for TLS. A single server needs none.
+        pub redis_url: Option<RedisAddress>,
+        /// TLS to Redis, if `redis_url` begins with `rediss`. All files are in PEM.
+        pub redis_tls: RedisTlsConfig,
+        /// The address that other servers connect to; port 0 picks a free one. Clients never use it.
+        pub listen: ListenAddress,
+        /// The address by which other servers find this one, if it is not the `listen` address.
+        pub advertise: Option<IpAddr>,
+        /// A secret of at least 16 characters, the same on every server. Servers with another secret are not let in.
+        /// Required if other machines can connect. Better set GODWIT_CLUSTER__SECRET.
+        pub secret: Option<Secret>,
+    }
 }
 
-/// How to know Redis, where its address begins with `rediss`. All files are in PEM.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RedisTlsConfig {
-    /// Who signs for Redis, if that is nobody whom this machine trusts.
-    pub ca_file: Option<PathBuf>,
-    /// The certificate and the key of this server, where Redis wants them.
-    pub cert_file: Option<PathBuf>,
-    pub key_file: Option<PathBuf>,
+settings! {
+    /// How to know Redis, where its address begins with `rediss`. All files are in PEM.
+    #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct RedisTlsConfig {
+        /// The authority that signs Redis's certificate, if this machine does not already trust it.
+        pub ca_file: Option<PathBuf>,
+        /// This server's certificate, if Redis requires one.
+        pub cert_file: Option<PathBuf>,
+        /// The key of `cert_file`.
+        pub key_file: Option<PathBuf>,
+    }
 }
 
 impl RedisTlsConfig {
-    /// None when nothing is set.
+    /// `None` if nothing is set.
     fn read(&self) -> Result<Option<RedisTls>, String> {
         if *self == Self::default() {
             return Ok(None);
@@ -60,7 +68,7 @@ impl Default for ClusterConfig {
 }
 
 impl ClusterConfig {
-    /// Where Redis is, and how it is known. Fails where [`problems`](Self::problems) says so.
+    /// The address and TLS settings of Redis. Fails if [`problems`](Self::problems) reports them.
     pub fn redis(&self) -> Result<Option<RedisAddress>, String> {
         let Some(address) = self.redis_url.clone() else { return Ok(None) };
         Ok(Some(match self.redis_tls.read()? {
@@ -73,13 +81,13 @@ impl ClusterConfig {
         self.secret.as_ref().map_or("", Secret::reveal)
     }
 
-    /// What is wrong, one line each.
+    /// The problems, one line each.
     pub(super) fn problems(&self, store: &StoreLocation) -> Vec<String> {
         let mut problems = Vec::new();
         if self.redis_url.is_some() && matches!(store, StoreLocation::Embedded(_)) {
             problems.push(
-                "cluster.redis_url: a server with the embedded store is the only one that has it open, and needs no Redis; \
-                 several servers share a cluster, with --store cassandra://…"
+                "cluster.redis_url: the embedded store has only one server, which needs no Redis; \
+                 several servers share a cluster with --store cassandra://…"
                     .into(),
             );
         }
@@ -92,7 +100,7 @@ impl ClusterConfig {
         let address = SocketAddr::from(self.listen).ip();
         match &self.secret {
             None if !address.is_loopback() => problems.push(format!(
-                "cluster.listen is {}, where other machines can connect: set cluster.secret, the same on every server",
+                "cluster.listen is {}, which other machines can reach: set the same cluster.secret on every server",
                 self.listen
             )),
             Some(secret) if secret.reveal().chars().count() < SECRET_CHARS_MIN => problems
@@ -101,7 +109,7 @@ impl ClusterConfig {
         }
         if address.is_unspecified() && self.advertise.is_none() {
             problems.push(
-                "cluster.advertise: set the address by which other servers find this one, since cluster.listen is all of them"
+                "cluster.advertise: set the address of this server, because cluster.listen is every address"
                     .into(),
             );
         }

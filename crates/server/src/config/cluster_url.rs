@@ -7,17 +7,17 @@ use crate::auth::Secret;
 
 const SCHEME: &str = "cassandra://";
 const PORT: u16 = 9042;
-/// The keyspace when none is named.
+/// The default keyspace.
 const KEYSPACE: &str = "godwit";
 const KEYSPACE_CHARS_MAX: usize = 48;
 
-/// Where a cluster is. What is shown of it has no password.
+/// The location of a cluster. Its text does not show the password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClusterUrl {
     pub login: Option<Login>,
-    /// At least one: `host:port`.
+    /// At least one `host:port`.
     pub contact_points: Vec<String>,
-    /// In lower case, as Cassandra has it.
+    /// In lower case, as Cassandra stores it.
     pub keyspace: String,
 }
 
@@ -28,7 +28,7 @@ pub struct Login {
 }
 
 impl ClusterUrl {
-    /// With the password if there is one.
+    /// The URL with the password.
     pub fn reveal(&self) -> String {
         self.write(Secret::reveal)
     }
@@ -47,9 +47,9 @@ impl FromStr for ClusterUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // Never the whole text: it may have a password.
+        // Never shows the whole text, which may contain a password.
         let Some(rest) = text.strip_prefix(SCHEME) else {
-            return Err(format!("a cluster is written {SCHEME}HOST,HOST/KEYSPACE"));
+            return Err(format!("write a cluster as {SCHEME}HOST,HOST/KEYSPACE"));
         };
         let (login, place) = match rest.rsplit_once('@') {
             Some((login, place)) => (Some(parse_login(login)?), place),
@@ -78,13 +78,16 @@ fn parse_login(text: &str) -> Result<Login, String> {
         Some((username, password)) if !username.is_empty() => {
             Ok(Login { username, password: Secret::new(password) })
         }
-        _ => Err("write USER:PASSWORD before the @, or leave it out and set store.cassandra.username and .password".into()),
+        _ => Err(
+            "write USER:PASSWORD before the @, or remove it and set store.cassandra.username and .password"
+                .into(),
+        ),
     }
 }
 
 fn parse_contact_point(text: &str) -> Result<String, String> {
     let wrong =
-        || format!("`{text}` is not a host with or without a port, such as db1, 10.0.0.1:9042 or [::1]:9042");
+        || format!("`{text}` is not a host with an optional port, such as db1, 10.0.0.1:9042 or [::1]:9042");
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, port.parse().map_err(|_| wrong())?),
         _ => (text, PORT),
@@ -103,7 +106,7 @@ fn parse_keyspace(text: &str) -> Result<String, String> {
     let begins = text.starts_with(|c: char| c.is_ascii_alphabetic());
     if !begins || text.len() > KEYSPACE_CHARS_MAX || !text.chars().all(is_plain) {
         return Err(format!(
-            "`{text}` is not the name of a keyspace: a letter, then letters, digits and _, at most {KEYSPACE_CHARS_MAX}"
+            "`{text}` is not a valid keyspace name: use a letter, then letters, digits and _, at most {KEYSPACE_CHARS_MAX} characters"
         ));
     }
     Ok(text.to_ascii_lowercase())
@@ -113,14 +116,14 @@ fn without_usual_port(point: &str) -> &str {
     point.strip_suffix(&format!(":{PORT}")).unwrap_or(point)
 }
 
-/// What would end the part of a URL that it stands in.
+/// Escapes characters that have a meaning in a URL.
 fn escape(text: &str) -> String {
     text.chars()
         .map(|c| if "%:@/, ".contains(c) { format!("%{:02X}", u32::from(c)) } else { c.to_string() })
         .collect()
 }
 
-/// `None` when a percent sign is not followed by two digits, or what comes out is no text.
+/// `None` if a percent sign is not followed by two hex digits, or if the result is not UTF-8.
 fn unescape(text: &str) -> Option<String> {
     let mut parts = text.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();

@@ -1,7 +1,7 @@
-//! From a file, the environment and flags to one [`Config`]. Later ones win.
+//! Loads a [`Config`] from a file, the environment and flags. Later sources override earlier ones.
 //!
-//! Each setting is checked when it is laid over those before it, so that an error can say where it comes from. A library
-//! for layered configuration was considered; with the `toml` crate at hand it is less code than the glue would be.
+//! Each setting is validated when it is added, so that an error names its source. A library for layered configuration would
+//! need more glue code than this module has, because it uses the `toml` crate already.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,50 +13,49 @@ use toml::{Table, Value};
 
 use super::Config;
 
-/// Read from the working directory when no other file is named.
+/// Read from the working directory if no other file is named.
 pub const DEFAULT_FILE: &str = "godwit.toml";
-/// Variables are named `GODWIT_SECTION__KEY`.
+/// Variables have the form `GODWIT_SECTION__KEY`.
 const VARIABLE_PREFIX: &str = "GODWIT_";
 const VARIABLE_SEPARATOR: &str = "__";
-/// The command line reads these by itself, as defaults of its flags.
+/// The command line reads these variables as defaults of its flags.
 const VARIABLES_OF_FLAGS: &[&str] =
     &["GODWIT_CONFIG", "GODWIT_LISTEN", "GODWIT_DATA", "GODWIT_STORE", "GODWIT_REDIS"];
-/// Not meant for us: Kubernetes sets the first two when there is a service with the name `godwit`, and who runs the tests
-/// sets the last.
+/// Variables of other programs: Kubernetes sets the first two for a service named `godwit`, and the tests use the last.
 const VARIABLES_OF_OTHERS: &[&str] = &["GODWIT_SERVICE_", "GODWIT_PORT", "GODWIT_TEST_"];
 
-/// Where settings come from.
+/// The sources of settings.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    /// A file that must be there.
+    /// A file that must exist.
     pub file: Option<PathBuf>,
-    /// A file that is read if it is there and no other one is named.
+    /// A file that is read if it exists and no other one is named.
     pub default_file: Option<PathBuf>,
     pub environment: Vec<(String, String)>,
-    /// Settings of the command line; of two for the same key the later one counts.
+    /// Settings of the command line. The last one for a key counts.
     pub overrides: Vec<Override>,
 }
 
 /// One setting of the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Override {
-    /// What the user wrote, for errors: `--listen`.
+    /// The text of the user for errors, such as `--listen`.
     pub origin: String,
-    /// The path of the setting: `server.listen`.
+    /// The path of the setting, such as `server.listen`.
     pub key: String,
     pub value: String,
 }
 
 #[derive(Debug, Error)]
 pub enum ConfigError {
-    #[error("the configuration file {} cannot be read: {source}", path.display())]
+    #[error("cannot read the configuration file {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{origin}: {reason}")]
     Invalid { origin: String, reason: String },
 }
 
 impl Sources {
-    /// The sources of this process, without a command line.
+    /// The sources of this process, except the command line.
     pub fn of_process() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -99,7 +98,7 @@ impl Sources {
     }
 }
 
-/// The settings so far, as text and as what they mean.
+/// The settings so far, as text and parsed.
 #[derive(Default)]
 struct Layers {
     table: Table,
@@ -130,8 +129,8 @@ impl Layers {
         self.add(name, &path.replace(VARIABLE_SEPARATOR, "."), value)
     }
 
-    /// Lays one setting over the others. Its text is a TOML value if that fits, and otherwise the text itself, so that
-    /// nobody has to put quotes inside quotes.
+    /// Adds one setting. Its text is parsed as a TOML value if that is valid, and otherwise taken as a string, so that
+    /// nobody needs nested quotes.
     fn add(&mut self, origin: &str, key: &str, text: &str) -> Result<(), ConfigError> {
         let as_text = Value::String(text.to_owned());
         let as_value = text.parse::<Value>().unwrap_or_else(|_| as_text.clone());
@@ -145,14 +144,14 @@ impl Layers {
     fn with(&mut self, key: &str, value: Value) -> Result<(), String> {
         let mut table = self.table.clone();
         set(&mut table, key, value)
-            .ok_or_else(|| format!("`{key}` is inside of something that is no section"))?;
+            .ok_or_else(|| format!("`{key}` is inside something that is not a section"))?;
         self.config = Config::deserialize(table.clone()).map_err(|error| reason(&error))?;
         self.table = table;
         Ok(())
     }
 }
 
-/// `None` when something on the way is not a section.
+/// `None` if a part of the path is not a section.
 fn set(table: &mut Table, key: &str, value: Value) -> Option<()> {
     match key.split_once('.') {
         None => drop(table.insert(key.to_owned(), value)),
@@ -164,7 +163,7 @@ fn set(table: &mut Table, key: &str, value: Value) -> Option<()> {
     Some(())
 }
 
-/// The message in our words, on one line.
+/// The error message in plain words, on one line.
 fn reason(error: &toml::de::Error) -> String {
     let message =
         error.message().replace("unknown field", "unknown setting").replace("expected one of", "allowed are");
@@ -269,7 +268,7 @@ mod tests {
         let environment = [
             ("GODWIT_PORT_80_TCP", "tcp://10.0.0.1:80"),
             ("GODWIT_SERVICE_HOST", "10.0.0.1"),
-            ("GODWIT_TEST_CLUSTER", "/tmp/cluster"),
+            ("GODWIT_TEST_CASSANDRA_FOLDER", "/tmp/cluster"),
             ("PATH", "/bin"),
         ];
         assert_eq!(load("", &environment, &[]), Config::default());

@@ -1,4 +1,4 @@
-//! Addresses and places, parsed once.
+//! Addresses and locations, parsed once.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::cluster_url::ClusterUrl;
 
-/// The data folder when nothing else is said.
+/// The default data folder.
 pub(super) const DATA_FOLDER: &str = "./data";
 
-/// Where to listen.
+/// An address to listen on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ListenAddress(SocketAddr);
@@ -53,7 +53,7 @@ impl From<ListenAddress> for SocketAddr {
     }
 }
 
-/// Which store, and where. What is shown of it has no password.
+/// The kind and location of a store. Its text does not show the password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum StoreLocation {
@@ -63,7 +63,7 @@ pub enum StoreLocation {
 }
 
 impl StoreLocation {
-    /// The same for somebody in another working directory.
+    /// Makes the path absolute, for a process in another working directory.
     #[must_use]
     pub fn absolute(self) -> Self {
         match self {
@@ -72,7 +72,7 @@ impl StoreLocation {
         }
     }
 
-    /// Whether both are the same data. Of a cluster any node may be named, so only the keyspace is compared.
+    /// True if both are the same data. A cluster has many nodes, so only the keyspace is compared.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Cassandra(one), Self::Cassandra(other)) => one.keyspace == other.keyspace,
@@ -80,7 +80,7 @@ impl StoreLocation {
         }
     }
 
-    /// As it was given, with the password if there is one.
+    /// The original text with the password.
     pub fn reveal(&self) -> String {
         match self {
             Self::Embedded(_) => self.to_string(),

@@ -1,14 +1,15 @@
-//! What an operator can set.
+//! The settings of an operator.
 //!
-//! - this file: the settings, each with its default, and what follows from several of them
-//! - [`location`], [`cluster_url`]: addresses and places, parsed once
-//! - [`cassandra`]: the way to a cluster
-//! - [`cluster`]: how several servers hear of each other
-//! - [`load`]: from a file, the environment and flags to one [`Config`]
+//! - this file: the settings with their defaults, and values derived from several of them
+//! - [`location`], [`cluster_url`]: addresses and locations, parsed once
+//! - [`cassandra`]: the connection to a Cassandra cluster
+//! - [`cluster`]: settings for several servers on one store
+//! - [`load`]: loads a [`Config`] from a file, the environment and flags
 //! - [`check`]: whether the server could start with it
-//! - [`print`](mod@print): the whole of it as a file, without its secrets
+//! - [`settings`]: the comment of each setting, from the doc comment of its field
+//! - [`print`](mod@print): prints everything as a file, with these comments and without secrets
 //!
-//! Every setting has a default, so that none has to be given. Its unit is in its name.
+//! Every setting has a default. Its unit is part of its name.
 
 pub mod cassandra;
 pub mod check;
@@ -17,6 +18,7 @@ pub mod cluster_url;
 pub mod load;
 pub mod location;
 pub mod print;
+pub mod settings;
 
 use std::path::{Path, PathBuf};
 
@@ -35,25 +37,42 @@ pub use load::{ConfigError, Sources};
 pub use location::{ListenAddress, StoreLocation};
 
 use location::DATA_FOLDER;
+use settings::settings;
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    pub server: ServerConfig,
-    pub store: StoreConfig,
-    pub cluster: ClusterConfig,
-    pub auth: AuthConfig,
-    pub messages: MessageConfig,
-    pub groups: GroupConfig,
-    pub rates: RateConfig,
-    pub admission: AdmissionConfig,
-    pub socket: SocketConfig,
-    pub metrics: MetricsConfig,
-    pub log: LogConfig,
+settings! {
+    #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct Config {
+        /// The HTTP server: addresses, connections and timeouts.
+        pub server: ServerConfig,
+        /// Where the data is.
+        pub store: StoreConfig,
+        /// How several servers on one store find and tell each other.
+        pub cluster: ClusterConfig,
+        /// Accounts, passwords and tokens.
+        pub auth: AuthConfig,
+        /// What people may do with messages.
+        pub messages: MessageConfig,
+        /// What one user may do with groups and channels in a day; 0 means no limit. Used-up allowance returns
+        /// gradually.
+        pub groups: GroupConfig,
+        /// Rate limits. `burst` requests may come at once, then `per_minute`; `per_minute = 0` switches a limit off,
+        /// and without `burst` it equals `per_minute`. Many people can share one address, so limits per address are
+        /// wide. An address is an IPv4 address or an IPv6 /64; a network is an IPv4 /24 or an IPv6 /48.
+        pub rates: RateConfig,
+        /// Queues in front of expensive work. Requests that cannot be served in time are refused with `retry_after`.
+        pub admission: AdmissionConfig,
+        /// WebSocket connections.
+        pub socket: SocketConfig,
+        /// Prometheus metrics.
+        pub metrics: MetricsConfig,
+        /// The log, which goes to stderr.
+        pub log: LogConfig,
+    }
 }
 
 impl Config {
-    /// The folder in which this server keeps what it has on disk, the admin socket included.
+    /// The folder for all files of this server, including the admin socket.
     pub fn data_folder(&self) -> &Path {
         match (&self.server.data, &self.store.url) {
             (Some(folder), _) | (None, Some(StoreLocation::Embedded(folder))) => folder,
@@ -66,45 +85,52 @@ impl Config {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ServerConfig {
-    /// Address and port; port 0 picks a free one.
-    pub listen: ListenAddress,
-    /// The data folder; that of the embedded store when absent, `./data` when that is absent too. A server on Cassandra has
-    /// its admin socket there.
-    pub data: Option<PathBuf>,
-    /// Open connections, sockets included. When there are as many, the anonymous one that has been idle longest makes room
-    /// for the next, or else one with authenticated requests; when all are signed-in sockets, further ones are refused.
-    pub max_connections: usize,
-    /// The same for one address (an IPv4 address, or an IPv6 network of 64 bits). Behind a proxy, with
-    /// `trust_forwarded_for`, limits for addresses and networks count sockets only, by the address that the proxy names.
-    pub connections_per_address_max: usize,
-    /// The same for one network (IPv4 /24, IPv6 /48).
-    pub connections_per_network_max: usize,
-    /// Connections on which no valid token was seen, sockets that are not signed in included. The one that has been idle
-    /// longest goes when another one comes.
-    pub anonymous_max: usize,
-    pub anonymous_per_address_max: usize,
-    pub anonymous_per_network_max: usize,
-    /// Bytes of request bodies without a valid token that are on their way. When there are more, the body that has been
-    /// arriving longest is given up.
-    pub anonymous_body_bytes_max: usize,
-    pub anonymous_body_bytes_per_network_max: usize,
-    /// The same as `idle_timeout_ms` on connections without a valid token. Not for those of a proxy.
-    pub anonymous_idle_timeout_ms: u64,
-    /// From the connection to the end of the first request's head.
-    pub header_timeout_ms: u64,
-    /// From one request of a connection to the end of the next one's head.
-    pub idle_timeout_ms: u64,
-    /// How long a peer may take nothing of what is written to it.
-    pub write_timeout_ms: u64,
-    /// How long requests that are under way may take when the server stops.
-    pub stop_timeout_ms: u64,
-    /// Takes the client's address from the last entry of `X-Forwarded-For`, so that exactly one proxy is trusted. Behind a
-    /// proxy it must be set, and the proxy must set the header: otherwise all clients share the limits of the proxy's address.
-    /// Without a proxy it must not be: otherwise clients choose their address and with it their rate limits.
-    pub trust_forwarded_for: bool,
+settings! {
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct ServerConfig {
+        /// The address and port that clients connect to. Port 0 picks a free one.
+        pub listen: ListenAddress,
+        /// The data folder. Default: the folder of the embedded store, or `./data`. A server on Cassandra keeps its
+        /// admin socket there.
+        pub data: Option<PathBuf>,
+        /// Maximum number of open connections, sockets included. When it is reached, the server closes the anonymous
+        /// connection that has been idle longest, or else one with authenticated requests. If all are signed-in
+        /// sockets, it refuses new connections.
+        pub max_connections: usize,
+        /// Maximum number of connections per address (an IPv4 address or an IPv6 /64 network). With
+        /// `trust_forwarded_for`, limits for addresses and networks count only sockets, by the address that the proxy
+        /// names.
+        pub connections_per_address_max: usize,
+        /// Maximum number of connections per network (IPv4 /24, IPv6 /48).
+        pub connections_per_network_max: usize,
+        /// Maximum number of connections without a valid token, including sockets that are not signed in. A new one
+        /// evicts the one that has been idle longest.
+        pub anonymous_max: usize,
+        /// Maximum number of connections without a valid token per address.
+        pub anonymous_per_address_max: usize,
+        /// Maximum number of connections without a valid token per network.
+        pub anonymous_per_network_max: usize,
+        /// Maximum number of bytes of unfinished request bodies without a valid token. When there are more, the server
+        /// drops the body that has been arriving longest.
+        pub anonymous_body_bytes_max: usize,
+        /// The same, per network.
+        pub anonymous_body_bytes_per_network_max: usize,
+        /// Like `idle_timeout_ms`, for connections without a valid token. Does not apply to connections of a proxy.
+        pub anonymous_idle_timeout_ms: u64,
+        /// Time limit from the connection to the end of the first request's headers.
+        pub header_timeout_ms: u64,
+        /// Time limit from one request of a connection to the end of the next one's headers.
+        pub idle_timeout_ms: u64,
+        /// How long a client may read nothing of what the server writes to it.
+        pub write_timeout_ms: u64,
+        /// How long requests in flight may take when the server stops.
+        pub stop_timeout_ms: u64,
+        /// Take the client's address from the last entry of `X-Forwarded-For`, so that exactly one proxy is trusted.
+        /// Set it behind a proxy that sets the header: otherwise all clients share the limits of the proxy's address.
+        /// Do not set it without a proxy: otherwise clients choose their address and with it their rate limits.
+        pub trust_forwarded_for: bool,
+    }
 }
 
 impl Default for ServerConfig {
@@ -130,26 +156,32 @@ impl Default for ServerConfig {
     }
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct StoreConfig {
-    /// `embedded:DIR` or `cassandra://[USER:PASSWORD@]HOST[:PORT],…/KEYSPACE`; the embedded store in the data folder when
-    /// absent.
-    pub url: Option<StoreLocation>,
-    pub embedded: EmbeddedConfig,
-    pub cassandra: CassandraConfig,
+settings! {
+    #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct StoreConfig {
+        /// `embedded:DIR` or `cassandra://[USER:PASSWORD@]HOST[:PORT],…/KEYSPACE`. Default: the embedded store in the
+        /// data folder.
+        pub url: Option<StoreLocation>,
+        /// Memory and disk of the embedded store.
+        pub embedded: EmbeddedConfig,
+        /// The connection to Cassandra or ScyllaDB. `store.url` says where it is.
+        pub cassandra: CassandraConfig,
+    }
 }
 
-/// Memory and disk of the embedded store.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct EmbeddedConfig {
-    /// What was read from disk and is kept in memory.
-    pub cache_mib: u64,
-    /// What was written is gathered in memory up to this size, in each of three tables.
-    pub memtable_mib: u64,
-    /// What is read again after a crash; it bounds the time of that start.
-    pub journal_mib: u64,
+settings! {
+    /// Memory and disk of the embedded store.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct EmbeddedConfig {
+        /// Memory for data that was read from disk, in MiB.
+        pub cache_mib: u64,
+        /// Memory for new data before it is flushed to disk, in MiB, for each of three tables.
+        pub memtable_mib: u64,
+        /// Size of the journal, in MiB. The server replays it after a crash, so it bounds the time of that start.
+        pub journal_mib: u64,
+    }
 }
 
 impl Default for EmbeddedConfig {
@@ -158,18 +190,26 @@ impl Default for EmbeddedConfig {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct AuthConfig {
-    pub registration: Registration,
-    /// Whether people sign in with passwords. If not, they need tokens of the application.
-    pub passwords_enabled: bool,
-    /// Handles that people cannot take, with or without dots and underscores in them. `godwit user add` gives them.
-    pub reserved_handles: Vec<String>,
-    pub passwords: PasswordConfig,
-    pub tokens: TokenConfig,
-    /// Tokens of the application that embeds this server.
-    pub application: ApplicationConfig,
+settings! {
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct AuthConfig {
+        /// `open`: people can create accounts. `closed`: only the operator can, with `godwit user add`.
+        pub registration: Registration,
+        /// Whether people sign in with passwords. Otherwise they need tokens of the application.
+        pub passwords_enabled: bool,
+        /// Handles that people cannot register, also with dots and underscores added. `godwit user add` can assign
+        /// them.
+        pub reserved_handles: Vec<String>,
+        /// How passwords are hashed. The defaults are the OWASP recommendation for argon2id. Passwords that were hashed
+        /// with other settings remain valid.
+        pub passwords: PasswordConfig,
+        /// Lifetimes of this server's tokens.
+        pub tokens: TokenConfig,
+        /// Tokens of the application that embeds this server. Without a key none are accepted. Set exactly one kind of
+        /// key.
+        pub application: ApplicationConfig,
+    }
 }
 
 impl Default for AuthConfig {
@@ -185,7 +225,7 @@ impl Default for AuthConfig {
     }
 }
 
-/// Names by which people would take somebody for the operator, for the server, or for everybody.
+/// Names that people could mistake for the operator, the server, or everybody.
 const RESERVED_HANDLES: &[&str] = &[
     "abuse",
     "admin",
@@ -223,7 +263,7 @@ const RESERVED_HANDLES: &[&str] = &[
     "webmaster",
 ];
 
-/// Whether people can make accounts by themselves.
+/// Whether people can create accounts on their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Registration {
@@ -232,16 +272,19 @@ pub enum Registration {
     Closed,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MessageConfig {
-    /// How long after it was sent a message can be edited; 0 for ever.
-    pub edit_window_secs: u32,
-    /// Whether owners and admins may edit what others wrote in groups and channels.
-    pub admins_may_edit: bool,
-    /// Members up to whom each one's inbox is written with every message. Conversations that have more are completed when
-    /// they are read, and stay so. At most 4,000: up to there a conversation that is opened shows how far each has read.
-    pub fan_out_members_max: u32,
+settings! {
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct MessageConfig {
+        /// How long after sending a message can be edited, in seconds; 0 means for ever.
+        pub edit_window_secs: u32,
+        /// Whether owners and admins may edit other people's messages in groups and channels.
+        pub admins_may_edit: bool,
+        /// Up to this many members, every message updates each member's inbox. Larger conversations are computed when
+        /// they are read, and stay so even if they shrink. At most 4,000: up to there an opened conversation shows how
+        /// far each member has read.
+        pub fan_out_members_max: u32,
+    }
 }
 
 impl Default for MessageConfig {
@@ -261,16 +304,18 @@ impl MessageConfig {
     }
 }
 
-/// What one user may do in a day; 0 for any number. What is used comes back little by little.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct GroupConfig {
-    /// People whom one user adds to groups and channels.
-    pub added_per_day_max: u32,
-    /// Those among them who have never written to that user.
-    pub strangers_added_per_day_max: u32,
-    /// Groups and channels that one user makes.
-    pub made_per_day_max: u32,
+settings! {
+    /// What one user may do in a day; 0 means no limit.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct GroupConfig {
+        /// People that one user may add to groups and channels per day.
+        pub added_per_day_max: u32,
+        /// How many of them may be people who have never written to that user.
+        pub strangers_added_per_day_max: u32,
+        /// Groups and channels that one user may create per day.
+        pub made_per_day_max: u32,
+    }
 }
 
 impl Default for GroupConfig {
@@ -295,21 +340,24 @@ impl GroupConfig {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SocketConfig {
-    /// A socket that has been silent for this long is asked whether it is there.
-    pub heartbeat_ms: u32,
-    /// From the opening of a socket to its sign-in.
-    pub sign_in_within_ms: u32,
-    /// Frames that may wait for one socket. Who does not read them in time is disconnected and resumes.
-    pub queue_frames_max: usize,
-    /// Bytes that may wait for one socket.
-    pub queue_bytes_max: usize,
-    /// Sockets of one user on this server. A further one takes the place of the oldest, those that are silent first.
-    pub per_user_max: usize,
-    /// The same for one device: the tabs of a browser are one.
-    pub per_device_max: usize,
+settings! {
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct SocketConfig {
+        /// The server pings a socket that has been silent for this long.
+        pub heartbeat_ms: u32,
+        /// Time limit from the opening of a socket to its sign-in.
+        pub sign_in_within_ms: u32,
+        /// Maximum number of frames that wait for one socket. A client that reads too slowly is disconnected and
+        /// resumes.
+        pub queue_frames_max: usize,
+        /// Maximum number of bytes that wait for one socket.
+        pub queue_bytes_max: usize,
+        /// Maximum number of sockets of one user on this server. A new one replaces the oldest, silent ones first.
+        pub per_user_max: usize,
+        /// Maximum number of sockets of one device. All tabs of a browser are one device.
+        pub per_device_max: usize,
+    }
 }
 
 impl Default for SocketConfig {
@@ -325,20 +373,26 @@ impl Default for SocketConfig {
     }
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MetricsConfig {
-    /// Where Prometheus reads the metrics, at `/metrics`; nowhere when absent. Whoever can reach it can read them, so it is an
-    /// address of this machine or of an inner network, such as 127.0.0.1:9464. Port 0 picks a free one.
-    pub listen: Option<ListenAddress>,
+settings! {
+    #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct MetricsConfig {
+        /// Where Prometheus reads the metrics, at `/metrics`. Not set: nowhere. Everyone who can connect can read them,
+        /// so use an address of this machine or of an internal network, such as 127.0.0.1:9464. Port 0 picks a free
+        /// one.
+        pub listen: Option<ListenAddress>,
+    }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LogConfig {
-    pub format: LogFormat,
-    /// `error`, `warn`, `info`, `debug` or `trace`; or more for a part, as in `info,godwit_server=debug`.
-    pub level: String,
+settings! {
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct LogConfig {
+        /// `text` or `json`.
+        pub format: LogFormat,
+        /// `error`, `warn`, `info`, `debug` or `trace`; or more for one part, such as `info,godwit_server=debug`.
+        pub level: String,
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
-//! A small world to look around in: people, groups and what they said over the last weeks, made by the same use cases as
-//! everything else, with a clock that begins in the past.
+//! Sample data: people, groups and their messages of the last weeks, created through the same use cases as all other data,
+//! with a clock that starts in the past.
 //!
-//! What happens is written down in `world.txt`:
+//! `world.txt` contains the script:
 //!
 //! ```text
 //! person ada  Ada Okafor                        somebody, by handle and name
@@ -38,14 +38,14 @@ const WORLD: &str = include_str!("world.txt");
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
-/// Groups are made so long before the first day.
+/// The age of the groups on the first day of the script.
 const BEGINNING_MS: i64 = 28 * DAY_MS;
-/// At the end of a day everybody reads what was said.
+/// Everybody reads the day's messages this long after the last one.
 const READ_AFTER_MS: i64 = 20 * MINUTE_MS;
-/// What is muted is muted for a year.
+/// Conversations are muted for one year.
 const MUTED_MS: i64 = 365 * DAY_MS;
 
-/// A clock that is set by hand.
+/// A clock that the script sets.
 #[derive(Debug)]
 pub struct StoryClock(AtomicI64);
 
@@ -65,7 +65,7 @@ impl Clock for StoryClock {
     }
 }
 
-/// How much there is.
+/// The amount of sample data.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Told {
     pub people: usize,
@@ -73,14 +73,21 @@ pub struct Told {
     pub messages: usize,
 }
 
-/// Fills an empty server. Everybody has the same password.
+/// Fills an empty server. All people have the same password.
 pub async fn tell(app: &App, clock: &Arc<StoryClock>, password: &str) -> anyhow::Result<Told> {
     if !app.accounts.list(None, 1).await?.is_empty() {
-        bail!("there are people here already; the demo is for an empty place");
+        bail!("the store already has users; the demo needs an empty store");
     }
     let now = clock.now();
-    let mut story =
-        Story { app, clock, password, now, day: now, people: BTreeMap::new(), places: BTreeMap::new() };
+    let mut story = Story {
+        app,
+        clock,
+        password,
+        now,
+        day: now,
+        people: BTreeMap::new(),
+        conversations: BTreeMap::new(),
+    };
     clock.set(now.plus_millis(-BEGINNING_MS));
     for line in script::parse(WORLD) {
         let line = line?;
@@ -95,10 +102,10 @@ struct Story<'a> {
     clock: &'a StoryClock,
     password: &'a str,
     now: Timestamp,
-    /// When the day began of which is told.
+    /// The start of the script's current day.
     day: Timestamp,
     people: BTreeMap<&'a str, Person>,
-    places: BTreeMap<&'a str, Place<'a>>,
+    conversations: BTreeMap<&'a str, DemoConversation<'a>>,
 }
 
 struct Person {
@@ -106,11 +113,11 @@ struct Person {
     spoke_at: Timestamp,
 }
 
-struct Place<'a> {
+struct DemoConversation<'a> {
     id: ConversationId,
     members: Vec<&'a str>,
     said: Vec<Said<'a>>,
-    /// How many at the end somebody has not read.
+    /// The number of messages that a person leaves unread at the end.
     unread: BTreeMap<&'a str, usize>,
 }
 
@@ -124,8 +131,8 @@ impl<'a> Story<'a> {
     async fn play(&mut self, line: &Line<'a>) -> anyhow::Result<()> {
         match line {
             Line::Person { handle, name } => self.enter(handle, name).await,
-            Line::Group { place, name, members, is_channel } => {
-                self.make_group(place, name, members, *is_channel).await
+            Line::Group { conversation, name, members, is_channel } => {
+                self.make_group(conversation, name, members, *is_channel).await
             }
             Line::Day { ago } => {
                 self.read_all().await?;
@@ -134,14 +141,14 @@ impl<'a> Story<'a> {
                 Ok(())
             }
             Line::Today => self.read_all().await,
-            Line::Say { at, place, by, reply_to, text } => {
+            Line::Say { at, conversation, by, reply_to, text } => {
                 self.clock.set(match at {
                     Time::OfDay(minutes) => self.day.plus_millis(minutes * MINUTE_MS),
                     Time::Ago(minutes) => self.now.plus_millis(-minutes * MINUTE_MS),
                 });
-                self.say(place, by, *reply_to, text).await
+                self.say(conversation, by, *reply_to, text).await
             }
-            Line::Set { of, place, what } => self.set(of, place, what).await,
+            Line::Set { of, conversation, what } => self.set(of, conversation, what).await,
             Line::React { .. } | Line::Edit { .. } | Line::Delete | Line::Pin | Line::Star { .. } => {
                 self.happen_to_the_last(line).await
             }
@@ -163,7 +170,7 @@ impl<'a> Story<'a> {
 
     async fn make_group(
         &mut self,
-        place: &'a str,
+        conversation: &'a str,
         name: &str,
         members: &[&'a str],
         is_channel: bool,
@@ -172,23 +179,28 @@ impl<'a> Story<'a> {
         let member_ids = others.iter().map(|other| self.person(other)).collect::<anyhow::Result<_>>()?;
         let new = NewConversation { name: name.to_owned(), member_ids, ..NewConversation::default() };
         let made = self.app.groups.create(self.person(maker)?, is_channel, new).await?;
-        self.add_place(place, made.opened.conversation.id, members.to_vec());
+        self.add_conversation(conversation, made.opened.conversation.id, members.to_vec());
         Ok(())
     }
 
     async fn say(
         &mut self,
-        place: &'a str,
+        conversation: &'a str,
         by: &'a str,
         reply_to: Option<&str>,
         text: &str,
     ) -> anyhow::Result<()> {
-        if let (None, Some((one, other))) = (self.places.get(place), place.split_once('+')) {
+        if let (None, Some((one, other))) =
+            (self.conversations.get(conversation), conversation.split_once('+'))
+        {
             let opened = self.app.inbox.open_direct(self.person(one)?, self.person(other)?).await?;
-            self.add_place(place, opened.conversation.id, vec![one, other]);
+            self.add_conversation(conversation, opened.conversation.id, vec![one, other]);
         }
         let sender = self.person(by)?;
-        let there = self.places.get_mut(place).with_context(|| format!("there is no {place}"))?;
+        let there = self
+            .conversations
+            .get_mut(conversation)
+            .with_context(|| format!("there is no {conversation}"))?;
         let answered = match reply_to {
             Some(whom) => {
                 let said = there.said.iter().rev().find(|said| said.by == whom);
@@ -207,7 +219,11 @@ impl<'a> Story<'a> {
     }
 
     async fn happen_to_the_last(&self, line: &Line<'a>) -> anyhow::Result<()> {
-        let last = self.places.values().filter_map(|place| place.said.last()).max_by_key(|said| said.id);
+        let last = self
+            .conversations
+            .values()
+            .filter_map(|conversation| conversation.said.last())
+            .max_by_key(|said| said.id);
         let last = last.context("nothing was said yet")?;
         let (sender, writing) = (self.person(last.by)?, &self.app.writing);
         self.clock.set(self.clock.now().plus_millis(MINUTE_MS / 2));
@@ -227,9 +243,12 @@ impl<'a> Story<'a> {
         Ok(())
     }
 
-    async fn set(&mut self, of: &'a str, place: &str, what: &Setting<'a>) -> anyhow::Result<()> {
+    async fn set(&mut self, of: &'a str, conversation: &str, what: &Setting<'a>) -> anyhow::Result<()> {
         let user = self.person(of)?;
-        let there = self.places.get_mut(place).with_context(|| format!("there is no {place}"))?;
+        let there = self
+            .conversations
+            .get_mut(conversation)
+            .with_context(|| format!("there is no {conversation}"))?;
         let mut update = UpdateMembership::default();
         match what {
             Setting::Pinned => update.pinned = Some(true),
@@ -254,23 +273,23 @@ impl<'a> Story<'a> {
         Ok(())
     }
 
-    /// Everybody reads what was said, but for what they have not read in the end.
+    /// Everybody reads everything except the messages that stay unread.
     async fn read_all(&self) -> anyhow::Result<()> {
         self.clock.set(self.clock.now().plus_millis(READ_AFTER_MS).min(self.now));
-        for place in self.places.values() {
-            for member in &place.members {
-                let left = place.unread.get(member).copied().unwrap_or_default();
-                let read = place.said.iter().rev().nth(left).map(|said| said.seq);
-                let delivered = place.said.last().map(|said| said.seq);
+        for conversation in self.conversations.values() {
+            for member in &conversation.members {
+                let left = conversation.unread.get(member).copied().unwrap_or_default();
+                let read = conversation.said.iter().rev().nth(left).map(|said| said.seq);
+                let delivered = conversation.said.last().map(|said| said.seq);
                 if read.is_some() {
-                    self.app.cursors.advance(self.person(member)?, place.id, delivered, read).await?;
+                    self.app.cursors.advance(self.person(member)?, conversation.id, delivered, read).await?;
                 }
             }
         }
         Ok(())
     }
 
-    /// What was said today is read too, and everybody was last seen when they spoke.
+    /// Reads today's messages, and sets the last-seen time of each person to their last message.
     async fn end(&self) -> anyhow::Result<()> {
         self.read_all().await?;
         for person in self.people.values() {
@@ -284,13 +303,16 @@ impl<'a> Story<'a> {
     fn told(&self) -> Told {
         Told {
             people: self.people.len(),
-            conversations: self.places.len(),
-            messages: self.places.values().map(|place| place.said.len()).sum(),
+            conversations: self.conversations.len(),
+            messages: self.conversations.values().map(|conversation| conversation.said.len()).sum(),
         }
     }
 
-    fn add_place(&mut self, place: &'a str, id: ConversationId, members: Vec<&'a str>) {
-        self.places.insert(place, Place { id, members, said: Vec::new(), unread: BTreeMap::new() });
+    fn add_conversation(&mut self, conversation: &'a str, id: ConversationId, members: Vec<&'a str>) {
+        self.conversations.insert(
+            conversation,
+            DemoConversation { id, members, said: Vec::new(), unread: BTreeMap::new() },
+        );
     }
 
     fn person(&self, handle: &str) -> anyhow::Result<UserId> {

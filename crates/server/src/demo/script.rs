@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 
-/// What a line says.
+/// The meaning of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
     Person {
@@ -10,7 +10,7 @@ pub(super) enum Line<'a> {
         name: &'a str,
     },
     Group {
-        place: &'a str,
+        conversation: &'a str,
         name: &'a str,
         members: Vec<&'a str>,
         is_channel: bool,
@@ -21,12 +21,12 @@ pub(super) enum Line<'a> {
     Today,
     Say {
         at: Time,
-        place: &'a str,
+        conversation: &'a str,
         by: &'a str,
         reply_to: Option<&'a str>,
         text: &'a str,
     },
-    /// These are about the message before.
+    /// The following lines are about the previous message.
     React {
         reaction: &'a str,
         by: Vec<&'a str>,
@@ -39,17 +39,17 @@ pub(super) enum Line<'a> {
     Star {
         by: &'a str,
     },
-    /// What somebody has set for a conversation.
+    /// A person's setting for a conversation.
     Set {
         of: &'a str,
-        place: &'a str,
+        conversation: &'a str,
         what: Setting<'a>,
     },
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Time {
-    /// Minutes since the beginning of the day.
+    /// Minutes since the start of the day.
     OfDay(i64),
     /// Minutes before now.
     Ago(i64),
@@ -60,7 +60,7 @@ pub(super) enum Setting<'a> {
     Pinned,
     Muted,
     Archived,
-    /// So many messages at the end are not read yet. Everything else is.
+    /// This many messages at the end are unread. Everything else is read.
     Unread(usize),
     Draft(&'a str),
     Later {
@@ -86,13 +86,13 @@ fn parse_line(line: &str) -> anyhow::Result<Line<'_>> {
             Line::Person { handle, name }
         }
         "group" | "channel" => {
-            let (place, rest) = split(rest);
+            let (conversation, rest) = split(rest);
             let (name, members) = rest
                 .strip_prefix('"')
                 .and_then(|rest| rest.split_once('"'))
                 .context("a name in quotes is missing")?;
             let members = members.split_whitespace().collect();
-            Line::Group { place, name, members, is_channel: word == "channel" }
+            Line::Group { conversation, name, members, is_channel: word == "channel" }
         }
         "today" => Line::Today,
         "pinned" => set(rest, |_| Ok(Setting::Pinned))?,
@@ -122,13 +122,13 @@ fn about_the_message_before(line: &str) -> anyhow::Result<Line<'_>> {
 }
 
 fn say<'a>(at: Time, rest: &'a str) -> anyhow::Result<Line<'a>> {
-    let (place, rest) = split(rest);
+    let (conversation, rest) = split(rest);
     let (speaker, text) = rest.split_once(": ").context("a text is missing")?;
     let (by, reply_to) = match speaker.split_once('>') {
         Some((by, reply_to)) => (by.trim(), Some(reply_to.trim())),
         None => (speaker.trim(), None),
     };
-    Ok(Line::Say { at, place, by, reply_to, text: text.trim() })
+    Ok(Line::Say { at, conversation, by, reply_to, text: text.trim() })
 }
 
 fn set<'a>(
@@ -136,8 +136,8 @@ fn set<'a>(
     what: impl FnOnce(&'a str) -> anyhow::Result<Setting<'a>>,
 ) -> anyhow::Result<Line<'a>> {
     let (of, rest) = split(rest);
-    let (place, rest) = split(rest);
-    Ok(Line::Set { of, place: place.trim_end_matches(':'), what: what(rest)? })
+    let (conversation, rest) = split(rest);
+    Ok(Line::Set { of, conversation: conversation.trim_end_matches(':'), what: what(rest)? })
 }
 
 fn time(word: &str) -> anyhow::Result<Time> {
@@ -147,7 +147,7 @@ fn time(word: &str) -> anyhow::Result<Time> {
     })
 }
 
-/// The first word, and what follows it.
+/// The first word, and the rest.
 fn split(text: &str) -> (&str, &str) {
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     (word, rest.trim_start())
@@ -164,23 +164,27 @@ mod tests {
         let members = vec!["ada", "ben"];
         assert_eq!(
             line("channel news \"The news\" ada ben"),
-            Line::Group { place: "news", name: "The news", members, is_channel: true }
+            Line::Group { conversation: "news", name: "The news", members, is_channel: true }
         );
         assert_eq!(line("12 days ago"), Line::Day { ago: 12 });
         let (at, reply_to) = (Time::OfDay(605), Some("ada"));
         assert_eq!(
             line("10:05 ada+ben  ben > ada: See: this"),
-            Line::Say { at, place: "ada+ben", by: "ben", reply_to, text: "See: this" }
+            Line::Say { at, conversation: "ada+ben", by: "ben", reply_to, text: "See: this" }
         );
         let text = "Hello";
         assert_eq!(
             line("40 news ada: Hello"),
-            Line::Say { at: Time::Ago(40), place: "news", by: "ada", reply_to: None, text }
+            Line::Say { at: Time::Ago(40), conversation: "news", by: "ada", reply_to: None, text }
         );
         assert_eq!(line("   👍 ada ben"), Line::React { reaction: "👍", by: vec!["ada", "ben"] });
         assert_eq!(
             line("later ada news 20: So long"),
-            Line::Set { of: "ada", place: "news", what: Setting::Later { hours: 20, text: "So long" } }
+            Line::Set {
+                of: "ada",
+                conversation: "news",
+                what: Setting::Later { hours: 20, text: "So long" }
+            }
         );
         for wrong in ["10:xx news ada: no", "soon news ada: no", "10:00 news ada", "group news ada", "  👍"]
         {

@@ -1,4 +1,4 @@
-//! `/v1/accounts` and `/v1/me`: registering, the own profile, the own password.
+//! `/v1/accounts` and `/v1/me`: registration, the user's own profile and password.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -14,11 +14,11 @@ use crate::state::ServerState;
 
 /// Register
 ///
-/// Makes an account and signs this client in.
+/// Creates an account and signs this client in.
 #[utoipa::path(
     post, path = "/v1/accounts", tag = "Accounts", operation_id = "register", security(()),
     request_body = Register,
-    responses((status = 201, description = "The account, and the first session", body = SignedIn)),
+    responses((status = 201, description = "The account and its first session", body = SignedIn)),
     extensions(("x-error-codes" = json!([
         "invalid_field", "handle_taken", "handle_reserved", "registration_closed", "passwords_disabled"
     ])))
@@ -37,21 +37,22 @@ pub async fn register(
 /// Own profile and settings
 #[utoipa::path(
     get, path = "/v1/me", tag = "Accounts", operation_id = "get_me",
-    responses((status = 200, description = "The own profile", body = Me))
+    responses((status = 200, description = "The user's own profile", body = Me))
 )]
 pub async fn me(State(state): State<ServerState>, Caller(by): Caller) -> ApiResult<Json<Me>> {
     Ok(Json(state.app.accounts.me(by.user_id).await?))
 }
 
-/// Change the own profile
+/// Change profile and settings
 ///
-/// What is absent stays as it is; `null` removes the avatar or the phone. People who share a conversation with the user are
-/// told of a new handle, name or picture (`user_updated`); 50 such changes a day are allowed. A handle that is given up can
-/// be had by nobody else for 30 days, and a user keeps 5 of them at most: `rate_limited` says when the next one is free.
+/// Absent fields stay unchanged; `null` removes the avatar or the phone number. The server notifies people who share a
+/// conversation with the user of a new handle, name or picture (`user_updated`), and allows 50 such changes per day.
+/// Nobody else can take a released handle for 30 days. A user can reserve at most 5 handles this way: `rate_limited`
+/// says when the next one is free.
 #[utoipa::path(
     patch, path = "/v1/me", tag = "Accounts", operation_id = "update_me",
     request_body = UpdateMe,
-    responses((status = 200, description = "The profile as it is now", body = Me)),
+    responses((status = 200, description = "The changed profile", body = Me)),
     extensions(("x-error-codes" = json!(["invalid_field", "handle_taken", "handle_reserved", "rate_limited"])))
 )]
 pub async fn update_me(
@@ -64,11 +65,12 @@ pub async fn update_me(
 
 /// Change the password
 ///
-/// Ends every other session of the user, and gives this one new tokens: its old refresh token is good for nothing any more.
+/// Ends every other session of the user and returns new tokens for this one, whose old refresh token is no longer
+/// valid.
 #[utoipa::path(
     put, path = "/v1/me/password", tag = "Accounts", operation_id = "change_password",
     request_body = ChangePassword,
-    responses((status = 200, description = "The password is changed; the tokens from now on", body = PasswordChanged)),
+    responses((status = 200, description = "The password is changed; the new tokens", body = PasswordChanged)),
     extensions(("x-error-codes" = json!(["invalid_field", "wrong_credentials", "passwords_disabled"])))
 )]
 pub async fn change_password(
@@ -93,7 +95,7 @@ async fn register_by_password(
     Ok(state.admission.passwords.run(address, false, registering).await??)
 }
 
-/// A stolen token must not serve to guess the password, so it has a rate of its own.
+/// Limits the rate, so that a stolen token does not help to guess the password.
 async fn change_by_password(
     state: &ServerState,
     by: Principal,

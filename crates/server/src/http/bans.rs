@@ -1,4 +1,4 @@
-//! `/v1/conversations/{id}/bans`: who cannot join a group or a channel, or be added to it.
+//! `/v1/conversations/{id}/bans`: users who cannot join a group or a channel, or be added to it.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -15,7 +15,7 @@ use crate::state::ServerState;
 
 /// Banned users
 ///
-/// In the order of their ids. Owners and admins see them.
+/// Ordered by user id. Only owners and admins see bans.
 #[utoipa::path(
     get, path = "/v1/conversations/{id}/bans", tag = "Members", operation_id = "list_bans",
     params(("id" = ConversationId, Path, description = "A conversation of the user"), PageParams),
@@ -38,8 +38,8 @@ pub async fn list(
 
 /// Ban a user
 ///
-/// They are removed if they are a member, and cannot join, by a link or otherwise, or be added until the ban is lifted.
-/// Owners ban anybody, admins ordinary members and those who are no members. Banning again changes nothing.
+/// Removes the user if they are a member. Until the ban is lifted, they cannot join (by a link or otherwise) or be
+/// added. Owners can ban anyone; admins can ban ordinary members and non-members. Banning again changes nothing.
 #[utoipa::path(
     put, path = "/v1/conversations/{id}/bans/{user_id}", tag = "Members", operation_id = "ban",
     params(
@@ -62,7 +62,7 @@ pub async fn ban(
 
 /// Lift a ban
 ///
-/// The user can join and be added again; they are not a member by it. Lifting it again changes nothing.
+/// The user can join and be added again, but does not become a member. Lifting a ban again changes nothing.
 #[utoipa::path(
     delete, path = "/v1/conversations/{id}/bans/{user_id}", tag = "Members", operation_id = "unban",
     params(

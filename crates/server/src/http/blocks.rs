@@ -1,4 +1,4 @@
-//! `/v1/blocks`: whom the user does not want to hear from.
+//! `/v1/blocks`: users whom the user has blocked.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -19,10 +19,10 @@ use crate::state::ServerState;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct BlocksParams {
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[param(value_type = Option<shape::Cursor>)]
     after: Option<String>,
-    /// Users on the page, 1 to 200; 50 when absent.
+    /// Users per page, 1 to 200; default 50.
     #[param(value_type = Option<shape::PageLimit>)]
     limit: Option<u16>,
 }
@@ -31,7 +31,7 @@ pub struct BlocksParams {
 #[utoipa::path(
     get, path = "/v1/blocks", tag = "People", operation_id = "list_blocks",
     params(BlocksParams),
-    responses((status = 200, description = "Whom the user blocks, in the order of their ids", body = UserPage)),
+    responses((status = 200, description = "Blocked users, ordered by id", body = UserPage)),
     extensions(("x-error-codes" = json!(["invalid_field", "invalid_cursor"])))
 )]
 pub async fn list(
@@ -47,7 +47,7 @@ pub async fn list(
 
 /// Block a user
 ///
-/// Neither can message the other from then on. Blocking somebody again changes nothing.
+/// The two users can no longer message each other. Blocking a user again changes nothing.
 #[utoipa::path(
     put, path = "/v1/blocks/{user_id}", tag = "People", operation_id = "block_user",
     params(("user_id" = UserId, Path, description = "The user to block")),
@@ -65,7 +65,7 @@ pub async fn block(
 
 /// Unblock a user
 ///
-/// Unblocking somebody who is not blocked changes nothing.
+/// Unblocking a user who is not blocked changes nothing.
 #[utoipa::path(
     delete, path = "/v1/blocks/{user_id}", tag = "People", operation_id = "unblock_user",
     params(("user_id" = UserId, Path, description = "The user to unblock")),

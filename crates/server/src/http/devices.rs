@@ -10,10 +10,10 @@ use crate::http::json::Json;
 use crate::problem::{ApiError, ApiResult};
 use crate::state::ServerState;
 
-/// Own devices
+/// List devices
 #[utoipa::path(
     get, path = "/v1/devices", tag = "Sessions", operation_id = "list_devices",
-    responses((status = 200, description = "The signed-in clients", body = DeviceList))
+    responses((status = 200, description = "The user's signed-in clients", body = DeviceList))
 )]
 pub async fn list(State(state): State<ServerState>, Caller(by): Caller) -> ApiResult<Json<DeviceList>> {
     Ok(Json(DeviceList { devices: state.app.sessions.devices(by).await? }))

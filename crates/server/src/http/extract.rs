@@ -1,18 +1,19 @@
-//! What handlers take from a request. Whatever is wrong with it becomes a problem document.
+//! Extractors: the parts of a request that handlers take. An invalid request becomes a problem document.
 
 use std::str::FromStr;
 
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use bytes::Bytes;
 use godwit_domain::sessions::Principal;
-use godwit_protocol::ErrorCode;
 use godwit_protocol::limits::REQUEST_BODY_BYTES_MAX;
-use godwit_protocol::object::Object;
+use godwit_protocol::{ErrorCode, UserId};
 use serde::de::DeserializeOwned;
 
+use crate::api::bearer::bearer_token;
+use crate::api::json;
 use crate::listener::Peer;
 use crate::network::ClientAddress;
 use crate::problem::{ApiError, ApiResult};
@@ -20,10 +21,7 @@ use crate::state::ServerState;
 
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// What is said about a body that cannot be read, in characters: names of fields in it may be long.
-const DETAIL_CHARS_MAX: usize = 300;
-
-/// A body of JSON.
+/// A JSON body.
 #[derive(Debug)]
 pub struct Body<T>(pub T);
 
@@ -37,16 +35,16 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
         let bytes = Bytes::from_request(received(request), state).await.map_err(|rejection| {
             if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
                 ApiError::new(ErrorCode::TooLarge)
-                    .with_detail(format!("a body has at most {REQUEST_BODY_BYTES_MAX} bytes"))
+                    .with_detail(format!("the body may have at most {REQUEST_BODY_BYTES_MAX} bytes"))
             } else {
-                ApiError::invalid_request("the body did not arrive whole")
+                ApiError::invalid_request("the body is incomplete")
             }
         })?;
-        parse_json(&bytes).map(Self)
+        json::parse(&bytes).map(Self)
     }
 }
 
-/// The parameters of the query. Unknown and repeated ones are refused by `T`.
+/// The query parameters. `T` refuses unknown and repeated ones.
 #[derive(Debug)]
 pub struct Params<T>(pub T);
 
@@ -59,13 +57,13 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
             Err(rejection) => {
                 let text = rejection.body_text();
                 let reason = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
-                Err(ApiError::invalid_request(shortened(&format!("in the query: {reason}"))))
+                Err(ApiError::invalid_request(json::shortened(&format!("invalid query: {reason}"))))
             }
         }
     }
 }
 
-/// The id in the path. One that cannot exist is treated like one that does not.
+/// The id in the path. An invalid id gets the same error as one that does not exist.
 #[derive(Debug)]
 pub struct Id<T>(pub T);
 
@@ -96,7 +94,7 @@ impl<A: FromStr, B: FromStr, S: Send + Sync> FromRequestParts<S> for Ids<A, B> {
     }
 }
 
-/// The `Idempotency-Key` header, where something is made that a retry must not make twice.
+/// The `Idempotency-Key` header, for routes that create something.
 #[derive(Debug)]
 pub struct IdempotencyKey(pub Option<String>);
 
@@ -108,12 +106,13 @@ impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKey {
         match (values.next().map(HeaderValue::to_str), values.next()) {
             (None, _) => Ok(Self(None)),
             (Some(Ok(key)), None) => Ok(Self(Some(key.to_owned()))),
-            _ => Err(ApiError::invalid_request("there is one Idempotency-Key at most, in ASCII")),
+            _ => Err(ApiError::invalid_request("send at most one Idempotency-Key, in ASCII")),
         }
     }
 }
 
-/// Who is asking, proved by a bearer token. Everything that a user asks for counts towards one limit.
+/// The user who sends the request, proved by a bearer token. Every request counts towards one limit of the user, and
+/// changes towards another.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller(pub Principal);
 
@@ -121,27 +120,53 @@ impl FromRequestParts<ServerState> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> ApiResult<Self> {
-        let token = bearer_token(&parts.headers)?
-            .ok_or_else(|| ApiError::new(ErrorCode::Unauthenticated).with_detail("no token was sent"))?;
-        let principal = state.app.sessions.authenticate(token).await?;
-        state.rates.check_commands(principal.user_id)?;
-        if !parts.method.is_safe() {
-            state.rates.check_changes(principal.user_id)?;
-        }
-        // After the rate limits: what is refused must not hold a place.
-        if let Some(peer) = parts.extensions.get::<Peer>() {
-            peer.authenticated(principal.user_id);
-        }
-        parts.extensions.insert(Authenticated);
-        Ok(Self(principal))
+        let is_change = !parts.method.is_safe();
+        authenticated(parts, state, |by| {
+            state.rates.check_commands(by)?;
+            if is_change { state.rates.check_changes(by) } else { Ok(()) }
+        })
+        .await
+        .map(Self)
     }
 }
 
-/// A valid token came with the request.
+/// The same for a request that sends a message. As on the socket, messages have limits of their own and count towards no
+/// other.
+#[derive(Debug, Clone, Copy)]
+pub struct Sender(pub Principal);
+
+impl FromRequestParts<ServerState> for Sender {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> ApiResult<Self> {
+        let address = parts.extensions.get().copied().unwrap_or(ClientAddress::UNKNOWN);
+        authenticated(parts, state, |by| state.rates.check_send(by, address)).await.map(Self)
+    }
+}
+
+/// The user of the bearer token, if their rate limits allow the request. A refused request does not make its connection an
+/// authenticated one.
+async fn authenticated(
+    parts: &mut Parts,
+    state: &ServerState,
+    check: impl FnOnce(UserId) -> ApiResult<()>,
+) -> ApiResult<Principal> {
+    let token = bearer_token(&parts.headers)?
+        .ok_or_else(|| ApiError::new(ErrorCode::Unauthenticated).with_detail("no access token"))?;
+    let principal = state.app.sessions.authenticate(token).await?;
+    check(principal.user_id)?;
+    if let Some(peer) = parts.extensions.get::<Peer>() {
+        peer.authenticated(principal.user_id);
+    }
+    parts.extensions.insert(Authenticated);
+    Ok(principal)
+}
+
+/// Marks a request with a valid token.
 #[derive(Debug, Clone, Copy)]
 struct Authenticated;
 
-/// The body is watched by the connection as it arrives, and counted where nobody is known to send it.
+/// Lets the connection watch the body as it arrives. The bytes of unauthenticated requests are counted.
 fn received(request: Request) -> Request {
     let Some(peer) = request.extensions().get::<Peer>().cloned() else { return request };
     let address = request.extensions().get().copied().unwrap_or(ClientAddress::UNKNOWN);
@@ -157,7 +182,7 @@ impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
     }
 }
 
-/// A body may repeat what it is about, but not contradict the path.
+/// A body may repeat an id of the path, but must not contradict it.
 pub(super) fn agree<T: PartialEq + Copy>(field: &'static str, path: T, body: Option<T>) -> ApiResult<()> {
     if body.is_none_or(|named| named == path) {
         Ok(())
@@ -166,62 +191,8 @@ pub(super) fn agree<T: PartialEq + Copy>(field: &'static str, path: T, body: Opt
     }
 }
 
-/// The token of an `Authorization: Bearer …` header; none without such a header, a problem with a broken one.
-pub fn bearer_token(headers: &HeaderMap) -> ApiResult<Option<&str>> {
-    let malformed = || {
-        ApiError::new(ErrorCode::Unauthenticated)
-            .with_detail("the header must be `Authorization: Bearer <token>`")
-    };
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else {
-        return if headers.contains_key(AUTHORIZATION) { Err(malformed()) } else { Ok(None) };
-    };
-    let text = value.to_str().map_err(|_| malformed())?;
-    let (scheme, token) = text.split_once(' ').ok_or_else(malformed)?;
-    let token = token.trim();
-    let is_bearer = scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() && !token.contains(' ');
-    if is_bearer { Ok(Some(token)) } else { Err(malformed()) }
-}
-
 fn is_json(headers: &HeaderMap) -> bool {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case("application/json")
-}
-
-fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> ApiResult<T> {
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let parsed =
-        serde_path_to_error::deserialize(&mut deserializer).map(|Object(value)| value).map_err(|error| {
-            let path = error.path().to_string();
-            let reason = without_value(&error.into_inner().to_string());
-            if path == "." { reason } else { format!("{path}: {reason}") }
-        });
-    parsed
-        .and_then(|value| deserializer.end().map(|()| value).map_err(|error| error.to_string()))
-        .map_err(|reason| ApiError::invalid_request(shortened(&reason)))
-}
-
-/// What is wrong with JSON that could not be read.
-pub(crate) fn unreadable(error: &serde_json::Error) -> ApiError {
-    ApiError::invalid_request(shortened(&without_value(&error.to_string())))
-}
-
-/// What serde says about a value of a wrong type repeats the value, and that may be a password that was put in the wrong
-/// place: `invalid type: string "hunter2", expected u64` becomes `invalid type: string, expected u64`.
-fn without_value(message: &str) -> String {
-    let repeats = message.starts_with("invalid type: ") || message.starts_with("invalid value: ");
-    match (message.find(['"', '`']), message.rfind(", expected ")) {
-        (Some(value), Some(expected)) if repeats && value < expected => {
-            format!("{}{}", message[..value].trim_end(), &message[expected..])
-        }
-        _ => message.to_owned(),
-    }
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(DETAIL_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }

@@ -1,4 +1,5 @@
-//! For supervisors and balancers: is it alive, is it ready. How it is doing is told on a port of its own: see
+//! Liveness and readiness, for supervisors and load balancers. Metrics have a separate port: see
+//! [`crate::metrics_listener`].
 //! [`crate::metrics_listener`].
 
 use axum::extract::State;
@@ -21,10 +22,10 @@ const OK: Health = Health { status: "ok" };
 
 /// Alive
 ///
-/// Answers as long as the process can answer at all.
+/// Answers while the process runs.
 #[utoipa::path(
     get, path = "/healthz", tag = "Operation", operation_id = "alive", security(()),
-    responses((status = 200, description = "The process answers", body = Health))
+    responses((status = 200, description = "The process is alive", body = Health))
 )]
 pub async fn alive() -> Json<Health> {
     Json(OK)
@@ -32,7 +33,7 @@ pub async fn alive() -> Json<Health> {
 
 /// Ready
 ///
-/// Whether requests should be sent to this node: the store takes writes, and the server is not stopping.
+/// Whether this node should receive requests: the store accepts writes, and the server is not stopping.
 #[utoipa::path(
     get, path = "/readyz", tag = "Operation", operation_id = "ready", security(()),
     responses((status = 200, description = "The node is ready", body = Health)),

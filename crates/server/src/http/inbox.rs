@@ -1,4 +1,4 @@
-//! The inbox: the list of conversations at `/v1/conversations`, and what a member has set and reached in each.
+//! The inbox: the list of conversations at `/v1/conversations`, with each member's settings and cursor.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -22,13 +22,13 @@ use crate::state::ServerState;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct InboxParams {
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[param(value_type = Option<shape::Cursor>)]
     after: Option<String>,
-    /// Conversations on the page, 1 to 200; 50 when absent.
+    /// Conversations per page, 1 to 200; default 50.
     #[param(value_type = Option<shape::PageLimit>)]
     limit: Option<u16>,
-    /// `true` lists the archived conversations, `false` or nothing the others.
+    /// `true` lists the archived conversations, `false` (the default) the others.
     archived: Option<bool>,
 }
 
@@ -36,14 +36,14 @@ pub struct InboxParams {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct GoneParams {
-    /// Those that went away at this time or later.
+    /// Only conversations that went away at this time or later.
     since: Timestamp,
 }
 
 /// The inbox
 ///
-/// Pinned conversations first, in their order and all of them on the first page; then the latest activity first. A row has
-/// all that a list shows.
+/// The first page has all pinned conversations in their order; the others follow by latest activity. A row has
+/// everything that a list shows.
 #[utoipa::path(
     get, path = "/v1/conversations", tag = "Conversations", operation_id = "list_conversations",
     params(InboxParams),
@@ -65,7 +65,8 @@ pub async fn list(
 
 /// Conversations that went away
 ///
-/// Those that were deleted since a time, and those of which the user is no longer a member. A sync says the same.
+/// Conversations that were deleted since a time, and those that the user is no longer a member of. `sync` reports the
+/// same.
 #[utoipa::path(
     get, path = "/v1/conversations/gone", tag = "Conversations", operation_id = "list_gone",
     params(GoneParams),
@@ -81,11 +82,11 @@ pub async fn gone(
 
 /// Order the pinned conversations
 ///
-/// The first one first. Those that are not named keep their order after them; those that are not pinned are passed over.
+/// Pinned conversations that are not named follow in their old order; conversations that are not pinned are ignored.
 #[utoipa::path(
     put, path = "/v1/conversations/pinned", tag = "Conversations", operation_id = "order_pinned",
     request_body = OrderPinned,
-    responses((status = 204, description = "They are in this order")),
+    responses((status = 204, description = "The order is set")),
     extensions(("x-error-codes" = json!(["invalid_field"])))
 )]
 pub async fn order_pinned(
@@ -97,15 +98,15 @@ pub async fn order_pinned(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Pin, mute, archive, mark as unread, keep a draft
+/// Pin, mute, archive, mark as unread or set a draft
 ///
-/// What is absent stays as it is. Only the user sees these settings, on all devices. An archived conversation stays archived
-/// when something new is said in it.
+/// Absent fields stay unchanged. Only the user sees these settings, on all devices. An archived conversation stays
+/// archived when new messages arrive.
 #[utoipa::path(
     patch, path = "/v1/conversations/{id}/me", tag = "Conversations", operation_id = "update_membership",
     params(("id" = ConversationId, Path, description = "A conversation of the user")),
     request_body = UpdateMembership,
-    responses((status = 200, description = "The settings as they are now", body = Membership)),
+    responses((status = 200, description = "The changed settings", body = Membership)),
     extensions(("x-error-codes" = json!(["not_found", "invalid_field", "list_full", "path_body_mismatch"])))
 )]
 pub async fn update_membership(
@@ -118,16 +119,16 @@ pub async fn update_membership(
     Ok(Json(state.app.inbox.update_membership(by.user_id, id, request).await?))
 }
 
-/// Move the own cursor
+/// Move the user's cursor
 ///
-/// Says how far the user has received and read. Cursors only move forward: a position that was passed already changes
-/// nothing. What is read is delivered too, and reading takes `marked_unread` away. The answer comes when the move is durable:
-/// moves of a second are written together.
+/// Reports how far the user has received and read. Cursors only move forward: an earlier position changes nothing.
+/// `read` implies `delivered` and removes `marked_unread`. The answer comes when the move is durable, up to a second
+/// later, because the server batches moves.
 #[utoipa::path(
     put, path = "/v1/conversations/{id}/cursor", tag = "Conversations", operation_id = "move_cursor",
     params(("id" = ConversationId, Path, description = "A conversation of the user")),
     request_body = MoveCursor,
-    responses((status = 200, description = "Where the cursor is now", body = MemberCursor)),
+    responses((status = 200, description = "The cursor", body = MemberCursor)),
     extensions(("x-error-codes" = json!(["not_found", "seq_ahead_of_log", "path_body_mismatch"])))
 )]
 pub async fn move_cursor(

@@ -1,26 +1,26 @@
-//! `/v1/conversations/{id}/invites` and `/v1/invites`: links by which people join.
+//! `/v1/conversations/{id}/invites` and `/v1/invites`: invite links.
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use godwit_domain::model::InviteToken;
 use godwit_protocol::conversations::Conversation;
 use godwit_protocol::groups::{CreateInvite, Invite, InviteList, InvitePreview};
 use godwit_protocol::shape;
-use godwit_protocol::{ConversationId, ErrorCode, InviteId};
+use godwit_protocol::{ConversationId, InviteId};
 
 use super::extract::{Body, Caller, Id, Ids, agree};
+use crate::api::invites::{new_token, parse_token};
 use crate::http::json::Json;
-use crate::problem::{ApiError, ApiResult};
+use crate::problem::ApiResult;
 use crate::state::ServerState;
 
 /// Invite links
 ///
-/// Those that are not over: owners and admins see all, others their own. Whether one works now depends on what its maker
-/// may do: see `works`.
+/// Links that have not ended. Owners and admins see all of them, others their own. `works` says whether the creator of
+/// a link may still invite.
 #[utoipa::path(
     get, path = "/v1/conversations/{id}/invites", tag = "Members", operation_id = "list_invites",
     params(("id" = ConversationId, Path, description = "A conversation of the user")),
-    responses((status = 200, description = "The links, the oldest first", body = InviteList)),
+    responses((status = 200, description = "The links, oldest first", body = InviteList)),
     extensions(("x-error-codes" = json!(["not_found", "forbidden", "wrong_kind"])))
 )]
 pub async fn list(
@@ -31,17 +31,17 @@ pub async fn list(
     Ok(Json(InviteList { invites: state.app.groups.invites(by.user_id, id).await? }))
 }
 
-/// Make an invite link
+/// Create an invite link
 ///
-/// Who has its token can join, until it expires, is revoked or was used as often as it may be, and as long as its maker
-/// is a member who may invite. It is gone when its maker leaves. The same `client_id` again gives back the same link.
+/// Anyone with the token can join until the link expires, is revoked or is used up, as long as its creator is a member
+/// who may invite. The link is deleted when its creator leaves. The same `client_id` returns the same link.
 #[utoipa::path(
     post, path = "/v1/conversations/{id}/invites", tag = "Members", operation_id = "create_invite",
     params(("id" = ConversationId, Path, description = "A conversation of the user")),
     request_body = CreateInvite,
     responses(
         (status = 201, description = "The link", body = Invite),
-        (status = 200, description = "The link that was made before with this client_id", body = Invite),
+        (status = 200, description = "The existing link with this client_id", body = Invite),
     ),
     extensions(("x-error-codes" = json!([
         "not_found", "forbidden", "wrong_kind", "too_many_invites", "invalid_field", "path_body_mismatch"
@@ -65,9 +65,9 @@ pub async fn create(
     delete, path = "/v1/conversations/{id}/invites/{invite_id}", tag = "Members", operation_id = "revoke_invite",
     params(
         ("id" = ConversationId, Path, description = "A conversation of the user"),
-        ("invite_id" = InviteId, Path, description = "A link of it"),
+        ("invite_id" = InviteId, Path, description = "A link of the conversation"),
     ),
-    responses((status = 204, description = "Nobody can join by it any more")),
+    responses((status = 204, description = "The link no longer works")),
     extensions(("x-error-codes" = json!(["not_found", "forbidden", "wrong_kind"])))
 )]
 pub async fn revoke(
@@ -81,11 +81,11 @@ pub async fn revoke(
 
 /// Look at an invite link
 ///
-/// What there is to join.
+/// Shows the conversation behind a link before joining.
 #[utoipa::path(
     get, path = "/v1/invites/{token}", tag = "Members", operation_id = "preview_invite",
     params(("token" = shape::InviteToken, Path, description = "The token of a link")),
-    responses((status = 200, description = "What is behind it", body = InvitePreview)),
+    responses((status = 200, description = "A preview of the conversation", body = InvitePreview)),
     extensions(("x-error-codes" = json!(["invite_invalid"])))
 )]
 pub async fn preview(
@@ -96,13 +96,13 @@ pub async fn preview(
     Ok(Json(state.app.groups.preview(by.user_id, &parse_token(&token)?).await?))
 }
 
-/// Join by an invite link
+/// Join with an invite link
 ///
-/// Joining again changes nothing and does not use the link up.
+/// Joining again changes nothing and does not count as a use of the link.
 #[utoipa::path(
     post, path = "/v1/invites/{token}/join", tag = "Members", operation_id = "join_by_invite",
     params(("token" = shape::InviteToken, Path, description = "The token of a link")),
-    responses((status = 200, description = "The conversation, of which the user is a member", body = Conversation)),
+    responses((status = 200, description = "The joined conversation", body = Conversation)),
     extensions(("x-error-codes" = json!(["invite_invalid", "too_many_members", "too_many_conversations"])))
 )]
 pub async fn join(
@@ -111,14 +111,4 @@ pub async fn join(
     Id(token): Id<String>,
 ) -> ApiResult<Json<Conversation>> {
     Ok(Json(state.app.groups.join_by_invite(by.user_id, parse_token(&token)?).await?))
-}
-
-/// From a generator that cannot be predicted.
-pub(crate) fn new_token() -> InviteToken {
-    InviteToken::from_bits(rand::random())
-}
-
-/// One that cannot be is treated like one that does not exist.
-pub(crate) fn parse_token(text: &str) -> ApiResult<InviteToken> {
-    InviteToken::parse(text).ok_or_else(|| ApiError::new(ErrorCode::InviteInvalid))
 }

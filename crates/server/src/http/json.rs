@@ -1,11 +1,11 @@
-//! Answers in JSON.
+//! JSON responses.
 
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-/// Writes the same as that of axum, and takes half as long for texts.
+/// Produces the same output as axum's type, in half the time for texts.
 #[derive(Debug, Clone, Copy)]
 pub struct Json<T>(pub T);
 
@@ -16,8 +16,8 @@ impl<T: Serialize> IntoResponse for Json<T> {
                 ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
             }
             Err(error) => {
-                // Only maps with keys that are not strings could fail, and answers have none.
-                tracing::error!(%error, "an answer could not be written");
+                // Only maps with keys that are not strings could fail, and answers contain none.
+                tracing::error!(%error, "could not encode a response");
                 StatusCode::INTERNAL_SERVER_ERROR.into_response()
             }
         }

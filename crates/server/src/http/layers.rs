@@ -1,14 +1,16 @@
-//! What holds for every request.
+//! Layers around every request: log, metrics, time limit, headers, body limit.
 
 use std::any::Any;
 use std::time::{Duration, Instant};
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderName, HeaderValue, Method, Response as HttpResponse};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use godwit_protocol::ErrorCode;
+use godwit_protocol::limits::REQUEST_BODY_BYTES_MAX;
 use metrics::histogram;
 use tower_http::catch_panic::CatchPanicLayer;
 use tracing::Instrument;
@@ -17,15 +19,27 @@ use crate::network::ClientAddress;
 use crate::problem::ApiError;
 use crate::state::ServerState;
 
-/// How long an answer may take, the arrival of the body included. A send that was begun goes on.
+/// The time limit of a request, including the arrival of the body. A send that has started continues.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Names the request in the log and in the answer, so that one can be found by the other.
+/// The id of the request in the log and in the answer.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Nothing that the API answers is to be shown as a page.
+/// A browser must not render an API answer as a page.
 const NO_PAGE: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
 
-/// Logs and measures. The query string is left out: it may hold names that people searched for.
+/// Wraps the routes in all layers. The outermost layer is the last one.
+pub fn all<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
+    router
+        .fallback(async || ApiError::new(ErrorCode::NoSuchRoute))
+        .method_not_allowed_fallback(async || ApiError::new(ErrorCode::MethodNotAllowed))
+        .layer(DefaultBodyLimit::max(REQUEST_BODY_BYTES_MAX))
+        .layer(axum::middleware::from_fn(time_limit))
+        .layer(catch_panic())
+        .layer(axum::middleware::from_fn(headers))
+        .layer(axum::middleware::from_fn(observe))
+}
+
+/// Logs and measures requests. Omits the query string, which may contain names that people searched for.
 pub async fn observe(request: Request, next: Next) -> Response {
     let started = Instant::now();
     let method = method_label(request.method());
@@ -51,7 +65,7 @@ pub async fn observe(request: Request, next: Next) -> Response {
     .await
 }
 
-/// Headers that tell browsers and caches what not to do. A handler that knows better has set its own.
+/// Sets security and cache headers, unless the handler has set its own.
 pub async fn headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
@@ -65,13 +79,13 @@ pub async fn time_limit(request: Request, next: Next) -> Response {
     match tokio::time::timeout(REQUEST_TIMEOUT, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
-            tracing::warn!("a request took too long and was given up");
-            ApiError::new(ErrorCode::Unavailable).with_detail("this took too long").into_response()
+            tracing::warn!("a request timed out");
+            ApiError::new(ErrorCode::Unavailable).with_detail("the request timed out").into_response()
         }
     }
 }
 
-/// Pages are the same for everybody, and large.
+/// Limits the rate of pages, which are public and large.
 pub async fn pages(
     State(state): State<ServerState>,
     address: ClientAddress,
@@ -84,7 +98,7 @@ pub async fn pages(
     }
 }
 
-/// A bug in one handler costs one answer, and the panic hook has logged it.
+/// A panic in a handler costs only one answer. The panic hook has logged it.
 pub fn catch_panic() -> CatchPanicLayer<fn(Box<dyn Any + Send>) -> Response> {
     CatchPanicLayer::custom(panicked as fn(Box<dyn Any + Send>) -> Response)
 }
@@ -93,7 +107,7 @@ fn panicked(_: Box<dyn Any + Send>) -> HttpResponse<axum::body::Body> {
     ApiError::new(ErrorCode::Internal).into_response()
 }
 
-/// Anybody can send any method; only these get a time series.
+/// Clients can send any method; only these get a time series.
 fn method_label(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",

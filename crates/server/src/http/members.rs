@@ -1,4 +1,4 @@
-//! `/v1/conversations/{id}/members`: who is in a group or a channel, and as what.
+//! `/v1/conversations/{id}/members`: the members of a group or a channel, and their roles.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -21,16 +21,16 @@ use crate::state::ServerState;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct MemberParams {
-    /// Only those who have this role.
+    /// Only members with this role.
     #[param(inline)]
     role: Option<Role>,
-    /// Only those whose handle, or a word of whose display name, begins with it.
+    /// Only members whose handle, or a word of whose name, starts with this text.
     #[param(value_type = Option<shape::SearchText>)]
     query: Option<String>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[param(value_type = Option<shape::Cursor>)]
     after: Option<String>,
-    /// Members on the page, 1 to 200; 50 when absent.
+    /// Members per page, 1 to 200; default 50.
     #[param(value_type = Option<shape::PageLimit>)]
     limit: Option<u16>,
 }
@@ -39,7 +39,7 @@ pub struct MemberParams {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct LeaveParams {
-    /// Leave for good; `false` when absent.
+    /// Leave for good; default `false`.
     #[serde(default)]
     #[param(required = false)]
     block: bool,
@@ -47,7 +47,7 @@ pub struct LeaveParams {
 
 /// Members
 ///
-/// In the order of their ids. A page can have fewer than asked for and still be followed by another.
+/// Ordered by user id. A page may have fewer members than requested and still be followed by another.
 #[utoipa::path(
     get, path = "/v1/conversations/{id}/members", tag = "Members", operation_id = "list_members",
     params(("id" = ConversationId, Path, description = "A conversation of the user"), MemberParams),
@@ -70,13 +70,13 @@ pub async fn list(
 
 /// Add members
 ///
-/// Says of each what became of them: some can be added although others cannot. How many one user can add in a day, and how
-/// many strangers among them, is limited: `rate_limited` then says when to try again, and nobody was added.
+/// The answer has a result for each user: some can be added although others cannot. Daily limits apply to the number of
+/// users and of strangers that one user adds. `rate_limited` means that nobody was added, and says when to retry.
 #[utoipa::path(
     post, path = "/v1/conversations/{id}/members", tag = "Members", operation_id = "add_members",
     params(("id" = ConversationId, Path, description = "A conversation of the user")),
     request_body = AddMembers,
-    responses((status = 200, description = "What became of each, in the order asked", body = AddedMembers)),
+    responses((status = 200, description = "The result for each user, in the order of the request", body = AddedMembers)),
     extensions(("x-error-codes" = json!([
         "not_found", "forbidden", "wrong_kind", "too_many_members", "invalid_field", "path_body_mismatch",
         "rate_limited"
@@ -95,7 +95,7 @@ pub async fn add(
 
 /// Change a member's role
 ///
-/// Owners can. A conversation keeps one owner at least.
+/// Only owners can do this. A conversation keeps at least one owner.
 #[utoipa::path(
     patch, path = "/v1/conversations/{id}/members/{user_id}", tag = "Members", operation_id = "set_role",
     params(
@@ -122,8 +122,8 @@ pub async fn set_role(
 
 /// Remove a member
 ///
-/// Owners remove anybody, admins ordinary members. Removing oneself is leaving. Removing somebody again changes nothing.
-/// They can come back by a link: to keep them out, ban them.
+/// Owners can remove anyone, admins ordinary members. Removing yourself is leaving. Removing a user again changes
+/// nothing. A removed user can come back with a link: ban them to keep them out.
 #[utoipa::path(
     delete, path = "/v1/conversations/{id}/members/{user_id}", tag = "Members", operation_id = "remove_member",
     params(
@@ -142,9 +142,9 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Hand the conversation over
+/// Transfer ownership
 ///
-/// The member becomes an owner, and who asks an admin, in one step. Doing it again changes nothing.
+/// In one step, the member becomes an owner and the requesting user an admin. Doing it again changes nothing.
 #[utoipa::path(
     put, path = "/v1/conversations/{id}/owner", tag = "Members", operation_id = "transfer_ownership",
     params(("id" = ConversationId, Path, description = "A conversation that the user owns")),
@@ -167,11 +167,11 @@ pub async fn transfer_ownership(
 
 /// Join
 ///
-/// Where anybody may. Joining again changes nothing.
+/// Joins a conversation that is open to everyone. Joining again changes nothing.
 #[utoipa::path(
     post, path = "/v1/conversations/{id}/join", tag = "Members", operation_id = "join",
-    params(("id" = ConversationId, Path, description = "A conversation that anybody may join")),
-    responses((status = 200, description = "The conversation, of which the user is a member", body = Conversation)),
+    params(("id" = ConversationId, Path, description = "A conversation that is open to everyone")),
+    responses((status = 200, description = "The joined conversation", body = Conversation)),
     extensions(("x-error-codes" = json!(["not_found", "too_many_members", "too_many_conversations"])))
 )]
 pub async fn join(
@@ -184,8 +184,8 @@ pub async fn join(
 
 /// Leave
 ///
-/// The last owner hands over first. With `block` the user leaves for good: whoever added them is blocked, and nobody can add
-/// them to this conversation again. They can still join by themselves, which undoes it.
+/// The last owner must transfer ownership first. With `block` the user leaves for good: this blocks the person who
+/// added them, and nobody can add them to this conversation again. They can still join on their own, which undoes it.
 #[utoipa::path(
     post, path = "/v1/conversations/{id}/leave", tag = "Members", operation_id = "leave",
     params(("id" = ConversationId, Path, description = "A conversation of the user"), LeaveParams),
@@ -204,18 +204,18 @@ pub async fn leave(
 
 /// Conversations left for good
 ///
-/// Nobody can add the user to these: they have left them with `block`.
+/// Conversations that the user has left with `block`. Nobody can add them there.
 #[utoipa::path(
     get, path = "/v1/refused-groups", tag = "Members", operation_id = "list_refused_groups",
-    responses((status = 200, description = "The oldest first, at most 100", body = RefusedGroups))
+    responses((status = 200, description = "Oldest first, at most 100", body = RefusedGroups))
 )]
 pub async fn refused(State(state): State<ServerState>, Caller(by): Caller) -> ApiResult<Json<RefusedGroups>> {
     Ok(Json(RefusedGroups { conversation_ids: state.app.groups.refused(by.user_id).await? }))
 }
 
-/// Be added again
+/// Allow being added again
 ///
-/// Others can add the user to this conversation again. Nothing changes where they could.
+/// Lets others add the user to this conversation again. Changes nothing if they already could.
 #[utoipa::path(
     delete, path = "/v1/refused-groups/{id}", tag = "Members", operation_id = "allow_group",
     params(("id" = ConversationId, Path, description = "A conversation that the user has left for good")),

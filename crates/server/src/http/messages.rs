@@ -3,26 +3,24 @@
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
-use godwit_domain::messages::HistoryPage;
 use godwit_domain::model::{Draft, InvalidField, page_limit};
-use godwit_protocol::conversations::DeleteFor;
 use godwit_protocol::messages::{
     EditList, EditMessage, Message, MessagePage, ReadHistory, ReceiptList, SendMessage, ThreadPage,
 };
 use godwit_protocol::shape;
-use godwit_protocol::{ConversationId, InvalidPosition, MessageId, Position, Timestamp, UserId};
+use godwit_protocol::{ConversationId, InvalidPosition, MessageId, Position, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::conversations::DeleteParams;
-use super::extract::{Body, Caller, Id, Params, agree};
+use super::extract::{Body, Caller, Id, Params, Sender, agree};
+use crate::api;
 use crate::http::json::Json;
-use crate::network::ClientAddress;
 use crate::opaque::List;
-use crate::problem::{ApiError, ApiResult};
-use crate::state::{ServerState, Shared};
+use crate::problem::ApiResult;
+use crate::state::ServerState;
 
-/// On an answer that was given before.
+/// Marks the answer to a retry.
 const IDEMPOTENT_REPLAY: HeaderName = HeaderName::from_static("idempotent-replay");
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -35,12 +33,12 @@ pub struct HistoryParams {
     /// Messages after this one: the id of a message, or a seq.
     #[param(value_type = Option<shape::PositionText>)]
     after: Option<String>,
-    /// Messages around this one, itself included: the id of a message, or a seq.
+    /// Messages around this one, including it: the id of a message, or a seq.
     #[param(value_type = Option<shape::PositionText>)]
     around: Option<String>,
     /// Messages sent before this time.
     before_time: Option<Timestamp>,
-    /// Messages on the page, 1 to 200; 50 when absent.
+    /// Messages per page, 1 to 200; default 50.
     #[param(value_type = Option<shape::PageLimit>)]
     limit: Option<u16>,
 }
@@ -49,10 +47,10 @@ pub struct HistoryParams {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PageParams {
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[param(value_type = Option<shape::Cursor>)]
     pub(super) after: Option<String>,
-    /// Items on the page, 1 to 200; 50 when absent.
+    /// Items per page, 1 to 200; default 50.
     #[param(value_type = Option<shape::PageLimit>)]
     pub(super) limit: Option<u16>,
 }
@@ -61,23 +59,23 @@ pub struct PageParams {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct AfterParams {
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[param(value_type = Option<shape::Cursor>)]
     pub(super) after: Option<String>,
 }
 
 /// Send a message
 ///
-/// When the answer comes the message is durable. Sending it again with the same `client_id` gives the original back, with
-/// `Idempotent-Replay: true`, so a client that got no answer simply tries again.
+/// The message is durable when the answer comes. Sending it again with the same `client_id` returns the original with
+/// `Idempotent-Replay: true`, so a client without an answer can simply retry.
 #[utoipa::path(
     post, path = "/v1/conversations/{id}/messages", tag = "Messages", operation_id = "send_message",
     params(("id" = ConversationId, Path, description = "A conversation of the user")),
     request_body(content = SendMessage, example = json!({"client_id": "7b1c-1", "kind": "text", "text": "Hello!"})),
     responses(
         (status = 201, description = "The message", body = Message),
-        (status = 200, description = "The message that was sent before with this client_id", body = Message,
-            headers(("Idempotent-Replay" = bool, description = "`true`: nothing was sent now"))),
+        (status = 200, description = "The existing message with this client_id", body = Message,
+            headers(("Idempotent-Replay" = bool, description = "`true` if this request sent nothing"))),
     ),
     extensions(("x-error-codes" = json!([
         "not_found", "invalid_field", "path_body_mismatch", "forbidden", "blocked", "reply_not_found",
@@ -86,12 +84,10 @@ pub struct AfterParams {
 )]
 pub async fn send(
     State(state): State<ServerState>,
-    Caller(by): Caller,
-    address: ClientAddress,
+    Sender(by): Sender,
     Id(id): Id<ConversationId>,
     Body(request): Body<SendMessage>,
 ) -> ApiResult<Response> {
-    state.rates.check_send(by.user_id, address)?;
     agree("conversation_id", id, request.conversation_id)?;
     let sent = state.app.writing.send(by.user_id, id, Draft::parse(request)?).await?;
     Ok(if sent.repeated {
@@ -103,12 +99,12 @@ pub async fn send(
 
 /// History
 ///
-/// Without a position the newest messages. At most one of `before`, `after`, `around` and `before_time`. The oldest
-/// message of a page is always the first.
+/// Returns the newest messages, or those at a position. Use at most one of `before`, `after`, `around` and
+/// `before_time`. A page always starts with its oldest message.
 ///
-/// Messages, and what happened between them as messages of kind `system` with a `notice`; edits, reactions and deletions have
-/// changed the messages that they are about. A page may have fewer messages than `limit` and still be followed by more,
-/// which `more_before` and `more_after` say.
+/// The history has messages, and notices as messages of kind `system` with a `notice`. Edits, reactions and deletions
+/// are already applied to their messages. A page may have fewer messages than `limit`; `more_before` and `more_after`
+/// say whether there are more.
 #[utoipa::path(
     get, path = "/v1/conversations/{id}/messages", tag = "Messages", operation_id = "read_history",
     params(("id" = ConversationId, Path, description = "A conversation of the user"), HistoryParams),
@@ -124,7 +120,7 @@ pub async fn history(
     Id(id): Id<ConversationId>,
     Params(params): Params<HistoryParams>,
 ) -> ApiResult<Json<MessagePage>> {
-    history_page(&state, by.user_id, &params.of(id)?).await.map(Json)
+    api::messages::history_page(&state, by.user_id, &params.of(id)?).await.map(Json)
 }
 
 /// A message
@@ -144,12 +140,12 @@ pub async fn get(
 
 /// Edit a message
 ///
-/// Gives it a new text, or a new caption. The earlier versions are kept.
+/// Changes the text or caption. The server keeps the earlier versions.
 #[utoipa::path(
     patch, path = "/v1/messages/{id}", tag = "Messages", operation_id = "edit_message",
     params(("id" = MessageId, Path, description = "A message of a conversation of the user")),
     request_body = EditMessage,
-    responses((status = 200, description = "The message as it is now", body = Message)),
+    responses((status = 200, description = "The changed message", body = Message)),
     extensions(("x-error-codes" = json!([
         "not_found", "forbidden", "blocked", "message_gone", "not_editable", "edit_window_over", "too_many_edits",
         "invalid_field", "path_body_mismatch"
@@ -167,8 +163,8 @@ pub async fn edit(
 
 /// Delete a message
 ///
-/// For oneself, or for all: then its content is gone for good, its place stays. Who sent it can; in groups and channels
-/// owners and admins can too. Deleting it again changes nothing.
+/// Deletes a message for the user or for everyone. Deleting for everyone erases the content and keeps the place; the
+/// sender can do it, and in groups and channels also owners and admins. Deleting again changes nothing.
 #[utoipa::path(
     delete, path = "/v1/messages/{id}", tag = "Messages", operation_id = "delete_message",
     params(("id" = MessageId, Path, description = "A message of a conversation of the user"), DeleteParams),
@@ -181,7 +177,7 @@ pub async fn delete(
     Id(id): Id<MessageId>,
     Params(params): Params<DeleteParams>,
 ) -> ApiResult<StatusCode> {
-    delete_for(&state, by.user_id, id, params.r#for).await?;
+    api::messages::delete_for(&state, by.user_id, id, params.r#for).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -189,7 +185,7 @@ pub async fn delete(
 #[utoipa::path(
     get, path = "/v1/messages/{id}/edits", tag = "Messages", operation_id = "read_edits",
     params(("id" = MessageId, Path, description = "A message of a conversation of the user"), AfterParams),
-    responses((status = 200, description = "The first version first, the current one last", body = EditList)),
+    responses((status = 200, description = "Oldest version first, the current one last", body = EditList)),
     extensions(("x-error-codes" = json!(["not_found", "forbidden", "message_gone", "invalid_cursor"])))
 )]
 pub async fn edits(
@@ -208,7 +204,7 @@ pub async fn edits(
 #[utoipa::path(
     get, path = "/v1/messages/{id}/receipts", tag = "Messages", operation_id = "read_receipts",
     params(("id" = MessageId, Path, description = "A message of a conversation of the user"), PageParams),
-    responses((status = 200, description = "One receipt for each member but the sender", body = ReceiptList)),
+    responses((status = 200, description = "One receipt for each member except the sender", body = ReceiptList)),
     extensions(("x-error-codes" = json!(["not_found", "invalid_field", "invalid_cursor"])))
 )]
 pub async fn receipts(
@@ -225,11 +221,11 @@ pub async fn receipts(
 
 /// A thread
 ///
-/// The message that began it, and what was replied to it and to its replies.
+/// The message that started the thread, with the replies to it and to its replies.
 #[utoipa::path(
     get, path = "/v1/messages/{id}/thread", tag = "Messages", operation_id = "read_thread",
     params(("id" = MessageId, Path, description = "Any message of the thread"), PageParams),
-    responses((status = 200, description = "One page of replies, the oldest first", body = ThreadPage)),
+    responses((status = 200, description = "One page of replies, oldest first", body = ThreadPage)),
     extensions(("x-error-codes" = json!(["not_found", "invalid_field", "invalid_cursor"])))
 )]
 pub async fn thread(
@@ -244,15 +240,6 @@ pub async fn thread(
     Ok(Json(ThreadPage { next: state.sealer.seal_next(List::Thread(id), by.user_id, next), ..page }))
 }
 
-/// For HTTP and for the socket.
-pub(crate) async fn delete_for(state: &Shared, by: UserId, id: MessageId, whom: DeleteFor) -> ApiResult<()> {
-    match whom {
-        DeleteFor::Me => state.app.writing.delete_for_me(by, id).await?,
-        DeleteFor::All => state.app.writing.delete_for_all(by, id).await?,
-    }
-    Ok(())
-}
-
 impl HistoryParams {
     fn of(&self, conversation_id: ConversationId) -> ApiResult<ReadHistory> {
         Ok(ReadHistory {
@@ -264,19 +251,6 @@ impl HistoryParams {
             limit: self.limit,
         })
     }
-}
-
-/// A page of the history, over HTTP and on the socket.
-pub(crate) async fn history_page(
-    state: &Shared,
-    by: UserId,
-    request: &ReadHistory,
-) -> ApiResult<MessagePage> {
-    let limit = page_limit(request.limit)?;
-    let page = HistoryPage::asked(request).ok_or_else(|| {
-        ApiError::invalid_request("give at most one of before, after, around and before_time")
-    })?;
-    Ok(state.app.reading.history(by, request.conversation_id, page, limit).await?)
 }
 
 fn position(parameter: &'static str, text: Option<&str>) -> Result<Option<Position>, InvalidField> {

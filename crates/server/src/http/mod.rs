@@ -1,14 +1,14 @@
-//! HTTP: one file for each resource. A handler takes what it needs from the request, calls one use case and answers.
+//! HTTP: one file per resource. A handler extracts the parts of the request, calls one use case and returns the answer.
 //!
-//! - [`extract`]: bodies, parameters, ids, who is asking
-//! - [`layers`]: what holds for every request: log, metrics, time limit, headers
+//! - [`extract`]: bodies, parameters, ids, the caller
+//! - [`layers`]: around every request: log, metrics, time limit, headers
 //! - the API: [`accounts`], [`sessions`], [`devices`]; [`users`], [`blocks`]; [`inbox`], [`conversations`], [`members`],
 //!   [`bans`], [`invites`]; [`messages`], [`reactions`], [`pins`], [`stars`], [`scheduled`]; [`sync`]
 //! - [`health`]: for operators
-//! - [`docs`]: OpenAPI, made from the annotations of the handlers, and the pages that show it
+//! - [`docs`]: OpenAPI, generated from the annotations of the handlers, and the pages that show it
 //! - [`web`]: the web client, or a page that says that there is none
 //!
-//! Which status an error has is decided in [`crate::problem`]; what is allowed, in the domain.
+//! [`crate::problem`] maps errors to statuses; the domain decides what is allowed.
 
 pub mod accounts;
 pub mod bans;
@@ -33,31 +33,13 @@ pub mod sync;
 pub mod users;
 pub mod web;
 
-use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::routing::get;
-use godwit_protocol::ErrorCode;
-use godwit_protocol::limits::REQUEST_BODY_BYTES_MAX;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::problem::ApiError;
-use crate::socket;
 use crate::state::ServerState;
 
-/// Everything that this server answers.
-pub fn router(state: ServerState) -> Router {
-    let (described, _) = api().split_for_parts();
-    let pages = docs::routes()
-        .merge(web::routes())
-        .route("/asyncapi.json", get(socket::asyncapi::serve))
-        .route_layer(axum::middleware::from_fn_with_state(state.clone(), layers::pages));
-    let router = described.route("/v1/ws", get(socket::upgrade)).merge(pages);
-    dressed(router).with_state(state)
-}
-
-/// The part of the server that OpenAPI describes. Paths and methods are those of the annotations.
-fn api() -> OpenApiRouter<ServerState> {
+/// The part of the server that OpenAPI describes. The annotations define paths and methods.
+pub(crate) fn api() -> OpenApiRouter<ServerState> {
     OpenApiRouter::new()
         .routes(routes!(accounts::register))
         .routes(routes!(accounts::me, accounts::update_me))
@@ -108,18 +90,6 @@ fn api() -> OpenApiRouter<ServerState> {
         .routes(routes!(sync::changes))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
-}
-
-/// What holds for every request, whatever it asks for. The first to see a request stands last.
-fn dressed<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
-    router
-        .fallback(async || ApiError::new(ErrorCode::NoSuchRoute))
-        .method_not_allowed_fallback(async || ApiError::new(ErrorCode::MethodNotAllowed))
-        .layer(DefaultBodyLimit::max(REQUEST_BODY_BYTES_MAX))
-        .layer(axum::middleware::from_fn(layers::time_limit))
-        .layer(layers::catch_panic())
-        .layer(axum::middleware::from_fn(layers::headers))
-        .layer(axum::middleware::from_fn(layers::observe))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `/v1/conversations/{id}/pins` and `/v1/messages/{id}/pin`: messages that stay at hand for all members.
+//! `/v1/conversations/{id}/pins` and `/v1/messages/{id}/pin`: messages that are pinned for all members.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -16,7 +16,7 @@ use crate::state::ServerState;
 #[utoipa::path(
     get, path = "/v1/conversations/{id}/pins", tag = "Messages", operation_id = "list_pins",
     params(("id" = ConversationId, Path, description = "A conversation of the user"), AfterParams),
-    responses((status = 200, description = "The latest pinned first", body = PinList)),
+    responses((status = 200, description = "Most recently pinned first", body = PinList)),
     extensions(("x-error-codes" = json!(["not_found", "invalid_cursor"])))
 )]
 pub async fn list(

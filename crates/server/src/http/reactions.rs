@@ -1,4 +1,4 @@
-//! `/v1/messages/{id}/reaction` and `…/reactions`: one reaction of each user to each message.
+//! `/v1/messages/{id}/reaction` and `…/reactions`: each user has at most one reaction per message.
 
 use axum::extract::State;
 use godwit_domain::model::message::parse_reaction;
@@ -15,12 +15,12 @@ use crate::state::ServerState;
 
 /// React
 ///
-/// A user has one reaction to a message: another one takes its place.
+/// A user has one reaction per message: a new one replaces it.
 #[utoipa::path(
     put, path = "/v1/messages/{id}/reaction", tag = "Messages", operation_id = "react",
     params(("id" = MessageId, Path, description = "A message of a conversation of the user")),
     request_body = React,
-    responses((status = 200, description = "The message as it is now", body = Message)),
+    responses((status = 200, description = "The changed message", body = Message)),
     extensions(("x-error-codes" = json!([
         "not_found", "blocked", "message_gone", "too_many_reactions", "invalid_field", "path_body_mismatch"
     ])))
@@ -36,11 +36,11 @@ pub async fn react(
     Ok(Json(state.app.writing.react(by.user_id, id, Some(reaction)).await?))
 }
 
-/// Take the own reaction back
+/// Remove your reaction
 #[utoipa::path(
     delete, path = "/v1/messages/{id}/reaction", tag = "Messages", operation_id = "unreact",
     params(("id" = MessageId, Path, description = "A message of a conversation of the user")),
-    responses((status = 200, description = "The message as it is now", body = Message)),
+    responses((status = 200, description = "The changed message", body = Message)),
     extensions(("x-error-codes" = json!(["not_found", "blocked", "message_gone"])))
 )]
 pub async fn unreact(
@@ -55,7 +55,7 @@ pub async fn unreact(
 #[utoipa::path(
     get, path = "/v1/messages/{id}/reactions", tag = "Messages", operation_id = "list_reactions",
     params(("id" = MessageId, Path, description = "A message of a conversation of the user"), PageParams),
-    responses((status = 200, description = "Reactions, in the order of the users' ids", body = ReactionPage)),
+    responses((status = 200, description = "Reactions, ordered by user id", body = ReactionPage)),
     extensions(("x-error-codes" = json!(["not_found", "message_gone", "invalid_field", "invalid_cursor"])))
 )]
 pub async fn list(

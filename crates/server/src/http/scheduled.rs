@@ -1,4 +1,4 @@
-//! `/v1/scheduled`: messages that are to be sent later.
+//! `/v1/scheduled`: messages to send later.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -19,7 +19,7 @@ use crate::state::ServerState;
 #[utoipa::path(
     get, path = "/v1/scheduled", tag = "Messages", operation_id = "list_scheduled",
     params(AfterParams),
-    responses((status = 200, description = "The next one first", body = ScheduledList)),
+    responses((status = 200, description = "Next one first", body = ScheduledList)),
     extensions(("x-error-codes" = json!(["invalid_cursor"])))
 )]
 pub async fn list(
@@ -35,15 +35,15 @@ pub async fn list(
 
 /// Schedule a message
 ///
-/// It is sent once when its time comes, if the user may send it then; a user who is disabled may not, and it stays in the
-/// list with the reason. The message has the `client_id` that was given, so the same one again gives back what is there, or
-/// the message that it became, with status 200.
+/// The server sends the message once when it is due, if the user may send it then. Otherwise, for example for a
+/// disabled user, it stays in the list with the reason. The same `client_id` returns the scheduled or sent message with
+/// status 200.
 #[utoipa::path(
     post, path = "/v1/scheduled", tag = "Messages", operation_id = "schedule_message",
     request_body = ScheduleMessage,
     responses(
-        (status = 201, description = "What is to be sent", body = Scheduling),
-        (status = 200, description = "What was scheduled, or sent, before with this client_id", body = Scheduling),
+        (status = 201, description = "The scheduled message", body = Scheduling),
+        (status = 200, description = "The scheduled or sent message with this client_id", body = Scheduling),
     ),
     extensions(("x-error-codes" = json!([
         "not_found", "invalid_field", "list_full", "forward_not_found", "too_late"
@@ -55,7 +55,7 @@ pub async fn create(
     address: ClientAddress,
     Body(request): Body<ScheduleMessage>,
 ) -> ApiResult<(StatusCode, Json<Scheduling>)> {
-    // It counts now, and not when it is sent: what is due is not put off because somebody is in a hurry.
+    // Counted now and not when the message is sent, so that a rate limit never delays a due message.
     state.rates.check_send(by.user_id, address)?;
     let Kept { scheduling, repeated } = state.app.personal.schedule(by.user_id, request).await?;
     Ok((if repeated { StatusCode::OK } else { StatusCode::CREATED }, Json(scheduling)))
@@ -63,12 +63,12 @@ pub async fn create(
 
 /// Change a scheduled message
 ///
-/// Its time or its text. One that has failed is tried again.
+/// Changes the time or the text. A message that has failed is tried again.
 #[utoipa::path(
     patch, path = "/v1/scheduled/{id}", tag = "Messages", operation_id = "update_scheduled",
     params(("id" = ScheduledId, Path, description = "A scheduled message of the user")),
     request_body = UpdateScheduled,
-    responses((status = 200, description = "What is to be sent now", body = Scheduled)),
+    responses((status = 200, description = "The changed scheduled message", body = Scheduled)),
     extensions(("x-error-codes" = json!(["not_found", "too_late", "invalid_field", "path_body_mismatch"])))
 )]
 pub async fn update(
@@ -83,8 +83,8 @@ pub async fn update(
 
 /// Send a scheduled message now
 ///
-/// Also one that has failed. What is refused stays in the list, with the reason. Doing it again gives the same message, for
-/// a day.
+/// Works for failed messages too. A refused message stays in the list with the reason. For a day, doing it again
+/// returns the same message.
 #[utoipa::path(
     post, path = "/v1/scheduled/{id}/send", tag = "Messages", operation_id = "send_scheduled",
     params(("id" = ScheduledId, Path, description = "A scheduled message of the user")),
@@ -107,7 +107,7 @@ pub async fn send(
 #[utoipa::path(
     delete, path = "/v1/scheduled/{id}", tag = "Messages", operation_id = "cancel_scheduled",
     params(("id" = ScheduledId, Path, description = "A scheduled message of the user")),
-    responses((status = 204, description = "It is not sent")),
+    responses((status = 204, description = "The message is cancelled")),
     extensions(("x-error-codes" = json!(["not_found", "too_late"])))
 )]
 pub async fn cancel(

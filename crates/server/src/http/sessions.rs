@@ -14,8 +14,8 @@ use crate::state::ServerState;
 
 /// Sign in
 ///
-/// Each sign-in is a device of its own, with its own tokens. Attempts are limited for each account, above all from one
-/// network; who sends the `device_proof` of an earlier sign-in is not hindered by the attempts of others.
+/// Each sign-in creates a device with its own tokens. Attempts are limited per account, and more strictly per account
+/// and network. With the `device_proof` of an earlier sign-in, the attempts of others do not count.
 #[utoipa::path(
     post, path = "/v1/sessions", tag = "Sessions", operation_id = "sign_in", security(()),
     request_body = SignIn,
@@ -35,12 +35,12 @@ pub async fn sign_in(
 
 /// Refresh the tokens
 ///
-/// A refresh token is good for one use. Whoever lost the answer may ask again with the same token for a minute, until the next
-/// one is used; any other second use ends the session, because then somebody else has it too.
+/// A refresh token is valid for one use. A client that lost the answer can repeat the call for a minute, until the next
+/// token is used. Any other second use ends the session, because someone else may have the token.
 #[utoipa::path(
     post, path = "/v1/sessions/refresh", tag = "Sessions", operation_id = "refresh_session", security(()),
     request_body = Refresh,
-    responses((status = 200, description = "The next tokens", body = Tokens)),
+    responses((status = 200, description = "The new tokens", body = Tokens)),
     extensions(("x-error-codes" = json!(["unauthenticated", "token_expired", "refresh_reused"])))
 )]
 pub async fn refresh(
@@ -56,7 +56,7 @@ pub async fn refresh(
 
 /// Sign out
 ///
-/// Ends the session that asks. Its sockets are closed.
+/// Ends the current session and closes its sockets.
 #[utoipa::path(
     delete, path = "/v1/sessions/current", tag = "Sessions", operation_id = "sign_out",
     responses((status = 204, description = "The session has ended"))
@@ -81,8 +81,8 @@ async fn sign_in_by_password(
     Ok(state.admission.passwords.run(address, known.is_some(), signing_in).await??)
 }
 
-/// Only tokens that are none count towards the address: strangers must not keep those who share it with them from refreshing,
-/// nor from hearing that their token has expired.
+/// Only invalid tokens count towards the address, so that a stranger cannot keep users behind the same address from
+/// refreshing, or from learning that their token has expired.
 async fn refresh_session(
     state: &ServerState,
     address: ClientAddress,

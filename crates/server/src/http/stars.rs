@@ -1,4 +1,4 @@
-//! `/v1/stars` and `/v1/messages/{id}/star`: messages that a user wants to find again. Nobody else knows.
+//! `/v1/stars` and `/v1/messages/{id}/star`: messages that a user has starred. No other user sees them.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -15,8 +15,8 @@ use crate::state::ServerState;
 
 /// Starred messages
 ///
-/// The latest message first. A page can have fewer than asked for and still be followed by another: what the user cannot see
-/// any more is left out.
+/// Most recently starred first. A page may have fewer messages than requested and still be followed by another, because
+/// messages that the user can no longer see are left out.
 #[utoipa::path(
     get, path = "/v1/stars", tag = "Messages", operation_id = "list_stars",
     params(PageParams),

@@ -1,35 +1,33 @@
-//! `/v1/sync`: what changed anywhere.
+//! `/v1/sync`: changes in all conversations since a token.
 
 use axum::extract::State;
-use godwit_domain::model::page_limit;
-use godwit_protocol::UserId;
 use godwit_protocol::shape;
 use godwit_protocol::sync::SyncPage;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::extract::{Caller, Params};
+use crate::api::sync::sync_page;
 use crate::http::json::Json;
-use crate::opaque::List;
 use crate::problem::ApiResult;
-use crate::state::{ServerState, Shared};
+use crate::state::ServerState;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SyncParams {
-    /// `token` of the last answer. Without one everything is listed.
+    /// `token` of the last answer. Without it, everything is listed.
     #[param(value_type = Option<shape::Cursor>)]
     since: Option<String>,
-    /// Items of each list in the answer, 1 to 200; 50 when absent.
+    /// Items per list in the answer, 1 to 200; default 50.
     #[param(value_type = Option<shape::PageLimit>)]
     limit: Option<u16>,
 }
 
 /// Sync
 ///
-/// Which conversations have changed or gone away since a token, and what else is new for the user. While there is `more`
-/// ask again with the new token.
+/// Conversations that have changed or gone away since a token, and other news for the user. While the answer has
+/// `more`, ask again with the new token.
 #[utoipa::path(
     get, path = "/v1/sync", tag = "Sync", operation_id = "sync",
     params(SyncParams),
@@ -42,18 +40,4 @@ pub async fn changes(
     Params(params): Params<SyncParams>,
 ) -> ApiResult<Json<SyncPage>> {
     Ok(Json(sync_page(&state, by.user_id, params.since.as_deref(), params.limit).await?))
-}
-
-/// One page, for HTTP and for the socket.
-pub(crate) async fn sync_page(
-    state: &Shared,
-    by: UserId,
-    since: Option<&str>,
-    limit: Option<u16>,
-) -> ApiResult<SyncPage> {
-    let limit = page_limit(limit)?;
-    let since = state.sealer.open_next(List::Sync, by, since)?;
-    let _place = state.admission.syncs.enter().await?;
-    let (page, token) = state.app.sync.since(by, since, limit).await?;
-    Ok(SyncPage { token: state.sealer.seal(List::Sync, by, token), ..page })
 }

@@ -1,4 +1,4 @@
-//! What a request gets when something is wrong with it before a use case is asked. No store is needed for that.
+//! The errors of requests that fail before a use case runs. They need no store.
 
 use axum::Router;
 use axum::body::Body as RawBody;
@@ -16,8 +16,9 @@ use godwit_protocol::{ErrorCode, MessageId, Problem, UserId};
 use serde::Deserialize;
 use tower::ServiceExt;
 
-use super::extract::{Body, IDEMPOTENCY_KEY, Id, IdempotencyKey, Ids, Params, bearer_token};
-use super::{docs, dressed};
+use super::extract::{Body, IDEMPOTENCY_KEY, Id, IdempotencyKey, Ids, Params};
+use super::{docs, layers};
+use crate::api::bearer::bearer_token;
 use crate::problem::PROBLEM_JSON;
 
 #[derive(Deserialize)]
@@ -27,7 +28,7 @@ struct Page {
 }
 
 fn router() -> Router {
-    dressed(
+    layers::all(
         Router::new()
             .route("/register", post(async |Body(request): Body<Register>| request.handle))
             .route("/send", post(async |Body(request): Body<SendMessage>| request.client_id))

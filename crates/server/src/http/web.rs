@@ -1,4 +1,4 @@
-//! The web client, where it was built with the server, and otherwise a page that says so.
+//! The web client, if it was built into the server, and otherwise a page that says so.
 
 use axum::Router;
 use axum::http::header::{
@@ -10,16 +10,16 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use godwit_web::{ASSETS, Asset, INDEX};
 
-/// The client talks to its own server only, and shows nothing that comes from elsewhere.
+/// The client connects only to its own server and loads nothing from other hosts.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; \
      media-src 'self' blob:; connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; \
      form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
 );
-/// No other window reaches into this one.
+/// Other windows have no access to this one.
 const OPENER_POLICY: (HeaderName, HeaderValue) =
     (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin"));
-/// Addresses of conversations are nobody else's business.
+/// Other sites must not see the addresses of conversations.
 const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
@@ -75,13 +75,13 @@ fn answer(asset: &'static Asset, request: &HeaderMap) -> Response {
     response
 }
 
-/// Whether the client has it already.
+/// True if the client has the current version.
 fn is_known(asset: &Asset, request: &HeaderMap) -> bool {
     let known = request.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
     known.split(',').map(str::trim).any(|tag| tag == "*" || tag == asset.tag)
 }
 
-/// The smallest form that the client takes.
+/// The smallest encoding that the client accepts.
 fn encoded(asset: &'static Asset, request: &HeaderMap) -> (Option<&'static str>, &'static [u8]) {
     let accepted = request.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
     [("br", asset.brotli), ("gzip", asset.gzip)]

@@ -1,7 +1,7 @@
-//! Bodies of requests that nobody has signed, while they arrive.
+//! Limits on the bodies of unauthenticated requests while they arrive.
 //!
-//! Their bytes are counted for each network and in total. When there are too many, the body that began to arrive first is
-//! given up with its connection: a sign-in is short and complete at once, so what has been arriving for long is not one.
+//! The bytes are counted per network and in total. Above a limit, the body that has been arriving longest is dropped with
+//! its connection: a sign-in is short and complete at once, so a body that takes long is not a sign-in.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use metrics::counter;
 
-use super::places::Gate;
+use super::slots::Control;
 use crate::network::ClientAddress;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(crate) struct Bodies {
     table: Mutex<Table>,
 }
 
-/// Counts the bytes of one body, until it is dropped.
+/// Counts the bytes of one body until it is dropped.
 #[derive(Debug)]
 pub(crate) struct BodyMeter {
     id: u64,
@@ -36,12 +36,12 @@ impl Bodies {
         Arc::new(Self { limits, table: Mutex::default() })
     }
 
-    /// A body begins to arrive. If it must be given up, the gate is closed.
-    pub(crate) fn begin(self: &Arc<Self>, from: ClientAddress, gate: &Arc<Gate>) -> BodyMeter {
+    /// A body begins to arrive. `control` ends its connection if the body has to be dropped.
+    pub(crate) fn begin(self: &Arc<Self>, from: ClientAddress, control: &Arc<Control>) -> BodyMeter {
         let mut table = self.table();
         table.next_id += 1;
         let id = table.next_id;
-        table.arriving.insert(id, Arriving { network: from.network(), bytes: 0, gate: gate.clone() });
+        table.arriving.insert(id, Arriving { network: from.network(), bytes: 0, control: control.clone() });
         BodyMeter { id, bodies: self.clone() }
     }
 
@@ -51,7 +51,7 @@ impl Bodies {
 }
 
 impl BodyMeter {
-    /// So many more bytes have arrived.
+    /// More bytes have arrived.
     pub(crate) fn add(&self, bytes: usize) {
         let limits = self.bodies.limits;
         let mut table = self.bodies.table();
@@ -74,7 +74,7 @@ struct Table {
     next_id: u64,
     total: usize,
     networks: HashMap<IpAddr, usize>,
-    /// The first to begin is the first here.
+    /// Sorted by start: the oldest body comes first.
     arriving: BTreeMap<u64, Arriving>,
 }
 
@@ -82,11 +82,11 @@ struct Table {
 struct Arriving {
     network: IpAddr,
     bytes: usize,
-    gate: Arc<Gate>,
+    control: Arc<Control>,
 }
 
 impl Table {
-    /// The network of the body, unless it has been given up.
+    /// The network of the body, unless the body was dropped.
     fn add(&mut self, id: u64, bytes: usize) -> Option<IpAddr> {
         let body = self.arriving.get_mut(&id)?;
         body.bytes += bytes;
@@ -111,7 +111,7 @@ impl Table {
         let first = self.arriving.iter().find(|(_, body)| body.bytes > 0 && fits(body)).map(|(id, _)| *id);
         let Some(body) = first.and_then(|id| self.remove(id)) else { return false };
         counter!("godwit_bodies_given_up_total", "reason" => reason).increment(1);
-        body.gate.close();
+        body.control.close();
         true
     }
 }
@@ -122,14 +122,14 @@ mod tests {
 
     use super::*;
 
-    fn begin(bodies: &Arc<Bodies>, from: &str) -> (Arc<Gate>, BodyMeter) {
-        let gate = Arc::new(Gate::default());
-        let meter = bodies.begin(ClientAddress(from.parse().unwrap()), &gate);
-        (gate, meter)
+    fn begin(bodies: &Arc<Bodies>, from: &str) -> (Arc<Control>, BodyMeter) {
+        let control = Arc::new(Control::default());
+        let meter = bodies.begin(ClientAddress(from.parse().unwrap()), &control);
+        (control, meter)
     }
 
-    fn is_open(gate: &Gate) -> bool {
-        gate.is_open(&Context::from_waker(Waker::noop()))
+    fn is_open(control: &Control) -> bool {
+        control.is_open(&Context::from_waker(Waker::noop()))
     }
 
     #[test]
@@ -141,10 +141,10 @@ mod tests {
         for (_, body) in &flood {
             body.add(90);
         }
-        let open: Vec<bool> = flood.iter().map(|(gate, _)| is_open(gate)).collect();
+        let open: Vec<bool> = flood.iter().map(|(control, _)| is_open(control)).collect();
         assert_eq!(open.iter().filter(|open| **open).count(), 2);
         assert!(open[8] && open[9] && is_open(&other));
-        // A third network, and the total is too much: the longest of all goes.
+        // A third network exceeds the total: the largest body goes.
         let (third, third_body) = begin(&bodies, "203.0.113.1");
         third_body.add(80);
         assert!(!is_open(&other) && is_open(&third));
@@ -154,9 +154,9 @@ mod tests {
     fn what_has_arrived_counts_no_more() {
         let bodies = Bodies::new(BodyLimits { total_bytes_max: 100, per_network_bytes_max: 100 });
         for _ in 0..100 {
-            let (gate, body) = begin(&bodies, "192.0.2.1");
+            let (control, body) = begin(&bodies, "192.0.2.1");
             body.add(100);
-            assert!(is_open(&gate));
+            assert!(is_open(&control));
         }
         let table = bodies.table();
         assert!(table.total == 0 && table.networks.is_empty() && table.arriving.is_empty());

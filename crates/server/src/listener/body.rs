@@ -1,7 +1,8 @@
-//! Bodies that nobody has read to their end when the answer is there: the token was wrong, the body too large.
+//! Request bodies that are not read to their end when the answer is ready, because the token was wrong or the body too
+//! large.
 //!
-//! What is left of a small one is read and dropped, and the connection goes on. Otherwise the answer says
-//! `Connection: close`, and the connection [lingers](super::connection): closing it with bytes unread would reset it, and
+//! The server reads and drops the rest of a small body, and the connection stays open. Otherwise the answer says
+//! `Connection: close`, and the connection [lingers](super::connection): closing it with unread bytes would reset it, and
 //! the reset can overtake the answer.
 
 use std::pin::Pin;
@@ -18,16 +19,16 @@ use godwit_protocol::limits::REQUEST_BODY_BYTES_MAX;
 use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::time::timeout;
 
-/// How long an answer waits for the rest of a body to come.
+/// How long an answer waits for the rest of a body.
 const REST_WITHIN: Duration = Duration::from_millis(100);
 
-/// A body that can be read to its end after whoever it was for has dropped it.
+/// A body that can be read to its end after the handler has dropped it.
 pub(super) struct SharedBody(Arc<Mutex<Incoming>>);
 
-/// The other hand on a [`SharedBody`].
+/// The second handle of a [`SharedBody`].
 pub(super) struct Rest {
     body: Arc<Mutex<Incoming>>,
-    /// The client waits to be told that it may send the body, and is told something else.
+    /// The client waits for `100 Continue` before it sends the body, and gets the final answer instead.
     is_held_back: bool,
 }
 
@@ -39,7 +40,7 @@ impl SharedBody {
 }
 
 impl Rest {
-    /// Whether the body has been read to its end. If little is missing it is read now.
+    /// True if the body has been read to its end. Reads the rest if little is missing.
     pub(super) async fn is_read(&self) -> bool {
         if lock(&self.body).is_end_stream() {
             return true;

@@ -1,4 +1,4 @@
-//! The bytes of one connection, also after it has become a socket.
+//! The byte stream of one connection, also after it has become a socket.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
@@ -12,15 +12,15 @@ use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Sleep, sleep};
 
-use super::places::{Gate, Place};
+use super::slots::{ConnectionSlot, Control};
 
-/// How long, and how many bytes, a client may go on sending after an answer that closes its connection.
+/// How long, and how many bytes, a client may continue to send after an answer that closes its connection.
 const LINGER_MAX: Duration = Duration::from_secs(1);
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
 const LINGER_BYTES_AT_ONCE: usize = 8 * 1024;
 
-/// Whether the client is still sending when its connection is closed: then what comes is read for a while, so that the
-/// connection is not reset before the client has read its answer.
+/// Whether the client is still sending when its connection closes. If so, the server reads for a while, so that a reset does
+/// not reach the client before it has read the answer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Linger(Arc<AtomicBool>);
 
@@ -34,45 +34,45 @@ impl Linger {
     }
 }
 
-/// A stream that carries its own limits. They hold as long as the stream does, whoever owns it: hyper, and after an
-/// upgrade the handler of the socket.
+/// A stream that enforces its own limits. They last as long as the stream, whoever owns it: hyper, and after an upgrade the
+/// socket.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
-    gate: Arc<Gate>,
+    control: Arc<Control>,
     stall_max: Duration,
-    /// Runs only while the peer takes nothing of what is to be written.
+    /// Runs only while the peer does not read.
     stall: Option<Pin<Box<Sleep>>>,
     linger: Linger,
-    /// Since nothing more is written; with the bytes that may still be read.
+    /// Set once nothing more is written, with the number of bytes that may still be read.
     lingering: Option<(Pin<Box<Sleep>>, usize)>,
-    /// Both are given back when this is dropped.
-    place: Place,
+    /// Dropping the connection frees the slot and the permit.
+    slot: ConnectionSlot,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Connection {
     pub(super) const fn new(
         stream: TcpStream,
-        gate: Arc<Gate>,
+        control: Arc<Control>,
         linger: Linger,
         stall_max: Duration,
-        place: Place,
+        slot: ConnectionSlot,
         permit: OwnedSemaphorePermit,
     ) -> Self {
-        Self { stream, gate, stall_max, stall: None, linger, lingering: None, place, _permit: permit }
+        Self { stream, control, stall_max, stall: None, linger, lingering: None, slot, _permit: permit }
     }
 
-    /// Fails when the connection has been evicted.
+    /// Fails if the connection was evicted.
     fn check_gate(&self, context: &Context<'_>) -> Result<()> {
-        if self.gate.is_open(context) {
+        if self.control.is_open(context) {
             Ok(())
         } else {
             Err(Error::new(ErrorKind::ConnectionAborted, "evicted to make room for others"))
         }
     }
 
-    /// Passes the outcome of a write on, and gives up on a peer that has taken nothing for too long.
+    /// Returns the outcome of a write, or an error if the peer has not read for too long.
     fn or_stalled<T>(&mut self, outcome: Poll<Result<T>>, context: &mut Context<'_>) -> Poll<Result<T>> {
         if outcome.is_ready() {
             self.stall = None;
@@ -83,7 +83,7 @@ impl Connection {
         stall.as_mut().poll(context).map(|()| Err(ErrorKind::TimedOut.into()))
     }
 
-    /// Reads what still comes, until the client has gone or has had its time.
+    /// Reads and discards, until the client closes the connection or the time is over.
     fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let until = || (Box::pin(sleep(LINGER_MAX)), LINGER_BYTES_MAX);
         let (end, bytes_left) = self.lingering.get_or_insert_with(until);
@@ -135,13 +135,13 @@ impl AsyncWrite for Connection {
         self.stream.is_write_vectored()
     }
 
-    /// Hyper asks for it when it has written all that it had.
+    /// Hyper flushes after it has written everything.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(context))?;
-        if let Some(answer) = self.gate.take_answer_end()
-            && !self.gate.is_signed_in()
+        if let Some(answer) = self.control.take_answer_end()
+            && !self.control.is_signed_in()
         {
-            self.place.answered(answer);
+            self.slot.answered(answer);
         }
         Poll::Ready(Ok(()))
     }

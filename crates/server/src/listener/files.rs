@@ -1,11 +1,11 @@
-//! Open files: every connection is one.
+//! File descriptors: every connection needs one.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files that are not connections: the store's, the log, the admin socket. Half of all, where there are few.
+/// Files other than connections: the store's, the log, the admin socket. At most half of the limit.
 const OTHER_FILES_MAX: u64 = 512;
 
-/// How many connections there can be: what the config says, or less when the system allows fewer files.
+/// The maximum number of connections: the configured one, or less if the system allows fewer files.
 pub(super) fn connections_max(wanted: usize) -> usize {
     let Some(files) = raise_file_limit() else { return wanted };
     let possible = usize::try_from(files - OTHER_FILES_MAX.min(files / 2)).unwrap_or(usize::MAX);
@@ -19,12 +19,12 @@ pub(super) fn connections_max(wanted: usize) -> usize {
     wanted.min(possible)
 }
 
-/// Raises the soft limit to the hard one, as far as allowed. `None` when there is no limit.
+/// Raises the soft limit to the hard one, as far as allowed. `None` if there is no limit.
 fn raise_file_limit() -> Option<u64> {
     let before = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: before.maximum, maximum: before.maximum };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::debug!(%error, "the limit of open files stays as it is");
+        tracing::debug!(%error, "could not raise the limit of open files");
     }
     getrlimit(Resource::Nofile).current
 }

@@ -1,12 +1,12 @@
-//! Connections: accepting them, bounding them, and letting them end.
+//! Connections: accepting, limiting and draining them.
 //!
 //! - [`Listener`]: accepts until the server stops
-//! - [`places`]: how many connections there are, of whom, and which of them must go; [`bodies`]: what they send
-//! - [`connection`]: the bytes of one connection, with its limits; [`peer`]: the same for the handlers of its requests
-//! - [`request`]: what happens to a request before it is routed, and to what is left of it afterwards ([`body`])
-//! - [`forwarding`]: what the operator should know of proxies
+//! - [`slots`]: limits on connections, and their eviction; [`bodies`]: limits on unauthenticated request bodies
+//! - [`connection`]: the byte stream of one connection, with its limits; [`peer`]: the connection as handlers see it
+//! - [`request`]: prepares a request for the router; [`body`]: handles the unread rest of its body
+//! - [`forwarding`]: warns the operator of a wrong setting for proxies
 //!
-//! An idle connection costs one task and hyper's two buffers of 8 KiB, which go away when it becomes a socket.
+//! An idle connection costs one task and hyper's two buffers of 8 KiB, which are freed when it becomes a socket.
 
 mod bodies;
 mod body;
@@ -14,8 +14,8 @@ mod connection;
 mod files;
 mod forwarding;
 mod peer;
-mod places;
 mod request;
+mod slots;
 
 use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -36,28 +36,28 @@ pub use peer::{Busy, Peer};
 use self::bodies::{Bodies, BodyLimits};
 use self::connection::{Connection, Linger};
 use self::forwarding::Advice;
-use self::places::{CrowdLimits, Gate, PlaceLimits, Places};
 use self::request::Front;
+use self::slots::{ConnectionSlots, Control, CrowdLimits, SlotLimits};
 use crate::config::ServerConfig;
 
-/// The head of a request, and hyper's buffers while it is read and answered. Hyper allows no less than 8 KiB.
+/// The size limit of a request head, and of hyper's buffers during a request. Hyper needs at least 8 KiB.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 const HEADERS_MAX: usize = 64;
-/// Connections that the kernel holds for us until we accept them.
+/// Connections that the kernel queues until the server accepts them.
 const BACKLOG: u32 = 4_096;
-/// How often the accept loop looks after anonymous connections and gauges.
+/// How often the accept loop expires anonymous connections and updates gauges.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
-/// How long to wait when no connection can be accepted for want of files or memory, instead of asking in a circle.
+/// The wait after a failed accept, for lack of files or memory, instead of a busy loop.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
-/// How long anonymous connections that wait for their client may go on when the server stops.
+/// How long idle anonymous connections may last when the server stops.
 const STOP_IDLE_GRACE: Duration = Duration::from_secs(1);
-/// Connections beyond the limit that there may be for a moment: one that was evicted is closed when its task runs.
+/// Connections that may briefly exceed the limit: an evicted one closes when its task runs.
 const CLOSING_MAX: usize = 256;
-/// What a connection beyond the limit is told, if it takes it.
+/// The answer to a connection beyond the limit.
 const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
-/// An open port. Nothing is accepted until [`Listener::run`].
+/// An open port. It accepts nothing until [`Listener::run`].
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
@@ -68,31 +68,31 @@ pub struct Listener {
     stall_max: Duration,
 }
 
-/// The connections that are left when nothing more is accepted.
+/// The connections that remain after the last accept.
 #[derive(Debug)]
 pub struct OpenConnections {
     max: usize,
     permits: Arc<Semaphore>,
-    places: Arc<Places>,
+    slots: Arc<ConnectionSlots>,
 }
 
 impl Listener {
     pub fn bind(config: &ServerConfig) -> io::Result<Self> {
         let address = SocketAddr::from(config.listen);
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-        // A restart must not wait for the last connections of the run before it.
+        // A restart must not wait for the last connections of the previous run.
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
         let socket = socket.listen(BACKLOG)?;
         let max = files::connections_max(config.max_connections);
-        let places = Places::new(place_limits(config, max));
+        let slots = ConnectionSlots::new(slot_limits(config, max));
         let bodies = Bodies::new(BodyLimits {
             total_bytes_max: config.anonymous_body_bytes_max,
             per_network_bytes_max: config.anonymous_body_bytes_per_network_max,
         });
         let front = Front {
             trust_forwarded_for: config.trust_forwarded_for,
-            places: places.clone(),
+            slots: slots.clone(),
             bodies,
             advice: Arc::new(Advice::default()),
         };
@@ -100,19 +100,19 @@ impl Listener {
         Ok(Self {
             address: socket.local_addr()?,
             socket,
-            open: OpenConnections { max: permits, permits: Arc::new(Semaphore::new(permits)), places },
+            open: OpenConnections { max: permits, permits: Arc::new(Semaphore::new(permits)), slots },
             http: http(Duration::from_millis(config.idle_timeout_ms)),
             front,
             stall_max: Duration::from_millis(config.write_timeout_ms),
         })
     }
 
-    /// Where it listens; with the port that was picked when the config left it open.
+    /// The address, with the chosen port if the config says port 0.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Accepts connections until `stopping` is true. What is open then goes on; see [`OpenConnections::drain`].
+    /// Accepts connections until `stopping` is true. Open connections continue; see [`OpenConnections::drain`].
     pub async fn run(self, router: Router, stopping: watch::Receiver<bool>) -> OpenConnections {
         let mut stop = pin!(is_true(stopping.clone()));
         let mut sweeps = interval(SWEEP_INTERVAL);
@@ -128,10 +128,10 @@ impl Listener {
                         let is_taken = self.take(stream, peer.ip(), &router, &stopping);
                         refused += u64::from(!is_taken);
                     }
-                    // The peer has gone before we came.
+                    // The peer has disconnected before the accept.
                     Err(error) if is_of_peer(&error) => {}
                     Err(error) => {
-                        tracing::warn!(%error, "no connection can be accepted now");
+                        tracing::warn!(%error, "cannot accept connections now");
                         sleep(ACCEPT_BACKOFF).await;
                     }
                 },
@@ -139,8 +139,9 @@ impl Listener {
         }
     }
 
-    /// Starts to serve a connection. False when there are too many: it is closed at once rather than left in the backlog,
-    /// because a client that is told can go elsewhere or wait, and one in the backlog hangs until it loses patience.
+    /// Starts to serve a connection. False if there are too many: the connection is closed at once rather than left in the
+    /// backlog, because a client with an answer can retry elsewhere or later, and one in the backlog hangs until it times
+    /// out.
     fn take(
         &self,
         stream: TcpStream,
@@ -148,20 +149,20 @@ impl Listener {
         router: &Router,
         stopping: &watch::Receiver<bool>,
     ) -> bool {
-        let gate = Arc::new(Gate::default());
+        let control = Arc::new(Control::default());
         let from = (!self.front.trust_forwarded_for).then_some(peer);
         let permit = self.open.permits.clone().try_acquire_owned().ok();
-        let Some((permit, place)) = permit.zip(self.open.places.enter(from, &gate)) else {
+        let Some((permit, slot)) = permit.zip(self.open.slots.enter(from, &control)) else {
             counter!("godwit_connections_refused_total").increment(1);
             refuse(stream);
             return false;
         };
         if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "a connection without nodelay");
+            tracing::debug!(%error, "could not set TCP_NODELAY on a connection");
         }
         let linger = Linger::default();
-        let service = self.front.service(peer, place.id(), gate.clone(), linger.clone(), router.clone());
-        let bytes = TokioIo::new(Connection::new(stream, gate, linger, self.stall_max, place, permit));
+        let service = self.front.service(peer, slot.id(), control.clone(), linger.clone(), router.clone());
+        let bytes = TokioIo::new(Connection::new(stream, control, linger, self.stall_max, slot, permit));
         let connection = self.http.serve_connection(bytes, service).with_upgrades();
         let stopping = stopping.clone();
         tokio::spawn(async move {
@@ -181,13 +182,10 @@ impl Listener {
     }
 
     fn sweep(&self, refused: &mut u64) {
-        self.open.places.expire(Instant::now());
+        self.open.slots.expire(Instant::now());
         gauge!("godwit_connections").set(self.open.count() as f64);
         if *refused > 0 {
-            tracing::warn!(
-                refused = *refused,
-                "there are as many connections as allowed, of one client or of all"
-            );
+            tracing::warn!(refused = *refused, "a connection limit is reached, of one client or of all");
             *refused = 0;
         }
     }
@@ -198,23 +196,23 @@ impl OpenConnections {
         self.max - self.permits.available_permits()
     }
 
-    /// Waits until all connections have ended, but not longer than `within`. Says how many are left.
+    /// Waits until all connections have ended, for at most `within`. Returns the number of remaining ones.
     pub async fn drain(self, within: Duration) -> usize {
         let all = u32::try_from(self.max).unwrap_or(u32::MAX);
         let ended = async {
             if timeout(STOP_IDLE_GRACE, self.permits.acquire_many(all)).await.is_err() {
-                self.places.end_idle();
-                // An error would mean that the semaphore was closed, which nobody does.
+                self.slots.end_idle();
+                // Fails only if the semaphore is closed, and no code does that.
                 let _ = self.permits.acquire_many(all).await;
             }
         };
-        // On success the permits have been given back, so they are not counted here.
+        // On success all permits have been returned, so they are not counted here.
         timeout(within, ended).await.map_or_else(|_| self.count(), |()| 0)
     }
 }
 
-fn place_limits(config: &ServerConfig, total_max: usize) -> PlaceLimits {
-    PlaceLimits {
+fn slot_limits(config: &ServerConfig, total_max: usize) -> SlotLimits {
+    SlotLimits {
         all: CrowdLimits {
             total_max,
             per_address_max: config.connections_per_address_max,
@@ -232,7 +230,7 @@ fn place_limits(config: &ServerConfig, total_max: usize) -> PlaceLimits {
 
 fn http(idle_max: Duration) -> http1::Builder {
     let mut http = http1::Builder::new();
-    // Hyper begins to count when it waits for a head, so this bounds idle connections as well.
+    // Hyper starts the timer when it waits for a head, so this limits idle connections too.
     http.timer(TokioTimer::new())
         .header_read_timeout(idle_max)
         .max_buf_size(HEAD_BYTES_MAX)
@@ -240,13 +238,13 @@ fn http(idle_max: Duration) -> http1::Builder {
     http
 }
 
-/// Also when the other side is gone: then nothing can be true any more, and there is no reason to wait.
+/// Also returns if the sender is gone: then the flag can never change, and there is no reason to wait.
 async fn is_true(mut flag: watch::Receiver<bool>) {
     let _ = flag.wait_for(|value| *value).await;
 }
 
 fn refuse(stream: TcpStream) {
-    // As much as the kernel takes without waiting; the stream is not blocking.
+    // Writes as much as the kernel takes without blocking.
     if let Ok(mut stream) = stream.into_std() {
         let _ = stream.write(FULL);
     }

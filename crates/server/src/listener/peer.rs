@@ -10,67 +10,67 @@ use godwit_protocol::UserId;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
 use super::bodies::{Bodies, BodyMeter};
-use super::places::{Gate, Places};
+use super::slots::{ConnectionSlots, Control};
 use crate::network::ClientAddress;
 
-/// The connection that a request came by, in the extensions of the request. It may be gone already.
+/// The connection of a request, in the extensions of the request. It may have closed already.
 #[derive(Debug, Clone)]
 pub struct Peer {
     pub(super) id: u64,
-    pub(super) gate: Arc<Gate>,
-    pub(super) places: Arc<Places>,
+    pub(super) control: Arc<Control>,
+    pub(super) slots: Arc<ConnectionSlots>,
     pub(super) bodies: Arc<Bodies>,
 }
 
-/// The connection waits for the server while this is held.
+/// While this is held, the connection waits for the server.
 #[derive(Debug)]
 pub struct Busy(Peer);
 
 impl Peer {
-    /// A request of this user was accepted: the connection is evicted after those on which there was none.
+    /// A request of this user was accepted: the connection is now evicted after anonymous ones.
     pub fn authenticated(&self, user: UserId) {
-        self.places.authenticated(self.id, user);
+        self.slots.authenticated(self.id, user);
     }
 
-    /// The socket is signed in: it is not evicted any more. False when there are too many of those already.
+    /// The socket is signed in, so it is not evicted any more. False if there are too many signed-in sockets.
     pub fn signed_in(&self) -> bool {
-        self.gate.is_signed_in() || self.places.signed_in(self.id)
+        self.control.is_signed_in() || self.slots.signed_in(self.id)
     }
 
-    /// The server works for it, and it is not the client that is slow.
+    /// The server is working, so the client is not the slow side.
     pub fn busy(&self) -> Busy {
         self.is_busy();
         Busy(self.clone())
     }
 
-    /// From now on this is the socket of a client at this address; false when there is no room for it.
+    /// Makes the connection the socket of a client at this address. False if there is no room for it.
     pub fn becomes_socket(&self, from: ClientAddress) -> bool {
-        self.places.becomes_socket(self.id, from)
+        self.slots.becomes_socket(self.id, from)
     }
 
-    /// The body of a request on this connection, with its bytes counted where nobody is known to send it.
+    /// The body of a request on this connection. The bytes of an unauthenticated request are counted.
     pub(crate) fn receive(&self, body: Body, anonymous_from: Option<ClientAddress>) -> Body {
-        let meter = anonymous_from.map(|from| self.bodies.begin(from, &self.gate));
+        let meter = anonymous_from.map(|from| self.bodies.begin(from, &self.control));
         Body::new(Received { body, meter, peer: self.clone() })
     }
 
     pub(super) fn requested(&self, has_body: bool) {
-        // What is left of the answer before need not be written yet.
-        self.gate.take_answer_end();
-        if !self.gate.is_signed_in() {
-            self.places.requested(self.id, has_body);
+        // The rest of the previous answer need not be written yet.
+        self.control.take_answer_end();
+        if !self.control.is_signed_in() {
+            self.slots.requested(self.id, has_body);
         }
     }
 
     fn answered(&self) {
-        if !self.gate.is_signed_in() {
-            self.places.answered(self.id, self.places.now());
+        if !self.control.is_signed_in() {
+            self.slots.answered(self.id, self.slots.now());
         }
     }
 
     fn is_busy(&self) {
-        if !self.gate.is_signed_in() {
-            self.places.is_busy(self.id);
+        if !self.control.is_signed_in() {
+            self.slots.is_busy(self.id);
         }
     }
 }
@@ -81,7 +81,7 @@ impl Drop for Busy {
     }
 }
 
-/// A body that says how much of it there is, and when it is complete.
+/// A body that counts its bytes and reports when it is complete.
 struct Received {
     body: Body,
     meter: Option<BodyMeter>,
@@ -110,7 +110,7 @@ impl HttpBody for Received {
     }
 
     fn is_end_stream(&self) -> bool {
-        // The end itself must be seen, to know that the body is complete.
+        // The caller must see the end itself, to know that the body is complete.
         false
     }
 

@@ -1,4 +1,4 @@
-//! What happens to a request before it is routed: from where it is, and by which connection.
+//! Prepares a request for the router: adds the address of its client, and its connection.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -23,38 +23,38 @@ use super::body::{Rest, SharedBody};
 use super::connection::Linger;
 use super::forwarding::Advice;
 use super::peer::Peer;
-use super::places::{Gate, Moment, Places};
+use super::slots::{ConnectionSlots, Control, Moment};
 use crate::network::ClientAddress;
 
 pub(super) const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// Requests of one connection after which others have their turn: those that come in a row are dealt with without a pause.
+/// Requests in a row on one connection after which its task yields.
 const TURN: u32 = 8;
 
-/// What all connections have in common.
+/// The parts that all connections share.
 #[derive(Debug, Clone)]
 pub(super) struct Front {
     pub(super) trust_forwarded_for: bool,
-    pub(super) places: Arc<Places>,
+    pub(super) slots: Arc<ConnectionSlots>,
     pub(super) bodies: Arc<Bodies>,
     pub(super) advice: Arc<Advice>,
 }
 
 impl Front {
-    /// The service of one connection, which has this place.
+    /// The service of one connection, which has this slot.
     pub(super) fn service(
         &self,
         from: IpAddr,
-        place: u64,
-        gate: Arc<Gate>,
+        slot: u64,
+        control: Arc<Control>,
         linger: Linger,
         router: Router,
     ) -> ConnectionService {
-        let peer = Peer { id: place, gate, places: self.places.clone(), bodies: self.bodies.clone() };
+        let peer = Peer { id: slot, control, slots: self.slots.clone(), bodies: self.bodies.clone() };
         ConnectionService { front: self.clone(), from, peer, linger, router, requests: AtomicU32::new(1) }
     }
 
-    /// From where the client comes.
+    /// The address of the client.
     fn address(&self, from: IpAddr, headers: &HeaderMap) -> IpAddr {
         if !self.trust_forwarded_for {
             self.advice.untrusting(from, headers);
@@ -98,14 +98,14 @@ impl Service<Request<Incoming>> for ConnectionService {
                 None => answer.await,
                 Some(rest) => close_unless_read(answer, rest, linger).await,
             }?;
-            let whose = Answer { at: peer.places.now(), peer };
+            let whose = Answer { at: peer.slots.now(), peer };
             Ok(answer.map(|body| Body::new(Answered { body, _answer: whose })))
         })
     }
 }
 
-/// An answer that is under way. The connection waits for its client again when what is left of it has been written, and not
-/// when the answer is there: a large one takes a while on a slow link.
+/// An answer in progress. The connection counts as waiting for its client once the answer is written, and not when it is
+/// ready: a large one takes a while on a slow link.
 #[derive(Debug)]
 struct Answer {
     peer: Peer,
@@ -114,7 +114,7 @@ struct Answer {
 
 impl Drop for Answer {
     fn drop(&mut self) {
-        self.peer.gate.answer_ends(self.at);
+        self.peer.control.answer_ends(self.at);
     }
 }
 
@@ -144,7 +144,7 @@ impl HttpBody for Answered {
     }
 }
 
-/// The request, and a hand on its body if it has one.
+/// The request, with a second handle of its body if it has one.
 fn with_rest(request: Request<Incoming>) -> (Request, Option<Rest>) {
     if request.body().is_end_stream() {
         return (request.map(Body::new), None);
@@ -154,7 +154,7 @@ fn with_rest(request: Request<Incoming>) -> (Request, Option<Rest>) {
     (Request::from_parts(parts, Body::new(body)), Some(rest))
 }
 
-/// After a body that was not read nothing on the connection can be understood.
+/// After an unread body, the rest of the connection cannot be parsed.
 async fn close_unless_read(
     answer: impl Future<Output = Result<Response, Infallible>>,
     rest: Rest,
@@ -168,13 +168,13 @@ async fn close_unless_read(
     Ok(response)
 }
 
-/// The address that the proxy in front of us has seen: the last one, because those before it are what the client claims.
+/// The address that the proxy has seen: the last one, because the client can forge those before it.
 fn forwarded_for(headers: &HeaderMap) -> Option<IpAddr> {
     let last = headers.get_all(FORWARDED_FOR).iter().next_back()?.to_str().ok()?;
     parse_forwarded(last.rsplit(',').next()?.trim())
 }
 
-/// An address, with or without a port: some proxies write one.
+/// An address with or without a port, which some proxies add.
 fn parse_forwarded(text: &str) -> Option<IpAddr> {
     let in_brackets = || text.strip_prefix('[')?.strip_suffix(']')?.parse::<Ipv6Addr>().ok().map(IpAddr::V6);
     text.parse()

@@ -1,4 +1,4 @@
-//! The one task of a socket.
+//! The task of a socket: reads commands, and writes the frames of its queue.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,23 +16,23 @@ use tokio::sync::Notify;
 use super::commands::{self, Outcome};
 use super::frames;
 use super::wire::{Message, Violation, Wire};
-use crate::admission::Place;
+use crate::admission::Permit;
 use crate::listener::Peer;
 use crate::network::ClientAddress;
 use crate::problem::ApiError;
 use crate::state::ServerState;
 
-/// Frames in a row that a client may send and the server not understand; and all frames of one that does not sign in.
+/// Consecutive frames that the server does not understand; and all frames of a client that does not sign in.
 const BAD_FRAMES_MAX: u32 = 100;
-/// How long nothing more is read from a client whose frame a rate limit refused. Otherwise refusals would cost the server as
-/// much as what is refused, and the client nothing.
+/// The pause in reading after a rate limit has refused a frame. Without it, refusals would cost the server as much as
+/// commands, and the client nothing.
 const REFUSED_PAUSE: Duration = Duration::from_millis(20);
-/// How long what a client has sent in a row is dealt with before others have their turn.
+/// How long consecutive frames of a client are handled before its task yields.
 const TURN: Duration = Duration::from_millis(1);
-/// How long a client has to take its close frame and answer it.
+/// How long a client has to read its close frame and answer it.
 const CLOSE_LINGER: Duration = Duration::from_secs(1);
 
-/// What a connection knows besides its wire.
+/// The state of a connection besides its wire.
 pub(super) struct Connection {
     pub(super) state: ServerState,
     pub(super) socket: Arc<Socket>,
@@ -42,27 +42,27 @@ pub(super) struct Connection {
     bad_frames: u32,
 }
 
-/// What came of a frame.
+/// The result of a frame.
 enum Received {
     Nothing,
-    /// The client is leaving; with what it says goodbye.
+    /// The client closes the connection; contains the echo of its close frame.
     Gone(Bytes),
     Close(CloseCode),
 }
 
-/// Why nothing more is written.
+/// Why writing has ended.
 enum Stop {
-    /// The client is not there any more.
+    /// The connection is broken.
     Broken,
     Close(CloseCode),
 }
 
-/// What a handshake brings along.
+/// The data of a handshake.
 pub(super) struct Handshake {
     pub(super) address: ClientAddress,
     pub(super) peer: Option<Peer>,
-    /// What the socket is signed in with, and the place that it has until it is.
-    pub(super) token: Option<(String, Place)>,
+    /// The token of the handshake, and the permit that the socket holds until it is signed in.
+    pub(super) token: Option<(String, Permit)>,
 }
 
 /// Serves a socket until it closes.
@@ -73,12 +73,12 @@ pub(super) async fn run(state: ServerState, wire: Wire, handshake: Handshake) {
     let mut connection = Connection { state, socket, address, caller: None, peer, bad_frames: 0 };
     match token {
         None => connection.push(frames::event(&Event::Hello(connection.hello(None)))),
-        Some((token, place)) => {
-            // The session may have ended between the handshake and now.
+        Some((token, permit)) => {
+            // The session may have ended since the handshake.
             if let Err(error) = connection.sign_in_with_hello(&token).await {
                 return close(wire, commands::sign_in_failed(&error)).await;
             }
-            drop(place);
+            drop(permit);
         }
     }
     connection.serve(wire).await;
@@ -92,7 +92,7 @@ impl Connection {
             if self.caller.is_some() {
                 wire.signed_in();
             }
-            // Who asks for much gets it as fast as they read it: the reply to what is asked next must fit too.
+            // Backpressure: a client gets replies as fast as it reads them, and the queue must have room for the next reply.
             let takes_commands =
                 socket.outgoing.owed() < COMMANDS_IN_FLIGHT_MAX && !socket.outgoing.is_half_full();
             tokio::select! {
@@ -109,12 +109,12 @@ impl Connection {
                     Some(Err(Violation::Protocol)) => break CloseCode::Protocol,
                     Some(Err(Violation::TooLarge)) => break CloseCode::TooLarge,
                     Some(Err(Violation::NotUtf8)) => break CloseCode::NotUtf8,
-                    // What comes from a session that has ended is not carried out any more.
+                    // Commands of a session that has ended are not executed any more.
                     Some(Ok(_)) if socket.outgoing.is_closed() => {}
                     Some(Ok(message)) => {
                         self.state.hub.heard(&socket);
                         let began = Instant::now();
-                        // Boxed, so that an idle socket does not carry the room that commands need.
+                        // Boxed, so that an idle socket does not hold the memory that commands need.
                         match Box::pin(while_writing(&mut wire, &socket, self.receive(message))).await {
                             Received::Nothing => {}
                             Received::Gone(goodbye) => return end(wire, frame::close_too(&goodbye)).await,
@@ -146,9 +146,9 @@ impl Connection {
         };
         let id = frame.id;
         match commands::execute(self, frame).await {
-            Ok(Outcome::Reply(reply)) => self.push(frames::ok(id, &reply)),
+            Ok(Outcome::Reply(reply)) => self.push(reply),
             Ok(Outcome::Later) => {}
-            // Nobody in particular may not try for ever, with one token after the other.
+            // An anonymous client may not try token after token forever.
             Err(error) if self.caller.is_none() => return self.bad_frame(Some(id), error),
             Err(error) => {
                 let is_refused = error.code() == ErrorCode::RateLimited;
@@ -165,14 +165,14 @@ impl Connection {
         self.useless_frame()
     }
 
-    /// A frame that brings nobody closer to anything. Who sends nothing else is cut off.
+    /// Counts a useless frame. A client that sends nothing else is disconnected.
     fn useless_frame(&mut self) -> Received {
         self.bad_frames += 1;
         if self.bad_frames > BAD_FRAMES_MAX { Received::Close(CloseCode::Flood) } else { Received::Nothing }
     }
 
-    /// A ping of the protocol, or a pong, which has nothing to answer. There is no way to refuse one: those that are too many are
-    /// not answered, and nothing is read for a moment.
+    /// Answers a ping of the protocol; a pong needs no answer. A ping cannot be refused: excess ones are not answered, and
+    /// reading pauses for a moment.
     async fn pinged(&mut self, payload: Option<&[u8]>) -> Received {
         if self.caller.is_some_and(|caller| self.state.rates.check_pings(caller.user_id).is_err()) {
             tokio::time::sleep(REFUSED_PAUSE).await;
@@ -184,13 +184,13 @@ impl Connection {
         if self.caller.is_none() { self.useless_frame() } else { Received::Nothing }
     }
 
-    /// Answers a frame that makes no sense.
+    /// Answers an invalid frame.
     fn bad_frame(&mut self, id: Option<u64>, error: ApiError) -> Received {
         self.push(frames::error(id, error));
         self.useless_frame()
     }
 
-    /// The hello goes into the queue before the socket is known to the hub: it is the first frame, whatever happens.
+    /// Queues the hello before it registers the socket with the hub, so that it is always the first frame.
     async fn sign_in_with_hello(&mut self, token: &str) -> Result<(), ApiError> {
         let (caller, signed_in) = self.identify(token).await?;
         self.push(frames::event(&Event::Hello(self.hello(Some(signed_in)))));
@@ -219,7 +219,7 @@ impl Connection {
     }
 }
 
-/// Carries out a command, and goes on writing meanwhile: some take a while, and neither holds up the other.
+/// Runs a command while writing continues, because some commands take a while, and neither should delay the other.
 async fn while_writing<T>(wire: &mut Wire, socket: &Socket, command: impl Future<Output = T>) -> T {
     let done = Notify::new();
     let command = async {
@@ -233,7 +233,7 @@ async fn while_writing<T>(wire: &mut Wire, socket: &Socket, command: impl Future
                 biased;
                 () = done.notified() => return,
                 step = socket.outgoing.next() => match step {
-                    // What was begun is finished; then it is found again that there is nothing to write any more.
+                    // The command finishes first; then the main loop finds again that nothing can be written.
                     Step::Close(_) => return,
                     Step::Write { frames, ping } => {
                         if write_out(wire, socket, frames, ping).await.is_err() { return }
@@ -245,7 +245,7 @@ async fn while_writing<T>(wire: &mut Wire, socket: &Socket, command: impl Future
     tokio::join!(command, writing).0
 }
 
-/// Writes a step of the queue, unless the socket must be closed first.
+/// Writes a step of the queue, unless the socket must close first.
 async fn write_out(wire: &mut Wire, socket: &Socket, frames: Vec<Bytes>, ping: bool) -> Result<(), Stop> {
     let bytes = frames.iter().map(Bytes::len).sum();
     tokio::select! {
@@ -260,7 +260,7 @@ async fn write(wire: &mut Wire, frames: Vec<Bytes>, ping: bool) -> std::io::Resu
     wire.write(frames.into_iter().chain(ping.then(frame::ping))).await
 }
 
-/// Says why, and gives the client a moment to read it: a connection that is cut with data unread loses the close frame.
+/// Sends the reason and gives the client a moment to read it: closing a connection with unread data loses the close frame.
 async fn close(wire: Wire, code: CloseCode) {
     end(wire, frame::close(code)).await;
 }
@@ -269,16 +269,16 @@ async fn close(wire: Wire, code: CloseCode) {
 async fn end(mut wire: Wire, last: Bytes) {
     let goodbye = async {
         if wire.close(last).await.is_ok() {
-            // Not parsed: what broke the protocol is still there, and a connection that is closed with bytes unread is
-            // reset, which takes the close frame from the client.
+            // Reads without parsing: the input may violate the protocol, and closing a connection with unread bytes resets
+            // it, which loses the close frame.
             wire.discard().await;
         }
     };
-    // Whether the client took it makes no difference any more.
+    // From here on it does not matter whether the client has read it.
     let _ = tokio::time::timeout(CLOSE_LINGER, goodbye).await;
 }
 
-/// Takes the socket out of the hub however its task ends.
+/// Removes the socket from the hub, however its task ends.
 struct ForgetOnDrop {
     state: ServerState,
     socket: Arc<Socket>,
@@ -291,7 +291,7 @@ impl Drop for ForgetOnDrop {
             let presence = self.state.app.presence.clone();
             tokio::spawn(async move {
                 if let Err(error) = presence.went_offline(user).await {
-                    tracing::warn!(%user, %error, "last seen could not be stored");
+                    tracing::warn!(%user, %error, "could not store last seen");
                 }
             });
         }

@@ -6,12 +6,12 @@ use godwit_protocol::ErrorCode;
 use godwit_protocol::socket::{CommandFrame, ErrorFrame, Event, OkFrame};
 use serde::{Deserialize, Serialize};
 
-use crate::http::extract::unreadable;
+use crate::api::json::unreadable;
 use crate::problem::ApiError;
 
-/// A frame from the client, or what is wrong with it and the id to answer with.
+/// A frame from the client, or its error with the id for the answer.
 pub(super) fn parse(text: &[u8]) -> Result<CommandFrame, (Option<u64>, ApiError)> {
-    /// What is left to read of a frame that is wrong.
+    /// The part of a malformed frame that may still be readable.
     #[derive(Deserialize)]
     struct OnlyId {
         id: u64,

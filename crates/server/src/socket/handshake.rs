@@ -11,10 +11,10 @@ use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};
 
 const VERSION: &str = "13";
-/// What every server adds to the key.
+/// The constant that every server appends to the key.
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// The answer to a request for a socket, or what is wrong with it.
+/// The answer to a WebSocket request, or the reason why it is invalid.
 pub(super) fn answer(headers: &HeaderMap) -> Result<Response, &'static str> {
     if !has_word(headers, &CONNECTION, "upgrade") || !has_word(headers, &UPGRADE, "websocket") {
         return Err("the request must have the headers `connection: upgrade` and `upgrade: websocket`");
@@ -34,7 +34,7 @@ pub(super) fn answer(headers: &HeaderMap) -> Result<Response, &'static str> {
     Ok(response)
 }
 
-/// Whether a word is in the list that a header is.
+/// True if a list header contains a word.
 fn has_word(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
     let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|part| part.trim().eq_ignore_ascii_case(word))

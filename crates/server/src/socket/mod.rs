@@ -2,11 +2,11 @@
 //!
 //! - [`upgrade`]: from an HTTP request to a socket
 //! - [`wire`]: bytes and frames
-//! - [`connection`]: the one task of a socket: reads commands, writes what waits in its queue
+//! - [`connection`]: the single task of a socket: reads commands, writes the frames of its queue
 //! - [`commands`]: each command is one use case
-//! - [`asyncapi`]: the description of it all at `/asyncapi.json`
+//! - [`asyncapi`]: the description of the socket at `/asyncapi.json`
 //!
-//! Heartbeats, sign-in deadlines and token expiry are looked after by the hub for all sockets at once.
+//! The hub checks heartbeats, sign-in deadlines and token expiry of all sockets with one timer.
 
 pub mod asyncapi;
 mod commands;
@@ -22,14 +22,14 @@ use godwit_protocol::ErrorCode;
 
 use self::connection::Handshake;
 use self::wire::Wire;
-use crate::http::extract::bearer_token;
+use crate::api::bearer::bearer_token;
 use crate::listener::Peer;
 use crate::network::ClientAddress;
 use crate::problem::ApiError;
 use crate::sign_ins::{By, Who};
 use crate::state::ServerState;
 
-/// `GET /v1/ws`. A client that can send an `Authorization` header is signed in by it; browsers send the `sign_in` command.
+/// `GET /v1/ws`. An `Authorization` header signs the client in; browsers, which cannot send one, use the `sign_in` command.
 pub async fn upgrade(
     State(state): State<ServerState>,
     address: ClientAddress,
@@ -37,7 +37,8 @@ pub async fn upgrade(
     mut request: Request,
 ) -> Result<Response, ApiError> {
     let response = handshake::answer(request.headers()).map_err(|what| {
-        ApiError::new(ErrorCode::InvalidRequest).with_detail(format!("this is the WebSocket: {what}"))
+        ApiError::new(ErrorCode::InvalidRequest)
+            .with_detail(format!("this is the WebSocket endpoint: {what}"))
     })?;
     if *state.stopping.borrow() {
         return Err(ApiError::new(ErrorCode::ShuttingDown));
@@ -45,18 +46,18 @@ pub async fn upgrade(
     let token = bearer_token(request.headers())?.map(str::to_owned);
     let token = match token {
         Some(token) => {
-            let place = state.admission.sign_ins.enter().await?;
-            // Refused here, a bad token is answered with a status; the socket checks it again when it opens.
+            let permit = state.admission.sign_ins.enter().await?;
+            // Refuses a bad token with a status. The socket checks the token again when it opens.
             let authenticated = state.app.sessions.authenticate(&token).await.map_err(ApiError::from);
             let caller = authenticated.map_err(|error| bad_token(&state, address, error))?;
             state.rates.check_socket_sign_in(caller.user_id)?;
-            Some((token, place))
+            Some((token, permit))
         }
         None => None,
     };
     let peer = peer.map(|Extension(peer)| peer);
     if !peer.as_ref().is_none_or(|peer| peer.becomes_socket(address)) {
-        return Err(ApiError::new(ErrorCode::Unavailable).with_detail("there are too many connections"));
+        return Err(ApiError::new(ErrorCode::Unavailable).with_detail("too many connections"));
     }
     let handshake = Handshake { address, peer, token };
     let upgraded = hyper::upgrade::on(&mut request);
@@ -69,8 +70,9 @@ pub async fn upgrade(
     Ok(response)
 }
 
-/// What is said of a token that did not sign a socket in. Only those that are none count towards the address: strangers must
-/// not keep those who share it with them from signing in, nor from hearing that their token has expired.
+/// The error for a token that did not sign a socket in. Only tokens that were never valid count towards the limit of the
+/// address, so that a stranger cannot keep users behind the same address from signing in, or from learning that their token
+/// has expired.
 fn bad_token(state: &ServerState, address: ClientAddress, error: ApiError) -> ApiError {
     state.sign_ins.failed(By::Socket, Who::Unknown, address, &error);
     let limited = if error.code() == ErrorCode::Unauthenticated {

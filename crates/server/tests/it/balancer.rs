@@ -1,4 +1,4 @@
-//! What stands before the servers: it hands each connection to one that accepts it.
+//! A load balancer: forwards each connection to a server that accepts it.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -34,12 +34,12 @@ impl Balancer {
         format!("http://{}", self.address)
     }
 
-    /// A server is somewhere else now.
+    /// A server has a new address.
     pub(crate) fn moved(&self, number: usize, address: SocketAddr) {
         self.servers.lock().unwrap()[number] = address;
     }
 
-    /// From now on these.
+    /// Replaces the servers.
     pub(crate) fn hand_over_to(&self, servers: impl Iterator<Item = SocketAddr>) {
         *self.servers.lock().unwrap() = servers.collect();
     }
@@ -49,7 +49,7 @@ impl Balancer {
         servers.shuffle(&mut rand::rng());
         for server in servers {
             if let Ok(mut server) = TcpStream::connect(server).await {
-                // It ends when one of the two does.
+                // Ends when either side ends.
                 let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
                 return;
             }

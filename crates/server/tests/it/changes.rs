@@ -1,5 +1,4 @@
-//! Every kind of change that a group can go through, each in a group of its own, so that none is noticed only because of
-//! another one.
+//! Every kind of change of a group, each in its own group, so that no change is noticed only because of another one.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -20,14 +19,14 @@ use crate::people::{Person, answered, soon};
 use crate::store::TestStore;
 
 const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
-/// Longer than `sync` looks back before the time of its token on the embedded store.
+/// Longer than the activity lag of `sync` on the embedded store.
 const AWAY: Duration = Duration::from_secs(75);
-/// On Cassandra it looks back for 13 minutes, as clocks of servers may differ, and nobody waits for that in every run. There
-/// the cases of the store's conformance say what is listed; `GODWIT_TEST_AWAY_SECONDS=800` says it from outside.
+/// On Cassandra the look-back is 13 minutes, because clocks of servers may differ, and a normal run does not wait for that.
+/// The conformance cases cover it there; `GODWIT_TEST_AWAY_SECONDS=800` covers it here.
 const AWAY_ON_CASSANDRA: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(250);
 
-/// How long a client is away from a server on this store.
+/// How long a client stays offline with this store.
 pub(crate) fn away_from(store: &TestStore) -> Duration {
     match std::env::var("GODWIT_TEST_AWAY_SECONDS") {
         Ok(seconds) => Duration::from_secs(seconds.parse().unwrap()),
@@ -56,7 +55,7 @@ pub(crate) enum Kind {
     DetailsChanged,
     InviteCreated,
     InviteRevoked,
-    /// No entry: somebody has read something.
+    /// No entry: a member has read something.
     Read,
 }
 
@@ -84,12 +83,12 @@ impl Kind {
     ];
 }
 
-/// Groups to which nothing has happened yet.
+/// Groups without any change yet.
 pub(crate) struct Changes {
     groups: Vec<Group>,
 }
 
-/// One that is ready for its change.
+/// A group that is ready for its change.
 pub(crate) struct Group {
     pub(crate) kind: Kind,
     pub(crate) id: ConversationId,
@@ -101,8 +100,8 @@ pub(crate) struct Group {
 }
 
 impl Changes {
-    /// The owner makes the groups, and the watcher and the other one are in each. What expires does so after `ttl`; nothing
-    /// does where there is none.
+    /// Creates the groups as the owner; the watcher and the other person are in each. Expiring messages expire after `ttl`;
+    /// without one, there are none.
     pub(crate) async fn prepare(
         owner: &Person,
         other: &Person,
@@ -125,7 +124,7 @@ impl Changes {
         }
     }
 
-    /// Every kind of entry that there is has been among these, but for those that a member who stays cannot get.
+    /// Asserts that these entries contain every kind that a remaining member can get.
     pub(crate) fn assert_all_kinds<'a>(entries: impl IntoIterator<Item = &'a LogEntry>) {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let kind = |entry| text(&serde_json::to_value(entry).unwrap()["type"]);

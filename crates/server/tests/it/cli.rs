@@ -12,14 +12,14 @@ use crate::store::TestStore;
 
 const PASSWORD: &str = "correct horse battery";
 
-/// Where commands run, on the store of this run.
-struct Place {
+/// The working folder of commands, on the store of this run.
+struct DataFolder {
     folder: tempfile::TempDir,
     data: PathBuf,
     _store: TestStore,
 }
 
-impl Place {
+impl DataFolder {
     fn new() -> Self {
         let (folder, store) = (tempfile::tempdir().unwrap(), TestStore::of_run());
         store.settle(folder.path());
@@ -31,7 +31,7 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// The one line of an error.
+/// The single line of an error.
 pub(crate) fn refused(output: &Output) -> String {
     let stderr = String::from_utf8(output.stderr.clone()).unwrap();
     assert_eq!(output.status.code(), Some(1), "{stderr}");
@@ -52,7 +52,7 @@ fn sign_in(server: &ServerProcess, handle: &str, password: &str) -> u16 {
     raw::post(server.address(), "/v1/sessions", &body).unwrap().status
 }
 
-/// The line of a user in the list of all.
+/// The line of a user in the list of users.
 fn listed(data: &Path, handle: &str) -> String {
     let list = succeeded(&run(data, &["user", "list"]));
     let line = list.lines().find(|line| line.split(' ').next() == Some(handle));
@@ -61,7 +61,7 @@ fn listed(data: &Path, handle: &str) -> String {
 
 #[test]
 fn users_without_a_running_server() {
-    let Place { data, folder: _folder, _store } = Place::new();
+    let DataFolder { data, folder: _folder, _store } = DataFolder::new();
     let (ada, bob) = (&unique("ada"), &unique("bob"));
     let added = succeeded(&run(&data, &["user", "add", &ada.to_uppercase(), "--name", "Ada Lovelace"]));
     assert!(added.starts_with(&format!("added {ada} (id ")), "{added}");
@@ -82,7 +82,7 @@ fn users_without_a_running_server() {
 
 #[tokio::test]
 async fn users_of_a_running_server() {
-    let Place { data, folder: _folder, _store } = Place::new();
+    let DataFolder { data, folder: _folder, _store } = DataFolder::new();
     let ada = &unique("ada");
     let mut server = ServerProcess::on(&data, &[]).await;
     let args = ["user", "add", ada, "--password-stdin"];
@@ -100,7 +100,7 @@ async fn users_of_a_running_server() {
     assert_eq!((sign_in(&server, ada, PASSWORD), sign_in(&server, ada, "quite another one")), (401, 201));
     listed(&data, ada);
 
-    // A server that was killed leaves its socket behind.
+    // A killed server leaves its socket behind.
     server.kill().await;
     assert!(data.join("admin.sock").exists());
     listed(&data, ada);
@@ -111,7 +111,7 @@ async fn users_of_a_running_server() {
 
 #[tokio::test]
 async fn the_admin_socket_is_for_the_owner_alone() {
-    let Place { data, folder: _folder, _store } = Place::new();
+    let DataFolder { data, folder: _folder, _store } = DataFolder::new();
     let _server = ServerProcess::on(&data, &[]).await;
     let mode = fs::metadata(data.join("admin.sock")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -131,7 +131,7 @@ async fn a_long_path_does_not_hinder_the_admin_socket() {
 
 #[tokio::test]
 async fn a_folder_has_one_server() {
-    let Place { data, folder: _folder, _store } = Place::new();
+    let DataFolder { data, folder: _folder, _store } = DataFolder::new();
     let _server = ServerProcess::on(&data, &[]).await;
     let error = refused(&run(&data, &["serve", "--listen", "127.0.0.1:0", "--set", "log.level=error"]));
     assert!(error.contains(data.to_str().unwrap()), "{error}");
@@ -139,7 +139,7 @@ async fn a_folder_has_one_server() {
 
 #[tokio::test]
 async fn commands_do_not_reach_a_server_that_has_other_data() {
-    let Place { data, folder, _store } = Place::new();
+    let DataFolder { data, folder, _store } = DataFolder::new();
     let _server = ServerProcess::on(&data, &[]).await;
     for other in
         [format!("embedded:{}", folder.path().join("other").display()), "cassandra://db1/other".to_owned()]
@@ -147,39 +147,36 @@ async fn commands_do_not_reach_a_server_that_has_other_data() {
         let error = refused(&run(&data, &["user", "list", "--store", &other]));
         assert!(error.contains("has its data in") && error.contains(&other), "{error}");
     }
-    // Who names no store means the one of the server.
+    // Without a named store, the command uses the server's store.
     succeeded(&run(&data, &["user", "list"]));
 }
 
 #[tokio::test]
 async fn a_port_has_one_server() {
-    let Place { data, folder: _folder, _store } = Place::new();
+    let DataFolder { data, folder: _folder, _store } = DataFolder::new();
     let server = ServerProcess::on(&data, &[]).await;
     let other = data.with_file_name("other");
     let error = refused(&run(
         &other,
         &["serve", "--listen", &server.address().to_string(), "--set", "log.level=error"],
     ));
-    assert!(error.contains("cannot be listened on"), "{error}");
+    assert!(error.contains("cannot listen on"), "{error}");
 }
 
 #[test]
 fn wrong_flags_and_settings_are_refused() {
-    let Place { data, folder: _folder, _store } = Place::new();
+    let DataFolder { data, folder: _folder, _store } = DataFolder::new();
     let usage = run(&data, &["serve", "--listen", "here"]);
     assert_eq!(usage.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&usage.stderr).contains("127.0.0.1:8080"));
     for (args, expected) in [
         (vec!["serve", "--set", "rates.speed=1"], "unknown setting `speed`"),
-        (
-            vec!["serve", "--set", "store.cassandra.consistency.read=ONE"],
-            "ONE can miss what was acknowledged",
-        ),
+        (vec!["serve", "--set", "store.cassandra.consistency.read=ONE"], "ONE can miss acknowledged writes"),
         (vec!["schema", "status", "--set", "store.cassandra.username=ada"], "both username and password"),
         (vec!["serve", "--redis", "redis://localhost"], "needs no Redis"),
-        (vec!["serve", "--config", "nowhere.toml"], "nowhere.toml cannot be read"),
+        (vec!["serve", "--config", "nowhere.toml"], "cannot read the configuration file nowhere.toml"),
         (vec!["config", "check", "--set", "socket.heartbeat_ms=1"], "socket.heartbeat_ms is 1"),
-        (vec!["config", "check", "--set", "auth.application.secret_file=nowhere"], "nowhere: cannot be read"),
+        (vec!["config", "check", "--set", "auth.application.secret_file=nowhere"], "cannot read nowhere"),
     ] {
         let error = refused(&run(&data, &args));
         assert!(error.contains(expected), "{args:?}: {error}");
@@ -189,7 +186,7 @@ fn wrong_flags_and_settings_are_refused() {
 
 #[test]
 fn every_problem_of_a_configuration_has_its_line() {
-    let Place { data, folder: _folder, _store } = Place::new();
+    let DataFolder { data, folder: _folder, _store } = DataFolder::new();
     let args =
         ["config", "check", "--set", "server.max_connections=0", "--set", "store.embedded.cache_mib=0"];
     let output = run(&data, &args);
@@ -200,7 +197,7 @@ fn every_problem_of_a_configuration_has_its_line() {
 
 #[test]
 fn what_config_prints_can_be_used_and_has_no_secrets() {
-    let Place { data, folder, _store } = Place::new();
+    let DataFolder { data, folder, _store } = DataFolder::new();
     let secret = "0123456789abcdef0123456789abcdef";
     let set = format!("auth.application.secret={secret}");
     let printed = succeeded(&run(&data, &["config", "print", "--set", &set, "--listen", "127.0.0.1:1"]));
@@ -215,7 +212,7 @@ fn what_config_prints_can_be_used_and_has_no_secrets() {
 
 #[test]
 fn help_version_and_completions() {
-    let Place { data, folder: _folder, _store } = Place::new();
+    let DataFolder { data, folder: _folder, _store } = DataFolder::new();
     assert!(succeeded(&run(&data, &["--version"])).starts_with("godwit 0."));
     assert!(succeeded(&run(&data, &["--help"])).contains("godwit user add"));
     assert!(succeeded(&run(&data, &["serve", "--help"])).contains("SIGTERM"));
@@ -226,7 +223,7 @@ fn help_version_and_completions() {
 
 #[test]
 fn a_reader_that_leaves_is_no_error() {
-    let Place { data, folder: _folder, _store } = Place::new();
+    let DataFolder { data, folder: _folder, _store } = DataFolder::new();
     for args in [vec!["config", "print"], vec!["completions", "bash"]] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);

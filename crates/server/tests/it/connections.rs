@@ -1,4 +1,4 @@
-//! Connections that do not behave.
+//! Misbehaving connections.
 
 use std::io::{Error, ErrorKind, Write};
 use std::net::TcpStream;
@@ -85,7 +85,7 @@ async fn a_client_that_takes_nothing_is_given_up() {
     greedy.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
     let request = b"GET /openapi.json HTTP/1.1\r\nhost: godwit\r\n\r\n";
     let began = Instant::now();
-    // Asks until nothing more goes through, because nothing of the answers is read.
+    // Sends until the connection is blocked, because it reads no answers.
     while greedy.write_all(request).is_ok() {
         assert!(began.elapsed() < PATIENCE, "the server reads without end");
     }

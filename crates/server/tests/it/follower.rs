@@ -1,4 +1,4 @@
-//! A device that heals itself, and everything that it was told of its conversations, checked.
+//! A device that resumes on its own, and checks everything that it receives.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(crate) struct Follower {
     task: JoinHandle<Followed>,
 }
 
-/// How far a follower has come.
+/// The progress of a follower.
 #[derive(Default)]
 struct Progress {
     seen: HashMap<ConversationId, Seq>,
@@ -31,17 +31,17 @@ struct Progress {
     resets: usize,
 }
 
-/// What a follower was told from its beginning to its end.
+/// Everything that a follower received.
 pub(crate) struct Followed {
     logs: HashMap<ConversationId, LogChecker>,
-    /// Conversations that had to be loaded anew, and the last entry before what followed.
+    /// Conversations that were reset, with the last entry before the reset.
     pub(crate) resets: Vec<(ConversationId, Seq)>,
     pub(crate) all_reset: usize,
-    /// How often it was connected.
+    /// The number of connections.
     pub(crate) connections: usize,
-    /// The latest marks of members that it was told of.
+    /// The latest known cursors of members.
     pub(crate) cursors: HashMap<(ConversationId, UserId), MemberCursor>,
-    /// Where another one goes on.
+    /// The state for a successor.
     pub(crate) state: ResumeState,
 }
 
@@ -51,12 +51,12 @@ impl Follower {
         Self::start_with(name, http, config())
     }
 
-    /// Goes on where another one was.
+    /// Continues from the state of another follower.
     pub(crate) fn resume(name: &str, http: Http, state: ResumeState) -> Self {
         Self::start_with(name, http, LiveConfig { resume: Some(state), ..config() })
     }
 
-    /// For servers that may be stopped: does not wait for one of them for long.
+    /// For servers that may be suspended: uses short timeouts.
     pub(crate) fn restless(name: &str, http: Http) -> Self {
         let (connect_timeout, command_timeout) = (Duration::from_secs(3), Duration::from_secs(12));
         let socket = SocketConfig { connect_timeout, command_timeout, ..SocketConfig::default() };
@@ -70,7 +70,7 @@ impl Follower {
         Self { name: name.to_owned(), live, progress, task }
     }
 
-    /// Waits until this entry has come.
+    /// Waits for this entry.
     pub(crate) async fn reaches(&self, conversation: ConversationId, seq: Seq) {
         let mut progress = self.progress.clone();
         let reached = |p: &Progress| p.seen.get(&conversation).is_some_and(|seen| *seen >= seq);
@@ -78,7 +78,7 @@ impl Follower {
         assert!(outcome.is_ok(), "{} ended before {seq}", self.name);
     }
 
-    /// Waits until this mark has come.
+    /// Waits for this cursor.
     pub(crate) async fn is_told_of(&self, conversation: ConversationId, mark: MemberCursor) {
         let mut progress = self.progress.clone();
         let told = |p: &Progress| p.cursors.get(&(conversation, mark.user_id)) == Some(&mark);
@@ -86,12 +86,12 @@ impl Follower {
         assert!(outcome.is_ok(), "{} ended before {mark:?}", self.name);
     }
 
-    /// Whether this entry has come already.
+    /// True if this entry has arrived.
     pub(crate) fn has_reached(&self, conversation: ConversationId, seq: Seq) -> bool {
         self.progress.borrow().seen.get(&conversation).is_some_and(|seen| *seen >= seq)
     }
 
-    /// Waits until all that happened before is known.
+    /// Waits until the follower has caught up.
     pub(crate) async fn catches_up(&self) {
         let mut progress = self.progress.clone();
         let outcome =
@@ -99,14 +99,14 @@ impl Follower {
         assert!(outcome.is_ok(), "{} ended before it caught up", self.name);
     }
 
-    /// Waits until it was told to load something anew.
+    /// Waits for a reset.
     pub(crate) async fn is_reset(&self) {
         let mut progress = self.progress.clone();
         let outcome = soon(&format!("{} to be reset", self.name), progress.wait_for(|p| p.resets > 0)).await;
         assert!(outcome.is_ok(), "{} ended before it was reset", self.name);
     }
 
-    /// Ends it, and says what it was told.
+    /// Closes the session, and returns everything that it received.
     pub(crate) async fn finish(self) -> Followed {
         self.live.close().await;
         soon(&format!("{} to end", self.name), self.task).await.unwrap()
@@ -119,7 +119,7 @@ impl Followed {
     }
 }
 
-/// Everything from the beginning, and back quickly after each disconnect.
+/// Everything from the beginning, with short waits before reconnecting.
 fn config() -> LiveConfig {
     LiveConfig {
         start: StartAt::Beginning,

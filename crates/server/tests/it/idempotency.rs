@@ -1,4 +1,4 @@
-//! The same message sent many times is one message.
+//! A message that is sent many times is stored once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use crate::logs::{messages, read_log, same};
 use crate::people::{Person, open_socket, same_session, soon};
 use crate::unlimited::unlimited;
 
-/// Connections that send at once, half of them HTTP and half of them sockets.
+/// Concurrent connections, half of them HTTP and half of them sockets.
 const CONNECTIONS: usize = 32;
 const KEYS: usize = 8;
 
@@ -22,10 +22,10 @@ enum Connection {
     Socket(Socket),
 }
 
-/// What one of the connections was answered.
+/// The answer on one of the connections.
 struct Answer {
     message: Message,
-    /// A socket does not say whether the message was there before.
+    /// A socket does not report whether the message existed before.
     is_new: Option<bool>,
 }
 
@@ -41,7 +41,7 @@ impl Connection {
     }
 }
 
-/// Connections of two devices of one user, each open before the test begins.
+/// Connections of two devices of one user, opened before the test begins.
 async fn connect(person: &Person) -> Vec<Arc<Connection>> {
     let mut connections = Vec::new();
     for name in ["phone", "laptop"] {
@@ -57,7 +57,7 @@ async fn connect(person: &Person) -> Vec<Arc<Connection>> {
     connections
 }
 
-/// Sends with one key from all connections at once, each with another text.
+/// Sends with one client id on all connections at once, each with a different text.
 async fn send_at_once(connections: &[Arc<Connection>], chat: ConversationId, key: &str) -> Vec<Answer> {
     let barrier = Arc::new(Barrier::new(connections.len()));
     let sends = connections.iter().enumerate().map(|(number, connection)| {
@@ -86,7 +86,7 @@ async fn one_key_from_many_connections_at_once_is_one_message_also_after_a_resta
     let chat = ada.open_direct(&bob).await;
     let mut originals = Vec::<Message>::new();
     let connections = connect(&ada).await;
-    // With others on their way, sends wait for each other and are stored together.
+    // With other traffic, sends wait for each other and are stored as batches.
     let stop = Arc::new(AtomicBool::new(false));
     let traffic = tokio::spawn(chatter(open_socket(&bob.http).await.0, chat, stop.clone()));
     for number in 0..KEYS {

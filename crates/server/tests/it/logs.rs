@@ -1,4 +1,4 @@
-//! What every observer of a conversation must agree on.
+//! The guarantees that every observer of a conversation checks.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,8 +7,8 @@ use godwit_client::protocol::limits::PAGE_MAX;
 use godwit_client::protocol::messages::{Change, LogEntry, Message, MessageStatus, ReactionCount};
 use godwit_client::protocol::{ConversationId, MessageId, Seq, UserId};
 
-/// The log of one conversation as one observer gets it: panics at a gap, a duplicate, a wrong order, or an id that does
-/// not rise.
+/// Checks the log of one conversation as one observer receives it. Panics at a gap, a duplicate, a wrong order, or an id
+/// that does not increase.
 pub(crate) struct LogChecker {
     observer: String,
     seen: Seq,
@@ -58,7 +58,7 @@ impl LogChecker {
     }
 }
 
-/// The whole log, in pages as large as they can be, checked.
+/// The whole log, in pages of the maximum size, checked.
 pub(crate) async fn read_log(http: &Http, conversation: ConversationId) -> Vec<LogEntry> {
     let mut checker = LogChecker::after("a reader of the log", Seq::ZERO);
     loop {
@@ -73,7 +73,7 @@ pub(crate) async fn read_log(http: &Http, conversation: ConversationId) -> Vec<L
     }
 }
 
-/// The observer has exactly this part of the log.
+/// Asserts that the observer has exactly this part of the log.
 pub(crate) fn assert_part_of(log: &[LogEntry], observer: &str, observed: &[LogEntry]) {
     let Some(first) = observed.first() else { return };
     let begin = usize::try_from(first.seq.get() - 1).unwrap();
@@ -81,8 +81,8 @@ pub(crate) fn assert_part_of(log: &[LogEntry], observer: &str, observed: &[LogEn
     assert!(part == observed, "{observer} got something else than the log has:\n{observed:?}\n{part:?}");
 }
 
-/// The observer has the log from some point up to its end: the same entries, and with all of them the same messages. The log
-/// may be read later than the observer was told of it, and shows messages as they are then.
+/// Asserts that the observer has the log from some point to its end: the same entries, and the same messages as a result.
+/// The log may be read later than the observer's entries, and shows the messages of that time.
 pub(crate) fn assert_rest_of(log: &[LogEntry], observer: &str, observed: &[LogEntry]) {
     let end = |entries: &[LogEntry]| entries.last().map(|entry| entry.seq);
     assert_eq!(end(observed), end(log), "{observer} has the end of the log");
@@ -92,10 +92,10 @@ pub(crate) fn assert_rest_of(log: &[LogEntry], observer: &str, observed: &[LogEn
     assert!(rest == seen, "{observer} sees something else than the log has:\n{seen:?}\n{rest:?}");
 }
 
-/// What a client has in the end to which these entries were given one after the other.
+/// The state of a client that has received these entries in order.
 #[derive(Debug, PartialEq)]
 struct Picture {
-    /// Without what was the case only when they were shown.
+    /// Without properties that only hold at the time of reading.
     entries: Vec<LogEntry>,
     messages: BTreeMap<MessageId, Shown>,
 }
@@ -168,7 +168,7 @@ pub(crate) fn texts(log: &[LogEntry]) -> Vec<&str> {
     messages(log).filter_map(|message| message.text.as_deref()).collect()
 }
 
-/// The same message, but for its status, which changes over time.
+/// The message without its status, which changes over time.
 pub(crate) fn same(mut message: Message) -> Message {
     message.status = MessageStatus::Sent;
     message

@@ -1,4 +1,4 @@
-//! Tests of the real binary, as a process of its own.
+//! Tests of the real binary in its own process.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and so has what it is made of")]
 #![expect(clippy::large_futures, reason = "a test makes a few of them, not thousands")]
@@ -8,7 +8,6 @@ mod application_tokens;
 mod bad_http;
 mod bad_socket;
 mod balancer;
-mod cassandra;
 mod changes;
 mod cli;
 mod connections;
@@ -21,6 +20,7 @@ mod from_schemas;
 mod groups;
 mod idempotency;
 mod logs;
+mod on_cassandra;
 mod operations;
 mod people;
 mod process;
@@ -29,6 +29,7 @@ mod raw_http;
 mod raw_socket;
 mod repeats;
 mod resume;
+mod seed;
 mod senders;
 mod slow_reader;
 mod stopping;

@@ -1,4 +1,4 @@
-//! People with devices, and what their devices hear.
+//! People with devices, and the events that their devices receive.
 
 use std::future::Future;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use tokio::time::{sleep, timeout};
 
 use crate::logs::LogChecker;
 
-/// Keeps a test that hangs from hanging for ever. No test measures time by it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+/// The time limit that stops a hanging test. No test measures time with it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 const STORE_LATE_PAUSE: Duration = Duration::from_millis(500);
 
@@ -31,8 +31,8 @@ pub(crate) async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
     }
 }
 
-/// The answer to what may be asked twice. A cluster on a machine with too much to do can be late, which is not what tests are
-/// about that only prepare something.
+/// Retries an idempotent request. A cluster on an overloaded machine can be slow, and tests do not depend on the first
+/// attempt of their preparations.
 pub(crate) async fn answered<T>(ask: impl AsyncFn() -> Result<T, Error>) -> T {
     let asking = async {
         loop {
@@ -50,7 +50,7 @@ fn is_store_late(error: &Error) -> bool {
     error.problem().is_some_and(|problem| problem.code == ErrorCode::Unavailable)
 }
 
-/// A user, signed in on a device that has no socket.
+/// A user, signed in on a device without a socket.
 #[derive(Clone)]
 pub(crate) struct Person {
     pub(crate) id: UserId,
@@ -58,23 +58,23 @@ pub(crate) struct Person {
     pub(crate) http: Http,
 }
 
-/// A handle, or whatever else must be unique, that begins like this and that nobody else has.
+/// A unique handle or other text with this prefix.
 pub(crate) fn unique(name: &str) -> String {
     format!("{name}_{:010x}", rand::random_range(0..1_u64 << 40))
 }
 
-/// So many milliseconds from now, by the clock of this machine.
+/// This many milliseconds from now, by the system clock.
 pub(crate) fn in_ms(ms: i64) -> Timestamp {
     SystemClock.now().plus_millis(ms)
 }
 
-/// In a day.
+/// One day from now.
 pub(crate) fn later() -> Timestamp {
     in_ms(24 * 60 * 60 * 1_000)
 }
 
 impl Person {
-    /// The handle begins like this, and is one that nobody else has.
+    /// Registers a user with a unique handle with this prefix.
     pub(crate) async fn register(url: &str, name: &str) -> Self {
         answered(async || Self::try_to_register(url, unique(name)).await).await
     }
@@ -105,7 +105,7 @@ impl Person {
         registered.try_into().unwrap_or_else(|_| unreachable!("one person for each name"))
     }
 
-    /// Another session of the user, over connections of its own.
+    /// Another session of the user, over separate connections.
     pub(crate) async fn sign_in(&self, device_name: &str) -> (DeviceId, Http) {
         let http = connect(self.http.base_url());
         let sign_in = SignIn {
@@ -124,7 +124,7 @@ impl Person {
         Device::open(format!("{}'s {name}", self.handle), id, http).await
     }
 
-    /// The same session with a server that is elsewhere now.
+    /// The same session after the server's address has changed.
     pub(crate) fn follow(&mut self, url: &str) {
         self.http = same_session(&self.http, url);
     }
@@ -134,7 +134,7 @@ impl Person {
     }
 }
 
-/// A signed-in client with an open socket, which keeps everything that it hears.
+/// A signed-in client with an open socket, which records all events.
 pub(crate) struct Device {
     pub(crate) name: String,
     pub(crate) id: DeviceId,
@@ -151,12 +151,12 @@ impl Device {
         Self { name, id, http, socket, heard }
     }
 
-    /// What the first event that fits says, once it has come.
+    /// Waits for the first event that `pick` accepts, and returns its result.
     pub(crate) async fn hears<T>(&self, what: &str, pick: impl Fn(&Event) -> Option<T>) -> T {
         self.hears_all(what, |events| events.iter().find_map(&pick)).await
     }
 
-    /// What all events together say, once it is enough.
+    /// Waits until `pick` accepts all events together, and returns its result.
     pub(crate) async fn hears_all<T>(&self, what: &str, look: impl Fn(&[Event]) -> Option<T>) -> T {
         let mut heard = self.heard.clone();
         let enough =
@@ -174,7 +174,7 @@ impl Device {
         .await;
     }
 
-    /// The entries of a conversation up to this one, checked one by one, once they have come.
+    /// Waits for the entries of a conversation up to this one, and checks each.
     pub(crate) async fn hears_log(&self, conversation: ConversationId, up_to: Seq) -> Vec<LogEntry> {
         self.hears(&format!("entry {up_to}"), |event| match event {
             Event::Entry(event) => {
@@ -186,7 +186,7 @@ impl Device {
         self.heard_log(conversation)
     }
 
-    /// What has come of a conversation so far, checked one by one.
+    /// The entries of a conversation so far, each checked.
     pub(crate) fn heard_log(&self, conversation: ConversationId) -> Vec<LogEntry> {
         let mut checker: Option<LogChecker> = None;
         for event in self.heard() {
@@ -224,7 +224,7 @@ pub(crate) fn socket_config(http: &Http) -> SocketConfig {
     }
 }
 
-/// The same session over connections of its own.
+/// The same session over separate connections.
 pub(crate) fn same_session(http: &Http, url: &str) -> Http {
     let own = connect(url);
     own.set_tokens(http.tokens().unwrap());

@@ -17,29 +17,29 @@ use tokio::time::{sleep, timeout};
 use crate::raw_http::RawHttp;
 use crate::store::TestStore;
 
-/// A start reads the journal again, or prepares its statements, on a machine that may be busy with other tests.
-const START_MAX: Duration = Duration::from_secs(300);
-/// How often a server is started on a store that is out of order.
+/// The time limit of a start: it replays the journal or prepares statements, on a machine that may be busy with other tests.
+const START_MAX: Duration = Duration::from_secs(120);
+/// How often a server is restarted on a store with faults.
 const STARTS_MAX: usize = 10;
-const STOP_MAX: Duration = Duration::from_secs(120);
+const STOP_MAX: Duration = Duration::from_secs(60);
 const STEP: Duration = Duration::from_millis(5);
 
-/// A server in a process of its own, with a folder of its own, on the store of this run. It is killed when this is dropped,
-/// and what it wrote to stderr is shown if the test fails.
+/// A server in its own process, with its own folder, on the store of this run. Dropping it kills the process, and shows its
+/// stderr if the test fails.
 #[derive(Debug)]
 pub(crate) struct ServerProcess {
     running: Option<Running>,
-    /// Stay as they were when the server has ended.
+    /// Kept after the server has ended.
     addresses: Addresses,
     args: Vec<String>,
     data: PathBuf,
     stderr: Arc<Mutex<String>>,
-    /// Removed with this, if it is ours.
+    /// Present, and removed on drop, if this value owns it.
     folder: Option<TempDir>,
     _store: TestStore,
 }
 
-/// Where a server listens.
+/// The addresses of a server.
 #[derive(Debug, Clone, Copy)]
 struct Addresses {
     clients: SocketAddr,
@@ -63,7 +63,7 @@ impl ServerProcess {
         Self::start_configured(store, &settings).await
     }
 
-    /// With a configuration that says where the store is, too.
+    /// With a configuration that includes the location of the store.
     pub(crate) async fn started_with(toml: &str) -> Self {
         Self::start_configured(TestStore::Embedded, toml).await
     }
@@ -76,12 +76,12 @@ impl ServerProcess {
         Self::start_in(store, folder, &args).await
     }
 
-    /// The same with further flags, such as `--set socket.heartbeat_ms=1000`.
+    /// The same with additional flags, such as `--set socket.heartbeat_ms=1000`.
     pub(crate) async fn with_args(args: &[&str]) -> Self {
         Self::start_in(TestStore::of_run(), tempfile::tempdir().unwrap(), args).await
     }
 
-    /// Starts a server on a folder that the test looks after.
+    /// Starts a server on a folder of the test.
     pub(crate) async fn on(data: &Path, args: &[&str]) -> Self {
         Self::start_on(TestStore::of_run(), data, args).await
     }
@@ -114,7 +114,7 @@ impl ServerProcess {
         }
     }
 
-    /// The same on a store that is out of order: a server that cannot begin ends, and is started again.
+    /// The same on a store with faults: a server that fails to start is started again.
     pub(crate) async fn start_again_and_again(&mut self) {
         for _ in 1..STARTS_MAX {
             if self.try_to_start().await.is_ok() {
@@ -146,7 +146,7 @@ impl ServerProcess {
         self.addresses.clients
     }
 
-    /// Where its metrics are read.
+    /// The address of its metrics.
     pub(crate) fn metrics_url(&self) -> String {
         format!("http://{}", self.addresses.metrics.expect("it says where its metrics are"))
     }
@@ -164,19 +164,19 @@ impl ServerProcess {
         self.running.as_ref().expect("the server runs").child.id()
     }
 
-    /// What it has written to stderr so far, earlier runs included.
+    /// Its stderr so far, including earlier runs.
     pub(crate) fn stderr(&self) -> String {
         self.stderr.lock().unwrap().clone()
     }
 
-    /// Asks it to stop, waits, and checks that it did so cleanly.
+    /// Sends SIGTERM, waits, and checks for a clean exit.
     pub(crate) async fn stop(&mut self) {
         self.signal(Signal::TERM);
         let status = self.wait().await;
         assert!(status.success(), "the server stopped with {status}; its log:\n{}", self.stderr());
     }
 
-    /// Ends it with no chance to do anything. When this returns the process has gone.
+    /// Sends SIGKILL, and waits until the process has ended.
     pub(crate) async fn kill(&mut self) {
         self.signal(Signal::KILL);
         self.wait().await;
@@ -187,12 +187,12 @@ impl ServerProcess {
         kill_process(Pid::from_child(&running.child), signal).expect("the process can be signalled");
     }
 
-    /// From now on no file of the server can grow, as if the disk were full.
+    /// Makes every further growth of the server's files fail, as on a full disk.
     pub(crate) fn fill_disk(&self) {
         self.limit_files(0);
     }
 
-    /// From now on no file of the server can be written to beyond this size, not even the last byte of a record.
+    /// Makes writes beyond this file size fail, even within a record.
     pub(crate) fn limit_files(&self, bytes: u64) {
         let running = self.running.as_ref().expect("the server runs");
         let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
@@ -218,7 +218,7 @@ impl Drop for ServerProcess {
     }
 }
 
-/// One run of the binary. It is killed when this is dropped.
+/// One run of the binary. Dropping it kills the process.
 #[derive(Debug)]
 struct Running {
     child: Child,
@@ -251,7 +251,7 @@ impl Running {
         }
     }
 
-    /// The process has ended, so its log has an end too.
+    /// The process has ended, so its log is complete.
     fn finish_log(&mut self) {
         if let Some(log) = self.log.take() {
             log.join().expect("the log can be read");
@@ -282,14 +282,14 @@ pub(crate) fn run_with_stdin<S: AsRef<OsStr>>(data: &Path, args: &[S], input: &s
         .spawn()
         .expect("the binary can be started");
     let mut stdin = child.stdin.take().expect("stdin is piped");
-    // A command that does not read its input may be gone already.
+    // A command that does not read its input may have ended already.
     let _ = stdin.write_all(input.as_bytes());
     drop(stdin);
     child.wait_with_output().expect("the process can be waited for")
 }
 
-/// The binary, away from whatever the developer has configured for themselves. A file that cannot grow is an error to it,
-/// as on a full disk, and not the signal that ends a process by default.
+/// The binary, isolated from the developer's own configuration. Writes beyond the file size limit return an error, as on a
+/// full disk, instead of the signal that ends a process by default.
 pub(crate) fn godwit(data: &Path) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", r#"trap "" XFSZ; exec "$0" "$@""#, env!("CARGO_BIN_EXE_godwit")]);
@@ -302,7 +302,7 @@ pub(crate) fn godwit(data: &Path) -> Command {
     command
 }
 
-/// Reads all that a process writes, so that it never waits for us.
+/// Reads all output, so that the process never blocks.
 fn gather(stream: impl Read + Send + 'static, text: Arc<Mutex<String>>) -> thread::JoinHandle<()> {
     thread::spawn(move || {
         for line in BufReader::new(stream).lines().map_while(Result::ok) {
@@ -313,7 +313,7 @@ fn gather(stream: impl Read + Send + 'static, text: Arc<Mutex<String>>) -> threa
     })
 }
 
-/// Finds where the server listens, and reads on, so that it never waits for us.
+/// Finds the addresses in the output, and continues to read, so that the process never blocks.
 fn find_addresses(stream: impl Read + Send + 'static) -> oneshot::Receiver<Addresses> {
     let (sender, receiver) = oneshot::channel();
     thread::spawn(move || {

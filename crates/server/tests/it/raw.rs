@@ -1,11 +1,11 @@
-//! HTTP by hand, for what no well-behaved client does.
+//! Hand-written HTTP, for requests that no well-behaved client sends.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Longer than anything takes that is expected to happen.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Longer than every expected delay.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -18,7 +18,7 @@ pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// From another address of this machine, such as `127.0.5.1`.
+/// Connects from another address of this machine, such as `127.0.5.1`.
 pub(crate) async fn connect_from(from: [u8; 4], address: SocketAddr) -> TcpStream {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::from((from, 0))).unwrap();
@@ -60,7 +60,7 @@ pub(crate) fn read_answer(stream: &mut TcpStream) -> io::Result<Answer> {
     Ok(Answer { status, body })
 }
 
-/// What comes next, as much as there is at once.
+/// The next bytes, from a single read.
 pub(crate) fn read_some(stream: &mut TcpStream) -> String {
     let mut bytes = [0; 16 * 1024];
     let count = stream.read(&mut bytes).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! HTTP requests as no good client sends them, and what their answers must look like.
+//! Malformed HTTP requests, and checks of their answers.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 
 use crate::people::soon;
 
-/// What no answer to a client may contain: names from the inside of the server.
+/// Text that no answer may contain: names of internals.
 const INTERNALS: &[&str] =
     &[".rs", "::", "panick", "serde", "lsm_tree", "tokio", "axum", "hyper", "backtrace", "/tmp"];
 
@@ -60,7 +60,7 @@ impl RawHttp {
         Ask { request: self.client.request(method, format!("{}{path}", self.url)), what }
     }
 
-    /// A good request of a user, and its answer.
+    /// A valid request of a user, and its answer.
     pub(crate) async fn get(&self, http: &Http, path: &str) -> Value {
         self.ask("GET", path).by(http).send().await.ok()
     }
@@ -73,7 +73,7 @@ impl RawHttp {
 }
 
 impl Ask {
-    /// As the user who is signed in there.
+    /// As the user who is signed in at `http`.
     pub(crate) fn by(self, http: &Http) -> Self {
         let token = http.access_token().unwrap();
         self.token(&token)
@@ -97,7 +97,7 @@ impl Ask {
         self.json_text(body.to_string())
     }
 
-    /// Said to be JSON, whatever it is.
+    /// Sends any text as JSON.
     pub(crate) fn json_text(self, body: impl Into<Body>) -> Self {
         self.header("content-type", "application/json").body(body)
     }
@@ -107,7 +107,7 @@ impl Ask {
         self
     }
 
-    /// For the message of an assertion that fails.
+    /// Adds context for the message of a failed assertion.
     pub(crate) fn because(mut self, why: &str) -> Self {
         self.what = format!("{}, {why}", self.what);
         self
@@ -120,14 +120,14 @@ impl Ask {
         Answer { what: self.what, status, headers, body }
     }
 
-    /// Sends it and wants it to be refused like this.
+    /// Sends the request and asserts this refusal.
     pub(crate) async fn refused(self, status: u16, code: ErrorCode) -> Problem {
         self.send().await.assert_problem(status, code)
     }
 }
 
 impl Answer {
-    /// The body of an answer that went well.
+    /// The body of a successful answer.
     pub(crate) fn ok(self) -> Value {
         assert!((200..300).contains(&self.status), "{}: {} {}", self.what, self.status, self.body);
         if self.body.is_empty() { Value::Null } else { serde_json::from_str(&self.body).unwrap() }
@@ -137,7 +137,7 @@ impl Answer {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// The answer is a problem document with this status and code, whole, and says nothing of the inside of the server.
+    /// Asserts that the answer is a complete problem document with this status and code, without internals of the server.
     pub(crate) fn assert_problem(&self, status: u16, code: ErrorCode) -> Problem {
         let context = format!("{}: {} {}", self.what, self.status, self.body);
         assert_eq!(self.status, status, "{context}");
@@ -156,7 +156,7 @@ impl Answer {
     }
 }
 
-/// The fields of RFC 9457 are there and agree, and nothing is said of the inside of the server.
+/// Asserts that the fields of RFC 9457 are present and consistent, without internals of the server.
 pub(crate) fn assert_is_whole(problem: &Problem, context: &str) {
     assert_eq!(problem.r#type, format!("/docs/errors#{}", problem.code), "{context}");
     assert!(!problem.title.is_empty(), "{context}");
@@ -168,7 +168,7 @@ pub(crate) fn assert_is_whole(problem: &Problem, context: &str) {
     }
 }
 
-/// A connection on which anything can be written.
+/// A connection for arbitrary bytes.
 pub(crate) struct RawConnection {
     pub(crate) stream: TcpStream,
 }
@@ -179,18 +179,18 @@ impl RawConnection {
         Self { stream }
     }
 
-    /// False when the other side no longer takes it.
+    /// False if the other side no longer accepts the bytes.
     pub(crate) async fn write(&mut self, bytes: &[u8]) -> bool {
         soon("writing", self.stream.write_all(bytes)).await.is_ok()
     }
 
-    /// Says that nothing more follows.
+    /// Closes the sending side.
     pub(crate) async fn shut_down(&mut self) {
         // The server may have closed the connection already.
         let _ = self.stream.shutdown().await;
     }
 
-    /// All that comes until the server closes the connection.
+    /// Reads until the server closes the connection.
     pub(crate) async fn read_to_end(&mut self) -> String {
         let mut all = Vec::new();
         let mut buffer = [0; 4096];

@@ -1,4 +1,4 @@
-//! A WebSocket client that can do everything wrong: it writes its frames by hand.
+//! A WebSocket client with hand-written frames, which can violate the protocol in every way.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 use crate::people::soon;
 
-/// Any mask will do; servers only insist that there is one.
+/// Any mask works; servers only require one.
 const MASK: [u8; 4] = [0x12, 0x34, 0x56, 0x78];
 
 pub(crate) const CONTINUATION: u8 = 0;
@@ -24,7 +24,7 @@ pub(crate) struct RawSocket {
     stream: TcpStream,
     unread: Vec<u8>,
     next_id: u64,
-    /// Whether pings of the server are answered, as every library does.
+    /// Whether it answers pings of the server, as every library does.
     pub(crate) answers_pings: bool,
 }
 
@@ -39,31 +39,31 @@ pub(crate) struct Frame {
 pub(crate) enum Ended {
     /// With a close frame.
     Closed(CloseCode),
-    /// With a close frame of a code that is not the server's own.
+    /// With a close frame whose code is not one of the server's.
     Other(Option<u16>),
-    /// Without one.
+    /// Without a close frame.
     Dropped,
 }
 
 impl RawSocket {
-    /// Shakes hands, signed in by the header where there is a token.
+    /// Performs the handshake, signed in by the header if there is a token.
     pub(crate) async fn connect(address: SocketAddr, token: Option<&str>) -> Self {
         Self::try_connect(address, token).await.unwrap_or_else(|answer| panic!("no upgrade: {answer}"))
     }
 
-    /// The head of the answer where it is not an upgrade.
+    /// The head of the answer if it is not an upgrade.
     pub(crate) async fn try_connect(address: SocketAddr, token: Option<&str>) -> Result<Self, String> {
         Self::shake_hands(address, &handshake(token)).await
     }
 
-    /// Past the hello, not signed in, and by a proxy that says from whom it is.
+    /// Connected through a proxy that names the client, past the hello, not signed in.
     pub(crate) async fn open_forwarded(address: SocketAddr, client: &str) -> Self {
         let mut socket = Self::try_forwarded(address, client).await.unwrap();
         assert!(socket.json().await.get("hello").is_some());
         socket
     }
 
-    /// The same; the head of the answer where it is not an upgrade.
+    /// The same; the head of the answer if it is not an upgrade.
     pub(crate) async fn try_forwarded(address: SocketAddr, client: &str) -> Result<Self, String> {
         let request = handshake(None).replace("\r\n\r\n", &format!("\r\nx-forwarded-for: {client}\r\n\r\n"));
         Self::shake_hands(address, &request).await
@@ -89,7 +89,7 @@ impl RawSocket {
         }
     }
 
-    /// Connected, past the hello, and signed in where there is a token.
+    /// Connected, past the hello, and signed in if there is a token.
     pub(crate) async fn open(address: SocketAddr, token: Option<&str>) -> Self {
         let mut socket = Self::connect(address, token).await;
         let hello = socket.json().await;
@@ -106,18 +106,18 @@ impl RawSocket {
         self.bytes(&encode(true, opcode, payload)).await;
     }
 
-    /// What cannot be written is no concern: the server may have closed already, and said why.
+    /// Ignores write errors: the server may have closed already, with a reason.
     pub(crate) async fn bytes(&mut self, bytes: &[u8]) {
         let _ = soon("writing to a socket", self.stream.write_all(bytes)).await;
     }
 
-    /// Gives a command and waits for its reply. Events that come before it are passed over.
+    /// Sends a command and waits for its reply. Skips events before it.
     pub(crate) async fn call(&mut self, command: &str, body: Value) -> Value {
         let id = self.post(command, body).await;
         self.reply(id).await
     }
 
-    /// Gives a command and does not wait.
+    /// Sends a command without waiting.
     pub(crate) async fn post(&mut self, command: &str, body: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
@@ -134,7 +134,7 @@ impl RawSocket {
         }
     }
 
-    /// The next error frame. Events that come before it are passed over.
+    /// The next error frame. Skips events before it.
     pub(crate) async fn error(&mut self) -> Value {
         loop {
             let frame = self.json().await;
@@ -144,7 +144,7 @@ impl RawSocket {
         }
     }
 
-    /// The next event of a name. Whatever comes before it is passed over.
+    /// The next event with this name. Skips everything before it.
     pub(crate) async fn event(&mut self, name: &str) -> Value {
         loop {
             let mut frame = self.json().await;
@@ -162,7 +162,7 @@ impl RawSocket {
         }
     }
 
-    /// The next text frame, or how the socket is closed; none when the connection is down.
+    /// The next text frame, or the end of the socket; `None` when the connection is down.
     pub(crate) async fn next_value(&mut self) -> Option<Result<Value, Ended>> {
         loop {
             let frame = self.next().await?;
@@ -174,7 +174,7 @@ impl RawSocket {
         }
     }
 
-    /// Reads on until the connection is down: everything that was said, and how it ended.
+    /// Reads to the end: all frames, and how the socket ended.
     pub(crate) async fn until_end(&mut self) -> (Vec<Value>, Ended) {
         let (mut said, mut ended) = (Vec::new(), Ended::Dropped);
         while let Some(frame) = self.next().await {
@@ -194,15 +194,15 @@ impl RawSocket {
         self.until_end().await.1
     }
 
-    /// Shows that the connection is kept: a command is answered.
+    /// Asserts that the connection is open: a command gets its reply.
     pub(crate) async fn assert_alive(&mut self) {
         let reply = self.call("ping", json!({})).await;
         assert_eq!(reply["ok"], json!({}), "{reply}");
     }
 
-    /// The next frame that is not a ping; none when the connection is down. Unless told otherwise it answers pings.
+    /// The next frame that is not a ping; `None` when the connection is down. Answers pings, unless told otherwise.
     pub(crate) async fn next(&mut self) -> Option<Frame> {
-        // For all of it: a server that only pings is as bad as one that says nothing.
+        // The time limit covers all frames: a server that only pings is as bad as a silent one.
         soon("a frame", async {
             loop {
                 match self.read_frame().await? {
@@ -230,12 +230,12 @@ impl RawSocket {
         }
     }
 
-    /// Ends the connection as a crash does.
+    /// Resets the connection, as a crash does.
     pub(crate) fn reset(self) {
         self.stream.set_zero_linger().unwrap();
     }
 
-    /// Whether nothing more comes within a short while. Only for what must not come.
+    /// True if nothing arrives within a short while. Only for frames that must not come.
     pub(crate) async fn is_silent(&mut self) -> bool {
         tokio::time::timeout(Duration::from_millis(300), self.next()).await.is_err()
     }
@@ -256,7 +256,7 @@ impl RawSocket {
     }
 }
 
-/// A request for the upgrade.
+/// An upgrade request.
 pub(crate) fn handshake(token: Option<&str>) -> String {
     let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();
     format!(
@@ -265,7 +265,7 @@ pub(crate) fn handshake(token: Option<&str>) -> String {
     )
 }
 
-/// A frame, masked as those of clients must be.
+/// A masked frame, as clients must send it.
 pub(crate) fn encode(is_final: bool, opcode: u8, payload: &[u8]) -> Vec<u8> {
     let mut frame = header(is_final, opcode, payload.len(), 0x80);
     frame.extend(MASK);
@@ -273,14 +273,14 @@ pub(crate) fn encode(is_final: bool, opcode: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A frame as only servers may send it.
+/// An unmasked frame, as only servers may send it.
 pub(crate) fn encode_unmasked(opcode: u8, payload: &[u8]) -> Vec<u8> {
     let mut frame = header(true, opcode, payload.len(), 0);
     frame.extend(payload);
     frame
 }
 
-/// The beginning of a frame that is said to have so many bytes.
+/// The head of a frame that announces this length.
 pub(crate) fn header(is_final: bool, opcode: u8, length: usize, mask_bit: u8) -> Vec<u8> {
     let mut header = vec![if is_final { 0x80 } else { 0 } | opcode];
     match length {
@@ -300,7 +300,7 @@ pub(crate) fn header(is_final: bool, opcode: u8, length: usize, mask_bit: u8) ->
 fn ended_by(payload: &[u8]) -> Ended {
     let code = payload.first_chunk().copied().map(u16::from_be_bytes);
     match code.and_then(CloseCode::from_code) {
-        // With another reason it is the client's own goodbye that comes back.
+        // With another reason it is the echo of the client's own close frame.
         Some(known) if payload[2..] == *known.reason().as_bytes() => Ended::Closed(known),
         _ => Ended::Other(code),
     }

@@ -1,4 +1,4 @@
-//! What every call does that is made twice, as the guide says.
+//! Tests the guide's table of retries: the result of every call that is made twice.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::people::{PASSWORD, Person, later, unique};
 
 const GUIDE: &str = include_str!("../../../../docs/guides/repeating-calls.md");
 
-/// What is expected of the first call and of the second: a status, and a code where it is refused.
+/// The expected results of the first and the second call: a status, and a code for a refusal.
 type Expected = (u16, u16, Option<String>);
 
-/// Operations that leave nobody where they were come last, in this order.
+/// Operations that end the membership or session of their user come last, in this order.
 const LAST: &[&str] = &[
     "revoke_invite",
     "delete_message",
@@ -70,7 +70,7 @@ struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// With what it needs to succeed the first time.
+    /// Prepares what the call needs to succeed the first time.
     async fn prepare(stage: &'a Stage, id: &str, mut path: String, mut body: Option<Value>) -> Self {
         let url = stage.server.url();
         let mut by = stage.ada.http.clone();
@@ -107,7 +107,7 @@ impl<'a> Call<'a> {
                 body =
                     Some(json!({ "conversation_id": stage.direct, "send_at": later(), "message": message }));
             }
-            // Those who come by themselves.
+            // A new user joins.
             "join" | "join_by_invite" => by = Person::register(&url, "kim").await.http,
             "leave" => by = stage.eve.http.clone(),
             "send_scheduled" | "cancel_scheduled" | "update_scheduled" => {

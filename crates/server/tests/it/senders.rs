@@ -1,4 +1,4 @@
-//! Two people who send as fast as they can, until the server does not take any more.
+//! Two people who send as fast as possible, until the server stops accepting.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::process::ServerProcess;
 
 pub(crate) const SENDERS: usize = 8;
 
-/// Two who talk over many connections, and what was acknowledged to them.
+/// Two people with many connections, and their acknowledged messages.
 pub(crate) struct Load {
     pub(crate) ada: Person,
     bob: Person,
@@ -52,7 +52,7 @@ impl Load {
         .await;
     }
 
-    /// What was acknowledged, when nobody can send any more.
+    /// The acknowledged messages, once nobody can send any more.
     pub(crate) async fn end(self) -> (Person, Person, ConversationId, Vec<Message>) {
         let mut acknowledged = Vec::new();
         for sender in self.senders {
@@ -62,7 +62,7 @@ impl Load {
     }
 }
 
-/// Sends until the server does not take any more.
+/// Sends until the server stops accepting.
 async fn send_over_http(
     http: &Http,
     direct: ConversationId,
@@ -112,8 +112,8 @@ async fn send_over_socket(
     acknowledged
 }
 
-/// All that was acknowledged is in the log, as it was acknowledged and once. The log is checked for gaps and duplicates
-/// as it is read.
+/// Asserts that the log has every acknowledged message exactly once, as it was acknowledged. The read checks for gaps and
+/// duplicates.
 pub(crate) async fn assert_all_there(http: &Http, direct: ConversationId, acknowledged: &[Message]) {
     let log = read_log(http, direct).await;
     let stored: HashMap<MessageId, &Message> = messages(&log).map(|message| (message.id, message)).collect();

@@ -1,5 +1,4 @@
-//! Readers that do not read: they are disconnected, they cost little memory, the others notice nothing, and when they
-//! are back they get everything.
+//! Slow readers: they are disconnected, cost little memory, do not affect others, and get everything after they reconnect.
 
 use std::iter;
 use std::time::Duration;
@@ -24,24 +23,23 @@ use crate::wire::Wire;
 const SLOW_READERS: &str = "godwit_slow_readers_total";
 /// Sockets that are open and signed in.
 const SIGNED_IN: &str = "godwit_sockets{state=\"signed_in\"}";
-/// Sockets that ask for much and read nothing.
+/// Sockets that request much and read nothing.
 const STUCK: usize = 16;
-/// Pages that each of them asks for at once.
+/// Concurrent page requests per socket.
 const ASKED_AT_ONCE: usize = 64;
-/// Messages that are sent at once: a little more than may wait for a socket.
+/// Messages sent at once: slightly more than the queue of a socket holds.
 const BURST: usize = 72;
-/// Messages that each device has on their way while the server is losing patience. One after the other they would take
-/// minutes on a cluster.
+/// Messages in flight per device until the server disconnects the slow reader. One at a time would take minutes on a
+/// cluster.
 const IN_FLIGHT: Enough = Enough { embedded: 1, cassandra: 8 };
 /// The text of the last message of a test.
 const LAST: &str = "still here";
-/// How often a reader that is disconnected may be too late for the reason.
+/// How often a disconnected reader may be too late to read the reason.
 const TOLD_ATTEMPTS_MAX: usize = 5;
-/// What the server may need for all of them, and whatever else it does meanwhile. If it kept all that they ask for, it
-/// would be several times as much.
+/// The maximum growth in memory for all of them. Buffering all requested pages would take several times as much.
 const GROWTH_BYTES_MAX: u64 = 48 * 1024 * 1024;
 
-/// Memory of the server's process.
+/// The resident memory of the server's process.
 fn resident_bytes(server: &ServerProcess) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
@@ -55,14 +53,14 @@ async fn metric(server: &ServerProcess, name: &str) -> u64 {
     value.map_or(0, |value| value.parse().unwrap())
 }
 
-/// As much as a text can be: each of these characters takes two bytes.
+/// The largest text: each of these characters takes two bytes.
 fn large() -> Draft {
     Draft::text("é".repeat(TEXT_CHARS_MAX))
 }
 
-/// Fills a conversation, and gives the first page of its log. On the wire it is larger than any other.
+/// Fills a conversation, and returns the first page of its log, which is the largest possible frame.
 async fn largest_page(by: &Person, chat: ConversationId) -> LogPage {
-    // As it is each of these characters takes one byte, and two when it is escaped.
+    // Each of these characters takes one byte, and two when it is escaped.
     let quotes = "\"".repeat(TEXT_CHARS_MAX);
     for _ in 0..=PAGE_BYTES_MAX / TEXT_CHARS_MAX {
         by.http.send_message(chat, Draft::text(&quotes)).await.unwrap();
@@ -92,7 +90,7 @@ async fn a_reader_that_stops_is_disconnected_and_resumes_whole_while_the_others_
     }
     let before = resident_bytes(&server);
     wire.stall(true);
-    // Full traffic, until the server has lost patience and some more.
+    // Full traffic, until the server disconnects the slow reader, and some more.
     soon("the server to lose patience", async {
         while metric(&server, SLOW_READERS).await == 0 {
             let senders = others.iter().flat_map(|follower| iter::repeat_n(follower, IN_FLIGHT.here()));
@@ -103,7 +101,7 @@ async fn a_reader_that_stops_is_disconnected_and_resumes_whole_while_the_others_
     let head = ada.http.send_message(chat, large()).await.unwrap().seq;
     let log = read_log(&ada.http, chat).await;
     assert!(log.len() > 2 && log.last().unwrap().seq == head);
-    // The others have all of it while the slow one has not.
+    // The others have everything, and the slow reader does not.
     for follower in others {
         follower.reaches(chat, head).await;
         let name = follower.name.clone();
@@ -153,7 +151,7 @@ async fn a_reader_that_is_disconnected_is_told_why() {
                 assert_eq!(page.entries[0].seq, Seq::new(1), "it can come back and read");
                 return;
             }
-            // The server waits a second for its goodbye to be read, and this machine may be busy.
+            // The server waits one second for its close frame to be read, and this machine may be busy.
             lost => println!("attempt {attempt}: {lost:?}"),
         }
     }
@@ -189,10 +187,10 @@ async fn who_asks_for_much_and_reads_nothing_costs_little_and_others_miss_nothin
     let asking: Vec<_> = stuck.iter().map(|(socket, _)| ask_for_pages(socket, chat)).collect();
     let asked: usize = asking.iter().map(Vec::len).sum();
     assert!(asked as u64 * page_bytes > 4 * GROWTH_BYTES_MAX, "it would not fit");
-    // Nothing is done for them before they read what they asked for; what happens meanwhile is too much for them.
+    // The server executes no more of their requests until they read; the events meanwhile exceed their queues.
     let mut most = 0;
     soon("the server to lose patience", async {
-        // It counts twice a second.
+        // The gauge is updated twice per second.
         while metric(&server, SIGNED_IN).await <= STUCK as u64 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -203,7 +201,7 @@ async fn who_asks_for_much_and_reads_nothing_costs_little_and_others_miss_nothin
     })
     .await;
     assert!(metric(&server, SLOW_READERS).await > 0);
-    // She was told all of it, in order, and stayed connected.
+    // Ada received everything in order, and stayed connected.
     let last = adas.send(chat, Draft::text(LAST)).await.unwrap().seq;
     let heard = soon("her to hear the last message", heard).await.unwrap();
     assert_eq!(heard, (page_head.next().get()..=last.get()).collect::<Vec<_>>());
@@ -212,7 +210,7 @@ async fn who_asks_for_much_and_reads_nothing_costs_little_and_others_miss_nothin
     assert!(grown < GROWTH_BYTES_MAX, "the server has grown by {grown} bytes");
 
     for (socket, mut events) in stuck {
-        // Reading again, it finds out; how much of the goodbye is left depends on how long it did not read.
+        // When it reads again, it sees the end; whether the close frame is still there depends on how long it did not read.
         let drain = tokio::spawn(async move { while events.next().await.is_some() {} });
         let closed = soon("the socket to close", socket.wait_closed()).await;
         let told = closed.code() == Some(CloseCode::TooSlow) || matches!(closed, Closed::Lost { .. });
@@ -220,7 +218,7 @@ async fn who_asks_for_much_and_reads_nothing_costs_little_and_others_miss_nothin
         drain.await.unwrap();
     }
     asking.into_iter().flatten().for_each(|asked| asked.abort());
-    // And it can come back and read.
+    // And it can reconnect and read.
     let (socket, _events) = open_socket(&bob.http).await;
     assert_eq!(socket.log(chat, Seq::ZERO, Some(PAGE_MAX)).await.unwrap().entries, page.entries);
 }
@@ -251,7 +249,7 @@ async fn a_burst_of_large_messages_disconnects_nobody_who_reads() {
     for follower in &followers {
         follower.catches_up().await;
     }
-    // All of them wait at once, while the first one is written.
+    // All of them wait together while the first one is written.
     let sends = (0..BURST).map(|_| ada.http.send_message(chat, large()));
     soon("the burst", try_join_all(sends)).await.unwrap();
     let log = read_log(&ada.http, chat).await;
@@ -265,14 +263,13 @@ async fn a_burst_of_large_messages_disconnects_nobody_who_reads() {
     assert_eq!(metric(&server, SLOW_READERS).await, 0);
 }
 
-/// A socket that is not read any more when two events have come: one of them lies in the queue, which has no other place,
-/// and the other waits.
+/// A socket that stops reading after two events: one fills the queue, and the other waits.
 async fn almost_stuck_socket(http: &Http) -> (Socket, Events) {
     let config = SocketConfig { events_buffered_max: 1, ..socket_config(http) };
     Socket::connect(http.base_url(), config).await.unwrap()
 }
 
-/// Asks for the same page, many times at once.
+/// Requests the same page many times at once.
 fn ask_for_pages(socket: &Socket, chat: ConversationId) -> Vec<JoinHandle<Result<LogPage, Error>>> {
     let ask = |_| {
         let socket = socket.clone();

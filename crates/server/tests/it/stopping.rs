@@ -1,4 +1,4 @@
-//! Stopping: in order, and at once.
+//! Graceful and immediate stops.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use crate::people::unique;
 use crate::process::ServerProcess;
 use crate::raw;
 
-/// A server that would wait for an hour: a test that waits for its timeout fails.
+/// A server with a stop timeout of one hour: a test that waits for it fails.
 const PATIENT: [&str; 2] = ["--set", "server.stop_timeout_ms=3600000"];
 
 /// The body of a registration, and of a sign-in.
@@ -19,12 +19,12 @@ fn credentials() -> String {
     format!(r#"{{"handle":"{}","password":"correct horse battery"}}"#, unique("ada"))
 }
 
-/// A request that the server has begun to answer, and whose end is still to come.
+/// A request whose head the server has read, and whose body is incomplete.
 fn begin_request(server: &ServerProcess, body: &str) -> TcpStream {
     let mut stream = raw::connect(server.address());
     stream.write_all(raw::post_head("/v1/accounts", body.len()).as_bytes()).unwrap();
     stream.write_all(&body.as_bytes()[..5]).unwrap();
-    // The head is certainly read when a later request on another connection has been answered.
+    // The head has been read once later requests on other connections have been answered.
     for _ in 0..3 {
         assert_eq!(raw::get(server.address(), "/healthz").unwrap().status, 200);
         thread::sleep(Duration::from_millis(20));
@@ -79,7 +79,7 @@ async fn a_second_signal_stops_at_once() {
     wait_until_closed(&server);
     server.signal(Signal::TERM);
     assert_eq!(server.wait().await.code(), Some(130), "{}", server.stderr());
-    // Nothing is damaged by it.
+    // The data is undamaged.
     server.start_again().await;
     server.stop().await;
 }

@@ -1,29 +1,29 @@
-//! The store of this run. Every test that is not about the files of the embedded store, or about a cluster, is run on both:
-//! on the embedded store by default, and on Cassandra with `GODWIT_TEST_STORE=cassandra`.
+//! The store of this run. Every test that does not concern the files of the embedded store or a cluster runs on both stores:
+//! on the embedded one by default, and on Cassandra with `GODWIT_TEST_STORE=cassandra`.
 //!
-//! On Cassandra all tests share a keyspace, because making one takes longer than most of them, and what earlier runs with the
-//! same tables left in it stays. So no test relies on an empty world: the people of each have handles that nobody else has.
+//! On Cassandra all tests share a keyspace, because creating one takes longer than most tests, and the data of earlier runs
+//! with the same tables stays. Tests therefore do not rely on an empty store: each has people with unique handles.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
-use godwit_testkit::cluster::{Cluster, Redis, Shared};
+use godwit_testbed::{Cassandra, Redis, Shared};
 
 const VARIABLE: &str = "GODWIT_TEST_STORE";
 const PURPOSE: &str = "e2e";
-/// What `godwit` reads when it is told of no other file.
+/// The configuration file that `godwit` reads by default.
 const DEFAULT_FILE: &str = "godwit.toml";
 
-/// Where a server has its data. A cluster is not disturbed by others while this lives.
+/// The store of a server. While this value lives, other tests do not disturb its cluster.
 #[derive(Debug)]
 pub(crate) enum TestStore {
     /// In the data folder.
     Embedded,
-    /// In the keyspace of this purpose.
+    /// In the keyspace for this purpose.
     Cassandra(Shared, &'static str),
-    /// At a place that the test looks after.
+    /// At a location that the test manages.
     At(String),
 }
 
@@ -32,13 +32,13 @@ impl TestStore {
         Self::of_run_for(PURPOSE)
     }
 
-    /// One that only tests with this purpose use: what is due is dealt with by whichever server on a keyspace looks first, and
-    /// those of other tests would tell nobody here.
+    /// A keyspace that only tests with this purpose use: any server on a keyspace may handle due items, and the servers of
+    /// other tests send no events to this one.
     pub(crate) fn of_run_for(purpose: &'static str) -> Self {
         if is_cassandra() { Self::Cassandra(Self::cluster(), purpose) } else { Self::Embedded }
     }
 
-    /// `None` where it is what a server uses by itself.
+    /// `None` if it is the default.
     pub(crate) fn url(&self) -> Option<String> {
         match self {
             Self::Embedded => None,
@@ -47,11 +47,11 @@ impl TestStore {
         }
     }
 
-    /// What a configuration says of it. The servers of all tests share a keyspace, but none hears of those of other tests.
+    /// Its settings. The servers of all tests share a keyspace, but those of different tests exchange no hints.
     pub(crate) fn settings(&self) -> String {
         match self.url() {
             Some(url) => {
-                // The nodes share a machine, and one that is slow has not gone.
+                // The nodes share one machine, so a slow node is not a dead one.
                 let patience = "[store.cassandra]\nsilence_max_ms = 30000\nrequest_timeout_ms = 20000\n";
                 let redis = redis().new_database();
                 format!("[store]\nurl = {url:?}\n{patience}[cluster]\nredis_url = {redis:?}\n")
@@ -60,7 +60,7 @@ impl TestStore {
         }
     }
 
-    /// Makes it that of all commands that run in this folder and are not told otherwise.
+    /// Makes it the default of all commands in this folder.
     pub(crate) fn settle(&self, folder: &Path) {
         let file = folder.join(DEFAULT_FILE);
         if self.url().is_some() && !file.exists() {
@@ -69,15 +69,15 @@ impl TestStore {
     }
 
     fn cluster() -> Shared {
-        Cluster::shared().unwrap_or_else(|error| panic!("{error}"))
+        Cassandra::shared().unwrap_or_else(|error| panic!("{error}"))
     }
 }
 
-/// The place of a keyspace, whose tables are made once for all, rather than by whichever server happens to start first.
+/// The location of a keyspace, whose tables are created once for all, rather than by the first server.
 pub(crate) fn made(contact_points: &[String], purpose: &str) -> String {
     static MADE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let url = url(contact_points, &keyspace(purpose));
-    // Whoever comes second waits. One that failed is tried again.
+    // A second caller waits, and retries after a failure.
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     if !made.contains(&url) {
         schema("create", &url);
@@ -93,7 +93,7 @@ fn redis() -> &'static Redis {
     &REDIS
 }
 
-/// How much of something is enough to show it. On Cassandra everything takes ten times as long.
+/// The amount that is enough for a test. On Cassandra everything takes ten times as long.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Enough {
     pub(crate) embedded: usize,
@@ -118,7 +118,7 @@ pub(crate) fn url(contact_points: &[String], keyspace: &str) -> String {
     format!("cassandra://{}/{keyspace}", contact_points.join(","))
 }
 
-/// Another one when the tables are others, so that who changes them need not clean up.
+/// The name depends on the tables, so that a change of the tables needs no cleanup.
 fn keyspace(purpose: &str) -> String {
     static TABLES: OnceLock<u64> = OnceLock::new();
     let tables = TABLES.get_or_init(|| {

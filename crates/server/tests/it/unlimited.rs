@@ -1,11 +1,11 @@
-//! Settings for tests that ask more, and more quickly, than people do.
+//! Settings for tests that send more requests, and faster, than people do.
 
 use std::fmt::Write;
 
 use crate::process::ServerProcess;
 use crate::store::TestStore;
 
-/// Every rate limit that there is.
+/// All rate limits.
 const LIMITS: &[&str] = &[
     "sign_in_per_address",
     "sign_in_per_network",
@@ -30,17 +30,17 @@ const LIMITS: &[&str] = &[
     "pages_per_address",
 ];
 
-/// A server without rate limits, where passwords are quick to hash.
+/// A server without rate limits and with fast password hashes.
 pub(crate) async fn unlimited() -> ServerProcess {
     unlimited_with("").await
 }
 
-/// With further settings, in sections of their own.
+/// With additional settings, in their own sections.
 pub(crate) async fn unlimited_with(more: &str) -> ServerProcess {
     limited_with("", 0, more).await
 }
 
-/// With one limit: so many at once, and then one a minute.
+/// With one limit: this burst, and then one per minute.
 pub(crate) async fn limited_with(limit: &str, burst: usize, more: &str) -> ServerProcess {
     ServerProcess::with_config(&settings(limit, burst, more)).await
 }
@@ -50,7 +50,7 @@ pub(crate) async fn unlimited_on(store: TestStore) -> ServerProcess {
     ServerProcess::configured(store, &settings("", 0, "")).await
 }
 
-/// Settings for those who have further ones to put before them.
+/// The settings, for tests that put others before them.
 pub(crate) fn without_limits() -> String {
     settings("", 0, "")
 }

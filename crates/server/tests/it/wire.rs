@@ -1,4 +1,4 @@
-//! A wire between clients and a server that can be cut, and led to another server.
+//! A relay between clients and a server whose connections can be cut, and which can switch to another server.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,10 +15,10 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 const CHUNK_BYTES: usize = 4 * 1024;
-/// What fits into the wire while nobody reads. Left to itself it would be several megabytes.
+/// The capacity of a connection that nobody reads. The default would be several megabytes.
 const CAPACITY_BYTES: u32 = 64 * 1024;
 
-/// Clients connect to its [`Wire::url`], which stays the same when the server comes back elsewhere.
+/// Clients connect to [`Wire::url`], which stays the same when the server's address changes.
 pub(crate) struct Wire {
     pub(crate) url: String,
     shared: Arc<Shared>,

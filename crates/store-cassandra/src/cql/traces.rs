@@ -1,4 +1,4 @@
-//! What the nodes say about a query.
+//! Counts and traces of what queries read, for tests.
 
 use std::collections::HashMap;
 use std::ops::AddAssign;
@@ -14,7 +14,7 @@ use super::{Cql, Read};
 const TRACE_LOOKS_MAX: usize = 100;
 const TRACE_LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How many rows were read, by what they were read for.
+/// The number of rows read, by operation.
 #[derive(Debug, Default)]
 pub(crate) struct RowsRead(Mutex<HashMap<&'static str, usize>>);
 
@@ -28,7 +28,7 @@ impl RowsRead {
     }
 }
 
-/// What a query read on one of the nodes that answered it; on the one that read most.
+/// The cost of a query on one Cassandra node, the one that read most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ReadCost {
     pub(crate) tombstones: usize,
@@ -48,7 +48,7 @@ impl Cql {
         traced.set_tracing(true);
         let result = self.session.execute_unpaged(&traced, values).await.expect("the query is answered");
         let trace = result.tracing_id().expect("it was traced");
-        // Nodes write down what they did a moment later.
+        // Cassandra stores a trace with a delay.
         for _ in 0..TRACE_LOOKS_MAX {
             if let Some(cost) = self.traced_cost(&trace).await {
                 return cost;

@@ -1,18 +1,20 @@
-//! The order of change, in which a page finds what is no activity.
+//! The order of change: a second order of a user's conversations, by their last change of any kind.
 //!
-//! Each member has a row of a conversation at the time of its last change, rounded up to a minute. Within a minute nothing
-//! is written again, however much changes; in a later one the rows of all members move. The conversation says where they
-//! stand (`log_buckets.changed_at`, the *mark*), and a row counts only if it is there. So a move is made in this order:
-//! rows are written, then the mark, then the old rows are deleted; whoever dies between has told nobody of the change yet, and
-//! does it again, and what is left behind does not count.
+//! Each member has a row per conversation at the time of its last change, rounded up to a minute. Further
+//! changes within the minute write nothing; the first change of a later minute moves the rows of all members.
+//! The column `log_buckets.changed_at`, the *mark*, says where the rows of a conversation are, and only a row
+//! at the mark counts. A move writes the new rows, then the mark, then deletes the old rows. A node that
+//! crashes in between has not acknowledged the change, so the change and its move are made again, and rows that
+//! are not at the mark do not count.
 //!
-//! Who comes into a conversation gets a row at its mark or at the time when they came, whichever is later: if the others are
-//! told of something in that very minute nobody writes their rows again.
+//! A user who joins gets a row at the mark or at the time of joining, whichever is later, because further
+//! changes within the same minute write no rows.
 //!
-//! A cursor may move while somebody comes in, on another node, and be told to members that were read before. So both look
-//! again. Who comes in is written as a member, reads the mark and writes a row, until the row is at the mark or above it.
-//! Who raises the mark reads the members once more, and writes rows for those who are new. One of the two sees the other.
-//! Appends need no second look: who comes in after an append has a later time than it.
+//! A cursor may move on one node while a user joins on another, and be told only to the members read before. So
+//! both sides look twice. The joining side writes the member, reads the mark and writes a row, until the row is
+//! at the mark or above it. The side that raises the mark reads the members again and writes rows for new ones.
+//! At least one of the two sees the other. Appends need no second look: a user who joins after an append has a
+//! later time.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -26,19 +28,19 @@ use quick_cache::sync::Cache;
 use scylla::errors::PrepareError;
 
 use super::{Inbox, Standing};
-use crate::accounts::Section;
+use crate::account::Section;
 use crate::cql::{Cql, Read, Write};
 use crate::values::int;
 
-/// Conversations of which it is kept in memory where their rows stand.
+/// Conversations whose mark is cached.
 const CONVERSATIONS_CACHED_MAX: usize = 100_000;
-/// Rows of one conversation that are written at once.
+/// Rows of one conversation written concurrently.
 const WRITES_AT_ONCE_MAX: usize = 128;
 
 #[derive(Debug)]
 pub(super) struct Changes {
     cql: Arc<Cql>,
-    /// Where rows stand at least.
+    /// Lower bounds of the marks.
     known: Cache<ConversationId, Timestamp>,
     mark: Read,
     raise: Write,
@@ -48,7 +50,7 @@ pub(super) struct Changes {
     remove: Write,
 }
 
-/// Where the rows of a conversation stand, and whether there are any.
+/// The mark of a conversation, and whether the conversation has no rows because it is fanned out on read.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ChangeMark {
     pub(crate) at: Timestamp,
@@ -105,7 +107,7 @@ impl Changes {
         self.cql.write("say when a conversation changed", &self.raise, values).await
     }
 
-    /// A row for somebody who comes into the conversation.
+    /// Writes a row for a user who joins the conversation.
     pub(super) async fn enter(
         &self,
         user: UserId,
@@ -116,7 +118,8 @@ impl Changes {
         self.place(user, id, mark.at.max(change_time(at))).await
     }
 
-    /// A row at this time, or at the mark if that is raised above it meanwhile. It is raised once a minute at most.
+    /// Writes a row at this time, or at the mark if that is raised above it meanwhile. The mark is raised at
+    /// most once a minute.
     pub(super) async fn place(
         &self,
         user: UserId,
@@ -168,7 +171,7 @@ impl Changes {
 }
 
 impl Inbox {
-    /// Where the rows of a conversation stand, unless a change at this time has been told of already.
+    /// The present mark, or `None` if a change at this time has already been told.
     pub(crate) async fn change_to_tell(
         &self,
         id: ConversationId,
@@ -186,7 +189,7 @@ impl Inbox {
         Ok(Some(mark))
     }
 
-    /// Something changed in a conversation, whose members these are. False when that has been told of already.
+    /// Tells members that the conversation has changed. Returns `false` if that had already been told.
     pub(crate) async fn touch(
         &self,
         id: ConversationId,
@@ -207,7 +210,7 @@ impl Inbox {
         Ok(true)
     }
 
-    /// Tells those of a change who came in while the others were told.
+    /// Tells a change to users who joined while the others were told.
     pub(crate) async fn touch_newcomers(
         &self,
         id: ConversationId,
@@ -219,8 +222,9 @@ impl Inbox {
         stream::iter(rows).buffer_unordered(WRITES_AT_ONCE_MAX).try_collect().await
     }
 
-    /// A page of the conversations that changed, each at the later of its activity and its last other change.
-    pub(super) async fn changed(
+    /// A page of the changed conversations, each at the time of its activity or of its last other change,
+    /// whichever is later.
+    pub(crate) async fn changed(
         self: &Arc<Self>,
         user: UserId,
         floor: Timestamp,
@@ -240,7 +244,7 @@ impl Inbox {
             positions.extend(&changes);
             positions.sort_unstable_by_key(|position| Reverse(*position));
             positions.dedup();
-            // Beyond these one of the two may have more.
+            // Past these positions, one of the two lists may have more.
             positions.truncate(if is_last { positions.len() } else { limit });
             after = positions.last().copied().or(after);
             let known = self.last_changes(user, &recent, active, &positions).await?;
@@ -260,7 +264,7 @@ impl Inbox {
         Ok(page)
     }
 
-    /// Conversations at these positions that are in the inbox, with their activity and their marks.
+    /// The conversations at these positions that are in the inbox, with their activity and their marks.
     async fn last_changes(
         &self,
         user: UserId,

@@ -1,18 +1,18 @@
-//! Which partitions of the recent conversations are in use.
+//! Epochs: the partitions of the recent conversations that are in use.
 //!
-//! They are numbered by epochs. Writers use the newest that they know; when it has become too full another one is begun, and
-//! the one before the last is cleared. What makes that safe without asking for the epoch with every message: a writer may
-//! be behind by one, and knows how old its knowledge is.
+//! Partitions are numbered by epochs. A writer uses the newest epoch that it knows. A full epoch is followed by
+//! a new one, and the epoch two before the full one is cleared. This is safe without reading the epoch for
+//! every message, because a writer may be behind by one epoch and knows the age of its knowledge:
 //!
-//! - Writers write to the current epoch or to the one before, readers read these and the one before them.
-//! - A writer whose knowledge is older than [`EpochTerms::valid`] when its write has been made looks again, and writes
-//!   again if it was too far behind.
-//! - An epoch is cleared when two newer ones have begun, the second of them so long ago ([`EpochTerms::age_min`], by the
-//!   clearing node's own monotonic clock) that no writer still takes it for current.
+//! - A writer writes to the current epoch or the one before. A reader reads these and the one before them.
+//! - If a writer's knowledge is older than [`EpochTerms::valid`] after its write, it reads the epoch again, and
+//!   repeats the write if it was too far behind.
+//! - An epoch is cleared when two newer ones have begun, and the second of them is older than
+//!   [`EpochTerms::age_min`] by the monotonic clock of the clearing node, so that no writer still takes the
+//!   epoch for current.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use std::time::Duration;
 
 use godwit_domain::ports::StoreError;
 use godwit_protocol::UserId;
@@ -21,24 +21,11 @@ use scylla::errors::PrepareError;
 use tokio::time::Instant;
 
 use crate::cql::{Conditional, Cql, Outcome, Read};
+use crate::options::EpochTerms;
 use crate::values::int;
 
-/// Users whose epochs are kept in memory.
+/// Users whose epochs are cached.
 const USERS_CACHED_MAX: usize = 100_000;
-
-/// How long knowledge lasts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EpochTerms {
-    pub valid: Duration,
-    /// Several times as long.
-    pub age_min: Duration,
-}
-
-impl Default for EpochTerms {
-    fn default() -> Self {
-        Self { valid: Duration::from_secs(5), age_min: Duration::from_secs(20) }
-    }
-}
 
 #[derive(Debug)]
 pub(super) struct Epochs {
@@ -53,7 +40,7 @@ pub(super) struct Epochs {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known {
     pub(super) epoch: u64,
-    /// It was current then.
+    /// The time of the read, at which the epoch was current.
     read_at: Instant,
     first_seen_at: Instant,
 }
@@ -63,7 +50,7 @@ impl Known {
         self.epoch.saturating_sub(2)..=self.epoch
     }
 
-    /// The one that nobody writes to any more, if that is so.
+    /// The epoch that nobody writes to any more, if there is one.
     pub(super) fn cleared(self) -> Option<u64> {
         self.epoch.checked_sub(2)
     }
@@ -89,7 +76,7 @@ impl Epochs {
         })
     }
 
-    /// The epoch as it is now.
+    /// Reads the present epoch.
     pub(super) async fn current(&self, user: UserId) -> Result<Known, StoreError> {
         let read_at = Instant::now();
         let row: Option<(i64,)> = self.cql.row("read an epoch", &self.read, (int(user.get()),)).await?;
@@ -101,7 +88,7 @@ impl Epochs {
         Ok(known)
     }
 
-    /// Writes to an epoch that readers will look at.
+    /// Writes to an epoch that readers will read.
     pub(super) async fn write<F>(&self, user: UserId, write: impl Fn(u64) -> F) -> Result<(), StoreError>
     where
         F: Future<Output = Result<(), StoreError>>,
@@ -124,12 +111,12 @@ impl Epochs {
         }
     }
 
-    /// Whether everybody who still writes knows of this epoch.
+    /// Whether every writer knows this epoch by now.
     pub(super) fn is_settled(&self, known: Known) -> bool {
         known.first_seen_at.elapsed() >= self.terms.age_min
     }
 
-    /// Begins the next one. When it cannot be said whether that was so, whoever comes next finds out.
+    /// Begins the next epoch. If the outcome is unknown, the next caller finds out.
     pub(super) async fn begin_next(&self, user: UserId, known: Known) -> Result<(), StoreError> {
         let (user_id, now, next) = (int(user.get()), int(known.epoch), int(known.epoch + 1));
         let outcome = if known.epoch == 0 {

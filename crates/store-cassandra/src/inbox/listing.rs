@@ -1,4 +1,4 @@
-//! How conversations come into inboxes, move there, and go.
+//! Conversations enter inboxes, move in them, and leave them.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use scylla::value::CqlValue;
 
 use super::Inbox;
-use crate::accounts::Listing;
-use crate::cql::Together;
+use crate::account::Listing;
+use crate::cql::Batch;
 use crate::values::{bigint, int};
 
-/// One in so many messages looks whether the recent ones of its readers have become too many, so that they do also for
-/// somebody who never looks at the list.
+/// One in 64 messages checks whether an inbox has too many recent conversations, so that this happens even for
+/// a user who never reads the list.
 const LOOK_ONCE_IN: u32 = 64;
 
-/// What was last shown in a conversation.
+/// The last message shown in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Activity {
     pub(crate) at: Timestamp,
-    /// Zero where nothing was shown yet; then the time is that when the conversation was made.
+    /// Zero if none was shown yet; `at` is then the time when the conversation was made.
     pub(crate) seq: Seq,
 }
 
@@ -37,21 +37,21 @@ impl Activity {
     }
 }
 
-/// A conversation that comes into inboxes with an entry.
+/// A conversation that enters inboxes with an entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ListingChange {
     pub(crate) conversation: ConversationId,
-    /// Of the notes.
+    /// The time of the notes.
     pub(crate) at: Timestamp,
     /// The entry that it follows from.
     pub(crate) through: Seq,
     pub(crate) activity: Activity,
-    /// It is fanned out on read.
+    /// The conversation is fanned out on read.
     pub(crate) apart: bool,
 }
 
 impl Inbox {
-    /// Something was said in a conversation.
+    /// Moves a conversation to the time of a message.
     pub(crate) async fn follow(
         self: &Arc<Self>,
         user: UserId,
@@ -70,7 +70,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// Puts a conversation into an inbox, unless it is there.
+    /// Puts a conversation into an inbox, unless it is already there.
     pub(crate) async fn list(
         self: &Arc<Self>,
         user: UserId,
@@ -87,13 +87,13 @@ impl Inbox {
             self.changes.enter(user, conversation, at).await?;
         }
         if apart {
-            // It has no row that would have to be found.
+            // Its row is not in the recent conversations, so nothing is written before.
             return self.accounts.list(user, listing, |_| async { Ok(()) }).await;
         }
         self.accounts.list(user, listing, self.doubting(user, conversation, Some(activity.at))).await
     }
 
-    /// Takes a conversation out of an inbox, with its settings.
+    /// Takes a conversation out of an inbox, and removes its settings.
     pub(crate) async fn unlist(
         &self,
         conversation: ConversationId,
@@ -106,7 +106,7 @@ impl Inbox {
         Ok(Some(entry))
     }
 
-    /// From now on the conversation is fanned out on read.
+    /// Marks the conversation as fanned out on read, which it then stays.
     pub(crate) async fn cross(&self, user: UserId, change: ListingChange) -> Result<(), StoreError> {
         let ListingChange { conversation, through, .. } = change;
         match self.accounts.cross(user, conversation, through).await? {
@@ -115,7 +115,7 @@ impl Inbox {
         }
     }
 
-    /// Moves what a member has cleared, and if it hides the conversation takes it out of the inbox.
+    /// Moves forward what a member has cleared. If `hides` is set, the conversation leaves the inbox.
     pub(crate) async fn clear(
         &self,
         user: UserId,
@@ -129,9 +129,9 @@ impl Inbox {
         Ok(entry)
     }
 
-    /// Makes a conversation one of the recent ones, because with this revision its place will not be right any more. With
-    /// its activity where it may have none here yet.
-    pub(super) fn doubting(
+    /// Makes a conversation a recent one, because its position is no longer right at this revision.
+    /// `activity_at` is given where the recent conversations may not know its activity yet.
+    pub(crate) fn doubting(
         self: &Arc<Self>,
         user: UserId,
         conversation: ConversationId,
@@ -142,17 +142,17 @@ impl Inbox {
             let this = this.clone();
             async move {
                 let doubt = |epoch| {
-                    let mut together = Together::new();
+                    let mut batch = Batch::new();
                     let row = || [user.get(), epoch, conversation.get()].map(bigint);
                     let [user, epoch, id] = row();
                     let version = [bigint(revision), bigint(revision)];
-                    together.write(&this.statements.doubt, [version.as_slice(), &[user, epoch, id]].concat());
+                    batch.write(&this.statements.doubt, [version.as_slice(), &[user, epoch, id]].concat());
                     if let Some(at) = activity_at {
                         let at = CqlValue::BigInt(at.as_millis());
                         let values = [[at.clone(), at].as_slice(), &row()].concat();
-                        together.write(&this.statements.follow, values);
+                        batch.write(&this.statements.follow, values);
                     }
-                    this.cql.write_together("move an inbox row", together)
+                    this.cql.write_batch("move an inbox row", batch)
                 };
                 this.epochs.write(user, doubt).await
             }

@@ -1,4 +1,4 @@
-//! Giving places to conversations that have not moved for a while.
+//! Gives positions to conversations that have not moved for a while.
 
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
@@ -9,16 +9,16 @@ use godwit_protocol::{ConversationId, UserId};
 
 use super::epochs::Known;
 use super::{Inbox, Standing};
-use crate::accounts::{Displaced, Place, PlaceChange, Section};
+use crate::account::{Displaced, InboxPosition, PositionChange, Section};
 use crate::values::int;
 
-/// How often places are given to conversations of an epoch that is cleared, before the next one who looks has to go on.
+/// Rounds that one task takes to clear an epoch, before it leaves the rest to the next one.
 const PLACING_ROUNDS_MAX: usize = 8;
-/// Conversations that are given places at once.
+/// Conversations positioned with one compare-and-set.
 const PLACED_AT_ONCE_MAX: usize = 64;
 
 impl Inbox {
-    /// Begins an epoch if this one is full, in the background.
+    /// Begins a new epoch in the background if the current one is full.
     pub(super) fn place_later(self: &Arc<Self>, user: UserId) {
         if !self.placing().insert(user) {
             return;
@@ -26,7 +26,7 @@ impl Inbox {
         let this = Arc::clone(self);
         tokio::spawn(async move {
             if let Err(error) = this.begin_epoch_unless_held(user).await {
-                tracing::debug!(%user, %error, "recent conversations were not placed, the next to look does it");
+                tracing::debug!(%user, %error, "could not move recent conversations to the ordered inbox; the next reader does it");
             }
             this.placing().remove(&user);
         });
@@ -51,7 +51,8 @@ impl Inbox {
         self.epochs.begin_next(user, epochs).await
     }
 
-    /// Gives places to the conversations of an epoch, and deletes it. Nobody writes to it any more. Says whether it is done.
+    /// Gives positions to the conversations of an epoch that nobody writes to any more, and deletes the epoch.
+    /// Returns whether that is complete.
     async fn clear_epoch(&self, user: UserId, epoch: u64, epochs: Known) -> Result<bool, StoreError> {
         for _ in 0..PLACING_ROUNDS_MAX {
             let mut old = self.activities(user, epoch).await?;
@@ -63,7 +64,8 @@ impl Inbox {
                     old.remove(conversation);
                 }
             }
-            // What is not in the inbox needs no place there: who puts it back makes it a recent one first.
+            // A conversation that is not in the inbox needs no position: when it comes back, it is a recent one
+            // first.
             let standings = self.standings(user, old).await?.into_iter();
             let unplaced: Vec<Standing> =
                 standings.filter(|standing| standing.is_listed() && !standing.is_placed()).collect();
@@ -81,7 +83,7 @@ impl Inbox {
     }
 
     async fn place_group(&self, user: UserId, group: &[Standing]) -> Result<(), StoreError> {
-        let changes = group.iter().map(|standing| PlaceChange {
+        let changes = group.iter().map(|standing| PositionChange {
             conversation: standing.conversation,
             seen: standing.membership.clone(),
             section: Section::of(&standing.membership.settings),
@@ -93,8 +95,13 @@ impl Inbox {
         Ok(())
     }
 
-    /// Brings the row of a conversation to where its membership says that it stands now.
-    async fn settle(&self, user: UserId, standing: &Standing, place: Place) -> Result<(), StoreError> {
+    /// Moves the row of a conversation to the position that its membership names.
+    async fn settle(
+        &self,
+        user: UserId,
+        standing: &Standing,
+        place: InboxPosition,
+    ) -> Result<(), StoreError> {
         let (user, id) = (int(user.get()), int(standing.conversation.get()));
         let values = (user, place.section.number(), place.at.as_millis(), id, int(place.version));
         self.cql.write("place an inbox row", &self.statements.put, values).await?;
@@ -106,7 +113,8 @@ impl Inbox {
         Ok(())
     }
 
-    /// Removes the row of a conversation that has no place any more. If this fails the row stays behind, and does not count.
+    /// Removes the row of a conversation that has lost its position. If that fails, the row stays behind and
+    /// does not count.
     pub(super) async fn displace(
         &self,
         user: UserId,

@@ -1,4 +1,4 @@
-//! Where ids begin on a store that everything was moved into: above those that came with it.
+//! The id after which this store begins: after a transfer, new ids must be above those that came with the data.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use crate::cql::{Conditional, Cql, Outcome, Read, SerialRead, unavailable};
 use crate::pause::pause;
 use crate::records::corrupt;
 
-/// The row of `installation`.
+/// The name of the row in `installation`.
 const IDS_AFTER: &str = "ids_after";
-/// How often it is tried while others do the same, or nobody answers.
+/// Attempts while other processes do the same, or while Cassandra does not answer.
 const ATTEMPTS_MAX: u32 = 16;
 
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Beginning {
         })
     }
 
-    /// Every id is above it.
+    /// All new ids are above this one.
     pub(super) async fn read(&self) -> Result<u64, StoreError> {
         let row = self.cql.row("look where ids begin", &self.read, (IDS_AFTER,)).await?;
         Ok(decode(row)?.unwrap_or(0))
@@ -66,15 +66,15 @@ impl Beginning {
             match outcome {
                 Outcome::Applied => return Ok(()),
                 Outcome::NotApplied => {}
-                Outcome::Unknown(error) => tracing::debug!(%error, "reading back where ids begin"),
+                Outcome::Unknown(error) => tracing::debug!(%error, "reading back the first id"),
             }
         }
-        Err(unavailable(OPERATION, "others do so all the time, or nobody answers"))
+        Err(unavailable(OPERATION, "too much contention, or no answer"))
     }
 }
 
 impl NodeLease {
-    /// All numbers that were ever leased, and where ids began.
+    /// All node numbers that were ever leased, and the id after which this store begins.
     pub(crate) async fn all(&self) -> Result<(Vec<LeaseRow>, u64), StoreError> {
         let beginning = &self.keeper.register.beginning;
         let rows: Vec<(i32, Option<Uuid>, Option<i64>)> =
@@ -83,7 +83,7 @@ impl NodeLease {
         Ok((rows.into_iter().map(lease).collect::<Result<_, _>>()?, beginning.read().await?))
     }
 
-    /// Whoever takes a number from now on begins above it.
+    /// Sets the id above which every node starts that leases a number from now on.
     pub(crate) async fn begin_ids_after(&self, id: u64) -> Result<(), StoreError> {
         self.keeper.register.beginning.raise(id).await
     }

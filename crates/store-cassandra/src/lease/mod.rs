@@ -1,18 +1,18 @@
-//! The number that makes this node's ids its own, leased in `node_leases`.
+//! The lease of the node number that makes a node's ids unique, in `node_leases`.
 //!
-//! A row says who has a number, for [`Terms::ttl`] after the last renewal, and up to where ids with that number may have
-//! been given out. Taking, renewing and releasing are conditional writes, so two nodes never have a number at the same
-//! time, and who takes it next begins above everything that was given out before. What becomes of the rows is decided by
-//! the cluster; what this node may still do by [`Lease`], which ends before the row does.
+//! A row names the owner of a number, which expires [`Terms::ttl`] after the last renewal, and the ceiling of
+//! the ids given out with the number. Numbers are taken, renewed and released by conditional writes, so two
+//! nodes never own the same number, and the next owner starts above the ceiling. Cassandra's clocks decide when
+//! a row expires. The node itself obeys [`Lease`], which expires before the row.
 //!
-//! A number whose ids reach into the future of this node's clock is left alone: ids say when a message was sent. So one
-//! whose node has crashed rests for [`REACH_MS`].
+//! A number with a ceiling in the future of a node's clock is not taken, because ids contain the time of a
+//! message. So the number of a crashed node rests for up to [`REACH_MS`].
 //!
-//! [`beginning`]: where ids begin when those of another store came before.
+//! [`beginning`]: the id after which a store begins when its data was transferred from another one.
 
 mod beginning;
 #[cfg(test)]
-mod cassandra;
+mod on_cassandra;
 
 use std::num::TryFromIntError;
 use std::ops::Range;
@@ -28,25 +28,25 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
-use crate::cql::{Conditional, Cql, Outcome, Read, SerialRead, Together, Write};
+use crate::cql::{Batch, Conditional, Cql, Outcome, Read, SerialRead, Write};
 use crate::servers::Given;
 use crate::values::{bigint, int};
 use beginning::Beginning;
 
-/// How far ahead of the clock ids may go before the next renewal: a node whose clock is minutes ahead pushes the ids of
-/// the others forward.
+/// How far ahead of the clock ids may run before the next renewal, in milliseconds. Ids run ahead when another
+/// node's clock is minutes ahead.
 const REACH_MS: i64 = 10 * 60_000;
-/// How long to wait after a renewal that failed.
+/// The pause after a failed renewal.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How a lease is held.
+/// The terms of a lease.
 #[derive(Debug, Clone)]
 struct Terms {
-    /// How long a number stays with a node that is not heard of. In whole seconds.
+    /// How long a number stays with a node that does not renew it. In whole seconds.
     ttl: Duration,
     renew_interval: Duration,
-    /// So much earlier than the row this node believes that its lease is over: for clocks of the cluster that differ, and
-    /// for the time between the look at the clock and the use of an id.
+    /// How much earlier than the row the lease expires for the node itself. It covers the differences between
+    /// Cassandra's clocks, and the time between a look at the clock and the use of an id.
     margin: Duration,
     numbers: Range<u16>,
 }
@@ -62,8 +62,8 @@ impl Default for Terms {
     }
 }
 
-/// A number that is renewed as long as this lives. If it is lost, because the cluster was away for too long, another one
-/// takes its place.
+/// A node number, renewed until this is dropped. If it is lost, because Cassandra was unreachable for too long,
+/// another number replaces it.
 #[derive(Debug)]
 pub(crate) struct NodeLease {
     keeper: Arc<Keeper>,
@@ -73,13 +73,13 @@ pub(crate) struct NodeLease {
 #[derive(Debug, Error)]
 pub enum LeaseError {
     #[error(
-        "no node number is free: {in_use} are in use, {resting} were in use minutes ago or have ids later than this \
+        "no node number is free: {in_use} are in use, and {resting} were released minutes ago or have ids later than this \
          machine's clock: check the clock, or wait ten minutes"
     )]
     NoneFree { in_use: usize, resting: usize },
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("the cluster does not take a statement of this build")]
+    #[error("the cluster rejects a statement of this build")]
     Prepare(#[from] PrepareError),
 }
 
@@ -93,7 +93,8 @@ impl NodeLease {
         Self::take_from(first, cql, clock, terms).await
     }
 
-    /// `first` is the number that is looked at first, so that nodes that start together do not want the same.
+    /// Tries the numbers from `first` on. A random `first` keeps nodes that start together from trying the same
+    /// number.
     async fn take_from(
         first: u16,
         cql: Arc<Cql>,
@@ -104,7 +105,7 @@ impl NodeLease {
         let register =
             Register { rows, beginning: Beginning::prepare(cql).await?, clock: clock.clone(), terms };
         let (held, grant) = register.take(first, 0).await?;
-        tracing::info!(node = held.node, "this node's number is leased");
+        tracing::info!(node = held.node, "leased a node number");
         let lease = Arc::new(Lease::new(grant));
         let ids = IdGenerator::leased(clock, lease.clone());
         let keeper = Arc::new(Keeper { register, lease, held: Mutex::new(held) });
@@ -115,27 +116,27 @@ impl NodeLease {
         Ok((Self { keeper, renewing }, ids))
     }
 
-    /// Whether ids can be given out.
+    /// Fails when no id can be given out.
     pub(crate) fn health(&self) -> Result<(), StoreError> {
         Ok(self.keeper.lease.check()?)
     }
 
-    /// How far this node has gone with its ids.
+    /// The highest id that this node has given out, and its lease.
     pub(crate) fn given(&self) -> Given {
         let lease = self.keeper.held().owner;
         Given { lease, last: self.keeper.lease.last() }
     }
 
-    /// Ends it. No id is given out from here on, and another node may have the number at once.
+    /// Ends the lease. No id is given out after this, and another node may take the number at once.
     pub(crate) async fn release(&self) {
         self.renewing.abort();
         let last = self.keeper.lease.end();
         let held = *self.keeper.held();
         match self.keeper.register.rows.release(held, last).await {
-            Outcome::Applied => tracing::debug!(node = held.node, "this node's number is released"),
+            Outcome::Applied => tracing::debug!(node = held.node, "released the node number"),
             Outcome::NotApplied => {}
             Outcome::Unknown(error) => {
-                tracing::warn!(node = held.node, %error, "this node's number was not released; it will be free by itself");
+                tracing::warn!(node = held.node, %error, "could not release the node number; it expires on its own");
             }
         }
     }
@@ -148,14 +149,14 @@ impl Drop for NodeLease {
     }
 }
 
-/// A number, and the name under which this node has it.
+/// A number, and the name of this node as its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Held {
     node: u16,
     owner: Uuid,
 }
 
-/// What renews the lease.
+/// The task that renews the lease.
 #[derive(Debug)]
 struct Keeper {
     register: Register,
@@ -165,7 +166,7 @@ struct Keeper {
 
 enum Renewal {
     Renewed,
-    /// The row is somebody else's or nobody's: too much time has passed.
+    /// The row has another owner or none, because too much time has passed.
     Lost,
     Failed(StoreError),
 }
@@ -178,13 +179,13 @@ impl Keeper {
             match self.renew_or_replace().await {
                 Ok(()) => {
                     if is_failing {
-                        tracing::info!("the lease of this node's number is renewed again");
+                        tracing::info!("renewed the lease of the node number");
                     }
                     is_failing = false;
                 }
                 Err(error) => {
                     if !is_failing {
-                        tracing::warn!(%error, "the lease of this node's number cannot be renewed, trying on; ids are refused when it ends");
+                        tracing::warn!(%error, "cannot renew the lease of the node number; retrying, and refusing new ids when it expires");
                     }
                     is_failing = true;
                 }
@@ -211,14 +212,14 @@ impl Keeper {
         }
     }
 
-    /// Another number: what was given out with the old one stays below its ceiling, so nothing has to stop.
+    /// Takes another number. Ids given out with the old one are below its ceiling, so the server can continue.
     async fn replace(&self, lost: Held) -> Result<(), LeaseError> {
         self.lease.end();
         let first = rand::random_range(self.register.terms.numbers.clone());
         let (held, grant) = self.register.take(first, self.lease.wanted()).await?;
         *self.held() = held;
         self.lease.begin(grant);
-        tracing::warn!(lost = lost.node, node = held.node, "this node's number was lost, it has another one");
+        tracing::warn!(lost = lost.node, node = held.node, "lost the node number; leased another one");
         Ok(())
     }
 
@@ -227,7 +228,7 @@ impl Keeper {
     }
 }
 
-/// The numbers, who has them and who may.
+/// The node numbers, their owners, and the rules for taking one.
 #[derive(Debug)]
 struct Register {
     rows: Rows,
@@ -237,7 +238,7 @@ struct Register {
 }
 
 impl Register {
-    /// Looks at all numbers, beginning with `first`, and takes the first free one. Its ceiling is above `wanted`.
+    /// Takes the first free number, in the order from `first`, with a ceiling above `wanted`.
     async fn take(&self, first: u16, wanted: u64) -> Result<(Held, Grant), LeaseError> {
         let Range { start, end } = self.terms.numbers.clone();
         let beginning = self.beginning.read().await?;
@@ -260,7 +261,7 @@ impl Register {
         Err(LeaseError::NoneFree { in_use, resting })
     }
 
-    /// `None` when somebody else was faster.
+    /// `None` when another node was faster.
     async fn take_number(
         &self,
         node: u16,
@@ -275,7 +276,7 @@ impl Register {
         let is_taken = match self.rows.take(held, found.ceiling, ceiling).await {
             Outcome::Applied => true,
             Outcome::NotApplied => false,
-            // If this cannot be answered either, the number is left alone and will be free by itself.
+            // If this is not answered either, the number is given up and expires.
             Outcome::Unknown(_) => {
                 self.rows.settled(node).await.is_ok_and(|row| row.owner == Some(held.owner))
             }
@@ -304,12 +305,13 @@ impl Register {
         }
     }
 
-    /// Above whatever is wanted and will be until the next renewal.
+    /// A ceiling above `wanted` and above all ids expected before the next renewal.
     fn ceiling(&self, wanted: u64) -> u64 {
         first_id_at(time_of(wanted).max(self.clock.now()).plus_millis(REACH_MS))
     }
 
-    /// The row's time to live begins after the request was sent, so counted from there this ends before it.
+    /// When the lease expires for this node. The time to live of the row begins after the request was sent, so
+    /// a deadline counted from `sent` comes first.
     fn until(&self, sent: Instant) -> Instant {
         sent + self.terms.ttl.saturating_sub(self.terms.margin)
     }
@@ -318,7 +320,7 @@ impl Register {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LeaseRow {
     pub(crate) owner: Option<Uuid>,
-    /// No id with this number is above it.
+    /// All ids with this number are at or below it.
     pub(crate) ceiling: Option<u64>,
 }
 
@@ -336,7 +338,7 @@ impl LeaseRow {
 
 const LOOK: &str = "SELECT owner, ceiling FROM node_leases WHERE node = ?";
 
-/// The table.
+/// The statements of the table.
 #[derive(Debug)]
 struct Rows {
     cql: Arc<Cql>,
@@ -351,7 +353,7 @@ struct Rows {
 
 impl Rows {
     async fn prepare(cql: Arc<Cql>, terms: &Terms) -> Result<Self, PrepareError> {
-        // Only the owner ends by itself.
+        // Only the owner has a time to live.
         let own =
             format!("UPDATE node_leases USING TTL {} SET owner = ? WHERE node = ?", terms.ttl.as_secs());
         Ok(Self {
@@ -372,38 +374,38 @@ impl Rows {
         })
     }
 
-    /// Good for a first look: whoever acts on it does so on the condition that it is still true. Unlike the other one it
-    /// is not held up by nodes that want the same number.
+    /// Reads a row at normal consistency. That suffices for a first look, because the write that follows is
+    /// conditional, and unlike a serial read it does not contend with nodes that take the same number.
     async fn look(&self, node: u16) -> Result<LeaseRow, StoreError> {
         let node = i32::from(node);
         LeaseRow::read(node, self.cql.row("look at a node number", &self.look, (node,)).await?)
     }
 
-    /// After a write of which nobody said what became of it.
+    /// Reads a row after a write whose outcome is unknown.
     async fn settled(&self, node: u16) -> Result<LeaseRow, StoreError> {
         let node = i32::from(node);
         let row = self.cql.serial_row("read back a node number", &self.look_settled, (node,)).await?;
         LeaseRow::read(node, row)
     }
 
-    /// If nobody has it, and nobody had it since `found` was its ceiling.
+    /// Takes a number that has no owner, provided that its ceiling is still the one that was found.
     async fn take(&self, Held { node, owner }: Held, found: Option<u64>, ceiling: u64) -> Outcome {
-        let mut together = Together::new();
+        let mut batch = Batch::new();
         let (owner, node) = (CqlValue::Uuid(owner), CqlValue::Int(node.into()));
         match found {
-            None => together.condition(&self.take_unused, [owner, node.clone()]),
-            Some(found) => together.condition(&self.take_used, [owner, node.clone(), bigint(found)]),
+            None => batch.condition(&self.take_unused, [owner, node.clone()]),
+            Some(found) => batch.condition(&self.take_used, [owner, node.clone(), bigint(found)]),
         }
-        together.write(&self.set_ceiling, [bigint(ceiling), node]);
-        self.cql.conditional_together("lease a node number", together).await
+        batch.write(&self.set_ceiling, [bigint(ceiling), node]);
+        self.cql.conditional_batch("lease a node number", batch).await
     }
 
     async fn renew(&self, Held { node, owner }: Held, ceiling: u64) -> Outcome {
-        let mut together = Together::new();
+        let mut batch = Batch::new();
         let (owner, node) = (CqlValue::Uuid(owner), CqlValue::Int(node.into()));
-        together.condition(&self.renew, [owner.clone(), node.clone(), owner]);
-        together.write(&self.set_ceiling, [bigint(ceiling), node]);
-        self.cql.conditional_together("renew the lease of the node number", together).await
+        batch.condition(&self.renew, [owner.clone(), node.clone(), owner]);
+        batch.write(&self.set_ceiling, [bigint(ceiling), node]);
+        self.cql.conditional_batch("renew the lease of the node number", batch).await
     }
 
     async fn release(&self, Held { node, owner }: Held, ceiling: u64) -> Outcome {

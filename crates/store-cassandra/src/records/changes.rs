@@ -1,4 +1,4 @@
-//! Entries of the log that are no messages.
+//! Entries of the log other than messages.
 
 use godwit_domain::model::{Change, Created, FanOut, JoiningTerms, ReactionChange, ReactionCount, Target};
 use godwit_protocol::conversations::{ConversationKind, HistoryVisibility, Permissions, Role};
@@ -125,7 +125,7 @@ pub(crate) struct StoredTerms {
 }
 
 impl StoredChange {
-    /// None for a message, which is written in another way.
+    /// `None` for a message, which has a record of its own.
     pub(crate) fn of(change: &Change) -> Option<Self> {
         Some(match change {
             Change::Message(_) => return None,

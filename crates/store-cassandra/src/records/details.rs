@@ -1,4 +1,4 @@
-//! Details of conversations, and changes of them.
+//! Details of conversations, and changes of details.
 
 use godwit_domain::model::{
     Ban, ClientId, Details, DetailsChange, FanOut, Invite, InviteToken, MentionOfAll, Pin,
@@ -29,7 +29,7 @@ pub(crate) struct StoredDetails {
     pins: Vec<StoredPin>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     invites: Vec<StoredInvite>,
-    /// Who is banned, by whom, and since when.
+    /// The banned user, the user who banned them, and the time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     bans: Vec<(UserId, UserId, Timestamp)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -70,7 +70,7 @@ pub(crate) struct StoredInvite {
     uses: u32,
 }
 
-/// A field that is missing stays as it is; null takes away what was there.
+/// A missing field stays as it is; null removes the value.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredDetailsChange {
     #[serde(default, skip_serializing_if = "Option::is_none")]

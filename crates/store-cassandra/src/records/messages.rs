@@ -1,4 +1,4 @@
-//! Messages, and those that are not sent yet.
+//! Messages and drafts.
 
 use godwit_domain::model::{
     ClientId, Draft, Forwarded, Media, Mentions, Message, MessageBody, Reply, Target,
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::is_false;
 
-/// A message without what is in the columns of its row: id, sender and client id.
+/// A message without the values in other columns of its row: id, sender and client id.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredMessage {
     #[serde(flatten)]
@@ -45,7 +45,7 @@ enum StoredBody {
     },
     System {
         event: Box<str>,
-        /// JSON in JSON, so that it comes back as it was.
+        /// JSON within JSON, so that it is returned unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data: Option<Box<str>>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ struct StoredForward {
     sender_id: UserId,
 }
 
-/// A message that is not sent yet.
+/// A message that has not been sent yet.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredDraft {
     client_id: Box<str>,

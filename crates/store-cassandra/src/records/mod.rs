@@ -1,7 +1,8 @@
-//! What is written as JSON, because it is read and written whole: entries of the log, details, what became of messages.
+//! Values stored as JSON because they are read and written whole: entries of the log, details and message
+//! states.
 //!
-//! A body does not repeat what its row says. A new field needs `#[serde(default)]`, and an old one keeps its name for good.
-//! Words of the wire (roles, kinds) are written as the wire has them.
+//! A body does not repeat the columns of its row. A new field needs `#[serde(default)]`, and an old field keeps
+//! its name. Roles and kinds have the same names as in the API.
 
 mod changes;
 mod details;
@@ -26,7 +27,7 @@ pub(crate) fn from_json<T: DeserializeOwned>(
     key: impl FnOnce() -> String,
     text: &str,
 ) -> Result<T, StoreError> {
-    // The reason must not quote the content.
+    // The reason must not quote content.
     serde_json::from_str(text)
         .map_err(|error| corrupt(table, key(), format!("invalid at column {}", error.column())))
 }
@@ -35,7 +36,7 @@ pub(crate) fn corrupt(table: &'static str, key: String, reason: impl Into<String
     StoreError::Corrupt { table, key, reason: reason.into() }
 }
 
-/// For fields that are left out where they say nothing.
+/// For fields that are omitted when false.
 pub(crate) const fn is_false(value: &bool) -> bool {
     !*value
 }

@@ -1,4 +1,4 @@
-//! What became of messages, and the newest of a log.
+//! Message states, and the last message of a log.
 
 use godwit_domain::model::{Edited, Gone, LastMessage, MessageState, ReactionCount};
 use godwit_protocol::messages::MessageKind;
@@ -38,7 +38,7 @@ struct StoredGone {
     by: Option<UserId>,
 }
 
-/// How often a reaction was given.
+/// A reaction, and the number of users who gave it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredCount(Box<str>, u32);
 

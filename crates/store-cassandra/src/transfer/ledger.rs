@@ -1,9 +1,9 @@
-//! What is known of a move, and who follows it.
+//! The state of a transfer, and the rows of the handles that follow it.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use godwit_domain::ports::{Moving, Part, StoreError};
+use godwit_domain::ports::{Part, StoreError, TransferState};
 use scylla::errors::PrepareError;
 
 use super::gate::Records;
@@ -14,23 +14,24 @@ use crate::records::{from_json, to_json};
 use crate::servers::{Servers, Standing};
 use crate::values::int;
 
-/// The row.
-const NAME: &str = "moving";
+/// The key of the one row.
+const NAME: &str = "transfer";
 
-/// What is known of a move.
+/// The state of a transfer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct State {
-    pub(super) moving: Moving,
-    /// Rises with every change, also when only a new round begins.
+    pub(super) transfer: TransferState,
+    /// Grows with every change of the state, and with every new round.
     pub(super) round: u64,
-    /// Marks of earlier rounds are settled.
+    /// The first round whose marks may not be settled yet.
     pub(super) first: u64,
 }
 
 impl State {
-    /// Whether what changes is marked. While writes are held only what was left half done is finished.
+    /// Whether changes are marked. While writes are held, the only changes are those that complete what a crash
+    /// interrupted.
     pub(super) const fn keeps_marks(&self) -> bool {
-        matches!(self.moving, Moving::Out { .. } | Moving::Held { .. })
+        matches!(self.transfer, TransferState::Out { .. } | TransferState::Held { .. })
     }
 }
 
@@ -54,8 +55,8 @@ impl Ledger {
         servers: Arc<Servers>,
         lease: Arc<NodeLease>,
     ) -> Result<Self, PrepareError> {
-        let read = "SELECT body, round, first FROM moving WHERE name = ?";
-        let set = "UPDATE moving SET body = ?, round = ?, first = ? WHERE name = ?";
+        let read = "SELECT body, round, first FROM transfer WHERE name = ?";
+        let set = "UPDATE transfer SET body = ?, round = ?, first = ? WHERE name = ?";
         Ok(Self {
             marks: Marks::new(cql.clone()).await?,
             read: cql.prepare_read(read).await?,
@@ -68,15 +69,15 @@ impl Ledger {
         })
     }
 
-    /// After every change that was begun before.
+    /// The state, after every change begun before this read.
     pub(super) async fn settled(&self) -> Result<State, StoreError> {
-        decode(self.cql.serial_row("read back a move", &self.read_settled, (NAME,)).await?)
+        decode(self.cql.serial_row("read back a transfer", &self.read_settled, (NAME,)).await?)
     }
 
-    /// If it still is what was found.
+    /// Replaces the state by compare-and-set.
     pub(super) async fn replace(&self, found: &State, new: &State) -> Outcome {
-        const OPERATION: &str = "change what is known of a move";
-        let (body, round, first) = (to_json(&new.moving), int(new.round), int(new.first));
+        const OPERATION: &str = "change what is known of a transfer";
+        let (body, round, first) = (to_json(&new.transfer), int(new.round), int(new.first));
         if found.round == 0 {
             let values = (body, round, first, NAME);
             return self.cql.conditional(OPERATION, &self.begin, values).await;
@@ -93,7 +94,7 @@ impl Records for Ledger {
     }
 
     async fn state(&self) -> Result<State, StoreError> {
-        decode(self.cql.row("look whether everything is moved", &self.read, (NAME,)).await?)
+        decode(self.cql.row("look whether everything is transferred", &self.read, (NAME,)).await?)
     }
 
     async fn mark(&self, round: u64, parts: &[Part]) -> Result<(), StoreError> {
@@ -104,7 +105,7 @@ impl Records for Ledger {
 fn decode(row: Option<Row>) -> Result<State, StoreError> {
     let Some((Some(body), Some(round), first)) = row else { return Ok(State::default()) };
     Ok(State {
-        moving: from_json("moving", || NAME.to_owned(), &body)?,
+        transfer: from_json("transfer", || NAME.to_owned(), &body)?,
         round: round.cast_unsigned(),
         first: first.map_or(0, i64::cast_unsigned),
     })

@@ -1,4 +1,4 @@
-//! What has changed since it was copied.
+//! Marks: the parts that have changed since they were copied.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -12,14 +12,14 @@ use godwit_protocol::{ConversationId, UserId};
 use scylla::errors::PrepareError;
 use scylla::value::CqlValue;
 
-use crate::cql::{Cql, Read, Together, Write};
+use crate::cql::{Batch, Cql, Read, Write};
 use crate::records::corrupt;
 use crate::values::{bigint, int, row_limit, text};
 
 const SHARDS: u64 = 16;
-/// Marks that are written, or removed, with one request.
+/// Marks per batch.
 const WRITTEN_TOGETHER_MAX: usize = 256;
-/// Partitions that are written to at once.
+/// Partitions written concurrently.
 const WRITES_AT_ONCE_MAX: usize = 32;
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Marks {
     read: Read,
 }
 
-/// How a part stands in its row.
+/// The row of a part.
 type Row = (i8, i64, i64, String);
 
 impl Marks {
@@ -80,21 +80,21 @@ impl Marks {
         for round in rounds {
             for (shard, rows) in &by_shard {
                 for rows in rows.chunks(WRITTEN_TOGETHER_MAX) {
-                    let mut together = Together::new();
+                    let mut batch = Batch::new();
                     for (kind, owner, item, key) in rows {
                         let partition = [bigint(round), CqlValue::TinyInt(*shard)];
                         let ids = [CqlValue::BigInt(*owner), CqlValue::BigInt(*item)];
                         let row = [[CqlValue::TinyInt(*kind)].as_slice(), &ids, &[text(key)]].concat();
-                        together.write(statement, [partition.as_slice(), &row].concat());
+                        batch.write(statement, [partition.as_slice(), &row].concat());
                     }
-                    writes.push(self.cql.write_together(operation, together));
+                    writes.push(self.cql.write_batch(operation, batch));
                 }
             }
         }
         stream::iter(writes).buffer_unordered(WRITES_AT_ONCE_MAX).try_collect().await
     }
 
-    /// All that is left of rounds.
+    /// Removes all marks of these rounds.
     pub(super) async fn forget(&self, rounds: Range<u64>) -> Result<(), StoreError> {
         let partitions = rounds.flat_map(|round| (0..SHARDS).map(move |shard| (int(round), shard as i8)));
         let removals =
@@ -102,7 +102,7 @@ impl Marks {
         stream::iter(removals).buffer_unordered(WRITES_AT_ONCE_MAX).try_collect().await
     }
 
-    /// Parts that have changed in rounds, so many; and the first round in which there are any.
+    /// Up to `limit` parts marked in these rounds, and the first round that has any.
     pub(super) async fn within(
         &self,
         rounds: Range<u64>,
@@ -129,7 +129,7 @@ impl Marks {
         Ok(!self.of_round(round, 1).await?.is_empty())
     }
 
-    /// Up to so many of each shard.
+    /// Up to `limit` parts of each shard.
     async fn of_round(&self, round: u64, limit: usize) -> Result<Vec<Part>, StoreError> {
         let Some(limit) = row_limit(limit) else { return Ok(Vec::new()) };
         let shards = (0..SHARDS).map(|shard| {
@@ -165,7 +165,7 @@ fn part_of((kind, owner, item, key): Row) -> Result<Part, StoreError> {
     }
 }
 
-/// Ids differ least in their lowest bits.
+/// Ids differ least in their lowest bits, so the bits are mixed.
 const fn shard_of((_, owner, item, _): &Row) -> i8 {
     let mixed = owner.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15)
         ^ item.cast_unsigned().wrapping_mul(0xc2b2_ae3d_27d4_eb4f);

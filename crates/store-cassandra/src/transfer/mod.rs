@@ -1,24 +1,25 @@
-//! Moving everything to another store, or from one, while servers go on.
+//! Transfers of all data to another store, or from one, while servers run.
 //!
-//! - [`gate`]: what every write passes: it is refused, or what it changes is marked, as the move wants it
-//! - [`ledger`]: what is known of a move, in the table `moving`; [`marks`]: what has changed, in `changed_parts`
-//! - [`rounds`]: how all who have the keyspace open are made to follow, and what has changed is given out; [`ids`]: how far
-//!   they have gone with their ids
-//! - [`port`]: the port. What is copied is read and written where it is kept: [`accounts`](crate::accounts),
-//!   [`conversations`](crate::conversations), [`lease`](crate::lease)
+//! - [`gate`]: every write passes it; depending on the state, it marks what the write changes, or refuses the
+//!   write
+//! - [`ledger`]: the state of the transfer, in the table `transfer`; [`marks`]: the changed parts, in
+//!   `changed_parts`
+//! - [`rounds`]: makes all store handles follow the state, and returns the changed parts; [`ids`]: the highest
+//!   id given out
 //!
-//! Every change of what is known of a move begins a *round*, which has a number. A write belongs to the round in which it
-//! began. Who has the keyspace open says in `servers` which round it has come to, when all its writes of earlier ones have
-//! ended. So whoever moves knows when a round is over for all: its marks are complete then, and what they are about can be
-//! copied.
+//! Every change of the state begins a *round*, which has a number. A write belongs to the round in which it
+//! began. A store handle writes into its row in `servers` which round it has reached, after all its writes of
+//! earlier rounds have ended. When all rows have reached a round, the marks of earlier rounds are complete, and
+//! the marked parts can be copied.
+//!
+//! The data to copy is read and written by `account`, `conversation` and `lease`.
 
-#[cfg(test)]
-mod cassandra;
 mod gate;
 mod ids;
 mod ledger;
 mod marks;
-mod port;
+#[cfg(test)]
+mod on_cassandra;
 mod rounds;
 
 pub(crate) use gate::{Gate, Pass, UnderWay};

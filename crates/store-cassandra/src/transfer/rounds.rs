@@ -1,13 +1,13 @@
-//! Rounds: how everybody who has the keyspace open is made to follow a move, and how what has changed is given out.
+//! Rounds: makes every store handle follow the state of a transfer, and returns the changed parts.
 //!
-//! Marks are kept by the round in which they were made. When everybody has come to a later round those of the earlier ones
-//! are complete, and all that they are about has been written. So they can be given out, and the same parts may be marked
-//! again under the new round while they are copied.
+//! Marks are stored by the round in which they were made. When every handle has reached a later round, the
+//! marks of the earlier ones are complete, and all changes that they mark have been written. So these parts can
+//! be copied, and meanwhile the same parts may be marked again under the new round.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use godwit_domain::ports::{Changed, Moving, Part, StoreError};
+use godwit_domain::ports::{Changed, Part, StoreError, TransferState};
 use tokio::time::{Instant, sleep};
 
 use super::gate::Gate;
@@ -16,12 +16,12 @@ use crate::cql::{Outcome, unavailable};
 use crate::pause::pause;
 use crate::servers::Present;
 
-/// How long it may take until everybody follows: longer than a row lives of somebody who is not there any more.
+/// How long a round waits for every handle to follow. Longer than the time to live of a dead handle's row.
 const FOLLOW_MAX: Duration = Duration::from_secs(60);
-/// Pauses between looks whether they do. The first ones are short.
+/// Pauses between reads of the rows. The first pauses are short.
 const LOOK_PAUSE_MIN: Duration = Duration::from_millis(5);
 const LOOK_PAUSE_MAX: Duration = Duration::from_millis(200);
-/// How often a change is tried while others make changes.
+/// Attempts of a change while other processes make changes.
 const ATTEMPTS_MAX: u32 = 16;
 
 #[derive(Debug)]
@@ -35,48 +35,53 @@ impl Rounds {
         Self { ledger, gate }
     }
 
-    pub(crate) async fn moving(&self) -> Result<Moving, StoreError> {
-        Ok(self.ledger.settled().await?.moving)
+    pub(crate) async fn transfer_state(&self) -> Result<TransferState, StoreError> {
+        Ok(self.ledger.settled().await?.transfer)
     }
 
-    /// Also who finds it changed already knows afterwards that everybody follows.
-    pub(crate) async fn set_moving(&self, from: &Moving, to: Moving) -> Result<Moving, StoreError> {
+    /// Changes the state from `from` to `to` and returns the state after it. Even if another process has
+    /// changed the state, all handles follow it when this returns.
+    pub(crate) async fn set_transfer_state(
+        &self,
+        from: &TransferState,
+        to: TransferState,
+    ) -> Result<TransferState, StoreError> {
         let state = self.change(from, &to).await?;
         self.wait_for_all(&state).await?;
-        if state.moving == Moving::Not {
+        if state.transfer == TransferState::Not {
             self.forget_marks(&state).await?;
         }
-        Ok(state.moving)
+        Ok(state.transfer)
     }
 
-    async fn change(&self, from: &Moving, to: &Moving) -> Result<State, StoreError> {
+    async fn change(&self, from: &TransferState, to: &TransferState) -> Result<State, StoreError> {
         for attempt in 0..ATTEMPTS_MAX {
             pause(attempt).await;
             let found = self.ledger.settled().await?;
-            if found.moving != *from {
+            if found.transfer != *from {
                 return Ok(found);
             }
-            if found.moving == Moving::Not {
-                // Who said so may have died before they did this.
+            if found.transfer == TransferState::Not {
+                // The process that set this state may have crashed before it removed the marks.
                 self.forget_marks(&found).await?;
             }
             let round = found.round + 1;
             let first = if found.keeps_marks() { found.first } else { round };
-            let new = State { moving: to.clone(), round, first };
+            let new = State { transfer: to.clone(), round, first };
             if self.replace(&found, &new).await? {
                 return Ok(new);
             }
         }
-        Err(unavailable("change what is known of a move", "others do so all the time"))
+        Err(unavailable("change what is known of a transfer", "others do so all the time"))
     }
 
-    /// Whether it is the new one now.
+    /// Replaces the state. Returns whether the new one is stored.
     async fn replace(&self, found: &State, new: &State) -> Result<bool, StoreError> {
         match self.ledger.replace(found, new).await {
             Outcome::Applied => Ok(true),
             Outcome::NotApplied => Ok(false),
             Outcome::Unknown(error) => {
-                tracing::debug!(%error, "reading back what is known of a move");
+                tracing::debug!(%error, "reading back the state of a transfer");
                 Ok(self.ledger.settled().await? == *new)
             }
         }
@@ -86,7 +91,7 @@ impl Rounds {
         self.ledger.marks.forget(state.first..state.round).await
     }
 
-    /// Waits until everybody who has the keyspace open has come to this round.
+    /// Waits until every process that has the keyspace open has reached this round.
     async fn wait_for_all(&self, state: &State) -> Result<(), StoreError> {
         const OPERATION: &str = "wait for all who have the store open";
         self.gate.learn(state.clone());
@@ -94,7 +99,7 @@ impl Rounds {
         loop {
             let behind = self.ledger.servers.all().await.map(|present| {
                 let is_behind = |present: &Present| present.standing.round < state.round;
-                present.into_iter().find(is_behind).map(|behind| format!("{behind} does not follow"))
+                present.into_iter().find(is_behind).map(|behind| format!("{behind} does not respond"))
             });
             let is_over = began.elapsed() > FOLLOW_MAX;
             match behind {
@@ -107,13 +112,13 @@ impl Rounds {
         }
     }
 
-    /// Parts of rounds that are over for everybody. If these are few, the current one is brought to its end.
+    /// Parts marked in completed rounds. If there are fewer than `limit`, the present round is completed too.
     pub(crate) async fn changed(&self, limit: usize) -> Result<Changed, StoreError> {
         let found = self.ledger.settled().await?;
         if !found.keeps_marks() {
             return Ok(Changed::default());
         }
-        // Whoever began this round may have died before everybody followed.
+        // The process that began this round may have crashed before all handles followed.
         self.wait_for_all(&found).await?;
         let marks = &self.ledger.marks;
         let (mut parts, first) = marks.within(found.first..found.round, limit).await?;
@@ -130,7 +135,7 @@ impl Rounds {
         Ok(changed(parts.into_iter().take(limit), found.round))
     }
 
-    /// Marks of later rounds stay.
+    /// Removes the marks of copied parts. Marks of later rounds stay.
     pub(crate) async fn settled(&self, changed: Changed) -> Result<(), StoreError> {
         let first = self.ledger.settled().await?.first;
         self.ledger.marks.remove(first..changed.round + 1, &changed.parts).await

@@ -1,19 +1,46 @@
-//! The storage engine. Nothing outside of this folder names what it is made of, so that it can be exchanged.
+//! The storage engine: a write-ahead journal and log-structured merge trees (the crate `lsm-tree`). Nothing outside this
+//! folder names that crate, so the engine can be exchanged.
 //!
-//! - [`journal`]: every commit, durable before anything else
-//! - [`trees`]: sorted tables, in memory and on disk (the crate `lsm-tree`)
-//! - [`care`]: the threads that write tables out, merge them, and free the journal
-//! - [`tables`], [`views`]: what is read, and what everybody may see of it
+//! ```text
+//!  committer's thread                                  readers
+//!        │ commit(rows)                                   │ view()
+//!        ▼                                                ▼
+//!  1 journal: append, fsync                   views: (last commit, tables)
+//!  2 memtables: insert                                    │
+//!  3 views: publish the sequence number ──────────────────┘
+//!        │ a memtable is full: seal it, begin another
+//!        ▼
+//!  flush thread: sealed memtable ──▶ sorted table on disk; then the journal segments below it are free
+//!        ▼
+//!  merge thread: sorted tables ──▶ fewer, larger sorted tables (compaction)
+//! ```
 //!
-//! What the rest of the crate relies on:
-//! - [`Engine::commit`] is atomic and durable: when it returns, the writes survive a crash; if it fails, the engine takes
-//!   no more of them.
-//! - A reader sees a write only when it is durable: it is in the journal before the tables in memory are changed.
-//! - [`View`] is one moment. It keeps the tables of that moment, memory and files, so it is dropped before the caller awaits.
+//! There are three trees, one per [`Table`] of the key layout, and one journal for all of them. Every commit has a sequence
+//! number (`seqno`).
+//!
+//! - [`journal`]: makes every commit durable before anybody can read it
+//! - [`trees`]: the trees of memtables and sorted tables
+//! - [`maintenance`]: the two threads that flush memtables, merge tables and free journal segments
+//! - [`tables`], [`views`]: what one reader reads, and which commits it may see
+//! - [`key`]: tables, keys and ranges
+//!
+//! The rest of the crate relies on these properties:
+//! - [`Engine::commit`] is atomic and durable. When it returns, the rows survive a crash. When it fails, the engine refuses all
+//!   later commits, because nobody knows what the disk has.
+//! - A reader sees a commit only after it is durable: the journal is synced before the memtables change.
+//! - A [`View`] is a snapshot. It keeps memtables and files of its moment alive, so a caller drops it before an await.
 //! - There is one writer, the committer's thread.
+//!
+//! **Recovery.** [`Engine::open`] opens the trees, asks each up to which `seqno` its tables on disk are complete, and replays the
+//! journal: it inserts every row with a higher `seqno` into the memtables and skips the others. A record that is not whole ends
+//! the journal; its commit was never acknowledged. After a clean stop ([`Engine::flush`]) there is nothing to replay.
+//!
+//! **Backpressure.** A commit waits while a tree has [`SEALED_MEMTABLES_MAX`] memtables to flush or [`LEVEL_0_RUNS_MAX`] runs of
+//! tables to merge.
 
-mod care;
 mod journal;
+mod key;
+mod maintenance;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -21,6 +48,7 @@ mod trees;
 mod views;
 
 use std::any::Any;
+use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -32,15 +60,16 @@ use godwit_domain::ports::StoreError;
 use lsm_tree::{InternalValue, Memtable, ValueType};
 use thiserror::Error;
 
-use self::care::{Care, Threads};
 use self::journal::{Journal, Reached, Record, RowWrite};
+use self::maintenance::{Maintenance, Threads};
 use self::trees::Trees;
 use self::views::Moment;
-use crate::keys::{Key, KeyRange, Table};
 use crate::options::Options;
 
 /// Keys and values. Cheap to clone; short ones are kept in place.
 pub(crate) use lsm_tree::Slice as Bytes;
+
+pub(crate) use self::key::{Key, KeyRange, Table};
 
 /// A row that a scan found.
 pub(crate) type Row = (Bytes, Bytes);
@@ -51,13 +80,13 @@ pub(crate) enum EngineError {
     Io(#[from] io::Error),
     #[error(transparent)]
     Tables(lsm_tree::Error),
-    #[error("{} does not follow the segment of the journal before it", segment.display())]
+    #[error("journal segment {} does not continue the segment before it", segment.display())]
     Damaged { segment: PathBuf },
-    #[error("a segment of the journal in {} is missing", folder.display())]
+    #[error("a journal segment in {} is missing", folder.display())]
     Missing { folder: PathBuf },
     #[error("{0}")]
     Failed(String),
-    #[error("the tables in memory were not written out within {} s", FLUSH_WAIT_MAX.as_secs())]
+    #[error("the memtables were not flushed within {} s", FLUSH_WAIT_MAX.as_secs())]
     FlushTimeout,
 }
 
@@ -97,18 +126,18 @@ impl Direction {
     }
 }
 
-/// How long a clean stop waits for the tables in memory to be written out. A start without it takes longer, that is all.
+/// How long a clean stop waits for the flush of all memtables. Without that flush the next start replays the journal.
 const FLUSH_WAIT_MAX: Duration = Duration::from_secs(30);
-/// How often those who wait for the engine's threads look again.
+/// How often a caller that waits for the flush or merge thread checks again.
 const WAIT_STEP: Duration = Duration::from_millis(2);
-/// A writer waits while so many tables in memory are not written out, or so many tables on disk not merged.
+/// The writer waits while a tree has so many memtables that are not flushed, or so many runs that are not merged.
 const SEALED_MEMTABLES_MAX: usize = 3;
 const LEVEL_0_RUNS_MAX: usize = 28;
 const JOURNAL_FOLDER: &str = "journal";
 
 pub(crate) struct Engine {
     writer: Mutex<Writer>,
-    care: Arc<Care>,
+    maintenance: Arc<Maintenance>,
     _threads: Threads,
     memtable_bytes_max: u64,
     #[cfg(test)]
@@ -116,15 +145,15 @@ pub(crate) struct Engine {
     pub(crate) keys_written: AtomicU64,
 }
 
-/// What only the one who writes needs.
+/// The state of the one writer.
 struct Writer {
     journal: Journal,
-    /// The tables in memory that take rows. Nobody else changes them for others.
+    /// The active memtable of each tree. Only [`Engine::seal`] replaces it.
     memtables: [Arc<Memtable>; Table::COUNT],
     reached: Reached,
 }
 
-/// One moment of the store.
+/// A snapshot of the store: all commits up to one `seqno`.
 pub(crate) struct View {
     moment: Moment,
     #[cfg(test)]
@@ -132,7 +161,7 @@ pub(crate) struct View {
 }
 
 impl Engine {
-    /// Opens the engine's folder, or makes it.
+    /// Opens the engine's folder, or creates it, and replays the journal.
     pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, EngineError> {
         let trees = Trees::open(path, options)?;
         let persisted = trees.persisted();
@@ -152,11 +181,11 @@ impl Engine {
         let journal = Journal::open(&path.join(JOURNAL_FOLDER), options.journal_bytes_max, replay)?;
         trees.skip_to(last_seqno);
         trees.views.publish(last_seqno);
-        let care = Arc::new(Care::new(trees, journal.shelf()));
+        let maintenance = Arc::new(Maintenance::new(trees, journal.shelf()));
         Ok(Self {
             writer: Mutex::new(Writer { journal, memtables, reached }),
-            _threads: Threads::start(&care)?,
-            care,
+            _threads: Threads::start(&maintenance)?,
+            maintenance,
             memtable_bytes_max: options.memtable_bytes_max,
             #[cfg(test)]
             keys_read: Arc::default(),
@@ -166,51 +195,51 @@ impl Engine {
 
     pub(crate) fn view(&self) -> View {
         View {
-            moment: self.care.trees.views.now(),
+            moment: self.maintenance.trees.views.now(),
             #[cfg(test)]
             keys_read: Arc::clone(&self.keys_read),
         }
     }
 
-    /// Writes rows, and removes those with no value. After an error nothing can be written any more.
+    /// Writes rows, and removes those that have no value. After an error the engine refuses every commit.
     pub(crate) fn commit(&self, writes: impl Iterator<Item = RowWrite>) -> Result<(), EngineError> {
-        self.care.check()?;
+        self.maintenance.check()?;
         let rows: Vec<RowWrite> = writes.collect();
         self.keys_written.fetch_add(rows.len() as u64, Ordering::Relaxed);
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         self.seal(&mut writer, |place, memtable| {
-            memtable.size() > self.memtable_bytes_max || self.care.is_overdue(place)
+            memtable.size() > self.memtable_bytes_max || self.maintenance.is_overdue(place)
         })?;
-        let seqno = self.care.trees.next_seqno();
+        let seqno = self.maintenance.trees.next_seqno();
         let reached = writer.reached;
         if let Err(error) = writer.journal.append(seqno, &rows, reached) {
-            self.care.fail(&error);
+            self.maintenance.fail(&error);
             return Err(error.into());
         }
         for row in rows {
             writer.reached[row.0.table.place()] = seqno;
             insert(&writer.memtables, row, seqno);
         }
-        self.care.trees.views.publish(seqno);
+        self.maintenance.trees.views.publish(seqno);
         if writer.journal.asks_for_spare() {
-            self.care.ask();
+            self.maintenance.ask();
         }
         Ok(())
     }
 
-    /// Writes out what is in memory, so that the next start has nothing to read again. Nothing may be committed after it.
+    /// Flushes all memtables, so that the next start has nothing to replay. Nothing may be committed after it.
     pub(crate) fn flush(&self) -> Result<(), EngineError> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         self.seal(&mut writer, |_, _| true)?;
         let began = Instant::now();
         while self
-            .care
+            .maintenance
             .persisted()
             .iter()
             .zip(writer.reached)
             .any(|(persisted, reached)| *persisted < reached)
         {
-            self.care.check()?;
+            self.maintenance.check()?;
             if began.elapsed() > FLUSH_WAIT_MAX {
                 return Err(EngineError::FlushTimeout);
             }
@@ -220,8 +249,8 @@ impl Engine {
         Ok(writer.journal.close(reached)?)
     }
 
-    /// Begins new tables in memory in the place of some, when there is room for them. Between commits, so that none of them
-    /// is in two.
+    /// Seals the memtables that are due and begins new ones, after it has waited for room. Runs between two commits, so no
+    /// commit is in two memtables of a tree.
     fn seal(
         &self,
         writer: &mut Writer,
@@ -230,8 +259,8 @@ impl Engine {
         for place in 0..Table::COUNT {
             if !writer.memtables[place].is_empty() && is_due(place, &writer.memtables[place]) {
                 self.wait_for_room(place)?;
-                writer.memtables[place] = self.care.trees.seal(place);
-                self.care.sealed(place, writer.reached[place]);
+                writer.memtables[place] = self.maintenance.trees.seal(place);
+                self.maintenance.sealed(place, writer.reached[place]);
             }
         }
         Ok(())
@@ -239,19 +268,19 @@ impl Engine {
 
     /// Bytes of the tables on disk.
     pub(crate) fn table_bytes(&self) -> u64 {
-        self.care.trees.table_bytes()
+        self.maintenance.trees.table_bytes()
     }
 
     /// Files of the journal.
     pub(crate) fn journal_files(&self) -> usize {
-        self.care.journal_files()
+        self.maintenance.journal_files()
     }
 
     fn wait_for_room(&self, place: usize) -> Result<(), EngineError> {
         let is_full = |(memtables, runs)| memtables >= SEALED_MEMTABLES_MAX || runs >= LEVEL_0_RUNS_MAX;
-        while is_full(self.care.trees.backlog(place)) {
+        while is_full(self.maintenance.trees.backlog(place)) {
             std::thread::sleep(WAIT_STEP);
-            self.care.check()?;
+            self.maintenance.check()?;
         }
         Ok(())
     }
@@ -290,7 +319,7 @@ impl View {
         page.map_err(unreadable)
     }
 
-    /// Visits the rows of a range until it is told to stop. What comes after is not read.
+    /// Visits the rows of a range until the visitor breaks. Rows after that are not read.
     pub(crate) fn visit(
         &self,
         range: &KeyRange,
@@ -315,4 +344,10 @@ impl View {
 
 fn unreadable(error: lsm_tree::Error) -> StoreError {
     StoreError::Unavailable { operation: "read", source: Box::new(error) }
+}
+
+/// Syncs a folder, so that files that were created, renamed or removed in it stay so after a crash.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    // Elsewhere a folder cannot be opened as a file, and renaming is durable by itself.
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }

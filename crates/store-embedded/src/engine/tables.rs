@@ -1,7 +1,7 @@
-//! The tables of a tree, in memory and on disk, as somebody found them.
+//! The memtables and tables of one tree, as a reader found them.
 //!
-//! `lsm-tree` has a list of them, behind a lock that it holds while it makes a changed list durable. Who reads from here
-//! does not wait for that. Files and memory of a table go when nobody has it in a list any more.
+//! `lsm-tree` keeps its list behind a lock that it holds while it makes a changed list durable. Readers take a copy of the list
+//! from here instead, and never wait for that. A table's file and memory are released with the last list that names it.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use lsm_tree::table::filter::standard_bloom::Builder as Filter;
 use lsm_tree::{AbstractTree, AnyTree, InternalValue, Memtable, Tree};
 
 use super::{Bytes, Row};
-use crate::keys::KeyRange;
+use crate::engine::key::KeyRange;
 
 pub(super) struct Tables {
     /// The newest first.
@@ -18,14 +18,13 @@ pub(super) struct Tables {
     scan: Box<Scan>,
 }
 
-// The library does not let anybody name the types of its lists, so functions hold them.
+// The types of the lists are private to the library, so closures hold them.
 type GetOnDisk = dyn Fn(&[u8], u64) -> lsm_tree::Result<Option<InternalValue>> + Send + Sync;
 type Scan = dyn Fn(&KeyRange, u64) -> Box<Rows> + Send + Sync;
 pub(super) type Rows = dyn DoubleEndedIterator<Item = lsm_tree::Result<Row>>;
 
 impl Tables {
-    /// The tables of a tree. `sealed` are those in memory that take no more rows, the oldest first; some of them may be on
-    /// disk already.
+    /// The tables of a tree. `sealed` are its sealed memtables, the oldest first; some of them may be on disk already.
     pub(super) fn of(tree: &AnyTree, sealed: &[Arc<Memtable>]) -> Self {
         let list = tree.get_version_history_lock().latest_version();
         let on_disk = tree.current_version();
@@ -44,7 +43,7 @@ impl Tables {
         Self { memtables, get_on_disk: Box::new(get_on_disk), scan: Box::new(scan) }
     }
 
-    /// The value of a row before commit `moment`.
+    /// The value of a row as of the last commit before `moment`.
     pub(super) fn get(&self, key: &[u8], moment: u64) -> lsm_tree::Result<Option<Bytes>> {
         let in_memory = self.memtables.iter().find_map(|memtable| memtable.get(key, moment));
         let found = match in_memory {
@@ -54,7 +53,7 @@ impl Tables {
         Ok(found.filter(|row| !row.is_tombstone()).map(|row| row.value))
     }
 
-    /// The rows of a range before commit `moment`.
+    /// The rows of a range as of the last commit before `moment`.
     pub(super) fn scan(&self, range: &KeyRange, moment: u64) -> Box<Rows> {
         (self.scan)(range, moment)
     }

@@ -114,15 +114,15 @@ fn a_small_tree_does_not_keep_several_tables() {
         let rows = (0..100).map(|number| (key(Table::State, number), Some(round.to_be_bytes().into())));
         engine.commit(rows).unwrap();
         engine.flush().unwrap();
-        let is_merged = || engine.care.trees.backlog(place) == (0, 0);
+        let is_merged = || engine.maintenance.trees.backlog(place) == (0, 0);
         for _ in 0..LOOKS_MAX {
             if is_merged() {
                 break;
             }
-            engine.care.check().unwrap();
+            engine.maintenance.check().unwrap();
             thread::sleep(WAIT_STEP);
         }
-        assert!(is_merged(), "round {round}: {:?}", engine.care.trees.backlog(place));
+        assert!(is_merged(), "round {round}: {:?}", engine.maintenance.trees.backlog(place));
         assert_eq!(read(&engine.view()).len(), 100);
     }
 }
@@ -143,15 +143,15 @@ fn rows_of_large_tables_are_found_and_the_tables_need_little_memory() {
         engine.commit(some.iter().map(row)).unwrap();
     }
     engine.flush().unwrap();
-    while engine.care.trees.merged(place).is_empty() {
-        engine.care.check().unwrap();
+    while engine.maintenance.trees.merged(place).is_empty() {
+        engine.maintenance.check().unwrap();
         thread::sleep(WAIT_STEP);
     }
     check_every_second_row(&engine, ROWS);
     drop(engine);
 
     let engine = Engine::open(folder.path(), &SMALL).unwrap();
-    let merged = engine.care.trees.merged(place);
+    let merged = engine.maintenance.trees.merged(place);
     assert!(merged.iter().any(|(filter, _)| *filter > FILTER_BYTES_MIN), "{merged:?}");
     assert!(merged.iter().all(|(_, kept)| *kept < KEPT_BYTES_MAX), "{merged:?}");
     check_every_second_row(&engine, ROWS);

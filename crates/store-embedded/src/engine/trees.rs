@@ -1,4 +1,4 @@
-//! The trees of sorted tables, one for each table of the key layout, and how they are kept on disk.
+//! The log-structured merge trees, one for each [`Table`], and how they are kept on disk.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,27 +16,26 @@ use super::EngineError;
 use super::journal::Reached;
 use super::tables::Tables;
 use super::views::Views;
-use crate::keys::Table;
+use crate::engine::key::Table;
 use crate::options::Options;
 
-/// Files of tables that are kept open.
+/// How many files of tables are kept open.
 const OPEN_FILES_MAX: usize = 512;
-/// Tables just written, which are few, are asked for whatever is new, most of which they do not have.
+/// Lookups of new keys ask the newest tables first, and mostly in vain: they are few, so a precise filter is cheap.
 const FALSE_POSITIVES_NEWEST: f32 = 0.0001;
 const FILTER_BITS: f32 = 10.0;
 
 pub(super) struct Trees {
     trees: [AnyTree; Table::COUNT],
-    /// The tables in memory that take no more rows and may not be on disk, the oldest first. Locked by whoever changes
-    /// what is shown of a tree.
+    /// The sealed memtables that may not be on disk, the oldest first. Locked while the tables that readers see are
+    /// replaced.
     sealed: [Mutex<Vec<Arc<Memtable>>>; Table::COUNT],
     pub(super) views: Views,
     strategy: Arc<Leveled>,
-    /// For trees that are smaller than a table in memory may become. Every table that a scan finds costs it something, and
-    /// merging so little costs hardly anything.
+    /// For trees smaller than a memtable: every table costs a scan something, and merging so little costs hardly anything.
     strategy_of_small: Arc<Leveled>,
     small_bytes_max: u64,
-    /// The number of the next commit. Changes of the trees themselves take numbers too.
+    /// The next sequence number. Flushes and merges take numbers too.
     seqno: SequenceNumberCounter,
 }
 
@@ -46,7 +45,7 @@ impl Trees {
         let cache = Arc::new(Cache::with_capacity_bytes(options.cache_bytes));
         let files = Arc::new(DescriptorTable::new(OPEN_FILES_MAX));
         let tree = |table: Table| {
-            // Nobody asks the trees what can be seen: see `Views`.
+            // The trees' own idea of what is visible is unused: see `Views`.
             let visible = SequenceNumberCounter::default();
             Config::new(folder.join(table.name()), seqno.clone(), visible)
                 .use_cache(Arc::clone(&cache))
@@ -56,8 +55,8 @@ impl Trees {
                     CompressionType::None,
                     CompressionType::Lz4,
                 ]))
-                // The filter of a large table has megabytes and its index hundreds of kilobytes, so neither is anything for
-                // the cache: that of a new table is kept in memory, that of a merged one is read in small parts.
+                // The filter of a large table has megabytes and its index hundreds of kilobytes, too much for the cache.
+                // Those of a new table stay in memory; those of a merged one are partitioned and read in small parts.
                 .filter_block_pinning_policy(PinningPolicy::all(true))
                 .index_block_pinning_policy(PinningPolicy::all(true))
                 .filter_block_partitioning_policy(PartitioningPolicy::new([false, true]))
@@ -85,7 +84,7 @@ impl Trees {
         Ok(trees)
     }
 
-    /// The tables in memory that take rows.
+    /// The active memtables.
     pub(super) fn memtables(&self) -> [Arc<Memtable>; Table::COUNT] {
         self.trees.each_ref().map(AbstractTree::active_memtable)
     }
@@ -95,14 +94,14 @@ impl Trees {
         self.trees.iter().map(AbstractTree::disk_space).sum()
     }
 
-    /// Tables in memory that are not written out, and runs of tables on disk that are not merged.
+    /// How many memtables wait for a flush, and how many runs of tables wait for a merge.
     pub(super) fn backlog(&self, place: usize) -> (usize, usize) {
         let tree = &self.trees[place];
         (tree.sealed_memtable_count(), tree.l0_run_count())
     }
 
-    /// Up to which commit the tables on disk have everything. A merge that drops the last traces of removed rows can make
-    /// it less than it was; never more.
+    /// For each tree, the highest `seqno` in its tables on disk. A merge that drops the last tombstones can lower it, and
+    /// nothing but a flush raises it.
     pub(super) fn persisted(&self) -> Reached {
         self.trees.each_ref().map(|tree| tree.get_highest_persisted_seqno().unwrap_or(0))
     }
@@ -111,12 +110,12 @@ impl Trees {
         self.seqno.next()
     }
 
-    /// Numbers up to this one have been used.
+    /// Numbers up to this one are in use.
     pub(super) fn skip_to(&self, seqno: u64) {
         self.seqno.fetch_max(seqno + 1);
     }
 
-    /// Begins a new table in memory.
+    /// Seals the active memtable and begins a new one.
     pub(super) fn seal(&self, place: usize) -> Arc<Memtable> {
         let tree = &self.trees[place];
         let mut sealed = self.sealed[place].lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,7 +124,7 @@ impl Trees {
         tree.active_memtable()
     }
 
-    /// Writes out the tables in memory that take no more rows. Says whether there were any.
+    /// Flushes the sealed memtables. Returns whether there were any.
     pub(super) fn flush(&self, place: usize) -> Result<bool, EngineError> {
         let tree = &self.trees[place];
         let has_written = tree.flush(&tree.get_flush_lock(), self.views.watermark())?.is_some();
@@ -135,7 +134,7 @@ impl Trees {
         Ok(has_written)
     }
 
-    /// Merges tables of a tree if that is due. Says whether it did.
+    /// Merges tables of a tree if that is due. Returns whether it did.
     pub(super) fn merge(&self, place: usize) -> Result<bool, EngineError> {
         let tree = &self.trees[place];
         let before = tree.current_version().id();
@@ -149,7 +148,7 @@ impl Trees {
         Ok(has_merged)
     }
 
-    /// Of each table that came out of a merge: the bytes of its filter, and those of filter and index in memory.
+    /// For each merged table: the bytes of its filter, and the bytes of filter and index that stay in memory.
     #[cfg(test)]
     pub(super) fn merged(&self, place: usize) -> Vec<(usize, usize)> {
         let version = self.trees[place].current_version();
@@ -160,11 +159,11 @@ impl Trees {
         sizes.collect()
     }
 
-    /// Shows the tables that are there now.
+    /// Shows readers the tables that the tree has now.
     fn refresh(&self, place: usize) {
         let tree = &self.trees[place];
         let mut sealed = self.sealed[place].lock().unwrap_or_else(PoisonError::into_inner);
-        // Counted before the list is read: what is written out in between is shown twice, rather than not at all.
+        // Counted before the list of tables is read: rows that are flushed in between are shown twice rather than never.
         let written = sealed.len().saturating_sub(tree.sealed_memtable_count());
         sealed.drain(..written);
         self.views.show(place, Tables::of(tree, &sealed));

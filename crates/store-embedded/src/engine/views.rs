@@ -1,23 +1,23 @@
-//! What is shown to who reads: the last commit, and the tables that have it.
+//! What readers see: the number of the last commit, and the tables that have its rows.
 //!
-//! A view keeps the tables that were there when it was opened. What is written out or merged later may leave out older
-//! versions of rows: all that is in it was committed by then, so whoever sees the new tables sees the newer versions too.
+//! A view keeps the tables that it was opened with. A flush or a merge may drop older versions of rows from the tables that it
+//! writes. It keeps every version that a view opened afterwards can ask for, because all its rows were committed by then.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::tables::Tables;
-use crate::keys::Table;
+use crate::engine::key::Table;
 
 type Shown = [Arc<Tables>; Table::COUNT];
 
 pub(super) struct Views {
-    /// The number of the first commit that cannot be seen.
+    /// The number of the first commit that is not visible.
     next: AtomicU64,
     shown: Mutex<Arc<Shown>>,
 }
 
-/// One moment of the store.
+/// A snapshot: the commits before one number, and tables that have all of them.
 pub(super) struct Moment {
     pub(super) before: u64,
     tables: Arc<Shown>,
@@ -28,27 +28,27 @@ impl Views {
         Self { next: AtomicU64::new(0), shown: Mutex::new(Arc::new(tables.map(Arc::new))) }
     }
 
-    /// Everything up to this commit can be seen.
+    /// Makes the commits up to this one visible.
     pub(super) fn publish(&self, seqno: u64) {
         self.next.store(seqno + 1, Ordering::Release);
     }
 
-    /// Other tables have the rows of a tree from now on. Rows may be added to them after that, and not before.
+    /// Replaces the tables of a tree. Rows are inserted into its new memtable only after that.
     pub(super) fn show(&self, place: usize, tables: Tables) {
         let tables = Arc::new(tables);
         let replaced = std::mem::replace(&mut Arc::make_mut(&mut self.lock())[place], tables);
-        // After the lock, for which those wait who read: files and memory may go with it.
+        // Dropped after the lock is released, because it may free files and memory, and readers wait for the lock.
         drop(replaced);
     }
 
     pub(super) fn now(&self) -> Moment {
-        // Under the lock, so that the tables have every row of the moment, and lack only versions that it does not show.
+        // Read under the lock, so that these tables have every row that this number shows.
         let shown = self.lock();
         let before = self.next.load(Ordering::Acquire);
         Moment { before, tables: Arc::clone(&shown) }
     }
 
-    /// Of the versions of a row before this commit a merge keeps only the newest.
+    /// A merge keeps only the newest of the versions of a row that are older than this commit.
     pub(super) fn watermark(&self) -> u64 {
         self.next.load(Ordering::Acquire).saturating_sub(1)
     }

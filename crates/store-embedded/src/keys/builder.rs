@@ -1,13 +1,12 @@
-//! How the parts of a key are put together, and which ranges they make.
+//! Builds keys and key ranges from parts.
 
 use godwit_domain::ports::{ActivityPosition, SeqRange};
 use godwit_protocol::Timestamp;
 use smallvec::{SmallVec, smallvec};
 
-use super::{Key, KeyRange, Table};
-use crate::engine::Bytes;
+use crate::engine::{Bytes, Key, KeyRange, Table};
 
-/// Longer than all keys but those with long texts in them.
+/// Longer than all keys except those that contain long texts.
 const KEY_BYTES_USUAL: usize = 64;
 
 type Short = SmallVec<[u8; KEY_BYTES_USUAL]>;
@@ -37,7 +36,7 @@ impl KeyBuilder {
         self.id(at.as_millis().cast_unsigned())
     }
 
-    /// The later and the higher first.
+    /// Inverted, so that later times and higher ids come first.
     pub(super) fn position(self, position: ActivityPosition) -> Self {
         self.id(!position.at.as_millis().cast_unsigned()).id(!position.conversation.get())
     }
@@ -46,13 +45,13 @@ impl KeyBuilder {
         Key { table: self.table, bytes: Bytes::new(&self.bytes) }
     }
 
-    /// All keys that begin with this.
+    /// All keys with this prefix.
     pub(super) fn range(self) -> KeyRange {
         let end = after_prefix(&self.bytes);
         KeyRange { table: self.table, start: Bytes::new(&self.bytes), end }
     }
 
-    /// All keys of this and one more id, which is higher than `after`.
+    /// All keys with this prefix and one more id, from those higher than `after`.
     pub(super) fn after(self, after: Option<u64>) -> KeyRange {
         let (table, end) = (self.table, after_prefix(&self.bytes));
         let start = match after {
@@ -62,19 +61,19 @@ impl KeyBuilder {
         KeyRange { table, start, end }
     }
 
-    /// All keys of this and one more id from `first` to `last`.
+    /// All keys with this prefix and one more id from `first` through `last`.
     pub(super) fn span(self, first: u64, last: u64) -> KeyRange {
         let end = just_after(&self.clone().id(last).bytes);
         KeyRange { table: self.table, start: Bytes::new(&self.id(first).bytes), end }
     }
 
-    /// All keys of this and a time that is not after `last`.
+    /// All keys with this prefix and a time that is not after `last`.
     pub(super) fn until(self, last: Timestamp) -> KeyRange {
         let start = Bytes::new(&self.bytes);
         KeyRange { table: self.table, start, end: after_prefix(&self.time(last).bytes) }
     }
 
-    /// All keys of this and a sequence number of the range.
+    /// All keys with this prefix and a sequence number in the range.
     pub(super) fn between(self, range: SeqRange) -> KeyRange {
         let end = Bytes::new(&self.clone().id(range.before.get()).bytes);
         KeyRange { end, ..self.after(Some(range.after.get())) }
@@ -88,7 +87,7 @@ pub(super) fn just_after(key: &[u8]) -> Bytes {
     Bytes::new(&after)
 }
 
-/// The lowest key above all that begin with this. A tag is never 255, so there is one.
+/// The lowest key above all keys with this prefix. It exists, because a tag is never 255.
 fn after_prefix(prefix: &[u8]) -> Bytes {
     let kept = prefix.iter().rposition(|byte| *byte < u8::MAX).map_or(0, |last| last + 1);
     let mut end = Short::from_slice(&prefix[..kept]);

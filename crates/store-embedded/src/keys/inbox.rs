@@ -6,7 +6,7 @@ use godwit_protocol::{ConversationId, Timestamp, UserId};
 use super::builder::{KeyBuilder, just_after};
 use super::{Key, KeyRange, last_ids, state};
 
-/// Which list of the inbox, and which part of it. In the order of the list.
+/// A section of the inbox: archived or not, pinned or not. In the order of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Section {
     pub(crate) archived: bool,
@@ -17,7 +17,7 @@ pub(crate) fn order(user: UserId, section: Section, position: ActivityPosition) 
     in_section(user, section).position(position).key()
 }
 
-/// A section of the inbox in its order: those after `after`, whose activity is not before `floor`.
+/// The rows of a section in order: those after `after` with an activity not before `floor`.
 pub(crate) fn order_after(
     user: UserId,
     section: Section,
@@ -35,7 +35,7 @@ pub(crate) fn order_after(
     range
 }
 
-/// What a key of [`order_after`] or [`changes_after`] says.
+/// Decodes a key of [`order_after`] or [`changes_after`].
 pub(crate) fn decode_order(key: &[u8]) -> Result<ActivityPosition, StoreError> {
     let [at, id] = last_ids("order", key)?;
     Ok(ActivityPosition {
@@ -48,7 +48,7 @@ pub(crate) fn change(user: UserId, position: ActivityPosition) -> Key {
     state(0x65).id(user.get()).position(position).key()
 }
 
-/// The order of change: those after `after`, not before `floor`.
+/// The rows of the order of change after `after`, and not before `floor`.
 pub(crate) fn changes_after(user: UserId, after: Option<ActivityPosition>, floor: Timestamp) -> KeyRange {
     let mut range = state(0x65).id(user.get()).range();
     if let Some(position) = after {

@@ -1,4 +1,4 @@
-//! The log, and the index of what is in it.
+//! The log and its indexes.
 
 use godwit_domain::model::{ClientId, InviteToken};
 use godwit_protocol::{ConversationId, MessageId, Seq, UserId};
@@ -11,7 +11,7 @@ pub(crate) fn chunk(conversation: ConversationId, shown: bool, last: Seq) -> Key
     chunks(conversation, shown).id(last.get()).key()
 }
 
-/// The chunks that end at `seq` or later: the first of them has the entry at `seq`, if it is of this kind.
+/// The chunks that end at `seq` or later. The first of them has the entry at `seq`, if that is of this kind.
 pub(crate) fn chunks_from(conversation: ConversationId, shown: bool, seq: Seq) -> KeyRange {
     let start = chunk(conversation, shown, seq).bytes;
     KeyRange { start, ..chunks(conversation, shown).range() }
@@ -31,12 +31,12 @@ pub(crate) fn client_id(conversation: ConversationId, sender: UserId, client_id:
     index(0x01).id(conversation.get()).id(sender.get()).bytes(client_id.as_str().as_bytes()).key()
 }
 
-/// Where messages are: this one, and those whose ids come directly after it.
+/// The location of a message, and of the messages whose ids follow directly.
 pub(crate) fn location(first: MessageId) -> Key {
     index(0x02).id(first.get()).key()
 }
 
-/// Locations that begin at a message or before it. The last of them has it, if any has.
+/// Locations that begin at or before a message. The last of them contains the message, if any does.
 pub(crate) fn locations_until(message: MessageId) -> KeyRange {
     index(0x02).span(0, message.get())
 }

@@ -37,7 +37,7 @@ pub(crate) fn hidden_from(conversation: ConversationId, seq: Seq, user: UserId) 
     state(0x76).id(conversation.get()).id(seq.get()).id(user.get()).key()
 }
 
-/// Everybody from whom a message is hidden.
+/// All users for whom a message is hidden.
 pub(crate) fn all_hidden_from(conversation: ConversationId, seq: Seq) -> KeyRange {
     state(0x76).id(conversation.get()).id(seq.get()).range()
 }
@@ -54,12 +54,12 @@ pub(crate) fn due(at: Timestamp, user: UserId, id: ScheduledId) -> Key {
     state(0x75).time(at).id(user.get()).id(id.get()).key()
 }
 
-/// What was due at `now`, the longest due first.
+/// The scheduled messages that were due at `now`, the earliest first.
 pub(crate) fn due_until(now: Timestamp) -> KeyRange {
     state(0x75).until(now)
 }
 
-/// What a key of [`due_until`] says.
+/// Decodes a key of [`due_until`].
 pub(crate) fn decode_due(key: &[u8]) -> Result<(UserId, ScheduledId), StoreError> {
     let [user, id] = last_ids("due", key)?;
     Ok((UserId::new(user), ScheduledId::new(id)))

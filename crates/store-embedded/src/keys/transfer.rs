@@ -1,4 +1,4 @@
-//! Moving everything to another store: what is known of it, and which parts have changed meanwhile.
+//! Keys of transfers: the state of a transfer, and the parts that have changed during it.
 
 use godwit_domain::ports::{Part, StoreError};
 use godwit_protocol::{ConversationId, UserId};
@@ -8,22 +8,22 @@ use super::{
     state,
 };
 
-/// What a row is a part of.
+/// The part that a row belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RowOf {
     Part(Part),
-    /// Of the account of the user whom the record names. Where there is no record any more, the row of the same device
-    /// among those of the user is gone with it, and says the same.
+    /// The account of the user whom the record names. A removed row has no record, but then the row of the same
+    /// device among the user's devices is removed too, and names the user.
     Device,
-    /// Of nothing that is copied: it follows from other rows.
+    /// None: the row is not copied, because it follows from other rows.
     Nothing,
 }
 
-pub(crate) fn moving() -> Key {
+pub(crate) fn transfer() -> Key {
     state(0x03).key()
 }
 
-/// The mark of a part that was changed.
+/// The mark of a part that has changed.
 pub(crate) fn changed(part: &Part) -> Key {
     let of_kind = |kind: u8| state(0x04).bytes(&[kind]);
     match part {
@@ -38,9 +38,9 @@ pub(crate) fn all_changed() -> KeyRange {
     state(0x04).range()
 }
 
-/// What a key of [`all_changed`] says.
+/// Decodes a key of [`all_changed`].
 pub(crate) fn decode_changed(key: &[u8]) -> Result<Part, StoreError> {
-    // The kind stands in the place of the tag that the part's own rows have.
+    // The kind is in the position of the tag in the part's own rows.
     let of_kind = key.get(1..).unwrap_or_default();
     match (of_kind.first(), of_kind.len()) {
         (Some(0), 9) => conversation_of(of_kind).map(Part::Conversation),
@@ -51,13 +51,13 @@ pub(crate) fn decode_changed(key: &[u8]) -> Result<Part, StoreError> {
     }
 }
 
-/// Every kind of row has to be named here: were one forgotten, its changes would be lost when they are moved. So a row
-/// that is not known is an error.
+/// Every kind of row must be listed here, or its changes would be missing from a transfer. So an unknown row is
+/// an error.
 pub(crate) fn part_of(key: &Key) -> Result<RowOf, StoreError> {
     let bytes = &*key.bytes;
     let part = match (key.table, bytes.first()) {
         (Table::State, Some(0x50)) => conversation_of(bytes).map(|id| match decode_part(bytes) {
-            // What somebody has deleted for themselves stands with the conversation, and goes with the membership.
+            // Stored with the conversation, but transferred with the membership.
             Ok(ConversationPart::Concealed(user)) => Part::Membership(user, id),
             _ => Part::Conversation(id),
         }),
@@ -70,13 +70,13 @@ pub(crate) fn part_of(key: &Key) -> Result<RowOf, StoreError> {
         (Table::State, Some(0x53)) => decode_made(bytes).map(|(maker, key)| Part::Creation(maker, key)),
         (Table::State, Some(0x62 | 0x72 | 0x73)) => membership(bytes),
         (Table::State, Some(0x20)) => return Ok(RowOf::Device),
-        // The store's own.
+        // Rows of the store itself.
         (Table::State, Some(0x01..=0x04))
-        // Who has which name, and is found by which beginning, and who blocks whom.
+        // Owners of names, search prefixes, and blocks by the blocked user.
         | (Table::State, Some(0x11..=0x13 | 0x32))
-        // The conversation of a pair, and what is to disappear.
+        // Direct conversations by pair, and messages that disappear.
         | (Table::State, Some(0x51 | 0x57))
-        // The order of inboxes, when scheduled messages are due, and from whom messages are hidden.
+        // The order of inboxes, scheduled messages by time, and hidden messages by message.
         | (Table::State, Some(0x60 | 0x61 | 0x63 | 0x64 | 0x65 | 0x75 | 0x76))
         | (Table::Index, _) => return Ok(RowOf::Nothing),
         _ => Err(malformed("parts", bytes)),

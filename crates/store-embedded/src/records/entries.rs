@@ -12,11 +12,11 @@ use super::messages::{MentionsRecord, MessageRecord, TargetRecord};
 use super::words::{ConversationKindRecord, FanOutRecord, HistoryRecord, RoleRecord};
 use crate::keys;
 
-/// Entries that were appended together. The key says where the last one is, and whether they are shown.
+/// Entries that were appended together. The key contains the seq of the last one, and whether they are shown.
 #[derive(Serialize)]
 pub(crate) struct ChunkRecord<'a>(Vec<EntryRecord<'a>>);
 
-/// The entries of a chunk, read one after the other. What is not wanted of it is not copied.
+/// Iterates over the entries of a chunk. Content that is not used is not copied.
 pub(crate) struct ChunkReader<'a> {
     key: &'a [u8],
     last: Seq,
@@ -25,7 +25,7 @@ pub(crate) struct ChunkReader<'a> {
     rest: &'a [u8],
 }
 
-/// An entry that is still in the row it was read from.
+/// An entry that borrows from its row.
 pub(crate) struct StoredEntry<'a> {
     seq: Seq,
     shown: bool,
@@ -34,10 +34,11 @@ pub(crate) struct StoredEntry<'a> {
 
 #[derive(Serialize, Deserialize)]
 struct EntryRecord<'a> {
-    /// How far it is before the last one of the chunk.
+    /// The distance to the last entry of the chunk.
     before_last: u64,
     id: u64,
-    /// Entries up to this one that are not messages: the difference of seq and ordinal, which stays small.
+    /// The number of entries through this one that are not messages: the difference of seq and ordinal, which
+    /// stays small.
     others: u64,
     #[serde(borrow)]
     change: ChangeRecord<'a>,
@@ -156,7 +157,7 @@ impl Record for ChunkRecord<'_> {
 }
 
 impl<'a> ChunkRecord<'a> {
-    /// They are in the order of the log, and `last` is the place of the last one.
+    /// `entries` are in the order of the log, and `last` is the seq of the last one.
     pub(crate) fn new(entries: impl IntoIterator<Item = &'a Entry>, last: Seq) -> Self {
         let record = |entry: &'a Entry| EntryRecord {
             before_last: last.get().saturating_sub(entry.seq.get()),
@@ -175,7 +176,7 @@ impl<'a> ChunkReader<'a> {
         Ok(Self { key, last, shown, left, rest })
     }
 
-    /// The place of the last entry.
+    /// The seq of the last entry.
     pub(crate) const fn last_seq(&self) -> Seq {
         self.last
     }
@@ -220,7 +221,7 @@ impl<'a> From<&'a Change> for ChangeRecord<'a> {
     fn from(change: &'a Change) -> Self {
         match change {
             Change::Message(message) => Self::Message(message.into()),
-            // Messages are almost all there is: the others may be copied.
+            // Almost all entries are messages, so the others may be copied.
             other => Self::of_other(other.clone()),
         }
     }
@@ -270,7 +271,7 @@ impl ChangeRecord<'_> {
 }
 
 impl ChangeRecord<'_> {
-    /// The id is that of the entry.
+    /// `id` is the id of the entry.
     fn into_change(self, id: MessageId) -> Change {
         match self {
             Self::Message(message) => Change::Message(message.into_message(id)),

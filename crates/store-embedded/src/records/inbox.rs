@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::Record;
 use crate::keys::Section;
 
-/// What a member has of a conversation in the inbox.
+/// The listing of a conversation for a member.
 #[derive(Serialize, Deserialize, Default)]
 pub(crate) struct ListingRecord {
-    pub(crate) place: Place,
+    pub(crate) state: ListingState,
     pin: Option<i64>,
     archived: bool,
     muted_until: Option<Timestamp>,
@@ -19,14 +19,14 @@ pub(crate) struct ListingRecord {
     draft: Option<SavedDraftRecord>,
 }
 
-/// Where in the inbox a conversation is.
+/// The place of a conversation in the inbox.
 #[derive(Debug, Serialize, Deserialize, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ListingState {
     #[default]
     Nowhere,
     /// In the order, because it is fanned out on write.
     Ordered,
-    /// Among those that are fanned out on read.
+    /// In the list of those that are fanned out on read.
     OnRead,
 }
 
@@ -42,14 +42,14 @@ impl Record for ListingRecord {
 }
 
 impl ListingRecord {
-    pub(crate) fn new(place: Place, settings: Settings) -> Self {
+    pub(crate) fn new(state: ListingState, settings: Settings) -> Self {
         let draft = settings.draft.map(|draft| SavedDraftRecord {
             text: draft.text,
             reply_to: draft.reply_to,
             updated_at: draft.updated_at,
         });
         Self {
-            place,
+            state,
             pin: settings.pin,
             archived: settings.archived,
             muted_until: settings.muted_until,
@@ -59,7 +59,7 @@ impl ListingRecord {
         }
     }
 
-    /// The part of the order in which it stands, or would.
+    /// The section of the order that the settings name.
     pub(crate) const fn section(&self) -> Section {
         Section { archived: self.archived, pinned: self.pin.is_some() }
     }

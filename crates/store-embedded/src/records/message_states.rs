@@ -1,4 +1,4 @@
-//! What became of messages.
+//! Message states.
 
 use godwit_domain::model::{Edited, Gone, MessageState, ReactionCount};
 use godwit_protocol::{Seq, Timestamp, UserId};
@@ -24,7 +24,7 @@ struct EditedRecord {
     mentions: MentionsRecord,
 }
 
-/// How often each reaction was given.
+/// Each reaction, with the number of users who gave it.
 pub(super) type CountsRecord = Vec<CountedRecord>;
 
 #[derive(Serialize, Deserialize)]
@@ -81,7 +81,7 @@ impl From<CountedRecord> for ReactionCount {
     }
 }
 
-/// How somebody reacted.
+/// The reaction of a user.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct ReactionRecord {
     pub(crate) reaction: Box<str>,

@@ -1,4 +1,4 @@
-//! Messages, and the index of them.
+//! Messages, and their index.
 
 use godwit_domain::model::{
     ClientId, Draft, Forwarded, Media, Mentions, Message, MessageBody, Reply, Target,
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Record;
 use super::words::MessageKindRecord;
 
-/// A message without its id, which is that of its entry. Written from a message, and read from a row, without copies.
+/// A message without its id, which is that of its entry. Written and read without copying the content.
 #[derive(Serialize, Deserialize)]
 pub(super) struct MessageRecord<'a> {
     sender_id: UserId,
@@ -28,7 +28,7 @@ pub(super) enum BodyRecord<'a> {
     Image(#[serde(borrow)] Box<MediaRecord<'a>>, Option<&'a str>),
     File(#[serde(borrow)] Box<MediaRecord<'a>>, Option<&'a str>),
     Voice(#[serde(borrow)] Box<MediaRecord<'a>>),
-    /// With its data, and its text.
+    /// Event, data and text.
     System(&'a str, Option<&'a str>, Option<&'a str>),
     Erased(MessageKindRecord),
 }
@@ -172,7 +172,7 @@ impl From<MentionsRecord> for Mentions {
     }
 }
 
-/// A message that is not sent yet.
+/// A message that has not been sent yet.
 #[derive(Serialize, Deserialize)]
 pub(super) struct DraftRecord<'a> {
     client_id: &'a str,
@@ -204,7 +204,7 @@ impl From<DraftRecord<'_>> for Draft {
     }
 }
 
-/// Where the message with a client id is, or a reply of a thread.
+/// The seq of the message with a client id, or of a reply in a thread.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SeqRecord(pub(crate) Seq);
 
@@ -212,7 +212,7 @@ impl Record for SeqRecord {
     const TABLE: &'static str = "client ids and replies";
 }
 
-/// Where some messages are whose ids follow each other as they do themselves. The key is the id of the first.
+/// The location of messages with consecutive ids and sequence numbers. The key contains the first id.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct LocationRecord {
     pub(crate) conversation: ConversationId,

@@ -1,11 +1,11 @@
-//! What is stored in the rows: own structs, so that the domain can change without the disk.
+//! The values of rows: structs of their own, so that the domain can change without the disk format.
 //!
-//! A value is one byte of version and then the record in postcard: integers as varints, no names. A record does not repeat
-//! what its key says. To change one, add a struct with the next version and read both. A test fails when the bytes of a
-//! version change.
+//! A value is one byte of version, followed by the record in postcard: integers as varints, no names. A record
+//! does not repeat its key. To change one, add a struct with the next version and read both. A test fails when
+//! the bytes of a version change.
 
-mod accounts;
-mod conversations;
+mod account;
+mod conversation;
 mod details;
 mod entries;
 mod inbox;
@@ -20,26 +20,26 @@ use std::cell::RefCell;
 use godwit_domain::ports::StoreError;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use accounts::{
+pub(crate) use account::{
     AccountEntryRecord, AccountHeadRecord, AccountSubjectRecord, CountRecord, DeviceRecord, OwnerRecord,
     UserRecord,
 };
-pub(crate) use conversations::{
+pub(crate) use conversation::{
     ConcealedRecord, ConversationIdRecord, ConversationRecord, CursorRecord, HeadRecord, MemberRecord,
     MoveRecord, Standing,
 };
 pub(crate) use details::DetailsRecord;
 pub(crate) use entries::{ChunkReader, ChunkRecord};
-pub(crate) use inbox::{HotListRecord, ListingRecord, Place};
+pub(crate) use inbox::{HotListRecord, ListingRecord, ListingState};
 pub(crate) use message_states::{MessageStateRecord, ReactionRecord};
 pub(crate) use messages::{LocationRecord, SeqRecord};
 pub(crate) use personal::{ScheduledRecord, StarRecord};
-pub(crate) use transfer::{MovingRecord, RoundRecord};
+pub(crate) use transfer::{RoundRecord, TransferRecord};
 
 use crate::engine::Bytes;
 use crate::keys;
 
-/// What a thread keeps of the buffer in which it encodes records. Few are longer.
+/// The capacity that a thread keeps of its encoding buffer. Few records are longer.
 const SCRATCH_BYTES_KEPT: usize = 16 * 1024;
 
 thread_local! {
@@ -48,12 +48,12 @@ thread_local! {
 
 /// The value of a row.
 pub(crate) trait Record: Serialize + Sized {
-    /// What the rows are called in errors.
+    /// The name of the rows in errors.
     const TABLE: &'static str;
     const VERSION: u8 = 1;
 
     fn encode(&self) -> Bytes {
-        // In a buffer that is large enough most of the time, rather than in one that grows.
+        // A reused buffer that is usually large enough avoids growing a new one.
         SCRATCH.with_borrow_mut(|scratch| {
             scratch.clear();
             scratch.push(Self::VERSION);
@@ -73,7 +73,7 @@ pub(crate) trait Record: Serialize + Sized {
         Ok(record)
     }
 
-    /// What comes after the version.
+    /// The bytes after the version.
     fn content<'a>(key: &[u8], bytes: &'a [u8]) -> Result<&'a [u8], StoreError> {
         match bytes.split_first() {
             Some((version, content)) if *version == Self::VERSION => Ok(content),
@@ -82,7 +82,7 @@ pub(crate) trait Record: Serialize + Sized {
         }
     }
 
-    /// What bytes begin with, and the rest of them.
+    /// Decodes a value from the beginning of the bytes. Returns it and the rest.
     fn decode_part<'a, T: Deserialize<'a>>(key: &[u8], bytes: &'a [u8]) -> Result<(T, &'a [u8]), StoreError> {
         postcard::take_from_bytes(bytes).map_err(|error| corrupt::<Self>(key, error.to_string()))
     }
@@ -100,7 +100,7 @@ pub(crate) fn present() -> Bytes {
     Bytes::new(&[])
 }
 
-/// A row that cannot be what it should be, or is not there.
+/// The error for a row that is invalid or missing.
 pub(crate) fn corrupt<R: Record>(key: &[u8], reason: impl Into<String>) -> StoreError {
     StoreError::Corrupt { table: R::TABLE, key: keys::display(key), reason: reason.into() }
 }

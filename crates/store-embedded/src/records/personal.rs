@@ -43,7 +43,7 @@ pub(crate) struct ScheduledRecord<'a> {
 enum StageRecord {
     Waiting,
     Sending,
-    /// With the text of the code, which does not change.
+    /// With the text of the error code, which never changes.
     Failed(Box<str>),
     Sent(MessageId),
 }

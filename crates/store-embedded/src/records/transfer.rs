@@ -1,14 +1,14 @@
-//! What is known of a move to another store, or from one.
+//! The state of a transfer to another store, or from one.
 
-use godwit_domain::ports::Moving;
+use godwit_domain::ports::TransferState;
 use serde::{Deserialize, Serialize};
 
 use super::Record;
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct MovingRecord {
+pub(crate) struct TransferRecord {
     state: StateRecord,
-    /// Changes leave this number at what they change. Over all moves it only rises.
+    /// Marks of changed parts carry this number. It only grows, across all transfers.
     pub(crate) round: u64,
 }
 
@@ -21,34 +21,34 @@ enum StateRecord {
     In { from: String, progress: String },
 }
 
-impl Record for MovingRecord {
-    const TABLE: &'static str = "moving";
+impl Record for TransferRecord {
+    const TABLE: &'static str = "transfer";
 }
 
-impl MovingRecord {
-    pub(crate) fn new(moving: Moving, round: u64) -> Self {
-        let state = match moving {
-            Moving::Not => StateRecord::Not,
-            Moving::Out { to } => StateRecord::Out { to },
-            Moving::Held { to } => StateRecord::Held { to },
-            Moving::Gone { to } => StateRecord::Gone { to },
-            Moving::In { from, progress } => StateRecord::In { from, progress },
+impl TransferRecord {
+    pub(crate) fn new(transfer: TransferState, round: u64) -> Self {
+        let state = match transfer {
+            TransferState::Not => StateRecord::Not,
+            TransferState::Out { to } => StateRecord::Out { to },
+            TransferState::Held { to } => StateRecord::Held { to },
+            TransferState::Gone { to } => StateRecord::Gone { to },
+            TransferState::In { from, progress } => StateRecord::In { from, progress },
         };
         Self { state, round }
     }
 
-    pub(crate) fn into_moving(self) -> Moving {
+    pub(crate) fn into_state(self) -> TransferState {
         match self.state {
-            StateRecord::Not => Moving::Not,
-            StateRecord::Out { to } => Moving::Out { to },
-            StateRecord::Held { to } => Moving::Held { to },
-            StateRecord::Gone { to } => Moving::Gone { to },
-            StateRecord::In { from, progress } => Moving::In { from, progress },
+            StateRecord::Not => TransferState::Not,
+            StateRecord::Out { to } => TransferState::Out { to },
+            StateRecord::Held { to } => TransferState::Held { to },
+            StateRecord::Gone { to } => TransferState::Gone { to },
+            StateRecord::In { from, progress } => TransferState::In { from, progress },
         }
     }
 }
 
-/// In which round a part was last changed.
+/// The round in which a part last changed.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct RoundRecord(pub(crate) u64);
 

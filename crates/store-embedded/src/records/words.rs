@@ -1,11 +1,11 @@
-//! Enums without content, as they are on the disk. Their variants are numbered in the order in which they stand here.
+//! Enums without content, as they are stored. The order of their variants is their encoding.
 
 use godwit_domain::model::FanOut;
 use godwit_protocol::conversations::{ConversationKind, EditsVisibleTo, HistoryVisibility, Role};
 use godwit_protocol::messages::MessageKind;
 use serde::{Deserialize, Serialize};
 
-/// An enum of the disk, for one of the domain with the same variants.
+/// A stored enum, for an enum of the domain with the same variants.
 macro_rules! words {
     ($($record:ident for $word:ident { $($variant:ident),+ })+) => {$(
         #[derive(Serialize, Deserialize, Clone, Copy)]

@@ -1,5 +1,5 @@
-//! A disk that refuses a write, for real: a process of its own with a limit on the size of its files, which the journal
-//! comes to in the middle of the traffic.
+//! A real disk that refuses a write: a process of its own with a limit on the size of its files, which the
+//! journal reaches while messages are sent.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,12 +12,12 @@ use godwit_testkit::{Scene, TestClock};
 use super::{Site, scene};
 use crate::{EmbeddedStore, Options};
 
-/// Tells the second process where the data is. It is this test again.
+/// Tells the second process, which runs this test again, where the data is.
 const FOLDER: &str = "GODWIT_TEST_FAULT_FOLDER";
-/// In units of the shell: 512 or 1,024 bytes.
+/// In blocks of the shell, of 512 or 1,024 bytes.
 const FILE_BLOCKS_MAX: &str = "3000";
 const SENDERS: usize = 16;
-/// Far more than fit below the limit, so that a store that does not stop fails the test and does not hang it.
+/// Far more than the limit allows, so that a store that does not stop fails the test instead of hanging it.
 const SENDS_MAX: usize = 2_000;
 
 #[test]
@@ -63,7 +63,7 @@ fn a_disk_that_refuses_a_write_stops_the_store_and_nothing_acknowledged_is_lost(
     });
 }
 
-/// The second process.
+/// Runs in the second process.
 async fn send_until_it_stops(folder: &Path) {
     let clock: Arc<dyn Clock> = Arc::new(TestClock::default());
     let store = Arc::new(EmbeddedStore::open(folder, clock, Options::default()).unwrap());
@@ -122,7 +122,7 @@ fn parse(line: &str) -> Option<(ConversationId, Vec<MessageId>)> {
     Some((ids.next()?.parse().ok()?, ids.map(|id| id.parse().unwrap()).collect()))
 }
 
-/// The name of this module to the test runner, which leaves out that of the crate.
+/// The name of this module for the test runner, without the crate.
 fn test_path() -> &'static str {
     module_path!().split_once("::").map_or("", |(_, path)| path)
 }

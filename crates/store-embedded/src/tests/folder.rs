@@ -1,4 +1,4 @@
-//! The data folder: who may open it, and what an operator is told.
+//! The data folder: who may open it, and the errors that an operator sees.
 
 use std::fs;
 
@@ -73,7 +73,7 @@ fn a_fresh_disk_and_a_folder_that_does_not_exist_will_do() {
     drop(site.open());
 }
 
-/// A first start that is killed leaves what it has made so far.
+/// A killed first start leaves what it has made so far.
 #[tokio::test]
 async fn a_first_start_that_was_cut_off_is_made_again() {
     let site = Site::new();
@@ -90,7 +90,7 @@ async fn a_first_start_that_was_cut_off_is_made_again() {
     assert_eq!(listed(&site.open(), chat.ada).await, [chat.id]);
 }
 
-/// Root may do everything, so the error is made by hand.
+/// Root may do everything, so the test constructs the error.
 #[test]
 fn a_folder_without_permission_says_so() {
     let site = Site::new();

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::keys::{self, ConversationPart, Key, KeyRange, Mark, RowOf, Section, Table};
 
-/// Numbers that meet each other, and the ends of what there is.
+/// Numbers that collide, and the ends of the range.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![0..4u64, 254..258u64, Just(u64::MAX - 1), Just(u64::MAX), any::<u64>()]
 }
@@ -254,7 +254,7 @@ proptest! {
     }
 }
 
-/// A row of each kind, and the part that it is of.
+/// A row of each kind, with the part that it belongs to.
 fn kinds() -> Vec<(Key, RowOf)> {
     let (u, c, seq) = (user(1), conversation(2), Seq::new(3));
     let (at, message) = (Timestamp::from_millis(4), MessageId::new(5));
@@ -271,7 +271,7 @@ fn kinds() -> Vec<(Key, RowOf)> {
         (keys::invite(&InviteToken::from_bits(1)), RowOf::Nothing),
         (keys::highest_id(), RowOf::Nothing),
         (keys::signing_key(), RowOf::Nothing),
-        (keys::moving(), RowOf::Nothing),
+        (keys::transfer(), RowOf::Nothing),
         (keys::changed(&Part::Account(u)), RowOf::Nothing),
         (keys::user(u), of_account()),
         (keys::handle("h"), RowOf::Nothing),
@@ -314,7 +314,7 @@ fn every_kind_of_row_has_its_own_place() {
     assert_eq!(tags.len(), kinds().len());
 }
 
-/// A kind of row that is a part of nothing is not copied when it changes.
+/// A kind of row that belongs to no part is not copied when it changes.
 #[test]
 fn every_kind_of_row_is_a_part_of_something_or_follows_from_others() {
     for (key, part) in kinds() {

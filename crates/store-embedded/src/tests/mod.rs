@@ -1,20 +1,17 @@
-//! What only this store promises. What every store does is in the conformance suite of `godwit-testkit`.
+//! Tests of what is particular to this store. The conformance suite of `godwit-testkit` tests what every store
+//! does.
 
-mod account_log;
-mod closing;
-mod committing;
+mod account;
+mod committer;
+mod conversation;
 #[cfg(unix)]
 mod faults;
 mod folder;
 mod golden;
-mod groups;
 mod inbox;
 mod keys;
-mod listing;
-mod order;
 mod overlay;
 mod records;
-mod sending;
 mod transfer;
 
 use std::path::Path;
@@ -30,7 +27,7 @@ use crate::read::Read;
 use crate::records::HotListRecord;
 use crate::{EmbeddedStore, OpenError, Options};
 
-/// A folder and a clock, on which a store can be opened more than once.
+/// A folder and a clock on which a store can be opened repeatedly.
 struct Site {
     folder: TempDir,
     clock: Arc<TestClock>,
@@ -68,7 +65,7 @@ async fn listed(store: &EmbeddedStore, user: UserId) -> Vec<ConversationId> {
     inbox(store, user, false, 50).await.into_iter().map(|row| row.conversation).collect()
 }
 
-/// Rows of a user in the order of the inbox.
+/// The number of a user's rows in the order of the inbox.
 fn order_rows(store: &EmbeddedStore, user: UserId) -> usize {
     let sections = [(false, true), (false, false), (true, true), (true, false)];
     let range = |(archived, pinned)| crate::keys::order_after(user, Section { archived, pinned }, None, None);

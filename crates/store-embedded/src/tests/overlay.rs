@@ -1,4 +1,4 @@
-//! A transaction reads what it and those before it in its group wrote, over what is stored.
+//! A transaction reads its own writes and those of its group on top of the stored rows.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -98,7 +98,7 @@ fn a_transaction_reads_the_writes_before_it_and_a_refused_one_leaves_nothing() {
             }
         }
         check(&Txn::new(&view, &mut overlay), &model)?;
-        // The same from the engine itself, once the group is committed.
+        // The same reads from the engine, after the group is committed.
         engine.commit(overlay.into_rows()).unwrap();
         check(&Txn::new(&engine.view(), &mut Overlay::new(0)), &model)?;
         stored.replace(model);

@@ -1,4 +1,4 @@
-//! The format of the disk: it does not change unnoticed, it is small, and what is broken is an error.
+//! The disk format: it does not change unnoticed, it is compact, and a corrupt row is an error.
 
 use godwit_domain::ports::StoreError;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use crate::keys;
 use crate::records::{
     AccountEntryRecord, AccountHeadRecord, ChunkReader, ConversationRecord, CursorRecord, DetailsRecord,
     DeviceRecord, HeadRecord, HotListRecord, ListingRecord, LocationRecord, MemberRecord, MessageStateRecord,
-    MovingRecord, ReactionRecord, Record, RoundRecord, ScheduledRecord, StarRecord, UserRecord,
+    ReactionRecord, Record, RoundRecord, ScheduledRecord, StarRecord, TransferRecord, UserRecord,
 };
 
 #[derive(Debug, Serialize, Deserialize, PartialEq)]
@@ -54,7 +54,7 @@ proptest! {
         let _ = ReactionRecord::decode(b"", &bytes);
         let _ = StarRecord::decode(b"", &bytes);
         let _ = ScheduledRecord::decode(b"", &bytes);
-        let _ = MovingRecord::decode(b"", &bytes);
+        let _ = TransferRecord::decode(b"", &bytes);
         let _ = RoundRecord::decode(b"", &bytes);
         prop_assert!(keys::display(&bytes).len() == bytes.len() * 2);
     }

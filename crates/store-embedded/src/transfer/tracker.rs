@@ -1,64 +1,65 @@
-//! What a move from this store means for its writes.
+//! The effect of a transfer from this store on its writes.
 //!
-//! While it is under way, every write leaves a mark at each part that it changes, in the same transaction. Whoever moves
-//! takes some parts, copies them, and settles them. A mark says in which *round* its part was last changed, and each
-//! time that parts are taken a new round begins: so a part that changed after it was taken has a higher number than
-//! those that are settled, and stays. The number is stored with the state of the move, before anybody is told of the round
-//! that ended: no later run marks with a number of a round that has ended.
+//! While a transfer runs, every write marks each part that it changes, in the same transaction. The
+//! transferring task takes some changed parts, copies them, and settles them. A mark contains the *round* in
+//! which its part last changed, and each time parts are taken a new round begins. So a part that changes after
+//! it was taken has a higher round than the settled one, and its mark stays. The round is stored with the state
+//! of the transfer before the taken parts are returned, so no later write marks with a round that has ended.
 //!
-//! Towards the end writes are refused. All of this is decided on the committer's thread, between one write and the next.
+//! Toward the end of a transfer writes are refused. All this is decided on the committer's thread, between two
+//! writes.
 
 use std::collections::BTreeSet;
 
-use godwit_domain::ports::{Changed, Moving, Part, StoreError};
+use godwit_domain::ports::{Changed, Part, StoreError, TransferState};
 use thiserror::Error;
 
 use crate::engine::Direction;
 use crate::keys::{self, Key, RowOf};
 use crate::read::Read;
-use crate::records::{DeviceRecord, MovingRecord, Record, RoundRecord};
+use crate::records::{DeviceRecord, Record, RoundRecord, TransferRecord};
 use crate::txn::Txn;
 
-/// Marks that one transaction removes, so that no other write waits long for it.
+/// Marks removed by one transaction, so that no other write waits long for it.
 pub(crate) const FORGOTTEN_AT_ONCE_MAX: usize = 1_000;
 
-/// What is known of a move, as it is stored.
+/// The state of a transfer, as stored.
 #[derive(Debug)]
 pub(crate) struct Tracker {
-    pub(crate) moving: Moving,
+    pub(crate) transfer: TransferState,
     round: u64,
 }
 
-/// Why a write is not made.
+/// Why a write is refused.
 #[derive(Debug, Error)]
 #[error("the data {0}")]
-pub(crate) struct Refused(Moving);
+pub(crate) struct Refused(TransferState);
 
 impl Tracker {
     pub(crate) fn read(store: &impl Read) -> Result<Self, StoreError> {
-        let record: Option<MovingRecord> = store.record(&keys::moving())?;
+        let record: Option<TransferRecord> = store.record(&keys::transfer())?;
         Ok(match record {
-            Some(record) => Self { round: record.round, moving: record.into_moving() },
-            None => Self { moving: Moving::Not, round: 0 },
+            Some(record) => Self { round: record.round, transfer: record.into_state() },
+            None => Self { transfer: TransferState::Not, round: 0 },
         })
     }
 
-    /// Whether nothing will ever be written here again.
+    /// Whether the store will never accept a write again.
     pub(crate) const fn is_gone(&self) -> bool {
-        matches!(self.moving, Moving::Gone { .. })
+        matches!(self.transfer, TransferState::Gone { .. })
     }
 
-    /// Why no writes are made now, if that is so.
+    /// Why writes are refused now, if they are.
     pub(crate) fn refusal(&self) -> Option<Refused> {
-        match &self.moving {
-            Moving::Held { .. } | Moving::Gone { .. } => Some(Refused(self.moving.clone())),
-            Moving::Not | Moving::Out { .. } | Moving::In { .. } => None,
+        match &self.transfer {
+            TransferState::Held { .. } | TransferState::Gone { .. } => Some(Refused(self.transfer.clone())),
+            TransferState::Not | TransferState::Out { .. } | TransferState::In { .. } => None,
         }
     }
 
-    /// Leaves a mark at each part that a write has changed.
+    /// Marks each part that a write has changed.
     pub(crate) fn mark(&self, txn: &mut Txn<'_>) -> Result<(), StoreError> {
-        if !matches!(self.moving, Moving::Out { .. }) {
+        if !matches!(self.transfer, TransferState::Out { .. }) {
             return Ok(());
         }
         for part in changed_parts(txn)? {
@@ -68,31 +69,35 @@ impl Tracker {
     }
 
     fn write(self, txn: &mut Txn<'_>) {
-        txn.put_record(keys::moving(), &MovingRecord::new(self.moving, self.round));
+        txn.put_record(keys::transfer(), &TransferRecord::new(self.transfer, self.round));
     }
 }
 
-/// Changes what is known, if it is `from`. Gives back what it is now.
-pub(super) fn set(txn: &mut Txn<'_>, from: &Moving, to: Moving) -> Result<Moving, StoreError> {
-    let Tracker { moving, round } = Tracker::read(txn)?;
-    if moving != *from {
-        return Ok(moving);
+/// Changes the state if it is `from`. Returns the state after that.
+pub(crate) fn set(
+    txn: &mut Txn<'_>,
+    from: &TransferState,
+    to: TransferState,
+) -> Result<TransferState, StoreError> {
+    let Tracker { transfer, round } = Tracker::read(txn)?;
+    if transfer != *from {
+        return Ok(transfer);
     }
-    Tracker { moving: to.clone(), round }.write(txn);
+    Tracker { transfer: to.clone(), round }.write(txn);
     Ok(to)
 }
 
-/// Parts that have changed. Those that change from here on are of another round.
-pub(super) fn changed(txn: &mut Txn<'_>, limit: usize) -> Result<Changed, StoreError> {
-    let Tracker { moving, round } = Tracker::read(txn)?;
+/// Takes changed parts. Later changes belong to the next round.
+pub(crate) fn changed(txn: &mut Txn<'_>, limit: usize) -> Result<Changed, StoreError> {
+    let Tracker { transfer, round } = Tracker::read(txn)?;
     let rows = txn.page(&keys::all_changed(), Direction::Forward, limit)?;
     let parts = rows.iter().map(|(key, _)| keys::decode_changed(key)).collect::<Result<_, _>>()?;
-    Tracker { moving, round: round + 1 }.write(txn);
+    Tracker { transfer, round: round + 1 }.write(txn);
     Ok(Changed { parts, round })
 }
 
-/// Removes the marks of parts, but for those that changed in a later round.
-pub(super) fn settle(txn: &mut Txn<'_>, settled: &Changed) -> Result<(), StoreError> {
+/// Removes the marks of copied parts, except those of parts that changed in a later round.
+pub(crate) fn settle(txn: &mut Txn<'_>, settled: &Changed) -> Result<(), StoreError> {
     for part in &settled.parts {
         let key = keys::changed(part);
         let mark: Option<RoundRecord> = txn.record(&key)?;
@@ -103,10 +108,11 @@ pub(super) fn settle(txn: &mut Txn<'_>, settled: &Changed) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Removes marks that nobody will ask for. Whether that were the last.
-pub(super) fn forget_some(txn: &mut Txn<'_>) -> Result<bool, StoreError> {
-    if Tracker::read(txn)?.moving != Moving::Not {
-        // Another move has begun meanwhile. What is left is copied once more, which does no harm.
+/// Removes marks that are no longer needed. Returns whether they were the last.
+pub(crate) fn forget_some(txn: &mut Txn<'_>) -> Result<bool, StoreError> {
+    if Tracker::read(txn)?.transfer != TransferState::Not {
+        // Another transfer has begun meanwhile. It copies the parts of the remaining marks once more, which
+        // does no harm.
         return Ok(true);
     }
     let range = keys::all_changed();

@@ -1,4 +1,4 @@
-//! How far members have come: their cursors, and the moves that are kept, also of those who are members no more.
+//! Trails: cursors with the times of all their moves, including those of former members.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -6,15 +6,15 @@ use std::ops::ControlFlow;
 use godwit_domain::ports::{StoreError, Trail};
 use godwit_protocol::{ConversationId, UserId};
 
-use crate::changes;
 use crate::engine::{Direction, View};
+use crate::inbox::changes;
 use crate::keys::{self, Mark};
 use crate::read::Read;
 use crate::records::{CursorRecord, MoveRecord, Record};
 use crate::txn::Txn;
 
 /// The trails of users after `after`.
-pub(super) fn after(
+pub(crate) fn after(
     view: &View,
     id: ConversationId,
     after: Option<UserId>,
@@ -26,11 +26,12 @@ pub(super) fn after(
         let trail = trails.entry(user).or_insert_with(|| empty(user));
         (trail.cursor, trail.moved_at) = CursorRecord::decode(&key, &value)?.into_cursor();
     }
-    // Both have their first users in full, so the first of them together are in full too.
+    // Both lists are complete up to their `limit`-th user, so the first `limit` users of the two together are
+    // complete.
     Ok(trails.into_values().take(limit).collect())
 }
 
-/// The moves of the first users who have some.
+/// The moves of the first `limit` users who have any.
 fn moved_after(
     view: &View,
     id: ConversationId,
@@ -55,8 +56,8 @@ fn moved_after(
     Ok(trails)
 }
 
-/// Adds to the trails that are there.
-pub(super) fn put(txn: &mut Txn<'_>, id: ConversationId, trails: &[Trail]) -> Result<(), StoreError> {
+/// Merges trails into the existing ones.
+pub(crate) fn put(txn: &mut Txn<'_>, id: ConversationId, trails: &[Trail]) -> Result<(), StoreError> {
     for trail in trails {
         let key = keys::cursor(id, trail.user_id);
         let record: Option<CursorRecord> = txn.record(&key)?;

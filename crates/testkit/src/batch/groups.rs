@@ -1,4 +1,4 @@
-//! Who is there, and what the conversation is like.
+//! Entries about members and details.
 
 use godwit_domain::model::{Change, DetailsChange, FanOut, Invite, InviteToken, JoiningTerms};
 use godwit_domain::projection::Fold;
@@ -14,7 +14,7 @@ impl Batch<'_> {
         self.push(|fold, _| Change::MembersAdded { by, user_ids, terms: terms(fold, None) })
     }
 
-    /// With these there are too many members for their lists to be written.
+    /// Adds users and makes the conversation large.
     #[must_use]
     pub fn add_crossing(self, by: UserId, users: &[UserId]) -> Self {
         let user_ids = users.to_vec();
@@ -78,7 +78,7 @@ impl Batch<'_> {
         self.details(by, DetailsChange { name: Some(name.into()), ..DetailsChange::default() })
     }
 
-    /// An invite for everybody and ever. Its id is that of the entry.
+    /// An invite without a limit on uses or time. Its id is that of the entry.
     #[must_use]
     pub fn invite(self, by: UserId, token: &InviteToken) -> Self {
         self.push(|_, id| Change::InviteCreated {
@@ -106,7 +106,7 @@ impl Batch<'_> {
     }
 }
 
-/// What somebody finds who comes with the next entry.
+/// The terms for a user who joins with the next entry.
 fn terms(fold: &Fold<'_>, crosses_to: Option<FanOut>) -> JoiningTerms {
     let visible_from = match fold.details().history {
         HistoryVisibility::All => Seq::ZERO,

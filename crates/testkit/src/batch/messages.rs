@@ -1,4 +1,4 @@
-//! What is said, and what is done with it.
+//! Messages, and entries about them.
 
 use godwit_domain::model::{Change, ClientId, Mentions, Message, MessageBody, ReactionChange, Reply};
 use godwit_protocol::{MessageId, Seq, Timestamp, UserId};
@@ -6,7 +6,7 @@ use godwit_protocol::{MessageId, Seq, Timestamp, UserId};
 use super::Batch;
 
 impl Batch<'_> {
-    /// A message that says its own client id.
+    /// A message whose text is its client id.
     #[must_use]
     pub fn text(self, sender: UserId, client_id: &str) -> Self {
         self.message(|id| said(id, sender, client_id))
@@ -17,19 +17,19 @@ impl Batch<'_> {
         self.message(|id| Message { body, ..said(id, sender, client_id) })
     }
 
-    /// A text that calls people.
+    /// A text with mentions.
     #[must_use]
     pub fn calling(self, sender: UserId, client_id: &str, mentions: Mentions) -> Self {
         self.message(|id| Message { mentions, ..said(id, sender, client_id) })
     }
 
-    /// A text that disappears.
+    /// A text that expires.
     #[must_use]
     pub fn expiring(self, sender: UserId, client_id: &str, at: Timestamp) -> Self {
         self.message(|id| Message { expires_at: Some(at), ..said(id, sender, client_id) })
     }
 
-    /// A text in a thread.
+    /// A reply in a thread.
     #[must_use]
     pub fn reply(self, sender: UserId, client_id: &str, to: Seq) -> Self {
         let to = self.target(to);
@@ -47,7 +47,7 @@ impl Batch<'_> {
         self.edit_calling(by, message, text, Mentions::default())
     }
 
-    /// An edit after which the message calls these people.
+    /// An edit after which the message mentions these users.
     #[must_use]
     pub fn edit_calling(self, by: UserId, message: Seq, text: &str, mentions: Mentions) -> Self {
         let target = self.target(message);
@@ -66,7 +66,7 @@ impl Batch<'_> {
         self.change(Change::Expired { targets })
     }
 
-    /// A reaction that takes the place of the one that the user had, or takes it back.
+    /// A reaction that replaces the user's previous one, or removes it.
     #[must_use]
     pub fn react(self, user: UserId, message: Seq, from: Option<&str>, to: Option<&str>) -> Self {
         self.react_all(message, &[(user, from, to)])
@@ -83,7 +83,7 @@ impl Batch<'_> {
         };
         let changes: Vec<ReactionChange> = changes.iter().map(change).collect();
         self.push(|fold, id| {
-            // The entry says how many there are after it, which only folding it can tell.
+            // The entry needs the counts after the change, which only a fold can compute.
             let without_counts = Change::Reacted { target, changes: changes.clone(), counts: Vec::new() };
             let entry = fold.next_entry(id.get(), without_counts);
             fold.apply(&entry);

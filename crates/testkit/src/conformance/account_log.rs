@@ -1,4 +1,4 @@
-//! What keeps the devices of a user equal.
+//! The account log, which keeps the devices of a user in sync.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ pub(super) async fn pages_go_through_the_log(s: &Scene) -> Outcome {
 
 pub(super) async fn a_newer_entry_replaces_the_older_about_the_same_thing(s: &Scene) -> Outcome {
     let user = s.user().await?;
-    // The same number names one thing of each kind: what they are about differs all the same.
+    // The same id of different kinds of things: the subjects differ.
     let id = s.id();
     let (user_id, conversation, device) = (UserId::new(id), ConversationId::new(id), DeviceId::new(id));
     let (message, scheduled) = (MessageId::new(id), ScheduledId::new(id));
@@ -98,7 +98,7 @@ pub(super) async fn a_newer_entry_replaces_the_older_about_the_same_thing(s: &Sc
         let log: Vec<AccountEntry> = older[number + 1..].iter().chain(&newer).copied().collect();
         assert_eq!(s.store().account_log(user, 0, 50).await?, Some(log));
     }
-    // Who has read up to an entry that was replaced meanwhile goes on from there.
+    // A device that has read up to an entry which was replaced since continues from there.
     assert_eq!(s.store().account_log(user, older[2].seq, 50).await?, Some(newer));
     Ok(())
 }
@@ -160,7 +160,7 @@ pub(super) async fn a_reader_misses_nothing_while_others_write(s: &Scene) -> Out
 pub(super) async fn a_log_that_was_cut_says_so(s: &Scene) -> Outcome {
     let user = s.user().await?;
     let mut log = write_many(s, user, ACCOUNT_LOG_ENTRIES_MAX - 100).await?;
-    // More entries than are kept were written then, but not of different things.
+    // More entries than the log keeps were written, but about few subjects.
     let mut profile = None;
     for _ in 0..200 {
         profile = Some(write(s.store(), s.note(user, AccountChange::ProfileUpdated)).await?);
@@ -170,17 +170,17 @@ pub(super) async fn a_log_that_was_cut_says_so(s: &Scene) -> Outcome {
 
     log.extend(write_many(s, user, 200).await?);
     is_cut(s, user, &log).await?;
-    // What was dropped is about nothing any more: a new entry about it replaces none.
+    // A dropped entry no longer has a subject: a new entry about it replaces none.
     log.push(write(s.store(), s.note(user, log[0].change)).await?);
     is_cut(s, user, &log).await
 }
 
-/// A note about something that no other note is about.
+/// A note about a unique subject.
 fn note_about_somebody(s: &Scene, user: UserId) -> AccountNote {
     s.note(user, AccountChange::UserBlocked(UserId::new(s.id())))
 }
 
-/// The newest entries are there, and who has not read up to them is told.
+/// Asserts that the newest entries are there, and that a reader of older ones is told about the gap.
 async fn is_cut(s: &Scene, user: UserId, written: &[AccountEntry]) -> Outcome {
     let (dropped, kept) = written.split_at(written.len() - ACCOUNT_LOG_ENTRIES_MAX);
     for after in [0, dropped[0].seq, dropped[dropped.len() - 2].seq] {
@@ -192,7 +192,7 @@ async fn is_cut(s: &Scene, user: UserId, written: &[AccountEntry]) -> Outcome {
     Ok(())
 }
 
-/// Writes so many notes about different things, or a few more, and gives back their entries in order.
+/// Writes at least this many notes about different subjects, and returns their entries in order.
 async fn write_many(s: &Scene, user: UserId, count: usize) -> Result<Vec<AccountEntry>, StoreError> {
     let written = s.at_once(CALLERS, |_, store| {
         let s = s.clone();
@@ -209,7 +209,7 @@ async fn write_many(s: &Scene, user: UserId, count: usize) -> Result<Vec<Account
     Ok(written)
 }
 
-/// Writes any note: an update of a user takes every kind and needs nothing else to be there.
+/// Writes any note: an update of a user accepts every kind and needs no other data.
 async fn write(store: &dyn Store, note: AccountNote) -> Result<AccountEntry, StoreError> {
     match store.update_user(note.user_id, UserChange::default(), Some(note)).await? {
         UpdateUser::Updated(_, Some(entry)) => Ok(entry),
@@ -217,7 +217,7 @@ async fn write(store: &dyn Store, note: AccountNote) -> Result<AccountEntry, Sto
     }
 }
 
-/// Follows a log, as the devices of a user do, until it has this many entries.
+/// Follows a log, as devices do, until it has this many entries.
 async fn read_until(store: &Arc<dyn Store>, user: UserId, count: usize) -> Result<Vec<AccountEntry>, StoreError> {
     let mut read: Vec<AccountEntry> = Vec::new();
     while read.len() < count {

@@ -1,4 +1,4 @@
-//! The one write that needs agreement.
+//! `append`: the compare-and-set on the head of a log.
 
 use godwit_domain::model::{
     ClientId, ConversationState, Cursor, Entry, Forwarded, LogItem, Media, Mentions, Message, MessageBody,
@@ -98,7 +98,7 @@ pub(super) async fn the_head_says_where_the_log_ends(s: &Scene) -> Outcome {
 pub(super) async fn a_wrong_head_is_refused_and_nothing_is_written(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let behind = s.load(chat.id).await?;
-    // Bob is not listed yet, so that a refused append could list it for him.
+    // Bob's inbox does not list the conversation yet, so a refused append could wrongly list it.
     s.append(s.batch(chat.id).await?.filler().build()).await?;
     let now = s.load(chat.id).await?;
     let mut ahead = now.clone();
@@ -132,7 +132,7 @@ pub(super) async fn one_of_many_concurrent_appends_wins_and_the_others_write_not
     let won = |outcome: &AppendOutcome| matches!(outcome, AppendOutcome::Appended(_));
     assert_eq!(outcomes.iter().filter(|o| won(o)).count(), 1, "{outcomes:?}");
 
-    // The same chat, had there been no rivals.
+    // A replay of the same chat without rivals.
     let winner = &rivals[outcomes.iter().position(won).unwrap_or_default()];
     let after = s.load(chat.id).await?;
     assert_eq!(after.head, winner.effects.head);
@@ -205,7 +205,7 @@ pub(super) async fn appends_to_different_conversations_do_not_meet(s: &Scene) ->
     Ok(())
 }
 
-/// Two messages of Bob's that would list the conversation for everybody.
+/// Two messages from Bob that list the conversation for both.
 fn two_messages(s: &Scene, chat: &Chat, state: &ConversationState, name: &str) -> Append {
     let (first, second) = (format!("{name}-first"), format!("{name}-second"));
     Batch::after(s.ids(), state).text(chat.bob, &first).text(chat.bob, &second).build()
@@ -227,7 +227,7 @@ async fn sent_as(store: &dyn Store, id: ConversationId, entry: &Entry) -> Result
     store.sent_as(id, message.sender_id, &message.client_id).await
 }
 
-/// What sending does: load, look for the own client id, append, and begin again when somebody was faster.
+/// A send: load, look for the own client id, append, and try again if another caller was faster.
 async fn append_until_it_wins(
     s: &Scene,
     store: &dyn Store,

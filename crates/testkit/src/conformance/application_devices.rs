@@ -1,4 +1,4 @@
-//! Devices with tokens of the embedding application: known by a key, and never forgotten while its tokens live on.
+//! Devices with tokens of the embedding application: identified by a key, and kept while their tokens are valid.
 
 use std::slice;
 

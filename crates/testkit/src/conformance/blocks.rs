@@ -1,4 +1,4 @@
-//! Who blocks whom.
+//! Blocks between users.
 
 use godwit_domain::model::{AccountChange, AccountEntry};
 use godwit_domain::ports::{BlockOutcome, StoreError};
@@ -98,13 +98,13 @@ pub(super) async fn blocked_users_come_in_the_order_of_ids_in_pages_of_any_size(
         let blocked = all_pages(limit, |id| *id, |after| s.store().blocked_by(ada, after, limit)).await?;
         assert_eq!(blocked, others, "in pages of {limit}");
     }
-    // A page goes on from its position, also when that user is no longer on the list.
+    // A page continues from its position even if that user has left the list.
     unblock(s, ada, others[1]).await?;
     assert_eq!(s.store().blocked_by(ada, Some(others[1]), 50).await?, others[2..]);
     Ok(())
 }
 
-/// Ids of users, in order.
+/// User ids, sorted.
 fn strangers(s: &Scene, count: usize) -> Vec<UserId> {
     (0..count).map(|_| s.new_user().id).collect()
 }

@@ -1,7 +1,6 @@
-//! The one list of cases.
+//! The list of all cases.
 
-/// The list: groups, which are files of this folder, and the cases in them. It is given to the macro that is named,
-/// which makes of it what it needs.
+/// The list: groups, which are files of this folder, with their cases. Passes the list to the given macro.
 #[macro_export]
 macro_rules! conformance_cases {
     ($then:path) => {

@@ -1,4 +1,4 @@
-//! The order of change: what somebody who comes back finds.
+//! The order of change, which `sync` reads.
 
 use std::cmp::Reverse;
 
@@ -16,7 +16,7 @@ use crate::batch::Batch;
 use crate::paging::all_pages;
 use crate::scene::{Group, Scene};
 
-/// Long enough that nothing before is listed any more.
+/// Long enough that no earlier change is listed.
 const AWAY_MS: i64 = 10 * CHANGE_GRAIN_MS;
 
 pub(super) async fn changed_since_begins_at_the_floor(s: &Scene) -> Outcome {
@@ -46,7 +46,8 @@ pub(super) async fn pages_give_each_row_once_in_order(s: &Scene) -> Outcome {
 pub(super) async fn each_is_listed_once_at_its_latest_change(s: &Scene) -> Outcome {
     let ada = s.user().await?;
     let mut expected = Vec::new();
-    // Said first and changed later, said later, changed within a minute of being said, never changed.
+    // Conversations with activity and a later change, with later activity, with a change within a minute of the activity,
+    // and with no change.
     for number in 0..12 {
         let id = open(s, ada).await?;
         let said = s.send(id, ada, "m").await?;
@@ -144,7 +145,7 @@ pub(super) async fn a_change_after_a_message_of_the_same_append_is_heard_of(s: &
 pub(super) async fn a_change_in_the_same_minute_is_heard_of_by_who_just_came(s: &Scene) -> Outcome {
     let group = s.group(2).await?;
     let sent = s.send(group.id, group.owner(), "m").await?;
-    // The beginning of a minute, so that all of it is in one.
+    // The start of a minute, so that all changes fall into one.
     s.advance_ms(AWAY_MS + change_time(s.now()).millis_since(s.now()) + 1);
     edit(s, group.id, group.owner(), sent.seq).await?;
     let guest = s.people(1)[0];

@@ -1,4 +1,4 @@
-//! A conversation that a member deletes for themselves: it comes back with the next thing that is shown.
+//! Conversations that a member deletes for themselves: the next shown entry brings them back.
 
 use godwit_domain::model::{AccountChange, Kind, Mentions, SettingsChange};
 use godwit_domain::ports::{AppendOutcome, StoreError};
@@ -49,7 +49,7 @@ pub(super) async fn it_comes_back_with_its_settings(s: &Scene) -> Outcome {
     let (mut settings, _) = set(s, chat.bob, chat.id, muted).await?;
     settings.cleared = clear(s, chat.bob, chat.id).await?;
     assert_eq!(s.store().settings(chat.bob, chat.id).await?, settings);
-    // Settings can be changed meanwhile, and do not bring it back.
+    // A change of settings does not bring it back.
     pin(s, chat.bob, chat.id, 3).await?;
     settings.pin = Some(3);
     is_out(s, chat.bob, chat.id).await?;
@@ -107,7 +107,7 @@ pub(super) async fn an_append_that_did_not_know_brings_it_back(s: &Scene) -> Out
     clear(s, bob, group.id).await?;
     s.append(late).await?;
     is_back(s, bob, group.id, seq).await?;
-    // From here on it is as ever.
+    // From here on nothing special happens.
     assert_eq!(s.append(s.batch(group.id).await?.text(owner, "n").build()).await?, []);
     is_back(s, bob, group.id, seq).await
 }
@@ -117,7 +117,7 @@ pub(super) async fn a_change_that_did_not_know_does_not_bring_it_back(s: &Scene)
     let (owner, bob) = (group.owner(), group.members[1]);
     let seq = s.send(group.id, owner, "m").await?.seq;
     let mention = Mentions { users: vec![bob], all: false };
-    // It says how Bob is as a member, and is not shown.
+    // The edit writes Bob's member row and is not shown.
     let late = s.batch_on(group.id, &[seq]).await?.edit_calling(owner, seq, "M", mention).build();
     clear(s, bob, group.id).await?;
     s.append(late).await?;

@@ -1,4 +1,4 @@
-//! Cursors and what they leave behind.
+//! Cursors, receipts, and the notes that moves write.
 
 use godwit_domain::model::{AccountChange, AccountEntry, Cursor};
 use godwit_domain::ports::{CursorMove, ReceiptTimes, StoreError};
@@ -91,7 +91,7 @@ pub(super) async fn concurrent_moves_end_at_the_furthest(s: &Scene) -> Outcome {
     let moves: Vec<CursorMove> = (0..CALLERS as u64)
         .map(|i| {
             s.advance_ms(10);
-            // Delivered runs against read, so that no single move is the furthest in both.
+            // Delivered and read run in opposite directions, so that no single move is the furthest in both.
             at_now(s, chat.id, chat.bob, marks(CALLERS as u64 + 1 - i, i + 1))
         })
         .collect();
@@ -166,7 +166,7 @@ pub(super) async fn an_own_message_was_had_when_it_was_sent(s: &Scene) -> Outcom
         s.advance_ms(10);
         sent_at.push(Some(s.send(chat.id, sender, &format!("m{number}")).await?.at()));
     }
-    // Ada had those of Bob when she sent the last one; Bob had hers when he answered.
+    // Ada had received Bob's messages when she sent the last one, and Bob had received hers when he answered.
     for (seq, by_ada, by_bob) in [(2, Some(0), Some(2)), (3, Some(1), Some(2)), (4, Some(4), Some(2)), (5, Some(4), Some(3)), (6, Some(4), None)] {
         let receipts = s.store().receipts(chat.id, Seq::new(seq), &[chat.ada, chat.bob]).await?;
         let had = |user, by: Option<usize>| times(user, by.and_then(|i| sent_at[i]), by.and_then(|i| sent_at[i]));
@@ -249,7 +249,7 @@ pub(super) async fn cursors_of_a_group_are_the_members_own(s: &Scene) -> Outcome
     Ok(())
 }
 
-/// Ada has sent `messages` in one batch: they have the seqs from 2 on, and Bob has seen none.
+/// A chat in which Ada has sent `messages` in one batch: they have the seqs from 2 on, and Bob has read none.
 async fn chat_with_messages(s: &Scene, messages: usize) -> Result<Chat, StoreError> {
     let chat = s.chat().await?;
     let mut batch = s.batch(chat.id).await?;
@@ -260,7 +260,7 @@ async fn chat_with_messages(s: &Scene, messages: usize) -> Result<Chat, StoreErr
     Ok(chat)
 }
 
-/// A cursor in a log in which every entry but the first is a message.
+/// A cursor in a log in which every entry except the first is a message.
 fn marks(delivered: u64, read: u64) -> Cursor {
     Cursor { delivered: Seq::new(delivered), read: Seq::new(read), read_ordinal: read.saturating_sub(1) }
 }

@@ -1,4 +1,4 @@
-//! What a conversation is like: details, pins, invites, its end.
+//! Details of conversations: name, pins, invites, deletion for all.
 
 use std::slice;
 
@@ -40,7 +40,7 @@ pub(super) async fn every_detail_reads_back(s: &Scene) -> Outcome {
         assert_eq!((&details, details.updated_at), (&expected, s.now()));
         assert_eq!(log_of(s, group.id).await?, log);
     }
-    // What changes something else leaves them as they are.
+    // Other changes leave the details as they are.
     let before = s.load(group.id).await?.details;
     s.send(group.id, group.owner(), "m").await?;
     assert_eq!(s.load(group.id).await?.details, before);

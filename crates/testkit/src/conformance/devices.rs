@@ -104,7 +104,7 @@ pub(super) async fn one_of_many_concurrent_rotations_wins(s: &Scene) -> Outcome 
         create(s, &device).await?;
         device.id
     };
-    // Each asks for another end, so that it shows whose rotation is stored.
+    // Every rotation asks for a different expiry, so that the stored one is identifiable.
     let expires = |i: usize| s.now().plus_millis(i as i64);
     let outcomes = s.at_once(CALLERS, |i, store| {
         let (expires, now) = (expires(i), s.now());
@@ -171,7 +171,7 @@ pub(super) async fn one_of_many_concurrent_removals_is_noted(s: &Scene) -> Outco
     Ok(())
 }
 
-/// Adds a device that is not refused.
+/// Adds a device. Panics if it is refused.
 pub(super) async fn create(s: &Scene, device: &Device) -> Result<AccountEntry, StoreError> {
     match try_create(s, device).await? {
         CreateDevice::Created(entry) => Ok(entry),
@@ -189,7 +189,7 @@ pub(super) async fn remove(s: &Scene, device: &Device) -> Result<Option<AccountE
     s.store().remove_device(device.id, note).await
 }
 
-/// As many devices as a user may have.
+/// Adds devices up to the limit.
 pub(super) async fn fill(s: &Scene, user: UserId) -> Outcome {
     for _ in s.store().devices_of(user).await?.len()..DEVICES_MAX {
         create(s, &s.new_device(user)).await?;

@@ -16,7 +16,7 @@ use crate::scene::Scene;
 
 pub(super) async fn an_opened_conversation_reads_back(s: &Scene) -> Outcome {
     let (ada, bob) = (s.user().await?, s.user().await?);
-    // The maker is not the one with the lower id, who comes first among the members.
+    // The creator has the higher id, so the creator does not come first among the members.
     let (pair, new) = s.new_direct(bob, ada);
     let NewConversation { conversation, created, effects } = new.clone();
     let opened = s.store().open_direct(pair, new).await?;

@@ -1,4 +1,4 @@
-//! What a log is expected to read like.
+//! Expected logs, shared by the cases.
 
 use godwit_domain::model::{Entry, LogItem};
 use godwit_domain::ports::{Append, HistoryEnd, StoreError};
@@ -7,12 +7,12 @@ use godwit_protocol::{ConversationId, Seq};
 use crate::reading::plain;
 use crate::scene::Scene;
 
-/// Entries to which nothing happened.
+/// Items without changes.
 pub(super) fn unchanged(entries: impl IntoIterator<Item = Entry>) -> Vec<LogItem> {
     entries.into_iter().map(LogItem::unchanged).collect()
 }
 
-/// Appends to the log as it is expected, which begins at its first entry.
+/// Adds the entries of an append to the expected log, which begins with its first entry.
 pub(super) fn write(log: &mut Vec<LogItem>, append: &Append) {
     log.extend(unchanged(append.entries.clone()));
     for (seq, state) in &append.effects.messages {
@@ -26,7 +26,7 @@ pub(super) fn write(log: &mut Vec<LogItem>, append: &Append) {
     }
 }
 
-/// The log as it is, from its beginning.
+/// The actual log from its beginning.
 pub(super) async fn log_of(s: &Scene, id: ConversationId) -> Result<Vec<LogItem>, StoreError> {
     Ok(s.store().entries(id, Seq::ZERO, 10_000).await?.into_iter().map(plain).collect())
 }
@@ -35,7 +35,7 @@ fn place(seq: Seq) -> usize {
     usize::try_from(seq.get() - 1).expect("logs of tests are short")
 }
 
-/// As many of some as are wanted, from one end.
+/// Up to `limit` items, from one end.
 pub(super) fn at_end(items: &[LogItem], end: HistoryEnd, limit: usize) -> &[LogItem] {
     let limit = limit.min(items.len());
     match end {

@@ -1,4 +1,4 @@
-//! Messages that disappear: when their time is over.
+//! Disappearing messages: which of them are due.
 
 use godwit_domain::ports::{AppendOutcome, DueExpiry, StoreError};
 use godwit_protocol::{ConversationId, Seq, Timestamp};
@@ -31,7 +31,7 @@ pub(super) async fn what_is_forgotten_does_not_come_again(s: &Scene) -> Outcome 
     let at = s.now().plus_millis(1_000);
     let mut all = Vec::new();
     for number in 0..3 {
-        // Two at the same time.
+        // Two messages expire at the same time.
         all.push(send_expiring(s, chat.id, &format!("m{number}"), at.plus_millis(number / 2)).await?);
     }
     let later = at.plus_millis(1_000_000);

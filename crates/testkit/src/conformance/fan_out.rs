@@ -1,4 +1,4 @@
-//! Conversations with too many members for their lists to be written.
+//! Large conversations, which are fanned out on read.
 
 use godwit_domain::model::{
     AccountChange, AccountNote, Created, Cursor, FanOut, Kind, Member, Mentions, Settings, SettingsChange,
@@ -105,7 +105,7 @@ pub(super) async fn members_come_and_go_after_the_crossing(s: &Scene) -> Outcome
     assert_eq!(last_listing(s, gone, group.id).await?, Some(removed));
     assert_eq!(s.load(group.id).await?.details.member_count, 5);
 
-    // And comes back, as somebody new.
+    // The member returns, as a new member.
     pin(s, people[0], group.id, 1).await?;
     s.append(s.batch(group.id).await?.leave(people[0]).build()).await?;
     s.append(s.batch(group.id).await?.join(people[0], None).join(gone, None).build()).await?;
@@ -218,7 +218,7 @@ pub(super) async fn a_group_of_hundreds_crosses_without_losing_anybody(s: &Scene
     Ok(())
 }
 
-/// Of those that are written with every message.
+/// Checks the lists of conversations that are fanned out on write.
 async fn is_in_no_list(s: &Scene, user: UserId, group: &Group) -> Result<(), StoreError> {
     let mut all = rows(s, user).await?;
     all.extend(s.store().inbox(user, true, None, 50).await?);

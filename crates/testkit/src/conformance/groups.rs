@@ -1,4 +1,4 @@
-//! Groups and channels: making them.
+//! Creation of groups and channels.
 
 use std::slice;
 
@@ -17,7 +17,7 @@ use crate::scene::Scene;
 pub(super) async fn a_created_group_reads_back(s: &Scene) -> Outcome {
     for kind in [Kind::Group, Kind::Channel] {
         let people = s.people(3);
-        // The maker is not the one with the lowest id, who comes first among the members.
+        // The creator does not have the lowest id, so the creator does not come first among the members.
         let new = s.new_group(kind, &[people[1], people[0], people[2]]);
         let made = s.store().create(new.clone(), None).await?;
         assert_eq!(made.id, new.conversation.id);

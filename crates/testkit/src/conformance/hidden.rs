@@ -1,4 +1,4 @@
-//! Messages that a user has deleted for themselves.
+//! Messages that a user has hidden.
 
 use godwit_domain::model::{AccountChange, AccountEntry, Concealed};
 use godwit_domain::ports::{Listed, SeqRange, StoreError};
@@ -9,7 +9,7 @@ use super::{CALLERS, Outcome};
 use crate::paging::account_log_after;
 use crate::scene::Scene;
 
-/// More than a case hides, where the bound is not what it is about.
+/// More than a case hides, unless it tests the limit.
 const MAX: usize = 100;
 
 pub(super) async fn hidden_places_come_in_order_within_a_range(s: &Scene) -> Outcome {

@@ -59,7 +59,7 @@ pub(super) async fn what_is_shown_is_read_from_both_ends_of_every_range(s: &Scen
 }
 
 pub(super) async fn a_long_log_reads_like_a_short_one(s: &Scene) -> Outcome {
-    // Longer than a partition of any store that divides its logs by seq.
+    // Longer than a partition of any store that partitions its logs by `seq`.
     const ENTRIES: usize = 4_300;
     const BATCH: usize = 100;
     let chat = s.chat().await?;
@@ -194,7 +194,7 @@ pub(super) async fn seq_at_is_the_first_entry_that_is_not_older(s: &Scene) -> Ou
     Ok(())
 }
 
-/// A chat with messages, entries that are shown and others, at several times, some of them at the same.
+/// A chat with messages, shown entries and other entries at several times, some of them equal.
 async fn mixed_log(s: &Scene) -> Result<(Chat, Vec<LogItem>), StoreError> {
     let chat = s.chat().await?;
     let mut log = log_of(s, chat.id).await?;

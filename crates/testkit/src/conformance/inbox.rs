@@ -1,4 +1,4 @@
-//! The list of conversations: order and pages.
+//! The inbox: order and pages.
 
 use std::cmp::Reverse;
 
@@ -94,7 +94,7 @@ pub(super) async fn many_busy_conversations_keep_their_order(s: &Scene) -> Outco
         let conversation = open(s, ada).await?;
         rows.push(InboxRow { conversation, settings: Settings::default(), activity_at: s.now() });
     }
-    // Bursts in all of them, at every pace: within a millisecond, seconds apart, and an hour later.
+    // Bursts of activity in all conversations at every pace: within a millisecond, seconds apart, and an hour later.
     for (round, pause_ms) in [1, 0, 2_000, 3_600_000].into_iter().enumerate() {
         for number in (0..CONVERSATIONS).filter(|number| number % (round + 1) == 0) {
             s.advance_ms(pause_ms);
@@ -125,7 +125,7 @@ pub(super) async fn a_position_need_not_be_a_row(s: &Scene) -> Outcome {
         just_after.conversation = ConversationId::new(row.conversation.get() - 1);
         assert_eq!(after(just_after).await?, rows[number + 1..]);
     }
-    // One that was pinned since the page was read, and one that came up again.
+    // After the page was read, one conversation was pinned and one moved to the top.
     pin(s, ada, rows[1].conversation, 1).await?;
     s.advance_ms(10);
     s.send(rows[2].conversation, ada, "again").await?;
@@ -150,7 +150,8 @@ pub(super) async fn unchanged_rows_are_on_one_page_while_others_move(s: &Scene) 
         if is_last {
             break;
         }
-        // One that was read already goes to the top again, and one that was not leaves the rest of the list.
+        // New activity moves a conversation that was read to the top again, and one that was not read out of the remaining
+        // pages.
         for id in [read[read.len() - 2].conversation, oldest_first[moved.len()]] {
             s.advance_ms(10);
             s.send(id, ada, &format!("m{}", moved.len())).await?;
@@ -186,7 +187,7 @@ pub(super) async fn inboxes_of_two_members_are_their_own(s: &Scene) -> Outcome {
     Ok(())
 }
 
-/// An inbox with pinned, archived and muted conversations, some with the same time, in the order in which they were made.
+/// An inbox with pinned, archived and muted conversations, some with the same time, in the order of creation.
 pub(super) async fn full_inbox(s: &Scene) -> Result<(UserId, Vec<InboxRow>), StoreError> {
     let ada = s.user().await?;
     let mut rows = Vec::new();
@@ -202,7 +203,7 @@ pub(super) async fn full_inbox(s: &Scene) -> Result<(UserId, Vec<InboxRow>), Sto
         let (settings, _) = set(s, ada, conversation, change).await?;
         rows.push(InboxRow { conversation, settings, activity_at: s.now() });
     }
-    // The order in which they were made is not the order of their activity.
+    // The order of activity differs from the order of creation.
     for number in [3, 8, 1, 2] {
         s.advance_ms(if number == 8 { 0 } else { 10 });
         rows[number].activity_at = s.send(rows[number].conversation, ada, "m").await?.at();

@@ -1,4 +1,4 @@
-//! What belongs to the installation as a whole.
+//! Data of the whole installation: ids and the signing key.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ pub(super) async fn ids_are_never_given_out_twice(s: &Scene) -> Outcome {
 }
 
 pub(super) async fn the_first_signing_key_stays(s: &Scene) -> Outcome {
-    // On a store that is shared the first was offered before, by somebody else.
+    // On a shared store, another case may have offered the first key.
     let keys =
         s.at_once(CALLERS, |_, store| async move { store.signing_key(rand::random()).await }).await?;
     let later = s.store().signing_key(rand::random()).await?;

@@ -1,4 +1,4 @@
-//! In whose inbox a group is, and where in it.
+//! Listing: which inboxes contain a group, and at which position.
 
 use godwit_domain::model::{AccountChange, AccountEntry, Settings, SettingsChange};
 use godwit_domain::ports::{InboxRow, StoreError};
@@ -141,7 +141,7 @@ pub(super) async fn somebody_who_comes_and_goes_many_times_has_it_once(s: &Scene
     Ok(())
 }
 
-/// Who was answered that they are in has to hear that they are not any more, also if that was written at once.
+/// A user who was told that they joined must be told that they left, even if both were written at once.
 pub(super) async fn who_comes_back_and_goes_at_once_is_told(s: &Scene) -> Outcome {
     let group = s.group(3).await?;
     let [owner, bob, eve] = [0, 1, 2].map(|i| group.members[i]);
@@ -158,7 +158,7 @@ pub(super) async fn who_comes_back_and_goes_at_once_is_told(s: &Scene) -> Outcom
     is_gone(s, eve, group.id, deleted).await
 }
 
-/// Who was told what, and when.
+/// The recipients, times and changes of notes.
 fn told(notes: Vec<(UserId, AccountEntry)>) -> Vec<(UserId, Timestamp, AccountChange)> {
     notes.into_iter().map(|(user, entry)| (user, entry.at, entry.change)).collect()
 }
@@ -167,7 +167,7 @@ fn row(conversation: ConversationId, activity_at: Timestamp) -> InboxRow {
     InboxRow { conversation, settings: Settings::default(), activity_at }
 }
 
-/// Nothing of it is left for the user but that it is gone.
+/// Asserts that the user has only the note about the departure.
 async fn is_gone(
     s: &Scene,
     user: UserId,

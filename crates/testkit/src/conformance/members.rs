@@ -1,4 +1,4 @@
-//! Who belongs to a conversation.
+//! Members of conversations.
 
 use godwit_domain::model::{Concealed, Cursor, DetailsChange, Kind, Member, Mentions};
 use godwit_domain::ports::{CursorMove, StoreError};
@@ -34,7 +34,7 @@ pub(super) async fn those_who_come_are_members_until_they_go(s: &Scene) -> Outco
 
 pub(super) async fn members_come_in_the_order_of_ids_in_pages_of_any_size(s: &Scene) -> Outcome {
     let people = s.people(9);
-    // They do not come in that order.
+    // The ids are not sorted.
     let new = s.new_group(Kind::Group, &[people[4], people[8], people[2]]);
     let id = s.store().create(new, None).await?.id;
     for chunk in [[people[7], people[0], people[5]], [people[3], people[6], people[1]]] {
@@ -45,7 +45,7 @@ pub(super) async fn members_come_in_the_order_of_ids_in_pages_of_any_size(s: &Sc
         let members = all_pages(limit, |member: &Member| member.user_id, page).await?;
         assert_eq!(members, s.load(id).await?.members, "in pages of {limit}");
     }
-    // Who comes after somebody who is no member, or is no more.
+    // A page may start after a user who is not a member any more.
     s.append(s.batch(id).await?.leave(people[5]).build()).await?;
     let after_one_who_left = s.store().members(id, Some(people[5]), 2).await?;
     assert_eq!(after_one_who_left.iter().map(|m| m.user_id).collect::<Vec<_>>(), people[6..8]);
@@ -123,7 +123,7 @@ pub(super) async fn a_change_of_a_member_leaves_their_cursor(s: &Scene) -> Outco
     let group = s.group(3).await?;
     let [owner, bob, eve] = [0, 1, 2].map(|i| group.members[i]);
     let last = s.send(group.id, owner, "a").await?;
-    // They were thought out before Bob had read.
+    // Effects that were computed before Bob read.
     let mention = Mentions { users: vec![bob, eve], all: false };
     let late = s.batch(group.id).await?.role(owner, bob, Role::Admin).calling(owner, "b", mention).build();
     let read = Cursor::at(last.seq, last.ordinal);
@@ -150,7 +150,7 @@ pub(super) async fn mentions_wait_until_they_are_read(s: &Scene) -> Outcome {
     assert_eq!(s.member(group.id, bob).await?.mentions, [2, 4].map(Seq::new));
     assert_eq!(state.details.mentions_of_all.len(), 2);
 
-    // An edit calls others, and a deleted message nobody.
+    // An edit mentions other members, and a deleted message mentions nobody.
     let (first, last) = (Seq::new(2), Seq::new(4));
     let batch = s.batch_on(group.id, &[first, last]).await?;
     let batch = batch.edit_calling(owner, first, "a, too", call(&[eve], false)).delete(owner, last);

@@ -1,4 +1,4 @@
-//! What becomes of messages: edits, deletes, the end of their time.
+//! States of messages: edits, deletes, expiry.
 
 use std::slice;
 
@@ -15,7 +15,7 @@ use crate::batch::Batch;
 use crate::reading::{Known, plain, read_everything};
 use crate::scene::{Chat, Scene};
 
-/// What nobody may find any more.
+/// Text that no read may return after the deletion.
 const SECRET: &str = "kingfisher";
 
 pub(super) async fn an_edit_changes_what_a_message_says(s: &Scene) -> Outcome {
@@ -45,7 +45,7 @@ pub(super) async fn an_edit_of_an_edit_is_the_last_word(s: &Scene) -> Outcome {
         s.advance_ms(10);
         let mut batch = s.batch_on(chat.id, &[sent.seq]).await?.edit(chat.ada, sent.seq, text);
         if number == 1 {
-            // Two of them in one batch.
+            // Two edits in one batch.
             batch = batch.text(chat.bob, "in between").edit(chat.ada, sent.seq, "three and a half");
         }
         let append = batch.build();
@@ -131,7 +131,7 @@ pub(super) async fn all_of_it_can_be_in_one_batch(s: &Scene) -> Outcome {
 }
 
 pub(super) async fn what_became_of_a_message_is_found_in_a_long_log(s: &Scene) -> Outcome {
-    // The message and what happens to it are in different parts of any store that divides its logs by seq.
+    // The message and its changes lie in different partitions of any store that partitions its logs by `seq`.
     const ENTRIES: usize = 4_200;
     const BATCH: usize = 140;
     let chat = s.chat().await?;
@@ -170,7 +170,7 @@ fn secret() -> MessageBody {
     MessageBody::Text(format!("the secret is {SECRET}").into())
 }
 
-/// A message with a secret in everything that it carries, and in its edits. The one before it says nothing.
+/// A message with a secret in every part, and in its edits. The previous message has none.
 async fn say_secrets(s: &Scene, chat: &Chat) -> Result<Seq, StoreError> {
     let media = Media {
         url: format!("https://example.org/{SECRET}").into(),
@@ -195,7 +195,7 @@ async fn say_secrets(s: &Scene, chat: &Chat) -> Result<Seq, StoreError> {
     Ok(seq)
 }
 
-/// Whatever is asked of the store.
+/// Reads the messages in every way and asserts that the secret is gone.
 async fn nobody_finds_it(s: &Scene, chat: &Chat, messages: &[Seq]) -> Outcome {
     let messages = s.store().items(chat.id, messages).await?;
     let known = Known {
@@ -222,7 +222,7 @@ fn client_id(item: &LogItem) -> Option<ClientId> {
     item.entry.message().map(|message| message.client_id.clone())
 }
 
-/// The same item by each way to it.
+/// Asserts that every read returns the same item.
 async fn reads_everywhere(s: &Scene, id: ConversationId, expected: &LogItem) -> Outcome {
     let seq = expected.entry.seq;
     let before = Seq::new(seq.get() - 1);

@@ -1,10 +1,10 @@
-//! The cases that say what a store is.
+//! The conformance suite: the cases that define a store.
 //!
-//! - `cases`: the one list, from which [`CASES`] and the tests of every backend come
-//! - a file for each group of cases; `expected` and `rows` are what they share
+//! - `cases`: the list of all cases, which defines [`CASES`] and the tests of every backend
+//! - one file per group of cases; `expected` and `rows` are shared helpers
 //!
-//! Each has users, conversations and times of its own (see [`Scene`]), so that all can run on one store at once, also
-//! while others use it.
+//! Each case has its own users, conversations and times (see [`Scene`]), so all cases can run concurrently on one store,
+//! even while others use it.
 
 mod cases;
 mod expected;
@@ -19,14 +19,14 @@ use godwit_domain::ports::{Store, StoreError};
 use crate::factory::{StoreFactory, block_on};
 use crate::scene::Scene;
 
-/// A case fails by panicking; an error of the store fails it too.
+/// A case fails by panicking, or with an error of the store.
 pub type Outcome = Result<(), StoreError>;
 
-/// Concurrent callers in cases about agreement.
+/// Concurrent callers in cases about compare-and-set.
 const CALLERS: usize = 32;
 
-/// No case takes nearly as long; one that waits forever is a failure and not a hanging build.
-const CASE_TIMEOUT: Duration = Duration::from_secs(300);
+/// Far longer than any case takes, so that a case that hangs fails.
+const CASE_TIMEOUT: Duration = Duration::from_secs(120);
 
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
@@ -48,8 +48,8 @@ macro_rules! define_cases {
 
 crate::conformance_cases!(define_cases);
 
-/// Makes one test of each case, for the store that the expression (a [`StoreFactory`]) opens. It is evaluated anew for
-/// each test. To be used once in a module.
+/// Defines one test per case, for the store that the expression (a [`StoreFactory`]) opens. Each test evaluates the
+/// expression again. Use it once per module.
 #[macro_export]
 macro_rules! conformance_tests {
     ($factory:expr) => {
@@ -75,13 +75,13 @@ macro_rules! conformance_test_functions {
     };
 }
 
-/// Runs one case on the store of the factory. Panics when it fails.
+/// Runs one case on the store of the factory. Panics if it fails.
 pub fn check(name: &str, factory: &dyn StoreFactory) {
     let case = CASES.iter().find(|case| case.name == name).expect("the name is in the list");
     block_on(async { case.run(open_nodes(factory).await).await });
 }
 
-/// Runs all cases at once on one store of the factory. Panics when one fails.
+/// Runs all cases concurrently on one store of the factory. Panics if one fails.
 pub fn check_all_at_once(factory: &dyn StoreFactory) {
     block_on(async {
         let nodes = open_nodes(factory).await;
@@ -97,7 +97,7 @@ pub fn check_all_at_once(factory: &dyn StoreFactory) {
 }
 
 impl Case {
-    /// Panics when the store does not do what the case asks for.
+    /// Panics if the store does not pass the case.
     pub async fn run(self, nodes: Vec<Arc<dyn Store>>) {
         let outcome = tokio::time::timeout(CASE_TIMEOUT, (self.run)(Scene::new(nodes))).await;
         match outcome {

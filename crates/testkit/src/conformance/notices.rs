@@ -1,4 +1,4 @@
-//! Entries that are no messages: those that stand in the history, and those that do not.
+//! Entries other than messages: notices in the history, and entries that are not shown.
 
 use godwit_domain::model::LogItem;
 use godwit_domain::ports::{HistoryEnd, SeqRange, StoreError};
@@ -75,7 +75,7 @@ pub(super) async fn many_other_entries_hide_nothing(s: &Scene) -> Outcome {
     let after_first = SeqRange { after: first.seq, ..all };
     assert_eq!(page(after_first, HistoryEnd::Oldest).await?, unchanged([last.clone()]));
 
-    // Also where they were appended together.
+    // Also for entries of the same append.
     let mut batch = s.batch(chat.id).await?.text(chat.ada, "begins");
     for _ in 0..BETWEEN {
         batch = batch.filler();
@@ -120,7 +120,7 @@ pub(super) async fn the_head_and_the_inbox_follow_notices(s: &Scene) -> Outcome 
     Ok(())
 }
 
-/// A group to which everything happened that is shown, and more.
+/// A group with every kind of shown entry, and others.
 async fn eventful(s: &Scene) -> Result<(Group, Vec<LogItem>), StoreError> {
     let group = s.group(3).await?;
     let [ada, bob, eve] = [0, 1, 2].map(|i| group.members[i]);

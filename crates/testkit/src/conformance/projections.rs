@@ -1,4 +1,4 @@
-//! What follows from an append: the senders' cursors, listings and the activity of inboxes.
+//! Effects of an append: the cursors of senders, listings, and the activity of inbox rows.
 
 use godwit_domain::model::{AccountChange, ConversationState, Cursor};
 use godwit_domain::ports::CursorMove;

@@ -1,4 +1,4 @@
-//! Reactions: one of each user to each message.
+//! Reactions: at most one per user and message.
 
 use godwit_domain::model::ReactionCount;
 use godwit_domain::ports::{StoreError, StoredReaction};

@@ -1,4 +1,4 @@
-//! What the cases about inboxes share.
+//! Helpers of the cases about inboxes.
 
 use godwit_domain::model::{AccountChange, AccountEntry, Settings, SettingsChange};
 use godwit_domain::ports::{ChangedRow, InboxRow, StoreError};
@@ -9,7 +9,7 @@ use super::Outcome;
 use crate::paging::{account_log_after, all_pages};
 use crate::scene::Scene;
 
-/// A conversation with somebody new.
+/// A conversation with a new user.
 pub(super) async fn open(s: &Scene, user: UserId) -> Result<ConversationId, StoreError> {
     s.open_direct(user, s.new_user().id).await
 }
@@ -39,7 +39,7 @@ pub(super) async fn archive(s: &Scene, user: UserId, id: ConversationId, archive
     set(s, user, id, SettingsChange { archived: Some(archived), ..unchanged() }).await.map(drop)
 }
 
-/// Takes a conversation out of the inbox, with everything up to its head.
+/// Clears a conversation up to its head, and so removes it from the inbox.
 pub(super) async fn clear(s: &Scene, user: UserId, id: ConversationId) -> Result<Seq, StoreError> {
     let head = s.load(id).await?.head.seq;
     let note = s.note(user, AccountChange::ConversationGone(id, GoneReason::Deleted));
@@ -62,14 +62,14 @@ pub(super) async fn archived(s: &Scene, user: UserId) -> Result<Vec<Conversation
     Ok(rows.into_iter().map(|row| row.conversation).collect())
 }
 
-/// In the order of their ids: stores give them in any.
+/// Sorted by id, because stores return them in any order.
 pub(super) async fn pinned(s: &Scene, user: UserId) -> Result<Vec<InboxRow>, StoreError> {
     let mut rows = s.store().pinned(user).await?;
     rows.sort_by_key(|row| row.conversation);
     Ok(rows)
 }
 
-/// Conversations that changed since a time, as rows with the time of the change.
+/// Conversations with a change since a time, as rows with the time of the change.
 pub(super) async fn changed(s: &Scene, user: UserId, floor: Timestamp) -> Result<Vec<InboxRow>, StoreError> {
     let rows = s.store().changed_since(user, floor, None, 200).await?;
     let row = |ChangedRow { conversation, settings, changed_at }| InboxRow {
@@ -80,7 +80,7 @@ pub(super) async fn changed(s: &Scene, user: UserId, floor: Timestamp) -> Result
     Ok(rows.into_iter().map(row).collect())
 }
 
-/// Conversations that are fanned out on read, in the order of their ids, with the settings.
+/// Conversations that are fanned out on read, sorted by id, with their settings.
 pub(super) async fn large(s: &Scene, user: UserId) -> Result<Vec<(ConversationId, Settings)>, StoreError> {
     let mut rows = s.store().fanned_out_on_read(user).await?;
     rows.sort_by_key(|row| row.conversation);
@@ -96,7 +96,7 @@ pub(super) async fn pages(
     all_pages(limit, InboxRow::activity, |after| s.store().inbox(user, archived, after, limit)).await
 }
 
-/// Whether the account log says that the conversation is there, or why it is gone.
+/// The last note about the listing of a conversation: that it is listed, or why it is gone.
 pub(super) async fn last_listing(
     s: &Scene,
     user: UserId,

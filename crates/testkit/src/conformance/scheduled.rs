@@ -1,4 +1,4 @@
-//! Messages that are to be sent later.
+//! Scheduled messages.
 
 use std::slice;
 
@@ -13,9 +13,9 @@ use crate::due::due_scheduled_of;
 use crate::paging::account_log_after;
 use crate::scene::Scene;
 
-/// More than a case schedules, where the bound is not what it is about.
+/// More than a case schedules, unless it tests the limit.
 const MAX: usize = 100;
-/// Nodes that find the same message due.
+/// Nodes that find the same due message concurrently.
 const CLAIMANTS: usize = 8;
 
 pub(super) async fn a_scheduled_message_reads_back(s: &Scene) -> Outcome {
@@ -68,12 +68,12 @@ pub(super) async fn the_same_client_id_again_gives_back_the_first(s: &Scene) -> 
     assert_eq!(outcome, ScheduleOutcome::Repeated(first.clone()), "also when there is no room for more");
     assert_eq!(s.store().account_head(user).await?, head);
     assert_eq!(all_of(s, user).await?, slice::from_ref(&first));
-    // In another conversation, or of another user, it is another message.
+    // In another conversation, or from another user, it is a different message.
     let elsewhere = Scheduled { conversation: ConversationId::new(s.id()), ..again.clone() };
     assert!(matches!(schedule(s, &elsewhere, MAX).await?, ScheduleOutcome::Scheduled(_)));
     let of_other = Scheduled { user_id: other, ..again };
     assert!(matches!(schedule(s, &of_other, MAX).await?, ScheduleOutcome::Scheduled(_)));
-    // Once it is gone the client id is free.
+    // After it is removed, the client id is free.
     replace(s, &first, None).await?;
     let anew = Scheduled { id: ScheduledId::new(s.id()), ..first };
     assert!(matches!(schedule(s, &anew, MAX).await?, ScheduleOutcome::Scheduled(_)));
@@ -178,7 +178,7 @@ pub(super) async fn a_change_that_was_not_read_is_not_overwritten(s: &Scene) -> 
     let body = Some(MessageBody::Text("another".into()));
     let reworded = Scheduled { draft: Draft { body, ..read.draft.clone() }, ..read.clone() };
     let put_off = Scheduled { send_at: s.now().plus_millis(90_000_000), ..read.clone() };
-    // Each is at the stage that whoever read it before expects.
+    // Every stage is still the one that an earlier reader expects.
     for changed in [reworded, put_off] {
         replace(s, &current, Some(&changed)).await?;
         let head = s.store().account_head(user).await?;
@@ -191,7 +191,7 @@ pub(super) async fn a_change_that_was_not_read_is_not_overwritten(s: &Scene) -> 
         current = changed;
     }
     assert_eq!(due_scheduled_of(s.store(), read.send_at, &[user]).await?, [], "it was put off");
-    // Of several who change what they have read one is first, and the others read again.
+    // Of several concurrent changes of the same version, one succeeds, and the others read again.
     let changes: Vec<Scheduled> =
         (1..=CLAIMANTS as i64).map(|n| Scheduled { send_at: s.now().plus_millis(n), ..current.clone() }).collect();
     let outcomes = s.at_once(CLAIMANTS, |i, store| {
@@ -224,7 +224,7 @@ pub(super) async fn without_a_note_nothing_is_noted(s: &Scene) -> Outcome {
 pub(super) async fn one_of_many_concurrent_claims_wins(s: &Scene) -> Outcome {
     let user = s.user().await?;
     for round in 0..4_usize {
-        // From the second round on one of them cancels it instead.
+        // From the second round on, one caller cancels it instead.
         let canceller = round.checked_sub(1);
         let waiting = new(s, user, 1_000);
         schedule(s, &waiting, MAX).await?;
@@ -297,7 +297,7 @@ pub(super) async fn what_is_replaced_is_due_when_the_new_one_says(s: &Scene) -> 
     Ok(())
 }
 
-/// A text of the user's that is to be sent in so many milliseconds.
+/// A scheduled text of the user, due in this many milliseconds.
 fn new(s: &Scene, user_id: UserId, in_ms: i64) -> Scheduled {
     let client_id = s.word();
     let draft = Draft {
@@ -334,14 +334,14 @@ async fn replace(
     s.store().replace_scheduled(expected.clone(), with.cloned(), Some(s.note(user, change))).await
 }
 
-/// In the order in which they were made.
+/// Sorted by creation.
 async fn all_of(s: &Scene, user: UserId) -> Result<Vec<Scheduled>, StoreError> {
     let mut all = s.store().scheduled(user).await?;
     all.sort_by_key(|scheduled| scheduled.id);
     Ok(all)
 }
 
-/// Takes all of it away, so that what is due on a shared store is not ever more.
+/// Removes all scheduled messages, so that due ones do not accumulate on a shared store.
 async fn tidy_up(s: &Scene, user: UserId) -> Outcome {
     for scheduled in s.store().scheduled(user).await? {
         replace(s, &scheduled, None).await?;

@@ -1,4 +1,4 @@
-//! Finding users by the beginnings of words.
+//! Search for users by word prefixes.
 
 use godwit_domain::model::{DisplayName, Handle, SearchPrefix, User};
 use godwit_domain::ports::{CreateUser, StoreError, UserChange};
@@ -10,7 +10,7 @@ use crate::scene::Scene;
 
 pub(super) async fn users_are_found_by_the_beginnings_of_their_words(s: &Scene) -> Outcome {
     let (first, last) = (s.word(), s.word());
-    // The last letter is the highest that there is: an end of the range that is too low would lose it.
+    // The last character is the highest code point: a range whose end is too low would miss it.
     let name = format!("{} Ñ{first}ñ {last}\u{10ffff}", first.to_uppercase());
     let user = s.new_user_named(&name);
     s.create(user.clone()).await?;
@@ -55,7 +55,7 @@ pub(super) async fn users_come_in_the_order_of_ids_in_pages_of_any_size(s: &Scen
     let word = s.word();
     let mut found = Vec::new();
     for number in 0..9 {
-        // The order of the words is not the order of the ids, and some match with two words.
+        // The order of the words differs from the order of the ids, and some users match with two words.
         let name = format!("{word}{} {word}{}", 9 - number, number % 2);
         let disabled_at = (number % 4 == 3).then(|| s.now());
         let id = s.create(User { disabled_at, ..s.new_user_named(&name) }).await?;

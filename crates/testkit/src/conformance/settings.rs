@@ -1,4 +1,4 @@
-//! What a member has set for themselves.
+//! Settings of a member for a conversation.
 
 use godwit_domain::model::{AccountChange, SavedDraft, Settings, SettingsChange};
 use godwit_protocol::MessageId;

@@ -1,4 +1,4 @@
-//! Messages that a user wants to find again.
+//! Starred messages.
 
 use godwit_domain::model::{AccountChange, Star};
 use godwit_domain::ports::{Listed, StoreError};
@@ -8,13 +8,13 @@ use super::{CALLERS, Outcome};
 use crate::paging::{account_log_after, all_pages};
 use crate::scene::Scene;
 
-/// More than a case stars, where the bound is not what it is about.
+/// More than a case stars, unless it tests the limit.
 const MAX: usize = 100;
 
 pub(super) async fn the_latest_message_is_first_in_pages_of_any_size(s: &Scene) -> Outcome {
     let (ada, bob) = (s.user().await?, s.user().await?);
     let mut expected: Vec<Star> = (0..7).map(|_| new_star(s)).collect();
-    // The order in which they are starred is another one.
+    // The messages are starred in another order.
     for place in [4, 0, 6, 2, 5, 1, 3] {
         s.advance_ms(10);
         expected[place].at = s.now();
@@ -58,7 +58,7 @@ pub(super) async fn a_star_can_be_taken_away_once(s: &Scene) -> Outcome {
     assert_eq!(s.store().stars(user, None, 50).await?, [kept]);
     assert_eq!(s.store().unstar(user, gone.message_id, note).await?, None);
     assert_eq!(s.store().account_head(user).await?, entry.seq, "it was noted once");
-    // It can be starred anew.
+    // It can be starred again.
     assert!(matches!(star(s, user, gone, MAX).await?, Listed::Added(_)));
     assert_eq!(s.store().stars(user, None, 50).await?, [gone, kept]);
     Ok(())
@@ -91,7 +91,7 @@ pub(super) async fn one_of_many_concurrent_stars_of_a_message_is_noted(s: &Scene
     Ok(())
 }
 
-/// A star that is not stored yet, on a message that is later than those before.
+/// A star that is not stored yet, on a message that is newer than all before.
 fn new_star(s: &Scene) -> Star {
     let conversation = ConversationId::new(s.id());
     Star { message_id: MessageId::new(s.id()), conversation, seq: Seq::new(7), at: s.now() }

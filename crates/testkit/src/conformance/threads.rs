@@ -31,7 +31,7 @@ pub(super) async fn pages_go_through_a_thread(s: &Scene) -> Outcome {
     let root = s.send(chat.id, chat.ada, "root").await?.seq;
     let mut expected = Vec::new();
     for number in 0..7 {
-        // Several in one batch are numbered too.
+        // Replies in one batch are numbered too.
         let mut batch = s.batch_on(chat.id, &[root]).await?;
         for place in 0..=number % 3 {
             batch = batch.reply(chat.bob, &format!("{number}.{place}"), root);

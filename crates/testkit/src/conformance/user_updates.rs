@@ -1,4 +1,4 @@
-//! Changing users.
+//! Changes of users.
 
 use godwit_domain::model::{AccountChange, Avatar, DisplayName, Handle, Phone, User};
 use godwit_domain::ports::{CreateUser, Spending, UpdateUser, UserChange};
@@ -60,7 +60,7 @@ pub(super) async fn an_update_of_nobody_is_not_found(s: &Scene) -> Outcome {
     assert_eq!(s.store().user(nobody.id).await?, None);
     assert_eq!(s.store().user_by_handle(&nobody.handle).await?, None);
     assert_eq!(s.store().account_head(nobody.id).await?, 0);
-    // The handle is not held by somebody who does not exist.
+    // A user who does not exist does not hold the handle.
     let somebody = User { id: s.new_user().id, ..nobody.clone() };
     assert_eq!(s.store().create_user(somebody.clone()).await?, CreateUser::Created);
     let change = UserChange { handle: Some(somebody.handle), ..nothing() };
@@ -91,17 +91,17 @@ pub(super) async fn a_handle_that_was_given_up_is_kept_for_a_while(s: &Scene) ->
         s.store().update_user(id, change, None).await
     };
     assert!(matches!(rename(user.id, &new, s.now()).await?, UpdateUser::Updated(..)));
-    // Nobody is called so, and nobody else can be.
+    // No user has this handle, and no other user can take it.
     assert_eq!(s.store().user_by_handle(&user.handle).await?, None);
     assert_eq!(rename(other.id, &user.handle, s.now()).await?, UpdateUser::HandleTaken);
     let newcomer = User { handle: user.handle.clone(), created_at: s.now(), ..s.new_user() };
     assert_eq!(s.store().create_user(newcomer.clone()).await?, CreateUser::HandleTaken);
     assert_eq!(s.store().user(newcomer.id).await?, None);
-    // The same user takes it back, and what they had meanwhile is kept in its place.
+    // The same user takes it back, and the handle they had in between is reserved instead.
     assert!(matches!(rename(user.id, &user.handle, s.now()).await?, UpdateUser::Updated(..)));
     assert_eq!(s.store().user_by_handle(&user.handle).await?.map(|found| found.id), Some(user.id));
     assert_eq!(rename(other.id, &new, s.now()).await?, UpdateUser::HandleTaken);
-    // When the time is over somebody else has it, and not they any more.
+    // After the reservation ends, another user takes it, and it no longer finds the first one.
     let later = s.now().plus_millis(i64::from(FORMER_HANDLE_DAYS) * 24 * 60 * 60 * 1_000);
     assert!(matches!(rename(other.id, &new, later).await?, UpdateUser::Updated(..)));
     assert_eq!(s.store().user_by_handle(&new).await?.map(|found| found.id), Some(other.id));

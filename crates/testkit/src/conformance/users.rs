@@ -1,4 +1,4 @@
-//! Making and finding users.
+//! Creation and lookup of users.
 
 use godwit_domain::model::{Avatar, Handle, Phone, Spent, Subject, User};
 use godwit_domain::ports::CreateUser;
@@ -129,7 +129,7 @@ pub(super) async fn list_users_goes_through_all_in_the_order_of_ids(s: &Scene) -
     }
     for limit in [1, 2, 3, 7, 50] {
         let mut listed = vec![before];
-        // Others may have users among these, and certainly have some after them.
+        // Other cases may have users among these, and certainly have some after them.
         while listed.last() < mine.last() {
             let page = s.store().list_users(listed.last().copied(), limit).await?;
             assert!((1..=limit).contains(&page.len()), "a page of {limit} has {} users", page.len());
@@ -146,7 +146,7 @@ fn with_subject(s: &Scene) -> User {
     User { subject: Some(Subject::from_stored(s.word())), ..s.new_user() }
 }
 
-/// Neither the user nor their subject is stored.
+/// Asserts that neither the user nor the subject is stored.
 async fn is_nowhere(s: &Scene, user: &User) -> Outcome {
     assert_eq!(s.store().user(user.id).await?, None);
     if let Some(subject) = &user.subject {

@@ -11,7 +11,7 @@ use godwit_domain::ports::{
 };
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
-use super::{Log, ModelStore, State};
+use super::{Log, ModelStore, Moment, State};
 
 #[async_trait]
 impl ConversationStore for ModelStore {
@@ -28,17 +28,9 @@ impl ConversationStore for ModelStore {
     }
 
     async fn create(&self, new: NewConversation, key: Option<&ClientId>) -> Result<Made, StoreError> {
-        let mut state = self.state();
-        let key = key.map(|key| (new.conversation.created_by, key.clone()));
-        if let Some(id) = key.as_ref().and_then(|key| state.made_with.get(key)) {
-            return Ok(Made { id: *id, made: None });
-        }
-        let id = new.conversation.id;
-        if state.logs.contains_key(&id) {
-            return Ok(Made { id, made: None });
-        }
-        state.made_with.extend(key.map(|key| (key, id)));
-        Ok(state.make(new))
+        let made = self.state().create(new, key);
+        self.meanwhile.happen(Moment::AfterCreate).await;
+        Ok(made)
     }
 
     async fn made_with(&self, by: UserId, key: &ClientId) -> Result<Option<ConversationId>, StoreError> {
@@ -56,9 +48,9 @@ impl ConversationStore for ModelStore {
     }
 
     async fn member(&self, id: ConversationId, user: UserId) -> Result<Option<Member>, StoreError> {
-        let state = self.state();
-        let member = state.logs.get(&id).and_then(|log| log.members.get(&user).cloned());
-        Ok(member.map(|member| Member { concealed: state.concealed_of(user, id), ..member }))
+        let member = self.state().member(id, user);
+        self.meanwhile.happen(Moment::AfterMember).await;
+        Ok(member)
     }
 
     async fn members(
@@ -81,7 +73,9 @@ impl ConversationStore for ModelStore {
     }
 
     async fn append(&self, append: &Append) -> Result<AppendOutcome, StoreError> {
-        self.losses.strike(|| self.state().append(append))
+        let outcome = self.losses.strike(|| self.state().append(append));
+        self.meanwhile.happen(Moment::AfterAppend).await;
+        outcome
     }
 
     async fn entries(
@@ -245,6 +239,24 @@ impl State {
         self.logs.iter().find(|(_, log)| log.conversation.kind == Kind::Direct(pair)).map(|(id, _)| *id)
     }
 
+    fn create(&mut self, new: NewConversation, key: Option<&ClientId>) -> Made {
+        let key = key.map(|key| (new.conversation.created_by, key.clone()));
+        if let Some(id) = key.as_ref().and_then(|key| self.made_with.get(key)) {
+            return Made { id: *id, made: None };
+        }
+        let id = new.conversation.id;
+        if self.logs.contains_key(&id) {
+            return Made { id, made: None };
+        }
+        self.made_with.extend(key.map(|key| (key, id)));
+        self.make(new)
+    }
+
+    fn member(&self, id: ConversationId, user: UserId) -> Option<Member> {
+        let member = self.logs.get(&id)?.members.get(&user)?.clone();
+        Some(Member { concealed: self.concealed_of(user, id), ..member })
+    }
+
     fn make(&mut self, new: NewConversation) -> Made {
         let id = new.conversation.id;
         let details = new.effects.details.clone().expect("a new conversation has details");
@@ -297,7 +309,7 @@ impl Log {
         }
     }
 
-    /// When something was last shown, or the conversation made.
+    /// When an entry was last shown or, if none was, the conversation was created.
     pub(super) fn activity_at(&self) -> Timestamp {
         self.head.activity_at().unwrap_or(self.conversation.created_at)
     }

@@ -1,4 +1,4 @@
-//! What an append writes down besides its entries.
+//! Writes the effects of an append.
 
 use godwit_domain::model::{AccountChange, AccountEntry, AccountNote, Cursor, FanOut, Member};
 use godwit_domain::ports::{CursorMove, StoredReaction, change_time};
@@ -8,7 +8,7 @@ use godwit_protocol::{ConversationId, MessageId, Timestamp, UserId};
 use super::{Log, State};
 
 impl State {
-    /// The conversation is there, with its entries. Gives back what was written to account logs.
+    /// Applies effects to a conversation that has their entries already. Returns the new account log entries.
     pub(super) fn apply(&mut self, id: ConversationId, effects: &Effects) -> Vec<(UserId, AccountEntry)> {
         let at = MessageId::new(effects.head.id).timestamp();
         for invite in &effects.invites {
@@ -38,7 +38,7 @@ impl State {
         let mut note = |state: &mut Self, user_id: UserId, change: AccountChange| {
             notes.push((user_id, state.write_note(AccountNote { user_id, at, change })));
         };
-        // Who follows has a row, also who took it away since the effects were thought out.
+        // A follower has a row, even one who removed it after the effects were computed.
         for &user in effects.list.iter().chain(&effects.follow) {
             if self.list(user, id) {
                 note(self, user, AccountChange::ConversationListed(id));
@@ -57,7 +57,7 @@ impl State {
         notes
     }
 
-    /// Whether it was not listed before.
+    /// True if the conversation was not listed before.
     fn list(&mut self, user: UserId, id: ConversationId) -> bool {
         let Some(log) = self.logs.get_mut(&id) else { return false };
         if let Some(member) = log.members.get_mut(&user) {
@@ -100,7 +100,7 @@ impl Log {
                 let before = self.members.get(&member.user_id);
                 let (cursor, moved_at) =
                     before.map_or_else(Default::default, |before| (before.cursor, before.moved_at));
-                // Who has cleared it since the effects were thought out gets it back by being listed.
+                // A member who cleared the conversation after the effects were computed gets it back when it is listed.
                 let unlisted = member.unlisted || before.is_some_and(|before| before.unlisted);
                 self.members.insert(member.user_id, Member { cursor, moved_at, unlisted, ..member.clone() });
             }
@@ -124,7 +124,7 @@ impl Log {
         self.changed_at = self.changed_at.max(change_time(at));
     }
 
-    /// The cursor before and after it, if it moved.
+    /// The cursor before and after the move, if it moved.
     pub(super) fn move_cursor(&mut self, moved: CursorMove) -> Option<(Cursor, Cursor)> {
         let member = self.members.get_mut(&moved.user_id)?;
         let before = member.cursor;

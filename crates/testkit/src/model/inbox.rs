@@ -5,7 +5,7 @@ use godwit_domain::model::{AccountEntry, AccountNote, Concealed, Settings, Setti
 use godwit_domain::ports::{ActivityPosition, ChangedRow, InboxRow, InboxStore, StoreError, UnorderedRow};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
-use super::{AccountLog, ModelStore, State};
+use super::{ModelStore, State};
 
 #[async_trait]
 impl InboxStore for ModelStore {
@@ -103,17 +103,19 @@ impl InboxStore for ModelStore {
         after: u64,
         limit: usize,
     ) -> Result<Option<Vec<AccountEntry>>, StoreError> {
-        let empty = AccountLog::default();
-        Ok(self.state().account_logs.get(&user).unwrap_or(&empty).after(after, limit))
+        let state = self.state();
+        let head = state.account_logs.get(&user).map(|log| log.head).unwrap_or_default();
+        let newer = state.account_entries(user).iter().filter(|entry| entry.seq > after);
+        Ok(head.is_complete_after(after).then(|| newer.take(limit).copied().collect()))
     }
 
     async fn account_head(&self, user: UserId) -> Result<u64, StoreError> {
-        Ok(self.state().account_logs.get(&user).map_or(0, |log| log.head))
+        Ok(self.state().account_logs.get(&user).map_or(0, |log| log.head.last))
     }
 }
 
 impl State {
-    /// The inbox of a user, in no order, without what is fanned out on read.
+    /// The inbox of a user, unordered, without conversations that are fanned out on read.
     fn rows(&self, user: UserId) -> Vec<InboxRow> {
         let listed = self.listed.iter().filter(|(by, _)| *by == user).map(|(_, id)| *id);
         let row = |id: ConversationId| InboxRow {
@@ -129,7 +131,7 @@ impl State {
     }
 }
 
-/// The latest first.
+/// A page, the latest rows first.
 fn page<R>(
     mut rows: Vec<R>,
     after: Option<ActivityPosition>,

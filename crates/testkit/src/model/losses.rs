@@ -1,16 +1,16 @@
-//! Appends whose request or answer is lost on the way, when the test says so.
+//! Fault injection: appends whose request or answer is lost.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use godwit_domain::ports::StoreError;
 
-/// What a caller takes for a failure of the store.
+/// A failure as the caller sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lost {
-    /// Nothing was written.
+    /// The request was lost: nothing was written.
     Request,
-    /// It was written, and the caller is not told.
+    /// The answer was lost: the write happened.
     Answer,
 }
 
@@ -22,7 +22,7 @@ impl Losses {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(losses);
     }
 
-    /// Does it, unless its request is lost; the answer is lost with it.
+    /// Runs the append unless its request is lost. A lost request has no answer either.
     pub(super) fn strike<T>(&self, append: impl FnOnce() -> T) -> Result<T, StoreError> {
         let lost = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let error = || StoreError::Unavailable { operation: "append", source: "lost".into() };

@@ -1,4 +1,4 @@
-//! What somebody else does while a call is on its way, when the test says so.
+//! Fault injection: runs another call in the middle of a call.
 
 use std::fmt;
 use std::future::Future;
@@ -7,29 +7,42 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 type Other = Pin<Box<dyn Future<Output = ()> + Send>>;
 
+/// When the other caller acts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// Before a scheduled message is replaced.
+    BeforeReplace,
+    /// After a member was read, before the reader knows it.
+    AfterMember,
+    /// After an append, before the caller knows of it.
+    AfterAppend,
+    /// After a group was made, before the caller knows of it.
+    AfterCreate,
+}
+
 #[derive(Default)]
-pub(super) struct Meanwhile(Mutex<Option<Other>>);
+pub(super) struct Meanwhile(Mutex<Vec<(Moment, Other)>>);
 
 impl Meanwhile {
-    pub(super) fn expect(&self, other: impl Future<Output = ()> + Send + 'static) {
-        *self.lock() = Some(Box::pin(other));
+    pub(super) fn expect(&self, moment: Moment, other: impl Future<Output = ()> + Send + 'static) {
+        self.lock().push((moment, Box::pin(other)));
     }
 
-    /// Happens once. It may make the same call itself.
-    pub(super) async fn happen(&self) {
-        let other = self.lock().take();
-        if let Some(other) = other {
+    /// Each happens once. It may make the same call itself.
+    pub(super) async fn happen(&self, now: Moment) {
+        let others: Vec<(Moment, Other)> = self.lock().extract_if(.., |(moment, _)| *moment == now).collect();
+        for (_, other) in others {
             other.await;
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Other>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<(Moment, Other)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for Meanwhile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Meanwhile").field(&self.lock().is_some()).finish()
+        f.debug_tuple("Meanwhile").field(&self.lock().len()).finish()
     }
 }

@@ -1,13 +1,15 @@
-//! A store that is obviously right: plain maps behind one lock, every question answered by looking at everything.
+//! The reference store: plain maps behind one mutex, and queries that scan everything, so that its correctness is easy to
+//! see.
 //!
-//! It is what the [replay](crate::replay) compares stores with, and a fast store for tests of the domain. It keeps
-//! nothing over a restart. The conformance suite runs on it too, so that the two cannot disagree.
+//! The [replay](crate::replay) compares other stores with it, and tests of the domain use it as a fast store. It keeps no
+//! data across a restart. The conformance suite runs on it too, so that model and suite cannot disagree.
 //!
-//! It believes what an append says of its effects, as every store does: what follows from entries is not its business.
+//! Like every store, it writes the effects of an append as given: it does not derive them from the entries.
 //!
-//! It counts its writes, loses answers and lets something else happen at a certain moment when a test asks for it: see
-//! [`ModelStore::writes`], [`ModelStore::lose`] and [`ModelStore::before_next_replace`].
+//! On request of a test it counts its writes, loses answers, and lets another call happen at a certain moment: see
+//! [`ModelStore::writes`], [`ModelStore::lose`] and [`ModelStore::meanwhile`].
 
+mod account;
 mod accounts;
 mod conversations;
 mod effects;
@@ -24,17 +26,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use godwit_domain::model::{
-    AccountEntry, AccountNote, ClientId, Concealed, Conversation, Details, Device, Entry, Head, InviteToken,
-    Member, MessageState, Scheduled, Settings, Star, User,
+    ClientId, Concealed, Conversation, Details, Device, Entry, Head, InviteToken, Member, MessageState,
+    Scheduled, Settings, Star, User,
 };
 use godwit_domain::ports::{Clock, CursorMove, Store, StoreError, StoredReaction};
 use godwit_domain::snowflake::IdGenerator;
-use godwit_protocol::limits::ACCOUNT_LOG_ENTRIES_MAX;
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
+use self::account::AccountLog;
 use self::losses::Losses;
 pub use self::losses::Lost;
 use self::meanwhile::Meanwhile;
+pub use self::meanwhile::Moment;
 
 #[derive(Debug)]
 pub struct ModelStore {
@@ -45,8 +48,8 @@ pub struct ModelStore {
     meanwhile: Meanwhile,
 }
 
-/// The state, for one call. A call that reaches for it to change it is counted as one write, whether it finds something to
-/// change or not.
+/// The locked state during one call. A call that takes mutable access counts as one write, whether it changes something or
+/// not.
 struct Held<'a> {
     state: MutexGuard<'a, State>,
     writes: &'a AtomicU64,
@@ -57,16 +60,16 @@ struct Held<'a> {
 struct State {
     users: BTreeMap<UserId, User>,
     devices: BTreeMap<DeviceId, Device>,
-    /// Who blocks whom.
+    /// (the user who blocks, the blocked user)
     blocks: BTreeSet<(UserId, UserId)>,
     logs: BTreeMap<ConversationId, Log>,
-    /// What was made with a key, by whom.
+    /// Conversations that were created with a key.
     made_with: BTreeMap<(UserId, ClientId), ConversationId>,
     invites: BTreeMap<InviteToken, ConversationId>,
     expiries: BTreeSet<(Timestamp, ConversationId, Seq)>,
-    /// In whose inbox a conversation is that is fanned out on write.
+    /// The inbox rows of conversations that are fanned out on write.
     listed: BTreeSet<(UserId, ConversationId)>,
-    /// Whose conversation it is, where it is fanned out on read.
+    /// The memberships of conversations that are fanned out on read.
     large: BTreeSet<(UserId, ConversationId)>,
     settings: BTreeMap<(UserId, ConversationId), Settings>,
     hidden: BTreeSet<(UserId, ConversationId, Seq)>,
@@ -88,18 +91,10 @@ struct Log {
     reactions: BTreeMap<(Seq, UserId), StoredReaction>,
     /// Replies by the root of their thread and their number in it.
     replies: BTreeMap<(Seq, u32), Seq>,
-    /// The moves that moved something, in the order in which they were made.
+    /// The moves that changed a cursor, in the order in which they were made.
     moves: Vec<CursorMove>,
-    /// When something last changed that is not activity, as [`change_time`](godwit_domain::ports::change_time) has it.
+    /// The time of the last change that is not activity, as [`change_time`](godwit_domain::ports::change_time) defines it.
     changed_at: Timestamp,
-}
-
-#[derive(Debug, Default)]
-struct AccountLog {
-    head: u64,
-    /// The newest entry that was dropped for the length of the log.
-    dropped: u64,
-    entries: Vec<AccountEntry>,
 }
 
 impl ModelStore {
@@ -113,20 +108,19 @@ impl ModelStore {
         }
     }
 
-    /// Calls so far that wrote something, or looked for something to write.
+    /// The number of calls so far that wrote, or took mutable access.
     pub fn writes(&self) -> u64 {
         self.writes.load(Ordering::Relaxed)
     }
 
-    /// What becomes of the next appends, in this order; then all go well.
+    /// The fate of the next appends, in order. Later ones succeed.
     pub fn lose(&self, losses: impl IntoIterator<Item = Lost>) {
         self.losses.expect(losses);
     }
 
-    /// What somebody else does between a caller's read of a scheduled message and its next
-    /// [`replace_scheduled`](godwit_domain::ports::PersonalStore::replace_scheduled).
-    pub fn before_next_replace(&self, other: impl Future<Output = ()> + Send + 'static) {
-        self.meanwhile.expect(other);
+    /// What somebody else does the next time that a caller comes to this moment.
+    pub fn meanwhile(&self, moment: Moment, other: impl Future<Output = ()> + Send + 'static) {
+        self.meanwhile.expect(moment, other);
     }
 
     fn state(&self) -> Held<'_> {
@@ -179,27 +173,5 @@ impl State {
 
     fn concealed_of(&self, user: UserId, conversation: ConversationId) -> Concealed {
         self.concealed.get(&(user, conversation)).copied().unwrap_or_default()
-    }
-
-    fn write_note(&mut self, note: AccountNote) -> AccountEntry {
-        self.account_logs.entry(note.user_id).or_default().write(note)
-    }
-}
-
-impl AccountLog {
-    fn write(&mut self, note: AccountNote) -> AccountEntry {
-        self.head += 1;
-        let entry = AccountEntry { seq: self.head, at: note.at, change: note.change };
-        self.entries.retain(|older| older.change.subject() != entry.change.subject());
-        self.entries.push(entry);
-        if self.entries.len() > ACCOUNT_LOG_ENTRIES_MAX {
-            self.dropped = self.entries.remove(0).seq;
-        }
-        entry
-    }
-
-    fn after(&self, after: u64, limit: usize) -> Option<Vec<AccountEntry>> {
-        let complete = after >= self.dropped && after <= self.head;
-        complete.then(|| self.entries.iter().filter(|e| e.seq > after).take(limit).copied().collect())
     }
 }

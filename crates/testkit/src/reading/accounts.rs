@@ -1,4 +1,4 @@
-//! What belongs to one user.
+//! The data of one user.
 
 use godwit_domain::model::Star;
 use godwit_domain::ports::{CHANGE_GRAIN_MS, ChangedRow, InboxRow, SeqRange, Store, StoreError, change_time};
@@ -86,7 +86,7 @@ impl Readings {
         Ok(())
     }
 
-    /// What has come due of what is known; others may have something due too.
+    /// The due items of known users and conversations; others may have due items too.
     pub(super) async fn due(&mut self, store: &dyn Store, known: &Known) -> Result<(), StoreError> {
         for &now in &known.times {
             let expiries = due_expiries_in(store, now, &known.conversations).await?;
@@ -97,7 +97,7 @@ impl Readings {
     }
 }
 
-/// A floor from which changes are found alike, whether their times are exact or those of [`change_time`].
+/// A floor that finds the same changes with exact times as with those of [`change_time`].
 fn just_after_a_minute(at: Timestamp) -> Timestamp {
     change_time(at).plus_millis(1 - CHANGE_GRAIN_MS)
 }

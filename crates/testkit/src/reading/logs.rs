@@ -1,4 +1,4 @@
-//! Conversations, their logs and what follows from them.
+//! Conversations, their logs and their projections.
 
 use godwit_domain::model::{ConversationState, Member};
 use godwit_domain::ports::{HistoryEnd, SeqRange, Store, StoreError, StoredReaction};
@@ -15,19 +15,19 @@ impl Readings {
         known: &Known,
     ) -> Result<(), StoreError> {
         let mut state = store.load(id).await?;
-        // One that was deleted for all is in no inbox, and one that is fanned out on read in each, so what is known about
-        // each of them says nothing.
+        // A deleted conversation is in no inbox, and one that is fanned out on read is in all of them, so `unlisted` has no
+        // meaning for either.
         let is_listed = |state: &ConversationState| state.is_whole() && state.details.deleted_at.is_none();
         let counts = state.as_ref().is_none_or(is_listed);
         let seen = |mut member: Member| {
-            // A store need not keep what was read.
+            // A store need not keep mentions that were read.
             member.mentions.retain(|seq| *seq > member.cursor.read);
             Member { unlisted: member.unlisted && counts, ..member }
         };
         if let Some(state) = &mut state {
             state.members = std::mem::take(&mut state.members).into_iter().map(seen).collect();
         }
-        // Tokens are not shown where a conversation is.
+        // The debug text of an invite does not contain its token.
         let invites = state.iter().flat_map(|state| &state.details.invites);
         self.add(format!("tokens of {id}"), invites.map(|i| i.token.as_str()).collect::<Vec<_>>());
         self.add(format!("conversation {id}"), state);
@@ -89,7 +89,7 @@ impl Readings {
             }
         }
         self.add(format!("all that was sent in {id}"), store.sent_as_each(id, &all).await?);
-        // Where there is no log there is no place in it either.
+        // An empty log has no `seq` to find.
         if head > 0 {
             for &time in &known.times {
                 self.add(format!("seq of {id} at {time}"), store.seq_at(id, time).await?);

@@ -1,5 +1,5 @@
-//! What must be equal in the answers of two stores: all but how they number their account logs, and in which order they
-//! say whose logs they wrote.
+//! The parts of the answers of two stores that must be equal: everything except the numbers of account log entries and the
+//! order of account logs.
 
 use std::fmt::Debug;
 
@@ -17,7 +17,7 @@ pub(super) trait Comparable: Debug + PartialEq {
     fn comparable(self) -> Self;
 }
 
-/// Answers that say nothing of account logs.
+/// Answers without account log entries.
 macro_rules! comparable_as_they_are {
     ($($answer:ty),+) => {
         $(impl Comparable for $answer {

@@ -1,12 +1,12 @@
 //! Random operations on a store and on the model, and a comparison of everything that can be read.
 //!
-//! - [`ops`], [`steps`]: what can happen, as numbers small enough to meet each other, and how it is drawn
-//! - `world`, `talk`, `personal`: make calls of it, on both stores with the same arguments, and compare the answers
-//! - `writer`: makes an append of steps
-//! - `comparable`: what of the answers must be equal
+//! - [`ops`], [`steps`]: the operations, and how random ones are generated
+//! - `world`, `talk`, `personal`: make the same calls on both stores and compare the answers
+//! - `writer`: builds an append from steps
+//! - `comparable`: the parts of the answers that must be equal
 //!
-//! `PROPTEST_CASES` says how many sequences are tried. A failure prints the shortest sequence that was found; give it to
-//! [`check_against_model`] in a test of its own to keep it.
+//! `PROPTEST_CASES` sets the number of sequences. A failure prints the shortest failing sequence; pass it to
+//! [`check_against_model`] in a separate test to keep it.
 
 mod comparable;
 pub mod ops;
@@ -25,19 +25,19 @@ use self::ops::{Op, any_ops};
 use self::world::World;
 use crate::factory::{StoreFactory, block_on};
 
-/// How many sequences find a fault, as a rule.
+/// The default number of sequences, which usually finds a fault.
 pub const SEQUENCES: u32 = 64;
-/// Enough to find a short sequence, and an end in sight when the store is slow.
+/// The time limit for shrinking: enough to find a short sequence, and not endless on a slow store.
 const SHRINK_TIME_MAX_MS: u32 = 60_000;
 
-/// Where a store and the model disagree.
+/// A difference between a store and the model.
 pub struct Difference {
     pub question: String,
     pub store: String,
     pub model: String,
 }
 
-/// Does the operations on a store of the factory and on a model, and compares everything that can be read.
+/// Runs the operations on a store of the factory and on a model, and compares everything that can be read.
 pub async fn check_against_model(factory: &dyn StoreFactory, ops: &[Op]) -> Result<(), Difference> {
     let mut world = World::new(factory.open().await);
     world.known.changes_by_minute = !factory.keeps_change_times();
@@ -52,8 +52,8 @@ pub async fn check_against_model(factory: &dyn StoreFactory, ops: &[Op]) -> Resu
     world.tidy_up().await
 }
 
-/// Tries random operations, so many sequences unless `PROPTEST_CASES` says otherwise, each with users of its own and the
-/// store opened anew. Panics with the shortest sequence on which the store differs from the model.
+/// Runs this many random sequences, unless `PROPTEST_CASES` sets another number. Each has new users and opens the store
+/// again. Panics with the shortest sequence on which the store differs from the model.
 pub fn check_random(factory: &dyn StoreFactory, sequences: u32) {
     let defaults =
         Config { max_shrink_time: SHRINK_TIME_MAX_MS, failure_persistence: None, ..Config::default() };
@@ -78,7 +78,7 @@ impl Debug for Difference {
     }
 }
 
-/// A store that cannot answer differs too: the model always can.
+/// A store that cannot answer differs too, because the model always answers.
 impl From<StoreError> for Difference {
     fn from(error: StoreError) -> Self {
         Self {

@@ -1,9 +1,8 @@
-//! What can happen to a store.
+//! Random operations on a store.
 //!
-//! Operations name things by small numbers, so that random ones meet: the same handle, the same pair, the same client
-//! id. A number that names nothing yet wraps around to what there is, so that every part of a sequence is a sequence
-//! too, and a failing one shrinks. What makes no sense when its turn comes, such as the leaving of somebody who is not
-//! there, is left out.
+//! Operations refer to things by small numbers, so that random ones collide: the same handle, the same pair, the same client
+//! id. A number beyond the existing things wraps around, so every part of a sequence is a valid sequence and a failing one
+//! can be shrunk. An operation that is impossible at its turn, such as leaving a conversation twice, is skipped.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -11,9 +10,9 @@ use proptest::prelude::*;
 
 use super::steps::{Step, any_step};
 
-/// Users of a world. All of them can talk to each other.
+/// Users of a world. Each of them can talk to any other.
 pub const USERS: u8 = 5;
-/// Handles, subjects, names, keys and client ids to choose from.
+/// Number of handles, subjects, names, keys and client ids.
 pub const CHOICES: u8 = 5;
 const OPS_MAX: usize = 50;
 const STEPS_MAX: usize = 9;
@@ -43,7 +42,7 @@ pub enum Op {
     Reopen,
 }
 
-/// What the caller believes of the log.
+/// The head that the caller expects.
 #[derive(Debug, Clone, Copy)]
 pub enum ExpectedHead {
     Right,
@@ -51,7 +50,7 @@ pub enum ExpectedHead {
     Ahead,
 }
 
-/// Marks of a member, as places in the log; they wrap around at its end.
+/// Marks of a member, as positions in the log that wrap around at its end.
 #[derive(Debug, Clone, Copy)]
 pub struct Marks {
     pub delivered: u8,
@@ -75,7 +74,8 @@ pub enum Stage {
     Sent,
 }
 
-/// Sequences of operations in which conversations happen most. There are two from the beginning, so that none is in vain.
+/// Sequences of operations, most of them on conversations. They start with two conversations, so that no operation is
+/// skipped for lack of one.
 pub fn any_ops() -> impl Strategy<Value = Vec<Op>> {
     vec(any_op(), 0..OPS_MAX).prop_map(|ops| {
         let (channel, large, from_joining, key) = (false, false, false, None);
@@ -89,7 +89,7 @@ fn any_op() -> impl Strategy<Value = Op> {
         7 => any_op_on_accounts(),
         30 => any_op_on_conversations(),
         7 => any_personal_op(),
-        // Moments, and longer than any store calls recent.
+        // Short times, and times beyond everything that a store treats as recent.
         4 => prop_oneof![1..20_u32, 1..200_000_u32].prop_map(|ms| Op::PassTime { ms }),
         1 => Just(Op::Reopen),
     ]
@@ -115,7 +115,7 @@ fn any_op_on_accounts() -> impl Strategy<Value = Op> {
 
 fn any_op_on_conversations() -> impl Strategy<Value = Op> {
     let user = || 0..USERS;
-    // Names a conversation.
+    // The number of a conversation.
     let number = any::<u8>;
     let flag = any::<bool>;
     prop_oneof![
@@ -139,7 +139,7 @@ fn any_op_on_conversations() -> impl Strategy<Value = Op> {
 
 fn any_personal_op() -> impl Strategy<Value = Op> {
     let (user, number) = (|| 0..USERS, any::<u8>);
-    // Short, so that it is over soon.
+    // Short, so that the message expires soon.
     let in_ms = || 0..30_000_u32;
     prop_oneof![
         1 => (user(), number(), 0..8_u8)

@@ -1,4 +1,4 @@
-//! What users keep for themselves.
+//! Operations on stars, scheduled messages and expiries.
 
 use godwit_domain::model::{AccountChange, ClientId, Draft, MessageBody, Scheduled, ScheduledStage, Star};
 use godwit_protocol::{ErrorCode, MessageId, ScheduledId, Seq};
@@ -8,11 +8,11 @@ use super::ops::{Op, Stage};
 use super::world::{World, both, wrapping};
 use crate::due::due_expiries_in;
 
-/// Small, so that they are reached.
+/// Small, so that sequences reach the limit.
 const HIDDEN_MAX: usize = 2;
 const STARS_MAX: usize = 3;
 const SCHEDULED_MAX: usize = 3;
-/// Later than anything that operations schedule or let disappear.
+/// Later than anything that operations schedule or expire.
 const LATER_MS: i64 = 1_000_000;
 
 impl World {
@@ -21,7 +21,7 @@ impl World {
             Op::Hide { user, conversation, seq } => {
                 let user = self.user(*user);
                 let Some(id) = wrapping(&self.known.conversations, *conversation) else { return Ok(()) };
-                // Nobody hides what they do not see.
+                // A user cannot hide a message that they do not see.
                 if self.scene.store().member(id, user).await?.is_none() {
                     return Ok(());
                 }
@@ -83,7 +83,7 @@ impl World {
         }
     }
 
-    /// Takes away what would come due, so that there is not ever more of it on a store that is shared.
+    /// Removes the items that would become due, so that they do not accumulate on a shared store.
     pub(super) async fn tidy_up(&self) -> Result<(), Difference> {
         let later = self.scene.now().plus_millis(LATER_MS);
         let due = due_expiries_in(self.scene.store(), later, &self.known.conversations).await?;
@@ -96,7 +96,7 @@ impl World {
         Ok(())
     }
 
-    /// One that was scheduled, as it is now; none once it is gone.
+    /// The current value of a scheduled message. `None` once it is gone.
     async fn scheduled(&self, number: u8) -> Result<Option<Scheduled>, Difference> {
         let mut all: Vec<Scheduled> = Vec::new();
         for &user in &self.known.users {

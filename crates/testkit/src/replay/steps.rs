@@ -1,4 +1,4 @@
-//! What can happen in a conversation, as entries of one append.
+//! Random changes of a conversation, as entries of one append.
 
 use proptest::option;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use super::ops::{CHOICES, USERS};
 
 #[derive(Debug, Clone, Copy)]
 pub enum Step {
-    /// A message whose client id was used is not sent again.
+    /// Skipped if the client id was used before.
     Say {
         by: u8,
         client_id: u8,
@@ -57,7 +57,7 @@ pub enum Step {
         by: u8,
         user: u8,
     },
-    /// Members and others.
+    /// A member or another user.
     Ban {
         by: u8,
         user: u8,
@@ -120,7 +120,7 @@ fn any_message() -> impl Strategy<Value = Step> {
 }
 
 fn any_step_on_a_message() -> impl Strategy<Value = Step> {
-    // The first ones of a conversation, so that much happens to each.
+    // Low numbers, so that the same few users and messages change often.
     let (user, message) = (|| 0..3_u8, || 0..4_u8);
     prop_oneof![
         4 => (message(), option::of(user())).prop_map(|(message, calls)| Step::Edit { message, calls }),
@@ -136,7 +136,7 @@ fn any_step_on_a_message() -> impl Strategy<Value = Step> {
 
 fn any_step_on_members() -> impl Strategy<Value = Step> {
     let user = || 0..USERS;
-    // One in so many is one too many.
+    // One in four makes the conversation large.
     let crosses = || (0..4_u8).prop_map(|number| number == 0);
     prop_oneof![
         3 => (user(), user(), crosses()).prop_map(|(by, user, crosses)| Step::Add { by, user, crosses }),

@@ -1,4 +1,4 @@
-//! What happens in conversations.
+//! Operations on conversations.
 
 use godwit_domain::model::{
     AccountChange, ClientId, ConversationState, Cursor, FanOut, Kind, SavedDraft, SettingsChange,
@@ -41,7 +41,7 @@ impl World {
                 let Some((id, user)) = self.membership(*conversation, *member).await? else { return Ok(()) };
                 let head = self.scene.load(id).await?.head;
                 let cleared = Seq::new(head.seq.get().saturating_sub(u64::from(*behind)));
-                // Not what a server would say, but the same for both.
+                // Not the ordinal that a server would send, but the same for both stores.
                 let ordinal = head.ordinal.saturating_sub(u64::from(*behind));
                 let note = self.scene.note(user, AccountChange::ConversationGone(id, GoneReason::Deleted));
                 both!(self, op, |store| store.clear(user, id, cleared, ordinal, note))
@@ -112,7 +112,7 @@ impl World {
         both!(self, op, |store| store.append(&append))
     }
 
-    /// What an append is thought out on; what was sent before is looked for in both stores.
+    /// The state on which an append is decided. Both stores are searched for earlier sends.
     async fn stage(&self, op: &Op, id: ConversationId) -> Result<Stage<'_>, Difference> {
         let (model, users) = (self.scene.store(), &self.known.users);
         let log = model.entries(id, Seq::ZERO, LOG_MAX).await?;

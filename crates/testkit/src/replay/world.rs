@@ -1,4 +1,4 @@
-//! Two stores to which the same happens.
+//! Two stores that execute the same operations.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::model::ModelStore;
 use crate::reading::{Known, read_everything};
 use crate::scene::Scene;
 
-/// Small, so that they are reached.
+/// Small, so that sequences reach the limit.
 const DEVICES_MAX: usize = 3;
 const BLOCKS_MAX: usize = 2;
 
 pub(super) struct World {
     pub(super) store: Arc<dyn Store>,
-    /// Its store is the model.
+    /// The scene of the model.
     pub(super) scene: Scene,
     pub(super) known: Known,
     names: Vec<DisplayName>,
@@ -58,7 +58,7 @@ impl World {
             prefixes: words.map(|word| SearchPrefix::from_stored(&word[..8])).collect(),
             handles,
             client_ids: (0..CHOICES * 2).map(|number| ClientId::from_stored(format!("m{number}"))).collect(),
-            // The other one is later than anything that happens.
+            // The second one is later than everything that happens.
             times: vec![scene.now(), scene.now().plus_millis(100_000_000)],
             ..Known::default()
         };
@@ -95,10 +95,10 @@ impl World {
         }
     }
 
-    /// Goes on with the store opened again, if nothing is different then.
+    /// Reopens the store and compares again.
     pub(super) async fn reopened(self, factory: &dyn StoreFactory) -> Result<Self, Difference> {
         let last_id = self.store.ids().next()?;
-        // An id is known to have been given out once something was written after it.
+        // A store may give out an id again after a restart, unless something was written with it or a later one.
         self.store.create_user(self.scene.new_user()).await?;
         let world = Self { store: factory.reopen(self.store).await, ..self };
         let next_id = world.store.ids().next()?;
@@ -116,7 +116,8 @@ impl World {
         let of_model = read_everything(self.scene.store(), &self.known).await?;
         let counts = (of_store.len(), of_model.len());
         match of_store.into_iter().zip(of_model).find(|(store, model)| store != model) {
-            // How many there are depends on what is found, so this cannot be; but if it were, some would not be compared.
+            // The number of questions depends on the answers, so equal answers cannot differ in number. If they did, some
+            // would not be compared.
             None if counts.0 != counts.1 => {
                 let question = "how many questions there are".to_owned();
                 Err(Difference { question, store: counts.0.to_string(), model: counts.1.to_string() })
@@ -207,7 +208,7 @@ impl World {
     }
 }
 
-/// What a number names: it wraps around to what there is.
+/// The item with this number, wrapping around.
 pub(super) fn wrapping<T: Copy>(items: &[T], number: u8) -> Option<T> {
     (!items.is_empty()).then(|| items[usize::from(number) % items.len()])
 }

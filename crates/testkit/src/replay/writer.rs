@@ -1,4 +1,4 @@
-//! Makes an append of steps.
+//! Builds an append from steps.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use super::steps::{Say, Step};
 use super::world::wrapping;
 use crate::batch::Batch;
 
-/// What there is when an append begins.
+/// The state before an append.
 pub(super) struct Stage<'a> {
     pub(super) users: &'a [UserId],
     pub(super) client_ids: &'a [ClientId],
@@ -24,7 +24,7 @@ pub(super) struct Stage<'a> {
     pub(super) sent: Vec<(UserId, &'a ClientId)>,
     pub(super) reactions: HashMap<(Seq, UserId), Box<str>>,
     pub(super) now: Timestamp,
-    /// For one invite: no two have the same.
+    /// For one invite; unique per append.
     pub(super) token: InviteToken,
 }
 
@@ -34,9 +34,9 @@ pub(super) struct Writer<'a> {
     /// Messages that can be changed, in the order of the log.
     messages: Vec<Seq>,
     is_direct: bool,
-    /// As it was before.
+    /// The fan-out before the append.
     fan_out: FanOut,
-    /// Nothing can follow.
+    /// No entry can follow.
     is_over: bool,
     is_empty: bool,
     has_invited: bool,
@@ -63,7 +63,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Adds what the step says, if it makes sense here.
+    /// Adds the step, if it is possible now.
     pub(super) fn take(&mut self, step: Step) {
         if self.is_over {
             return;
@@ -91,7 +91,7 @@ impl<'a> Writer<'a> {
             Step::Revoke { by, invite } => {
                 self.invite(invite).zip(self.member(by)).map(|(invite, by)| self.batch().revoke(by, invite))
             }
-            // Where the rows are after both, of a conversation that nobody has any more, is not said.
+            // After both changes the contract does not say where the rows of the deleted conversation are.
             Step::DeleteConversation { .. } if self.has_crossed() => None,
             Step::DeleteConversation { by } => {
                 let batch = self.member(by).map(|by| self.batch().delete_conversation(by));
@@ -208,21 +208,21 @@ impl<'a> Writer<'a> {
         self.batch.so_far().details().fan_out != self.fan_out
     }
 
-    /// One of those who are members now.
+    /// One of the current members.
     fn member(&self, number: u8) -> Option<UserId> {
         let fold = self.batch.so_far();
         let users = self.stage.users.iter().copied();
         wrapping(&users.filter(|user| fold.member(*user).is_some()).collect::<Vec<_>>(), number)
     }
 
-    /// One of those who are not.
+    /// One of the users who are not members.
     fn stranger(&self, number: u8) -> Option<UserId> {
         let fold = self.batch.so_far();
         let users = self.stage.users.iter().copied();
         wrapping(&users.filter(|user| fold.member(*user).is_none()).collect::<Vec<_>>(), number)
     }
 
-    /// A message that is still there.
+    /// A message that is not deleted.
     fn message(&self, number: u8) -> Option<Seq> {
         wrapping(&self.messages, number).filter(|seq| self.is_there(*seq))
     }
@@ -235,7 +235,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// A reaction that its member can still take back.
+    /// A reaction that its user can still remove.
     fn reaction(&self, number: u8) -> Option<(Seq, UserId)> {
         let fold = self.batch.so_far();
         let reactions = self.stage.reactions.keys().copied();

@@ -1,4 +1,4 @@
-//! Conversations of more than two, and what is done in them.
+//! Groups, and appends to them.
 
 use godwit_domain::model::{Created, InviteToken, Kind, LogItem, Member};
 use godwit_domain::ports::{NewConversation, StoreError};
@@ -13,12 +13,12 @@ use crate::founding;
 #[derive(Debug, Clone)]
 pub struct Group {
     pub id: ConversationId,
-    /// The first one made it and owns it.
+    /// The first member created and owns it.
     pub members: Vec<UserId>,
 }
 
 impl Scene {
-    /// Ids of people, which rise. Who only talks need not be stored.
+    /// Increasing user ids. A user who only talks need not be stored.
     pub fn people(&self, count: usize) -> Vec<UserId> {
         (0..count).map(|_| UserId::new(self.id())).collect()
     }
@@ -27,12 +27,12 @@ impl Scene {
         InviteToken::from_bits(rand::random())
     }
 
-    /// A group or a channel that is not stored yet, made by the first of its members.
+    /// A new group or channel that is not stored yet, created by its first member.
     pub fn new_group(&self, kind: Kind, members: &[UserId]) -> NewConversation {
         self.new_group_with(kind, members, |_| ())
     }
 
-    /// The same, about which something is said.
+    /// Like [`new_group`](Self::new_group), with changes to its properties.
     pub fn new_group_with(
         &self,
         kind: Kind,
@@ -42,7 +42,7 @@ impl Scene {
         founding::new_group(&self.ids, kind, members, say)
     }
 
-    /// A group of so many.
+    /// A group with this many members.
     pub async fn group(&self, members: usize) -> Result<Group, StoreError> {
         self.found(Kind::Group, members).await
     }
@@ -51,7 +51,7 @@ impl Scene {
         self.found(Kind::Channel, members).await
     }
 
-    /// A group that is fanned out on read, with the last of its members as the one who was too many.
+    /// A group that is fanned out on read; its last member made it large.
     pub async fn large_group(&self, members: usize) -> Result<Group, StoreError> {
         let group = self.group(members - 1).await?;
         let last = UserId::new(self.id());
@@ -65,24 +65,24 @@ impl Scene {
         Ok(Group { id: made.id, members })
     }
 
-    /// A member who is known to be one.
+    /// A member. Panics if the user is not one.
     pub async fn member(&self, id: ConversationId, user: UserId) -> Result<Member, StoreError> {
         Ok(self.store().member(id, user).await?.expect("they are a member"))
     }
 
-    /// An entry that is known to be there.
+    /// An entry. Panics if it does not exist.
     pub async fn item(&self, id: ConversationId, seq: Seq) -> Result<LogItem, StoreError> {
         let mut items = self.store().items(id, &[seq]).await?;
         assert_eq!(items.len(), 1, "one was asked for");
         Ok(items.remove(0).expect("the entry is there"))
     }
 
-    /// Entries to be appended to the log as it is now that change these messages.
+    /// A batch for the current end of the log that changes these messages.
     pub async fn batch_on(&self, id: ConversationId, messages: &[Seq]) -> Result<Batch<'_>, StoreError> {
         self.batch_with(id, messages, &[]).await
     }
 
-    /// The same, that mention or change these users too.
+    /// Like [`batch_on`](Self::batch_on), for a batch that mentions or changes these users too.
     pub async fn batch_with(
         &self,
         id: ConversationId,
@@ -104,7 +104,7 @@ impl Scene {
         Ok(batch.knowing(items))
     }
 
-    /// Somebody reacts, or takes their reaction back.
+    /// Appends a reaction, or the removal of one.
     pub async fn react(
         &self,
         id: ConversationId,

@@ -1,4 +1,5 @@
-//! Dependencies point one way, and a few names stay where they belong.
+//! Tests that dependencies point one way, between crates and between the modules of a store, and that some names stay in one
+//! place.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What each crate of the workspace may depend on, of the workspace. Tests may use more.
+/// The workspace crates that each crate may depend on. Tests may use more.
 const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("domain", &["protocol"]),
@@ -31,12 +32,13 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
         ],
     ),
     ("client", &["protocol"]),
-    // It measures the parts by themselves too.
+    // The bench also measures single parts.
     ("bench", &["store-embedded", "store-cassandra", "delivery", "client", "domain", "protocol"]),
     ("testkit", &["store-embedded", "store-cassandra", "delivery", "domain", "protocol", "client"]),
+    ("testbed", &[]),
 ];
 
-/// Crates that may be used in these crates only, so that the others can be read without knowing them.
+/// External crates that only these crates may use.
 const AT_HOME_IN: &[(&str, &[&str])] = &[
     ("lsm-tree", &["store-embedded"]),
     ("scylla", &["store-cassandra"]),
@@ -48,14 +50,52 @@ const AT_HOME_IN: &[(&str, &[&str])] = &[
     ("argon2", &["server"]),
 ];
 
-/// The protocol is for clients too, in browsers too.
+/// The protocol is for clients too, including those in browsers.
 const PROTOCOL_NEEDS: &[&str] = &["serde", "serde_json", "itoa", "jiff", "utoipa"];
 
-/// Names that stand in one file or folder of a crate.
+/// Names that may appear only in one file or folder of a crate.
 const NAMED_ONLY_IN: &[(&str, &str, &str)] = &[
     ("lsm_tree::", "crates/store-embedded/src", "engine"),
-    ("godwit_store_", "crates/server/src", "wiring.rs"),
+    ("godwit_store_", "crates/server/src", "wiring"),
     ("SystemTime::now", "crates/server/src", "clock.rs"),
+];
+
+/// The modules of each store in layers, the lowest first. A module imports only from lower layers. `lib` is the store
+/// itself, with everything else at the root of the crate.
+const LAYERS: &[(&str, &[&[&str]])] = &[
+    (
+        "store-embedded",
+        &[
+            &["options", "measure"],
+            &["engine"],
+            &["keys"],
+            &["records"],
+            &["read"],
+            &["txn"],
+            &["account", "due"],
+            &["inbox"],
+            &["conversation"],
+            &["transfer"],
+            &["committer", "folder"],
+            &["lib"],
+            &["ports"],
+        ],
+    ),
+    (
+        "store-cassandra",
+        &[
+            &["options", "values", "pause", "keyed_mutex"],
+            &["cql"],
+            &["single_flight", "records", "schema", "skew", "installation", "servers", "due"],
+            &["lease"],
+            &["transfer"],
+            &["probe", "account"],
+            &["inbox"],
+            &["conversation"],
+            &["lib"],
+            &["ports"],
+        ],
+    ),
 ];
 
 #[test]
@@ -102,7 +142,72 @@ fn names_stand_in_the_one_file_that_may_know_them() {
     }
 }
 
-/// The crates of the workspace without their prefix, with what they depend on outside of tests.
+#[test]
+fn modules_of_a_store_import_only_from_layers_below() {
+    for (store, layers) in LAYERS {
+        let src = root().join("crates").join(store).join("src");
+        let layer = |module: &str| {
+            let found = layers.iter().position(|layer| layer.contains(&module));
+            found.unwrap_or_else(|| panic!("{store} has a new module `{module}`: say in which layer it is"))
+        };
+        for file in sources(&src) {
+            let path = file.strip_prefix(&src).expect("it is in the folder").with_extension("");
+            let parts: Vec<_> = path.iter().map(|part| part.to_str().expect("a path is text")).collect();
+            if parts.iter().any(|part| is_test(part)) {
+                continue;
+            }
+            let source = std::fs::read_to_string(&file).expect("a source can be read");
+            for imported in imports(&source).iter().filter(|module| !is_test(module)) {
+                let is_below = imported == parts[0] || layer(imported) < layer(parts[0]);
+                assert!(is_below, "{} must not import from `{imported}`", file.display());
+            }
+        }
+    }
+}
+
+/// True for modules that exist in tests only, by their name.
+fn is_test(module: &str) -> bool {
+    module == "tests" || module == "on_cassandra" || module.starts_with("test_")
+}
+
+/// The modules of its own crate that a file names, without comments and tests.
+fn imports(source: &str) -> Vec<String> {
+    let product = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let code: String = product.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let paths = code.split("crate::").skip(1);
+    let names = paths.flat_map(|path| path.strip_prefix('{').map_or_else(|| vec![path], top_level));
+    // Names that are not modules are at the root of the crate.
+    let module = |name: &str| if name.starts_with(char::is_uppercase) { "lib" } else { name }.to_owned();
+    names.map(first_word).filter(|name| !name.is_empty()).map(module).collect()
+}
+
+/// The top-level items of a list in braces.
+fn top_level(list: &str) -> Vec<&str> {
+    let (mut items, mut depth, mut start) = (Vec::new(), 0_usize, 0);
+    for (at, char) in list.char_indices() {
+        match char {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                items.push(&list[start..at]);
+                break;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                items.push(&list[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    items
+}
+
+fn first_word(path: &str) -> &str {
+    let path = path.trim_start();
+    path.split(|char: char| !char.is_alphanumeric() && char != '_').next().unwrap_or_default()
+}
+
+/// The crates of the workspace without their prefix, with their dependencies outside of tests.
 fn workspace() -> BTreeMap<String, Vec<String>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
@@ -127,11 +232,11 @@ fn text(value: &Value) -> String {
     value.as_str().expect("a name is text").to_owned()
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn sources(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("the folder is there") {
         let path = entry.expect("the entry can be read").path();

@@ -9,7 +9,7 @@ use godwit_store_embedded::{EmbeddedStore, Options};
 use godwit_testkit::{StoreFactory, TestClock, conformance, replay};
 use tempfile::TempDir;
 
-/// A folder that is opened as often as it is asked for, and goes away in the end.
+/// A temporary folder that can be opened repeatedly and is removed at the end.
 struct Folder(TempDir);
 
 impl Folder {
@@ -18,9 +18,9 @@ impl Folder {
     }
 
     fn open_at(&self, start_ms: i64) -> Arc<dyn Store> {
-        // It goes on with every look, so that what the store does after a minute is done in the middle of the tests.
+        // The clock advances with every read, so that periodic work of the store happens during the tests.
         let clock = TestClock::stepping(Timestamp::from_millis(start_ms), 15_000);
-        // Small, so that the tests go through the tables on disk too.
+        // Small, so that the tests read tables on disk too.
         let options = Options { cache_bytes: 1 << 20, ..Options::default() };
         let opened = EmbeddedStore::open(self.0.path(), Arc::new(clock), options);
         Arc::new(opened.expect("the folder can be opened"))
@@ -35,16 +35,16 @@ impl StoreFactory for Folder {
 
     async fn reopen(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
         drop(store);
-        // The clock of the machine was set back meanwhile.
+        // The clock of the machine was set back.
         self.open_at(1_790_000_000_000)
     }
 }
 
-/// A store that the tests share which run at the same time: to make a folder takes longer than most of them.
+/// A store that concurrent tests share, because creating a folder takes longer than most tests.
 struct Shared(Arc<Opened>);
 
 struct Opened {
-    // In this order they end.
+    // Fields are dropped in this order.
     store: Arc<dyn Store>,
     _folder: Folder,
 }

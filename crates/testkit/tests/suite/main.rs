@@ -1,14 +1,13 @@
-//! Whether the suite accepts what is right and finds what is wrong, and whether the crates keep to their places.
+//! Tests of the suite itself: it accepts correct stores and finds faults. Also tests the architecture of the crates.
 //!
-//! - [`model`], [`embedded`], [`cassandra`]: stores that must pass
-//! - [`mutants`]: stores that must not
-//! - [`architecture`]: who may depend on whom
-//! - [`cassandra_cluster`]: whether the local cluster is one, and comes back from what tests do to it
+//! - [`model`], [`embedded`], [`on_cassandra`]: stores that must pass
+//! - [`mutants`]: stores that must fail
+//! - [`architecture`]: dependencies between crates and modules
+//! - [`account_rules`]: stores have no rules about accounts
 
+mod account_rules;
 mod architecture;
-mod cassandra;
-#[path = "cluster.rs"]
-mod cassandra_cluster;
 mod embedded;
 mod model;
 mod mutants;
+mod on_cassandra;

@@ -1,4 +1,4 @@
-//! The model passes the suite: neither asks for something that the other does not know.
+//! The model passes the suite, so neither requires anything that the other lacks.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl StoreFactory for Model {
         self.0.clone()
     }
 
-    /// Not that it matters to the model; but so the suite is used as it is by stores that have several.
+    /// Irrelevant to the model, but runs the suite as stores with several nodes do.
     fn nodes(&self) -> usize {
         2
     }

@@ -1,11 +1,11 @@
-//! From folder to folder.
+//! Transfers from folder to folder.
 
 use godwit_testkit::replay::check_against_model;
 use godwit_testkit::replay::ops::{Op, any_ops};
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use tokio::runtime::Runtime;
 
-use crate::places::{Folder, Journey, When, with_everybody};
+use crate::sites::{Folder, Journey, When, with_everybody};
 
 /// Sequences of random operations.
 const SEQUENCES: u32 = 24;

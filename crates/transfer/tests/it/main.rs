@@ -1,17 +1,17 @@
-//! Stores that everything was moved into do what the model does.
+//! A store behaves like the model after a transfer.
 //!
-//! The replay of random operations opens its store again now and then. Here that is a move: the store that it goes on with is
-//! another one, and everything that can be read has to be as before.
+//! The replay of random operations reopens its store now and then. Here, reopening is a transfer: the replay
+//! continues on another store, and every read must give the same answer.
 //!
 //! - [`embedded`]: from folder to folder, many times
-//! - `cassandra`: from a folder into a cluster, and back
-//! - [`personal`]: what users keep for themselves, all of it at once
-//! - [`refusals`]: what cannot be moved, and is not
+//! - [`on_cassandra`]: from a folder to Cassandra, and back
+//! - [`personal`]: everything that users keep for themselves
+//! - [`refusals`]: transfers that are refused
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
-mod cassandra;
 mod embedded;
+mod on_cassandra;
 mod personal;
-mod places;
 mod refusals;
+mod sites;

@@ -1,11 +1,10 @@
-//! What users keep for themselves: it is there when it is moved, and it is there afterwards. Random operations may have none
-//! of it.
+//! Everything that users keep for themselves is transferred. Random operations may not produce any of it.
 
 use godwit_testkit::replay::check_against_model;
 use godwit_testkit::replay::ops::{ExpectedHead, Marks, NewSettings, Op, Stage};
 use godwit_testkit::replay::steps::{Say, Step};
 
-use crate::places::{Folder, Journey, When, with_everybody};
+use crate::sites::{Folder, Journey, When, with_everybody};
 
 const GROUP: u8 = 0;
 
@@ -17,8 +16,8 @@ fn says(by: u8, client_id: u8) -> Step {
     Step::Say { by, client_id, how: Say::Plainly }
 }
 
-/// A group of the first three users, in which each has hidden, starred and set something. The marks of the third have never
-/// moved: nothing but what they keep says that they were there.
+/// A group of the first three users, in which each has hidden, starred and set something. The cursor of the
+/// third has never moved, so only these traces show that they were a member.
 fn kept() -> Vec<Op> {
     let mut ops = vec![
         Op::CreateGroup {
@@ -83,7 +82,7 @@ async fn what_those_have_hidden_who_left_comes_along() {
         let mut ops = kept_also_by_who_left(user);
         comes_along(When::Then, ops.clone()).await;
         comes_along(When::Before, ops.clone()).await;
-        // When they are back it is still hidden.
+        // When they come back it is still hidden.
         ops.extend([Op::Reopen, append(&[Step::Add { by: 0, user, crosses: false }])]);
         comes_along(When::Then, ops).await;
     }

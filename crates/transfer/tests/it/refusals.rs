@@ -1,12 +1,12 @@
-//! What cannot be moved, and is not.
+//! Transfers that are refused.
 
 use std::sync::Arc;
 
-use godwit_domain::ports::{Moving, Store, StoreError, TransferStore};
+use godwit_domain::ports::{Store, StoreError, TransferState, TransferStore};
 use godwit_testkit::Scene;
-use godwit_transfer::{Control, MoveError, Mover, abandon};
+use godwit_transfer::{Control, Transfer, TransferError, abandon};
 
-use crate::places::{Folder, Place, controlled, mover};
+use crate::sites::{Folder, Site, controlled, transfer};
 
 async fn two() -> [(Folder, Arc<dyn TransferStore>); 2] {
     let (one, other) = (Folder::new(), Folder::new());
@@ -24,9 +24,9 @@ async fn add_user(store: &Arc<dyn TransferStore>) -> Result<(), StoreError> {
 async fn a_place_where_something_is_stays_as_it_is() {
     let [(_a, source), (_b, target)] = two().await;
     add_user(&target).await.unwrap();
-    assert!(matches!(mover(&source, &target, 0).run().await, Err(MoveError::NotEmpty(_))));
-    assert_eq!(source.moving().await.unwrap(), Moving::Not);
-    assert_eq!(target.moving().await.unwrap(), Moving::Not);
+    assert!(matches!(transfer(&source, &target, 0).run().await, Err(TransferError::NotEmpty(_))));
+    assert_eq!(source.transfer_state().await.unwrap(), TransferState::Not);
+    assert_eq!(target.transfer_state().await.unwrap(), TransferState::Not);
 }
 
 #[tokio::test]
@@ -35,14 +35,20 @@ async fn a_move_goes_on_to_where_it_began_only() {
     let control = Arc::new(Control::default());
     let begun = controlled(&source, &target, 0, control.clone());
     control.stop();
-    assert!(matches!(begun.run().await, Err(MoveError::Stopped)));
+    assert!(matches!(begun.run().await, Err(TransferError::Stopped)));
     let other = Folder::new().open().await;
-    let elsewhere = Mover::new(source.clone(), other, "place 0".into(), "elsewhere".into(), Arc::default());
-    assert!(matches!(elsewhere.run().await, Err(MoveError::NotHere { .. })));
-    let from_elsewhere =
-        Mover::new(Folder::new().open().await, target.clone(), "b".into(), "place 1".into(), Arc::default());
-    assert!(matches!(from_elsewhere.run().await, Err(MoveError::NotFree { .. })));
-    mover(&source, &target, 0).run().await.unwrap();
+    let elsewhere =
+        Transfer::new(source.clone(), other, "place 0".into(), "elsewhere".into(), Arc::default());
+    assert!(matches!(elsewhere.run().await, Err(TransferError::NotHere { .. })));
+    let from_elsewhere = Transfer::new(
+        Folder::new().open().await,
+        target.clone(),
+        "b".into(),
+        "place 1".into(),
+        Arc::default(),
+    );
+    assert!(matches!(from_elsewhere.run().await, Err(TransferError::NotFree { .. })));
+    transfer(&source, &target, 0).run().await.unwrap();
 }
 
 #[tokio::test]
@@ -51,28 +57,28 @@ async fn what_is_abandoned_stays_and_can_be_moved_elsewhere() {
     let control = Arc::new(Control::default());
     let begun = controlled(&source, &target, 0, control.clone());
     control.stop();
-    assert!(matches!(begun.run().await, Err(MoveError::Stopped)));
+    assert!(matches!(begun.run().await, Err(TransferError::Stopped)));
     abandon(&*source, "place 0").await.unwrap();
-    assert!(matches!(abandon(&*source, "place 0").await, Err(MoveError::NotHere { .. })));
+    assert!(matches!(abandon(&*source, "place 0").await, Err(TransferError::NotHere { .. })));
     add_user(&source).await.unwrap();
     let third = Folder::new();
-    mover(&source, &third.open().await, 0).run().await.unwrap();
+    transfer(&source, &third.open().await, 0).run().await.unwrap();
 }
 
 #[tokio::test]
 async fn what_is_gone_takes_nothing_and_is_not_moved_again() {
     let [(_a, source), (_b, target)] = two().await;
     add_user(&source).await.unwrap();
-    mover(&source, &target, 0).run().await.unwrap();
+    transfer(&source, &target, 0).run().await.unwrap();
     assert!(matches!(add_user(&source).await, Err(StoreError::Unavailable { .. })));
-    assert_eq!(source.moving().await.unwrap(), Moving::Gone { to: "place 1".into() });
+    assert_eq!(source.transfer_state().await.unwrap(), TransferState::Gone { to: "place 1".into() });
     let third = Folder::new();
-    let again = mover(&source, &third.open().await, 0).run().await;
-    assert!(matches!(again, Err(MoveError::NotHere { .. })));
+    let again = transfer(&source, &third.open().await, 0).run().await;
+    assert!(matches!(again, Err(TransferError::NotHere { .. })));
     add_user(&target).await.unwrap();
 }
 
-/// Between its last two steps the one store is gone and the other not complete yet.
+/// Between the last two steps, the source is retired and the target is not complete yet.
 #[tokio::test]
 async fn an_end_that_was_interrupted_is_made_up_for() {
     let [(_a, source), (_b, target)] = two().await;
@@ -80,9 +86,9 @@ async fn an_end_that_was_interrupted_is_made_up_for() {
     let control = Arc::new(Control::default());
     let begun = controlled(&source, &target, 0, control.clone());
     control.stop();
-    assert!(matches!(begun.run().await, Err(MoveError::Stopped)));
-    let out = source.moving().await.unwrap();
-    source.set_moving(&out, Moving::Gone { to: "place 1".into() }).await.unwrap();
-    mover(&source, &target, 0).run().await.unwrap();
-    assert_eq!(target.moving().await.unwrap(), Moving::Not);
+    assert!(matches!(begun.run().await, Err(TransferError::Stopped)));
+    let out = source.transfer_state().await.unwrap();
+    source.set_transfer_state(&out, TransferState::Gone { to: "place 1".into() }).await.unwrap();
+    transfer(&source, &target, 0).run().await.unwrap();
+    assert_eq!(target.transfer_state().await.unwrap(), TransferState::Not);
 }

@@ -1,4 +1,4 @@
-//! Whom messages mention, as long as they have not read it.
+//! Unread mentions: which members a message mentions who have not read it yet.
 
 use godwit_protocol::limits::MENTIONS_COUNTED_MAX;
 use godwit_protocol::{Seq, UserId};
@@ -7,7 +7,7 @@ use super::Fold;
 use crate::model::{Entry, Member, MentionOfAll, Mentions};
 
 impl Fold<'_> {
-    /// Notes for everybody who is mentioned that they are.
+    /// Records the mention for every mentioned member.
     pub(super) fn mention(&mut self, entry: &Entry, seq: Seq, sender: UserId, mentions: &Mentions) {
         for user in &mentions.users {
             let Some(mut member) = self.member(*user).filter(|_| *user != sender).cloned() else { continue };
@@ -31,7 +31,7 @@ impl Fold<'_> {
         }
     }
 
-    /// Takes the mention from everybody who has it, whatever the message says now.
+    /// Removes the mention from every member who has it, whatever the message says now.
     pub(super) fn unmention(&mut self, entry: &Entry, seq: Seq) {
         let is_mentioned = |member: &Member| member.mentions.binary_search(&seq).is_ok();
         let before = self.before.iter().filter(|member| !self.members.contains_key(&member.user_id));
@@ -46,7 +46,7 @@ impl Fold<'_> {
         }
     }
 
-    /// Whom a message mentions now, and who sent it.
+    /// The users that a message mentions now, and its sender.
     pub(super) fn mentions_of(&self, seq: Seq) -> Option<(Mentions, UserId)> {
         let (message, state) = self.messages.get(&seq)?.message()?;
         Some((message.current_mentions(state).clone(), message.sender_id))

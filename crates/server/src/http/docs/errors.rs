@@ -6,7 +6,7 @@ use godwit_protocol::ErrorCode;
 
 use crate::problem::{is_temporary, meaning, status};
 
-/// The page. All its text is the server's own.
+/// The page. It contains only text of the server.
 pub fn page() -> String {
     let mut rows = String::new();
     for (code, _) in ErrorCode::ALL {
@@ -22,7 +22,7 @@ pub fn page() -> String {
     include_str!("errors.html").replace("{{rows}}", &rows)
 }
 
-/// `text` between backticks is code. Meanings come from the source and have no HTML in them, which a test checks.
+/// Marks text between backticks as code. The texts come from the source and contain no HTML, which a test checks.
 fn with_code_marks(text: &str) -> String {
     let mut html = String::new();
     for (index, part) in text.split('`').enumerate() {

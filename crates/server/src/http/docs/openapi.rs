@@ -1,7 +1,7 @@
-//! The description of the HTTP API, made from the annotations of the handlers.
+//! The description of the HTTP API, generated from the annotations of the handlers.
 //!
-//! A handler names the error codes of its own in `x-error-codes`. Those that every operation of its kind can have are
-//! added here, and the statuses come from [`crate::problem`], so that there is one table of them.
+//! A handler lists its own error codes in `x-error-codes`. This module adds the codes that every operation of its kind can
+//! return. The statuses come from [`crate::problem`], so that there is a single table.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -13,40 +13,40 @@ use godwit_protocol::{ErrorCode, Problem, shape};
 use serde_json::{Map, Value, json};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::api::document::{encoded, json_document};
+use crate::api::schemas;
 use crate::http::api;
-use crate::http::docs::{encoded, json_document};
 use crate::problem::{PROBLEM_JSON, is_temporary, meaning, status};
-use crate::schemas;
 
 const ERROR_CODES: &str = "x-error-codes";
 
 const DESCRIPTION: &str = "\
-A messenger server. Ids are decimal numbers in strings, times are RFC 3339 in UTC, the cursors of lists are opaque.
+A messenger server. Ids are decimal numbers in strings, times are RFC 3339 in UTC, and list cursors are opaque.
 
-Most operations need `Authorization: Bearer <access token>`: one of the server's own (register or sign in), or a token \
-of the application that embeds it. Failed requests are answered with `application/problem+json`; every `code` is \
-explained at [/docs/errors](/docs/errors). Only what is not understood as HTTP (400), a head that is too large (431) and a \
-connection beyond the limits (503) get an empty answer.
+Most operations need `Authorization: Bearer <access token>`, with a token of the server (register or sign in) or of the \
+application that embeds it. Failed requests get an `application/problem+json` answer; [/docs/errors](/docs/errors) explains \
+every `code`. Only malformed HTTP (400), a head that is too large (431) and a connection beyond the limits (503) get an \
+empty answer.
 
-A call that got no answer can be repeated. What is made has a `client_id`, and the same one again gives back what was \
-made first; what is set stays set, and what is gone stays gone. `docs/guides/repeating-calls.md` says of every operation \
-what the second call does.
+A client can repeat a call that got no answer. What it creates has a `client_id`, and the same one returns what was created \
+first. Setting or removing something twice changes nothing. `docs/guides/repeating-calls.md` says for every operation what \
+the second call does.
 
-What the schemas allow, the server takes, but for handles that are reserved and passwords that are easily guessed (422). \
-Where JSON Schema has no words there are extensions: `x-seconds-from-now` says how far ahead a time must \
-lie, `x-at-most-one-of` and `x-exactly-one-of` which parameters exclude each other, `x-error-codes` what can go wrong. \
-Every answer has a header `X-Request-Id`, by which its request is found in the server's log.
+The server accepts whatever the schemas allow, except reserved handles and easily guessed passwords (422). Where JSON \
+Schema has no keyword, extensions help: `x-seconds-from-now` says how far ahead a time must lie, `x-at-most-one-of` and \
+`x-exactly-one-of` name parameters that exclude each other, and `x-error-codes` lists the errors of an operation. Every \
+answer has the header `X-Request-Id`, which identifies its request in the server's log.
 
 Live events come over the WebSocket at `/v1/ws`, described in [/asyncapi.json](/asyncapi.json).";
 
 const TAGS: &[(&str, &str)] = &[
-    ("Accounts", "Registering, the own profile"),
+    ("Accounts", "Registration and the user's own profile"),
     ("Sessions", "Signing in and out, devices"),
-    ("People", "Finding and blocking"),
+    ("People", "Finding and blocking users"),
     ("Conversations", "The inbox, groups and channels, settings, cursors, the log"),
     ("Members", "Members, roles, bans and invite links"),
     ("Messages", "Sending, reading, editing, reactions, pins, stars, scheduled messages"),
-    ("Sync", "What changed while a client was away"),
+    ("Sync", "Changes while a client was away"),
     ("Operation", "Health"),
 ];
 
@@ -82,7 +82,7 @@ pub fn document() -> Value {
     document
 }
 
-/// Adds what only parameters refer to, which the derives do not collect.
+/// Adds schemas that only parameters refer to, which the derives do not collect.
 fn add_shapes(document: &Value, schemas: &mut Map<String, Value>) {
     let text = document.to_string();
     for (name, schema) in shape::all() {
@@ -97,8 +97,7 @@ fn operations(document: &mut Value) -> impl Iterator<Item = &mut Map<String, Val
     paths.filter_map(Value::as_object_mut).flat_map(Map::values_mut).filter_map(Value::as_object_mut)
 }
 
-/// Adds the errors that the handler itself does not name, and a response for each status; and says of the body what the
-/// derive cannot.
+/// Adds the errors that the handler does not list and a response for each status, and completes the schema of the body.
 fn complete(operation: &mut Map<String, Value>, schemas: &Map<String, Value>) {
     let parameters = operation.get("parameters").and_then(Value::as_array).cloned().unwrap_or_default();
     if let Some(body) = operation.get_mut("requestBody") {
@@ -131,7 +130,7 @@ fn complete(operation: &mut Map<String, Value>, schemas: &Map<String, Value>) {
     operation.insert(ERROR_CODES.into(), json!(names));
 }
 
-/// A name that is no code becomes `unknown`, which the tests refuse.
+/// An unknown name becomes `unknown`, which a test refuses.
 fn known_codes(names: Value) -> Vec<ErrorCode> {
     serde_json::from_value(names).unwrap_or_default()
 }
@@ -159,7 +158,7 @@ fn failure(codes: &[ErrorCode]) -> Value {
         json!({ "description": lines.join("\n\n"), "content": { PROBLEM_JSON: { "schema": schema } } });
     if codes.iter().any(|code| is_temporary(*code)) {
         response["headers"]["Retry-After"] = json!({
-            "description": "Seconds after which it makes sense to try again; `retry_after` in the body says the same",
+            "description": "Seconds to wait before retrying; the same as `retry_after` in the body",
             "schema": { "type": "integer", "minimum": 0 },
         });
     }

@@ -1,9 +1,9 @@
 //! The description of the socket: AsyncAPI 3, at `/asyncapi.json`.
 //!
-//! The schemas come from the wire types, as in OpenAPI. What each command is answered with stands in [`commands`]; that no
-//! command and no event is forgotten is tested.
+//! The schemas come from the wire types, as in OpenAPI. Commands and events come from the lists in `protocol::socket`.
 
 mod commands;
+mod events;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -11,16 +11,12 @@ use std::sync::LazyLock;
 use axum::response::Response;
 use bytes::Bytes;
 use godwit_protocol::ids::ID_MIN;
-use godwit_protocol::people::User;
-use godwit_protocol::socket::{
-    CatchUp, CloseCode, CursorEvent, EntryEvent, ErrorFrame, Hello, PresenceEvent, Reconnect, TypingEvent,
-};
-use godwit_protocol::sync::AccountEntry;
+use godwit_protocol::socket::{CloseCode, ErrorFrame};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use crate::http::docs::{encoded, json_document};
-use crate::schemas;
+use crate::api::document::{encoded, json_document};
+use crate::api::schemas;
 
 /// `GET /asyncapi.json`
 pub async fn serve() -> Response {
@@ -32,37 +28,7 @@ pub async fn serve() -> Response {
 pub fn document() -> Value {
     let mut schemas = Schemas::default();
     let commands = commands::all(&mut schemas);
-    let events = [
-        event::<Hello>(&mut schemas, "hello", "The first frame on every socket."),
-        event::<EntryEvent>(
-            &mut schemas,
-            "entry",
-            "A new entry in the log of a conversation of the user. It reaches every socket of every member, also the one that sent it. seq tells whether one was missed: then ask log.",
-        ),
-        event::<CursorEvent>(&mut schemas, "cursor", "A member has received or read further."),
-        event::<TypingEvent>(&mut schemas, "typing", "A member is writing, or has stopped."),
-        event::<PresenceEvent>(&mut schemas, "presence", "Somebody whom the socket watches came or went."),
-        event::<User>(
-            &mut schemas,
-            "user_updated",
-            "Somebody has another handle, name or picture. Told to at most 1,000 people who share a conversation of at most 100 members with them; others see it when they look.",
-        ),
-        event::<AccountEntry>(
-            &mut schemas,
-            "account",
-            "Something changed for the user: settings, blocks, devices, the own read mark on another device.",
-        ),
-        event::<Reconnect>(
-            &mut schemas,
-            "reconnect",
-            "The server is about to close the socket: connect again after the given time.",
-        ),
-        event::<CatchUp>(
-            &mut schemas,
-            "catch_up",
-            "Events may have been lost between the nodes of the server: ask sync after the given time.",
-        ),
-    ];
+    let events = events::all(&mut schemas);
     let error = schemas.reference::<ErrorFrame>();
     let mut schemas: Map<String, Value> = schemas.0.into_iter().collect();
     schemas::complete(&mut schemas);
@@ -73,9 +39,9 @@ pub fn document() -> Value {
         messages.insert(format!("{}_reply", command.name), command.reply());
         operations.insert(command.name.to_owned(), command.operation());
     }
-    for (name, message) in &events {
-        messages.insert(format!("{name}_event"), message.clone());
-        operations.insert(format!("on_{name}"), event_operation(name, message));
+    for event in &events {
+        messages.insert(format!("{}_event", event.name), event.message());
+        operations.insert(format!("on_{}", event.name), event.operation());
     }
     messages.insert(
         "error_reply".to_owned(),
@@ -106,7 +72,7 @@ pub fn document() -> Value {
     })
 }
 
-/// One command and what answers it.
+/// One command and its reply.
 struct Command {
     name: &'static str,
     summary: &'static str,
@@ -153,22 +119,31 @@ impl Command {
     }
 }
 
-fn event<Body: ToSchema>(
-    schemas: &mut Schemas,
+/// One event.
+struct Event {
     name: &'static str,
     summary: &'static str,
-) -> (&'static str, Value) {
-    let payload = frame(&[(name, schemas.reference::<Body>())]);
-    (name, json!({ "name": name, "summary": summary, "payload": payload }))
+    body: Value,
 }
 
-fn event_operation(name: &str, message: &Value) -> Value {
-    json!({
-        "action": "send",
-        "summary": message["summary"],
-        "channel": { "$ref": "#/channels/socket" },
-        "messages": [message_reference("channels/socket", &format!("{name}_event"))],
-    })
+impl Event {
+    fn new<Body: ToSchema>(schemas: &mut Schemas, name: &'static str, summary: &'static str) -> Self {
+        Self { name, summary, body: schemas.reference::<Body>() }
+    }
+
+    fn message(&self) -> Value {
+        let payload = frame(&[(self.name, self.body.clone())]);
+        json!({ "name": self.name, "summary": self.summary, "payload": payload })
+    }
+
+    fn operation(&self) -> Value {
+        json!({
+            "action": "send",
+            "summary": self.summary,
+            "channel": { "$ref": "#/channels/socket" },
+            "messages": [message_reference("channels/socket", &format!("{}_event", self.name))],
+        })
+    }
 }
 
 fn message_reference(place: &str, name: &str) -> Value {
@@ -186,7 +161,7 @@ fn id_schema() -> Value {
     json!({ "type": "integer", "minimum": 0, "maximum": ID_MIN - 1, "description": "Chosen by the client; the reply repeats it." })
 }
 
-/// The schemas of the wire types, by their names.
+/// The schemas of the wire types, by name.
 #[derive(Default)]
 struct Schemas(BTreeMap<String, Value>);
 
@@ -205,7 +180,7 @@ fn description() -> String {
     let codes: Vec<String> = CloseCode::ALL
         .iter()
         .map(|code| {
-            let then = if code.reconnect() { "connect again" } else { "do not connect again as before" };
+            let then = if code.reconnect() { "reconnect" } else { "do not reconnect without a change" };
             format!("- {}: {}; {then}", code.code(), code.reason())
         })
         .collect();

@@ -1,4 +1,4 @@
-//! What was said and what is new, and how far the user is.
+//! History, log and `sync`; cursors and typing notices.
 
 use godwit_domain::model::page_limit;
 use godwit_protocol::conversations::MoveCursor;
@@ -7,13 +7,13 @@ use godwit_protocol::socket::{Empty, ReadLog, Sync, Typing};
 use godwit_protocol::sync::SyncPage;
 
 use super::{Connection, needed};
-use crate::http::messages::history_page;
-use crate::http::sync::sync_page;
+use crate::api::messages::history_page;
+use crate::api::sync::sync_page;
 use crate::problem::ApiResult;
 use crate::socket::frames;
 
 impl Connection {
-    /// The reply follows when it is durable.
+    /// The reply follows when the move is durable.
     pub(super) async fn cursor(&self, id: u64, request: MoveCursor) -> ApiResult<()> {
         let by = self.limited_caller()?;
         let conversation = needed("conversation_id", request.conversation_id)?;

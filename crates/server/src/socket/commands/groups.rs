@@ -1,4 +1,4 @@
-//! What is done with conversations and their members.
+//! Commands on conversations and their members.
 
 use godwit_protocol::conversations::{
     Conversation, CreateConversation, CreatedConversation, DeleteConversation, Membership, OfConversation,
@@ -10,8 +10,8 @@ use godwit_protocol::groups::{
 use godwit_protocol::socket::Empty;
 
 use super::{Connection, needed};
-use crate::http::conversations::{create, delete_for};
-use crate::http::invites::{new_token, parse_token};
+use crate::api::conversations::{create, delete_for};
+use crate::api::invites::{new_token, parse_token};
 use crate::problem::ApiResult;
 
 impl Connection {

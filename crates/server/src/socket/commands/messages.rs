@@ -1,4 +1,4 @@
-//! What is done with messages.
+//! Commands on messages.
 
 use godwit_domain::actions::Answer;
 use godwit_domain::model::Draft;
@@ -8,7 +8,7 @@ use godwit_protocol::personal::{OfScheduled, ScheduleMessage, Scheduled, Schedul
 use godwit_protocol::socket::Empty;
 
 use super::{Connection, needed};
-use crate::http::messages::delete_for;
+use crate::api::messages::delete_for;
 use crate::problem::ApiResult;
 use crate::socket::frames;
 

@@ -1,9 +1,11 @@
-//! Who is on the socket, and whom it watches.
+//! Signing the socket in, and watching presence.
 
 use godwit_domain::model::InvalidField;
 use godwit_domain::sessions::Principal;
 use godwit_protocol::limits::PRESENCE_WATCHED_MAX;
-use godwit_protocol::socket::{CloseCode, Empty, PresenceEvent, PresenceList, SignedInSocket, WatchPresence};
+use godwit_protocol::socket::{
+    CloseCode, Empty, PresenceEvent, PresenceList, SignInSocket, SignedInSocket, WatchPresence,
+};
 use godwit_protocol::{ErrorCode, UserId};
 
 use super::Connection;
@@ -13,9 +15,10 @@ use crate::socket::bad_token;
 
 impl Connection {
     /// Signs the socket in, or extends it with a fresh token of the same device.
-    pub(super) async fn sign_in(&mut self, token: &str) -> ApiResult<SignedInSocket> {
+    pub(super) async fn sign_in(&mut self, request: SignInSocket) -> ApiResult<SignedInSocket> {
+        let token = request.access_token.as_str();
         let _busy = self.peer.as_ref().map(Peer::busy);
-        let _place = self.state.admission.sign_ins.enter().await?;
+        let _permit = self.state.admission.sign_ins.enter().await?;
         let identified = self.identify(token).await;
         let (caller, signed_in) = identified.map_err(|error| bad_token(&self.state, self.address, error))?;
         self.state.rates.check_socket_sign_in(caller.user_id)?;
@@ -23,15 +26,15 @@ impl Connection {
         Ok(signed_in)
     }
 
-    /// Those of sockets that are not signed in are counted where frames are.
-    pub(super) fn ping(&self) -> ApiResult<Empty> {
+    /// Pings of sockets that are not signed in count as frames.
+    pub(super) async fn ping(&self, _: Empty) -> ApiResult<Empty> {
         if let Some(caller) = self.caller {
             self.state.rates.check_pings(caller.user_id)?;
         }
         Ok(Empty {})
     }
 
-    /// Who a token stands for.
+    /// The user and device of a token.
     pub(in crate::socket) async fn identify(&self, token: &str) -> ApiResult<(Principal, SignedInSocket)> {
         let sessions = &self.state.app.sessions;
         let caller = sessions.authenticate(token).await?;
@@ -40,18 +43,18 @@ impl Connection {
         Ok((caller, SignedInSocket { user_id: caller.user_id, device, expires_at: caller.expires_at }))
     }
 
-    /// Makes the socket the caller's, from now on until the token expires.
+    /// Makes the socket the caller's until the token expires.
     pub(in crate::socket) async fn admit(&mut self, token: &str, caller: Principal) -> ApiResult<()> {
         let is_first = self.caller.is_none();
         if !self.peer.as_ref().is_none_or(Peer::signed_in) {
-            return Err(ApiError::new(ErrorCode::Unavailable).with_detail("there are too many connections"));
+            return Err(ApiError::new(ErrorCode::Unavailable).with_detail("too many connections"));
         }
         let until = Some(caller.expires_at);
         if !self.state.hub.sign_in(&self.socket, caller.user_id, caller.device_id, until) {
             return Err(ApiError::new(ErrorCode::AlreadySignedIn));
         }
         self.caller = Some(caller);
-        // A session that ended after the first look found no socket to close. Now that there is one, look again.
+        // A session that ended after the first check found no socket to close. The socket is registered now, so check again.
         let refused = match self.state.app.sessions.authenticate(token).await {
             Ok(again) if again == caller => None,
             Ok(_) => Some(ApiError::new(ErrorCode::Unauthenticated)),
@@ -62,7 +65,8 @@ impl Connection {
             return Err(error);
         }
         if is_first && let Err(error) = self.state.app.presence.came_online(caller.user_id).await {
-            // It would be signed in and not follow large conversations, nor would another sign-in mend that.
+            // The socket would be signed in without following large conversations, and another sign-in would not repair
+            // that.
             let error = ApiError::from(error);
             self.socket.outgoing.close(sign_in_failed(&error));
             return Err(error);
@@ -80,8 +84,8 @@ impl Connection {
         let presences = &self.state.app.presence;
         let visible = ids(&presences.visible(by, &request.user_ids).await?);
         self.state.hub.watch(&self.socket, &visible);
-        // Who came, left, or blocked the other since the first look found no socket to tell. Now that there is one, look
-        // again.
+        // A user who connected, disconnected or blocked the other since the first read found no socket to notify. The socket
+        // is registered now, so read again.
         let presence = presences.visible(by, &visible).await?;
         let still_visible = ids(&presence);
         for hidden in visible.iter().filter(|user| !still_visible.contains(user)) {
@@ -91,7 +95,7 @@ impl Connection {
     }
 }
 
-/// How a socket is closed whose sign-in failed half-way.
+/// The close code of a socket whose sign-in failed halfway.
 pub(in crate::socket) fn sign_in_failed(error: &ApiError) -> CloseCode {
     if error.status().is_server_error() { CloseCode::Internal } else { CloseCode::SignedOut }
 }

@@ -1,4 +1,4 @@
-//! From bytes to messages: RFC 6455, what a client may send.
+//! Parses the frames of clients into messages (RFC 6455).
 
 use bytes::{Bytes, BytesMut};
 use godwit_protocol::limits::FRAME_BYTES_MAX;
@@ -12,18 +12,18 @@ const MASKED: u8 = 0x80;
 const LENGTH: u8 = 0x7f;
 const CONTROL: u8 = 0x08;
 
-/// The message of a client that has not signed in: room for the largest token, and for what stands around it. Nobody is known
-/// to hold these bytes, so they are few.
+/// The size limit of a message before sign-in: the largest token with its envelope. It is small because the sender is
+/// anonymous.
 const ANONYMOUS_FRAME_BYTES_MAX: usize = TOKEN_BYTES_MAX + 2 * 1024;
-/// Pieces of one message. More would be work that is counted nowhere, because they need not have any bytes.
+/// Fragments per message. More would cost work without any bytes to count.
 const PIECES_MAX: u32 = 256;
 const MASK_BYTES: usize = 4;
 const CONTROL_BYTES_MAX: u64 = 125;
 
-/// What a client said.
+/// A message of a client.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::socket) enum Message {
-    /// It is UTF-8.
+    /// Valid UTF-8.
     Text(Bytes),
     Binary,
     Ping(Bytes),
@@ -31,7 +31,7 @@ pub(in crate::socket) enum Message {
     Close(Bytes),
 }
 
-/// Why nothing more can be understood.
+/// Why the input cannot be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::socket) enum Violation {
     Protocol,
@@ -39,11 +39,11 @@ pub(in crate::socket) enum Violation {
     NotUtf8,
 }
 
-/// Bytes that have come and are not read yet. Holds no memory when there are none.
+/// Received bytes that are not parsed yet. Holds no memory when it is empty.
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
     bytes: BytesMut,
-    /// The first pieces of a message.
+    /// The first fragments of a message.
     begun: Option<Begun>,
     is_signed_in: bool,
 }
@@ -72,12 +72,12 @@ impl Incoming {
         !self.bytes.is_empty()
     }
 
-    /// From now on messages may be as large as those of users.
+    /// From now on, the message size limit is that of users.
     pub(super) const fn signed_in(&mut self) {
         self.is_signed_in = true;
     }
 
-    /// The next message, when all of it has come.
+    /// The next message, once it is complete.
     pub(super) fn next(&mut self) -> Result<Option<Message>, Violation> {
         while let Some(header) = self.header()? {
             if self.bytes.len() < header.header_bytes + header.payload_bytes {
@@ -96,7 +96,7 @@ impl Incoming {
         Ok(None)
     }
 
-    /// The header of the next frame, when it has come. What it promises is allowed.
+    /// The header of the next frame, once it is complete and valid.
     fn header(&self) -> Result<Option<Header>, Violation> {
         let [first, second, rest @ ..] = &self.bytes[..] else { return Ok(None) };
         let (is_final, opcode) = (first & FINAL != 0, first & OPCODE);
@@ -130,7 +130,7 @@ impl Incoming {
         Ok(Some(Header { is_final, opcode, mask: *mask, header_bytes, payload_bytes }))
     }
 
-    /// What a frame says; nothing where more of it is to come.
+    /// The message that a frame completes; `None` if more fragments follow.
     fn take(&mut self, header: &Header, payload: BytesMut) -> Result<Option<Message>, Violation> {
         match header.opcode {
             0x8 => return goodbye(payload.freeze()).map(Some),
@@ -165,7 +165,7 @@ impl Incoming {
     }
 }
 
-/// A close frame. It is echoed, so what may not be sent must not come either.
+/// A close frame. It is echoed, so it must contain only what may be sent.
 fn goodbye(payload: Bytes) -> Result<Message, Violation> {
     match payload.split_first_chunk() {
         None if payload.is_empty() => {}
@@ -177,13 +177,13 @@ fn goodbye(payload: Bytes) -> Result<Message, Violation> {
     Ok(Message::Close(payload))
 }
 
-/// Whether a close frame may have this code (RFC 6455, section 7.4, and what IANA has registered since). 1004 has no
-/// meaning; 1005, 1006 and 1015 are what an API says where there was no close frame.
+/// True if a close frame may have this code (RFC 6455, section 7.4, and the later IANA registrations). 1004 has no meaning;
+/// APIs report 1005, 1006 and 1015 in the absence of a close frame.
 const fn may_be_sent(code: u16) -> bool {
     matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
 }
 
-/// Eight bytes at a time: the mask twice.
+/// Unmasks eight bytes at a time: the mask twice.
 fn unmask(payload: &mut [u8], mask: [u8; MASK_BYTES]) {
     let [a, b, c, d] = mask;
     let twice = u64::from_ne_bytes([a, b, c, d, a, b, c, d]);
@@ -231,7 +231,7 @@ mod tests {
         incoming.push(&frame(0x81, &[b' '; ANONYMOUS_FRAME_BYTES_MAX]));
         assert!(matches!(incoming.next(), Ok(Some(Message::Text(_)))));
         let larger = frame(0x81, &[b' '; ANONYMOUS_FRAME_BYTES_MAX + 1]);
-        // It is refused when its header has come.
+        // The frame is refused after its header.
         incoming.push(&larger[..8]);
         assert_eq!(incoming.next(), Err(Violation::TooLarge));
         let mut pieces = Incoming::default();

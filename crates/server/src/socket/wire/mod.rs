@@ -1,5 +1,5 @@
-//! The wire of a socket. A socket that is idle holds no buffer: bytes are read into one that all share, and written from
-//! the frames themselves.
+//! Reads and writes the bytes of a socket. An idle socket holds no buffer: it reads into a shared one, and writes directly
+//! from the frames.
 
 mod incoming;
 
@@ -18,9 +18,9 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use self::incoming::Incoming;
 pub(super) use self::incoming::{Message, Violation};
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const READ_BYTES: usize = 16 * 1024;
-/// Frames that are given to the operating system at once.
+/// Frames per write call.
 const WRITTEN_AT_ONCE_MAX: usize = 64;
 
 thread_local! {
@@ -31,7 +31,7 @@ thread_local! {
 pub(super) struct Wire {
     stream: TokioIo<Upgraded>,
     incoming: Incoming,
-    /// What is being written. The first frame may be out in part.
+    /// Frames that are being written. The first one may be partly written.
     outgoing: VecDeque<Bytes>,
     is_first_begun: bool,
 }
@@ -46,17 +46,17 @@ impl Wire {
         }
     }
 
-    /// The client is known: its messages may be as large as those of users.
+    /// The client is known: its message size limit is that of users.
     pub(super) const fn signed_in(&mut self) {
         self.incoming.signed_in();
     }
 
-    /// Whether the client has sent more than was received.
+    /// True if the client has sent more than was received.
     pub(super) fn has_more(&self) -> bool {
         self.incoming.has_more()
     }
 
-    /// The next message; nothing when the connection is gone. Whoever gives up waiting loses nothing.
+    /// The next message; `None` when the connection is closed. Cancel-safe.
     pub(super) async fn receive(&mut self) -> Option<Result<Message, Violation>> {
         loop {
             match self.incoming.next() {
@@ -70,14 +70,13 @@ impl Wire {
         }
     }
 
-    /// Writes frames. Whoever gives up waiting can only [`close`](Self::close).
+    /// Writes frames. Not cancel-safe: after a cancelled call only [`close`](Self::close) is allowed.
     pub(super) async fn write(&mut self, frames: impl IntoIterator<Item = Bytes>) -> io::Result<()> {
         self.outgoing.extend(frames);
         self.write_out().await
     }
 
-    /// Writes a last frame, and nothing more of what waits but the rest of a frame that is out in part. The client finds
-    /// that nothing comes after it.
+    /// Writes a last frame. Of the waiting frames, only the rest of a partly written one precedes it.
     pub(super) async fn close(&mut self, last: Bytes) -> io::Result<()> {
         self.outgoing.truncate(usize::from(self.is_first_begun));
         self.outgoing.push_back(last);
@@ -85,7 +84,7 @@ impl Wire {
         self.stream.shutdown().await
     }
 
-    /// Reads what still comes, whatever it is, until the client has gone.
+    /// Reads and discards input until the client disconnects.
     pub(super) async fn discard(&mut self) {
         loop {
             self.incoming = Incoming::default();

@@ -5,10 +5,10 @@ use crate::raw_socket::RawSocket;
 use crate::store::Enough;
 use crate::unlimited::unlimited;
 
-/// How often the race is run. Each time it can go either way.
+/// How often the race runs. Either side can win.
 const ROUNDS: Enough = Enough { embedded: 40, cassandra: 10 };
 
-/// Whoever begins to watch while being blocked is told now or never, and nothing that happens afterwards.
+/// A user who starts to watch during a block gets the presence now or never, and no later event.
 #[tokio::test]
 async fn a_block_misses_nobody_who_is_just_beginning_to_watch() {
     let server = unlimited().await;
@@ -18,13 +18,13 @@ async fn a_block_misses_nobody_who_is_just_beginning_to_watch() {
         let watcher = Person::register(&server.url(), &format!("watcher{round}")).await;
         let mut socket = RawSocket::open(server.address(), watcher.http.access_token().as_deref()).await;
         let id = socket.post("watch_presence", json!({ "user_ids": [ada.id] })).await;
-        // At another moment each time.
+        // At a different moment each time.
         for _ in 0..round {
             tokio::task::yield_now().await;
         }
         ada.http.block(watcher.id).await.unwrap();
         socket.reply(id).await;
-        // Ada comes online. A reply that is asked for afterwards would come after the news of it.
+        // Ada comes online. The reply to a later command arrives after the event about it.
         let mut online = RawSocket::open(server.address(), token.as_deref()).await;
         online.assert_alive().await;
         let id = socket.post("ping", json!({})).await;

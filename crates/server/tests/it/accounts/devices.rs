@@ -13,7 +13,7 @@ use crate::raw_socket::{Ended, RawSocket};
 use crate::store::Enough;
 use crate::unlimited::unlimited;
 
-/// How often a race is run. Each time it can go either way.
+/// How often a race runs. Either side can win.
 const ROUNDS: Enough = Enough { embedded: 30, cassandra: 6 };
 
 async fn ada_and_bob(server: &ServerProcess) -> (Person, Person, ConversationId) {
@@ -23,7 +23,7 @@ async fn ada_and_bob(server: &ServerProcess) -> (Person, Person, ConversationId)
     (ada, bob, direct)
 }
 
-/// The texts of the messages that a socket was told of.
+/// The texts of the messages that a socket received.
 fn told(said: &[Value]) -> Vec<&str> {
     said.iter().filter_map(|frame| frame["entry"]["message"]["text"].as_str()).collect()
 }
@@ -60,7 +60,7 @@ async fn revoking_closes_the_sockets_of_that_device_at_once() {
     assert!(!texts(&log).contains(&"too late"), "a device that was revoked has sent something");
 }
 
-/// A socket that opens while its session ends is either refused or closed, and is told nothing that happened after.
+/// A socket that opens while its session ends is refused or closed, and receives nothing that happened afterwards.
 #[tokio::test]
 async fn a_revocation_misses_no_socket_that_is_just_signing_in() {
     let server = unlimited().await;
@@ -73,7 +73,7 @@ async fn a_revocation_misses_no_socket_that_is_just_signing_in() {
             .map(|number| {
                 let token = token.clone();
                 tokio::spawn(async move {
-                    // Half of them sign in by the handshake, half by a command.
+                    // Half of them sign in with the handshake, half with a command.
                     let by_header = number % 2 == 0;
                     let Ok(mut socket) = RawSocket::try_connect(address, by_header.then_some(&token)).await
                     else {
@@ -86,7 +86,7 @@ async fn a_revocation_misses_no_socket_that_is_just_signing_in() {
                 })
             })
             .collect();
-        // At another moment each time.
+        // At a different moment each time.
         for _ in 0..round {
             tokio::task::yield_now().await;
         }
@@ -96,7 +96,7 @@ async fn a_revocation_misses_no_socket_that_is_just_signing_in() {
         for socket in opening {
             let Some(mut socket) = socket.await.unwrap() else { continue };
             let (mut said, mut ended) = (Vec::new(), None);
-            // A socket whose sign-in was refused stays open, as nobody's: it is asked for a sign of life and left.
+            // A socket whose sign-in was refused stays open anonymously: the test pings it and leaves it.
             let id = socket.post("ping", json!({})).await;
             while let Some(frame) = socket.next_value().await {
                 match frame {

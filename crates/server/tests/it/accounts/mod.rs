@@ -1,10 +1,10 @@
-//! Accounts: how people come in, with what, and who keeps them out.
+//! Accounts: registration, sessions, devices, passwords and profiles.
 //!
 //! - `sessions`: registering, signing in, refreshing, signing out
-//! - `blocks`: blocking somebody who is just beginning to watch
-//! - `devices`: revoking one, while it is in use
-//! - `passwords`: changing one, and users who are disabled
-//! - `profiles`: handles, names, searching, blocking
+//! - `blocks`: a block that races with the start of watching
+//! - `devices`: revoking a device that is in use
+//! - `passwords`: changing a password, and disabled users
+//! - `profiles`: handles, names, search, blocks
 
 mod blocks;
 mod devices;

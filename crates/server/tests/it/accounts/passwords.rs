@@ -13,7 +13,7 @@ use crate::unlimited::unlimited;
 
 const ROUNDS: Enough = Enough { embedded: 10, cassandra: 3 };
 
-/// As the operator does it, while the server runs.
+/// Disables a user as the operator does, while the server runs.
 async fn disable(server: &ServerProcess, handle: &str) {
     let (data, handle) = (server.data_dir().to_owned(), handle.to_owned());
     let output =
@@ -48,14 +48,14 @@ async fn a_new_password_ends_every_other_session() {
     assert_refused(fresh.sign_in(&credentials(&ada.handle, PASSWORD)).await, ErrorCode::WrongCredentials);
     fresh.sign_in(&credentials(&ada.handle, "another password")).await.unwrap();
 
-    // Whoever has the refresh token from before has nothing, and is noticed.
+    // A holder of the old refresh token gets nothing, and is detected.
     let thief = Http::new(&server.url()).unwrap();
     thief.set_tokens(before);
     assert_refused(thief.refresh().await, ErrorCode::RefreshReused);
     assert_eq!(own.end().await, Ended::Closed(CloseCode::SignedOut));
 }
 
-/// The session goes on although its tokens are replaced while it is used, and while they are just being refreshed.
+/// The session survives while its tokens are replaced, used and refreshed concurrently.
 #[tokio::test]
 async fn a_new_password_and_a_refresh_do_not_get_in_each_others_way() {
     let server = unlimited().await;
@@ -73,7 +73,7 @@ async fn a_new_password_and_a_refresh_do_not_get_in_each_others_way() {
     ada.http.refresh().await.unwrap();
 }
 
-/// Whoever signs in with the old password while it is changed gets in before, and is thrown out, or not at all.
+/// A sign-in with the old password during the change is either refused, or succeeds before and ends.
 #[tokio::test]
 async fn a_sign_in_with_the_old_password_does_not_outlive_it() {
     let server = unlimited().await;
@@ -81,7 +81,7 @@ async fn a_sign_in_with_the_old_password_does_not_outlive_it() {
     let mut current = PASSWORD.to_owned();
     for round in 0..ROUNDS.here() {
         let new = format!("password number {round}");
-        // At least one gets in before.
+        // At least one succeeds before.
         let early = signed_in(&server.url(), &ada.handle, &current).await.unwrap();
         let attempts = sign_ins(&server, &ada.handle, &current);
         ada.http.change_password(&change(&current, &new)).await.unwrap();
@@ -120,7 +120,7 @@ async fn a_disabled_user_is_out_at_once() {
         fresh.sign_in(&credentials(&ada.handle, "wrong password")).await,
         ErrorCode::WrongCredentials,
     );
-    // For the others Ada is gone; what was said stays.
+    // For others Ada's account is gone; her messages stay.
     assert_refused(bob.http.user(ada.id).await, ErrorCode::NotFound);
     assert_eq!(bob.http.search_users(&ada.handle, None, None).await.unwrap().users, []);
     assert_eq!(bob.http.conversation(direct).await.unwrap().unread, 0);
@@ -144,7 +144,7 @@ async fn signed_in(url: &str, handle: &str, password: &str) -> Result<Http, Erro
     http.sign_in(&credentials(handle, password)).await.map(|_| http)
 }
 
-/// Several at once.
+/// Several concurrent sign-ins.
 fn sign_ins(server: &ServerProcess, handle: &str, password: &str) -> Vec<JoinHandle<Result<Http, Error>>> {
     let sign_in = |_| {
         let (url, handle, password) = (server.url(), handle.to_owned(), password.to_owned());
@@ -153,7 +153,7 @@ fn sign_ins(server: &ServerProcess, handle: &str, password: &str) -> Vec<JoinHan
     (0..6).map(sign_in).collect()
 }
 
-/// Who got in is out again, and who did not was refused for the right reason.
+/// Successful sign-ins have ended, and the others were refused for the right reason.
 async fn none_is_left(attempts: Vec<JoinHandle<Result<Http, Error>>>, refusal: ErrorCode) {
     for attempt in attempts {
         match attempt.await.unwrap() {

@@ -37,7 +37,7 @@ async fn a_profile_can_be_changed_and_what_is_absent_stays() {
     let removed = UpdateMe { avatar: Some(None), phone: Some(None), ..UpdateMe::default() };
     let changed = ada.http.update_me(&removed).await.unwrap();
     assert_eq!((changed.avatar, changed.phone, changed.handle.as_str()), (None, None, countess.as_str()));
-    // The old handle is kept for her.
+    // The old handle is reserved for her.
     let taken = Http::new(&server.url()).unwrap().register(&registration(&ada.handle)).await.unwrap_err();
     assert_eq!(taken.code(), Some(ErrorCode::HandleTaken));
     let back = UpdateMe { handle: Some(ada.handle.clone()), ..UpdateMe::default() };
@@ -84,7 +84,7 @@ async fn a_handle_belongs_to_one_user_however_many_ask_for_it_at_once() {
     }
     assert_eq!(winners.len(), 1);
     assert_eq!(found(&people[0].http, &coveted).await, winners);
-    // The others have kept theirs. The winner is found too, by the display name.
+    // The others have kept theirs. The search also finds the winner, by the display name.
     let handles: HashSet<String> = found_handles(&people[0].http, &name).await;
     assert_eq!(handles.len(), AT_ONCE);
     assert_eq!(handles.iter().filter(|handle| handle.starts_with(&name)).count(), AT_ONCE - 1, "{handles:?}");
@@ -100,7 +100,7 @@ async fn people_are_found_by_the_beginnings_of_their_names() {
     let server = unlimited().await;
     let ada = Person::register(&server.url(), "ada").await;
     let bob = Person::register(&server.url(), "bob").await;
-    // Words that nobody else's name has; these are their beginnings.
+    // Words that are in no other name; the searches use their prefixes.
     let (handle, nandu, lovelace, byron) =
         (&ada.handle, unique("ñandú"), unique("lovelace"), unique("byron"));
     let named = UpdateMe {

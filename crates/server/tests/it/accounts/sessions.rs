@@ -80,7 +80,7 @@ async fn a_refresh_token_from_before_the_last_one_ends_the_session() {
     assert_eq!(ada.http.me().await.unwrap().id, ada.id);
     let third = ada.http.refresh().await.unwrap();
 
-    // Somebody uses the first one again: it was stolen from one of the two, so the session ends for both.
+    // The first token is used again: it was stolen, so the session ends for both.
     let mut socket = RawSocket::open(server.address(), Some(&third.access_token)).await;
     let thief = Http::new(&server.url()).unwrap();
     thief.set_tokens(first);
@@ -93,7 +93,7 @@ async fn a_refresh_token_from_before_the_last_one_ends_the_session() {
     assert_eq!(fresh.devices().await.unwrap().devices.len(), 1);
 }
 
-/// As it comes to be when an answer is lost, and the client asks again.
+/// This happens when an answer is lost and the client retries.
 #[tokio::test]
 async fn refreshes_with_one_token_at_once_have_one_outcome() {
     let server = unlimited().await;

@@ -43,7 +43,7 @@ async fn users_of_the_application_talk_with_each_other() {
     let mut socket = RawSocket::open(server.address(), bob.access_token().as_deref()).await;
     ada.send_message(direct, Draft::text("hello")).await.unwrap();
     assert_eq!(socket.event("entry").await["message"]["text"], "hello");
-    // Passwords and the application can be used side by side.
+    // Passwords and application tokens work side by side.
     let eve = Person::register(&server.url(), "eve").await;
     eve.open_direct(&Person { id: ada.me().await.unwrap().id, handle: "ada".into(), http: ada }).await;
 }
@@ -94,12 +94,12 @@ async fn names_of_the_application_need_not_be_unique() {
     assert_eq!(second.handle, format!("user_{}", second.id));
     let unnamed = signed_in(&server, &hs256(&Claims::of(&unique("3")))).me().await.unwrap();
     assert_eq!(unnamed.handle, format!("user_{}", unnamed.id));
-    // Only the operator gives these, whoever signs the token.
+    // Only the operator can assign these handles, whoever signs the token.
     for reserved in ["admin", "Sup.Port", "all"] {
         let user = named(&unique("4"), reserved).me().await.unwrap();
         assert_eq!(user.handle, format!("user_{}", user.id), "{reserved}");
     }
-    // Only the first sight counts: afterwards the profile is the user's own.
+    // Only the first sight sets the profile: later it is the user's own.
     let again = named(&one, &unique("countess")).me().await.unwrap();
     assert_eq!(again, first);
 }
@@ -131,14 +131,14 @@ async fn devices_are_told_apart_and_a_revoked_one_comes_back_with_a_newer_token_
     }
     assert_eq!(laptop.devices().await.unwrap().devices.len(), 1);
 
-    // Times in tokens are whole seconds: the next one is after the revocation.
+    // Times in tokens are whole seconds: the next token is issued after the revocation.
     sleep(Duration::from_secs(1)).await;
     let newer = signed_in(&server, &of("phone", now()));
     newer.me().await.unwrap();
     let devices = laptop.devices().await.unwrap().devices;
     assert_eq!(devices.len(), 2);
     assert!(devices.iter().all(|device| device.id != revoked));
-    // The device is back, its older tokens are not: whoever has them may be whom it was revoked for.
+    // The device is back, but its older tokens stay invalid: their holder may be the reason for the revocation.
     raw.ask("GET", "/v1/me").token(&old_token).refused(401, ErrorCode::Unauthenticated).await;
 }
 

@@ -1,4 +1,4 @@
-//! Signing as the application does, with the keys in `tests/keys`, which are for tests only.
+//! Signs as the application does, with the test keys in `tests/keys`.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 /// For tests only.
 pub(crate) const SECRET: &str = "0123456789abcdef0123456789abcdef";
-/// A server that takes tokens signed with [`SECRET`], by an exact clock.
+/// A server that accepts tokens signed with [`SECRET`], without leeway.
 pub(crate) const HMAC_CONFIG: &str = "[auth.application]\naccept_any_issuer = true\naccept_any_audience = true\n\
      secret = \"0123456789abcdef0123456789abcdef\"\nleeway_seconds = 0\n";
-/// The same for tokens of one issuer for one audience.
+/// The same for tokens of one issuer and one audience.
 pub(crate) const STRICT_HMAC_CONFIG: &str = "[auth.application]\nissuer = \"shop\"\naudience = \"chat\"\n\
     secret = \"0123456789abcdef0123456789abcdef\"\nleeway_seconds = 0\n";
-/// What says that neither is looked at.
+/// The settings that accept any issuer and audience.
 pub(crate) const FROM_ANYBODY: &str =
     "[auth.application]\naccept_any_issuer = true\naccept_any_audience = true\n";
 
@@ -24,7 +24,7 @@ pub(crate) const FROM_ANYBODY: &str =
 pub(crate) struct Claims(Value);
 
 impl Claims {
-    /// Good for an hour.
+    /// Valid for one hour.
     pub(crate) fn of(subject: &str) -> Self {
         Self(json!({ "sub": subject, "iat": now() })).expires_in(3_600)
     }

@@ -1,8 +1,8 @@
 //! Tokens of the application that embeds the server.
 //!
-//! - `keys`: signing as the application does
-//! - `accepted`: every algorithm, users made on first sight, devices
-//! - `refused`: everything that is not the application's word
+//! - `keys`: signs as the application does
+//! - `accepted`: every algorithm, users created on first sight, devices
+//! - `refused`: tokens that the application has not signed, or that are invalid
 //! - `rotation`: keys that change while the server runs
 
 mod accepted;

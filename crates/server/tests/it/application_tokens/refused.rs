@@ -13,7 +13,7 @@ use crate::raw_http::RawHttp;
 use crate::raw_socket::RawSocket;
 use crate::unlimited::unlimited_with;
 
-/// The token is refused by HTTP, by the handshake and by the sign-in command, and has made no user.
+/// HTTP, the handshake and the sign-in command refuse the token, and it has created no user.
 async fn assert_refused(server: &ServerProcess, token: &str, code: ErrorCode, why: &str) {
     let raw = RawHttp::new(&server.url());
     raw.ask("GET", "/v1/me").token(token).because(why).refused(401, code).await;
@@ -26,7 +26,7 @@ async fn assert_refused(server: &ServerProcess, token: &str, code: ErrorCode, wh
     refresh.because(why).refused(401, ErrorCode::Unauthenticated).await;
 }
 
-/// This token is good, and its user is made now: none of those before has made it.
+/// This token is valid and creates its user now, so no earlier token has.
 async fn assert_is_first(server: &ServerProcess, good: &str) {
     let before = Person::stranger(&server.url()).await.id;
     let raw = RawHttp::new(&server.url());
@@ -118,7 +118,7 @@ async fn tokens_of_other_times_issuers_and_audiences_are_refused() {
     }
 }
 
-/// Which tokens are taken has to be said before any are.
+/// The server refuses to start before the operator has decided which tokens are accepted.
 #[tokio::test]
 async fn a_server_does_not_start_before_it_knows_whose_tokens_it_takes() {
     let folder = tempfile::tempdir().unwrap();
@@ -145,7 +145,7 @@ async fn a_server_does_not_start_before_it_knows_whose_tokens_it_takes() {
     assert!(run(&data, &args).status.success());
 }
 
-/// The application signs for its own users. It cannot sign for those who have a password here.
+/// The application signs for its own users. It cannot sign for users with a password on this server.
 #[tokio::test]
 async fn the_application_cannot_pass_for_the_server() {
     let server = unlimited_with(HMAC_CONFIG).await;
@@ -159,7 +159,7 @@ async fn the_application_cannot_pass_for_the_server() {
         let token = jsonwebtoken::encode(&header, &claims, &key).unwrap();
         let raw = RawHttp::new(&server.url());
         let answer = raw.ask("GET", "/v1/me").token(&token).send().await;
-        // Taken for what it is, it may be a user of the application; it is never Ada.
+        // As an application token, it may be valid for a user of the application, but never for Ada.
         assert!(answer.status == 401 || answer.ok()["id"] != json!(ada.id), "{typ}");
         let refresh = raw.ask("POST", "/v1/sessions/refresh").json(&json!({ "refresh_token": token }));
         refresh.refused(401, ErrorCode::Unauthenticated).await;

@@ -15,7 +15,7 @@ async fn keys_of_a_jwk_set_can_be_rotated_while_the_server_runs() {
     let [(_, ed, ed_key), (_, ec, ec_key), (_, rsa, rsa_key)] = pairs();
     let ed_jwk = jwk(&ed_key, ed, "first");
     let (ec_jwk, rsa_jwk) = (jwk(&ec_key, ec, "second"), jwk(&rsa_key, rsa, "third"));
-    // As a program does that wants nobody to read half a file.
+    // Writes atomically, so that no reader sees half a file.
     let write = |keys: Value| {
         let new = path.with_extension("new");
         std::fs::write(&new, json!({ "keys": keys }).to_string()).unwrap();
@@ -26,7 +26,7 @@ async fn keys_of_a_jwk_set_can_be_rotated_while_the_server_runs() {
     let server = unlimited_with(&config).await;
     let raw = RawHttp::new(&server.url());
     let status = async |token: &str| raw.ask("GET", "/v1/me").token(token).send().await.status;
-    // The file is looked at now and then, not for every token.
+    // The server checks the file periodically, not for every token.
     let until = async |wanted: u16, token: &str| {
         soon("the new keys", async {
             while status(token).await != wanted {
@@ -60,12 +60,25 @@ async fn keys_of_a_jwk_set_can_be_rotated_while_the_server_runs() {
     until(401, &by_first).await;
     assert_eq!((status(&by_second).await, status(&by_third).await), (200, 401));
 
-    // A file that is broken, or gone, changes nothing.
+    // A broken or missing file changes nothing.
+    let is_noticed = async |error: &str| {
+        soon("the server to look at the file", async {
+            while !server
+                .stderr()
+                .lines()
+                .any(|line| line.contains("could not reload the keys") && line.contains(error))
+            {
+                assert_eq!(status(&by_second).await, 200);
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        })
+        .await;
+    };
     std::fs::write(&path, "{\"keys\":[").unwrap();
-    tokio::time::sleep(Duration::from_secs(4)).await;
+    is_noticed("EOF while parsing").await;
     assert_eq!((status(&by_second).await, status(&by_first).await), (200, 401));
     std::fs::remove_file(&path).unwrap();
-    tokio::time::sleep(Duration::from_secs(4)).await;
+    is_noticed("No such file").await;
     assert_eq!((status(&by_second).await, status(&by_first).await), (200, 401));
     write(json!([ed_jwk]));
     until(200, &by_first).await;

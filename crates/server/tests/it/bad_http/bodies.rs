@@ -79,7 +79,7 @@ async fn every_field_must_be_known_and_of_its_type() {
     stage.assert_unharmed(&before).await;
 }
 
-/// The good body with an unknown field, with one field twice, and with each field in turn of every wrong type.
+/// The good body with an unknown field, with one field twice, and with each field in turn with every wrong type.
 fn bad_variants(good: &Map<String, Value>) -> Vec<String> {
     let text = Value::Object(good.clone()).to_string();
     let mut bad = vec![text.replacen('{', "{\"no_such_field\":1,", 1)];
@@ -195,7 +195,7 @@ fn after_without(mut after: Value, key: &str) -> Value {
     after
 }
 
-/// An answer that comes before the end of its request says what becomes of the connection, and does as it says.
+/// An answer that comes before the end of its request says whether the connection closes, and the connection does so.
 #[tokio::test]
 async fn who_is_answered_before_the_body_was_read_is_told_that_the_connection_ends() {
     let stage = Stage::start().await;
@@ -220,7 +220,7 @@ async fn who_is_answered_before_the_body_was_read_is_told_that_the_connection_en
             ("transfer-encoding: chunked".to_owned(), chunk),
         ] {
             let mut connection = RawConnection::open(stage.server.address()).await;
-            // All of it, before anything is read: the answer must be there all the same.
+            // Writes everything before it reads: the answer must arrive nevertheless.
             assert!(
                 connection.write(format!("{}{body}", head(&framing)).as_bytes()).await,
                 "{what}, {framing}"
@@ -233,7 +233,7 @@ async fn who_is_answered_before_the_body_was_read_is_told_that_the_connection_en
     }
 }
 
-/// A small body is read to its end, whoever wanted it, so that the next request on the connection is understood.
+/// A small body is read to its end, so that the next request on the connection can be parsed.
 #[tokio::test]
 async fn a_refusal_does_not_cost_a_connection() {
     let stage = Stage::start().await;
@@ -252,7 +252,7 @@ async fn a_refusal_does_not_cost_a_connection() {
     assert_eq!(answers.matches("connection: close").count(), 1, "{answers}");
 }
 
-/// Bodies that say that they are small, or huge, or nothing at all, and go on and on.
+/// Endless bodies that announce a small size, a huge one, or none.
 #[tokio::test]
 async fn a_body_without_end_is_not_read_to_its_end() {
     let stage = Stage::start().await;
@@ -266,14 +266,14 @@ async fn a_body_without_end_is_not_read_to_its_end() {
         let mut connection = RawConnection::open(stage.server.address()).await;
         assert!(connection.write(format!("{head}{framing}\r\n\r\n").as_bytes()).await);
         let chunk = format!("1000\r\n{}\r\n", " ".repeat(0x1000));
-        // Far more than a body may have, and far less than it could be; the server hangs up long before.
+        // Far more than the limit of a body, and far less than it could be; the server closes long before.
         let mut taken = 0;
         while taken < 100 * REQUEST_BODY_BYTES_MAX && connection.write(chunk.as_bytes()).await {
             taken += chunk.len();
         }
         assert!(taken < 100 * REQUEST_BODY_BYTES_MAX, "{framing}: all of it was taken");
         let answer = connection.read_to_end().await;
-        // The answer can be lost when the server hangs up on somebody who is still talking.
+        // The answer can be lost when the server closes while the client is still sending.
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 413 "), "{framing}: {answer}");
     }
     stage.assert_unharmed(&before).await;

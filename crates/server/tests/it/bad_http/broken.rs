@@ -1,7 +1,7 @@
 use super::stage::Stage;
 use crate::raw_http::RawConnection;
 
-/// The status of the first answer; none where the server only hangs up.
+/// The status of the first answer. `None` if the server only closes the connection.
 async fn status_of(stage: &Stage, request: &[u8]) -> Option<u16> {
     let mut connection = RawConnection::open(stage.server.address()).await;
     connection.write(request).await;

@@ -266,7 +266,7 @@ async fn paths_bodies_and_times_must_make_sense() {
     let problem =
         stage.ask("POST", &stage.messages_path()).json(&body).refused(400, ErrorCode::PathBodyMismatch).await;
     assert_eq!(problem.field.as_deref(), Some("conversation_id"));
-    // The same for one that Ada may not see: what it is must not show.
+    // The same for a conversation that Ada may not see: the answer must not reveal it.
     let body = json!({ "client_id": "c", "kind": "text", "text": "hi", "conversation_id": stage.unseen });
     let unseen =
         stage.ask("POST", &stage.messages_path()).json(&body).refused(400, ErrorCode::PathBodyMismatch).await;
@@ -344,7 +344,7 @@ async fn a_search_is_for_something() {
             stage.ask("GET", &format!("/v1/users?ids={ids}")).refused(422, ErrorCode::InvalidField).await;
         assert_eq!(problem.field.as_deref(), Some("ids"));
     }
-    // Not a problem, but nobody either.
+    // Valid searches without a result.
     for query in ["%FF%FE", "%25", "..", "'%20or%201=1", "%F0%9F%98%80"] {
         let found = stage.raw.get(&stage.ada.http, &format!("/v1/users?query={query}")).await;
         assert_eq!(found["users"], json!([]), "{query}");

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use super::stage::Stage;
 use crate::raw_http::Ask;
 
-/// Ids that are well formed and name nothing.
+/// A well-formed id of nothing.
 const NOBODY: &str = "9007199254740993";
-/// Ids that cannot be.
+/// Malformed ids.
 const MALFORMED: &[&str] = &[
     "0",
     "-1",
@@ -22,7 +22,7 @@ const MALFORMED: &[&str] = &[
     "1%2F2",
 ];
 
-/// Both are refused with the same bytes: there is no telling whether the thing is there.
+/// Both refusals have the same bytes, so that they do not reveal whether the thing exists.
 async fn assert_same_refusal(hidden: Ask, missing: Ask, code: ErrorCode) {
     let (hidden, missing) = (hidden.send().await, missing.send().await);
     hidden.assert_problem(404, code);
@@ -92,7 +92,7 @@ async fn what_one_may_not_see_does_not_exist() {
     }
     let path = |id: &str| format!("/v1/devices/{id}");
     requests.push(("DELETE", path(&bobs_device.to_string()), path(NOBODY), Value::Null));
-    // The position of a message that is elsewhere, whether or not Ada could see it there.
+    // The position of a message in another conversation, whether or not Ada could see it there.
     for elsewhere in [stage.unseen_message, stage.other_message] {
         for parameter in ["before", "after", "around"] {
             let path = |id: &str| format!("{}?{parameter}={id}", stage.messages_path());
@@ -155,7 +155,7 @@ async fn invite_links_that_do_not_exist_lead_nowhere() {
         let path = format!("/v1/conversations/{}/invites/{id}", stage.group);
         stage.ask("DELETE", &path).refused(404, ErrorCode::NotFound).await;
     }
-    // One that is not there is as good as revoked.
+    // An invite that does not exist gets the same answer as a revoked one.
     let nobodys = format!("/v1/conversations/{}/invites/{NOBODY}", stage.group);
     assert_eq!(stage.ask("DELETE", &nobodys).send().await.status, 204);
     let unknown = "A".repeat(stage.invite.1.len());

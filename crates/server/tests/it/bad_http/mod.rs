@@ -1,13 +1,13 @@
-//! What bad requests get: a problem document with the right status and a stable code, nothing stored, nothing leaked.
+//! Bad requests: each gets a problem document with the right status and a stable code, changes nothing, and leaks nothing.
 //!
 //! - `stage`: people, and every operation of the API as OpenAPI lists it, so that none is forgotten
-//! - `tokens`: who is asking
+//! - `tokens`: missing and invalid tokens
 //! - `routes`: routes and methods that do not exist
-//! - `bodies`: bodies that are not what is expected, of every operation that takes one
+//! - `bodies`: invalid bodies, for every operation with a body
 //! - `fields`: values that are not allowed
-//! - `ids`: things that are not there, or that one may not see
+//! - `ids`: things that do not exist, or that the user may not see
 //! - `pages`: cursors, limits, positions
-//! - `broken`: what is hardly HTTP
+//! - `broken`: input that is hardly HTTP
 
 mod bodies;
 mod broken;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::stage::Stage;
 use crate::people::{Person, unique};
 
-/// The lists that have cursors, and how to ask for the next page.
+/// The lists with cursors, and the parameter for the next page.
 const LISTS: &[(&str, &str)] = &[
     ("/v1/conversations?", "after"),
     ("/v1/conversations?archived=true&", "after"),
@@ -17,9 +17,9 @@ const LISTS: &[(&str, &str)] = &[
     ("/v1/messages/MESSAGE/thread?", "after"),
 ];
 
-/// What there is in the lists.
+/// The data in the lists.
 struct Filled {
-    /// How the handles of people begin.
+    /// The common prefix of the handles.
     people: String,
     group: String,
     /// In the group, with reactions and replies.
@@ -35,7 +35,7 @@ fn lists(filled: &Filled) -> Vec<(String, &'static str)> {
     LISTS.iter().map(|(list, parameter)| (fill(list), *parameter)).collect()
 }
 
-/// Enough for two pages of everything.
+/// Creates two pages for every list.
 async fn fill(stage: &Stage) -> Filled {
     let people = unique("page");
     for number in 0..4 {
@@ -73,7 +73,7 @@ async fn fill(stage: &Stage) -> Filled {
     Filled { people, group, message }
 }
 
-/// A cursor of each list that is good for this person.
+/// A valid cursor of each list for this person.
 async fn cursors(stage: &Stage, person: &Person, filled: &Filled) -> Vec<String> {
     let mut cursors = Vec::new();
     for (list, _) in lists(filled) {
@@ -218,7 +218,7 @@ async fn a_page_of_history_has_one_position() {
     for time in ["", "yesterday", "2026-01-01", "2026-13-01T00:00:00Z", "1767225600"] {
         stage.ask("GET", &path(&format!("before_time={time}"))).refused(400, ErrorCode::InvalidRequest).await;
     }
-    // Far away is not wrong: there is only nothing there, or everything.
+    // A distant position is valid: the page is empty or complete.
     for (far, count) in [
         ("before=9007199254740991", 1),
         ("after=9007199254740991", 0),

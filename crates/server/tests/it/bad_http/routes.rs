@@ -63,7 +63,7 @@ async fn a_wrong_method_is_told_the_right_ones() {
             answer.assert_problem(405, ErrorCode::MethodNotAllowed);
             let mut named: BTreeSet<String> =
                 answer.header("allow").unwrap().split(',').map(|name| name.trim().to_owned()).collect();
-            // What can be read can be asked for without its body.
+            // Every GET route supports HEAD too.
             assert_eq!(named.remove("HEAD"), allowed.contains("GET"), "{path}");
             assert_eq!(&named, allowed, "{path}");
         }

@@ -10,14 +10,14 @@ use crate::process::ServerProcess;
 use crate::raw_http::{Ask, RawHttp};
 use crate::unlimited::unlimited;
 
-/// Ada talks with Bob and with Eve, and has a group with both. Bob and Eve talk where Ada cannot see it.
+/// Ada talks with Bob and with Eve, and has a group with both. Bob and Eve have a conversation that Ada cannot see.
 pub(crate) struct Stage {
     pub(crate) server: ServerProcess,
     pub(crate) raw: RawHttp,
     pub(crate) ada: Person,
     pub(crate) bob: Person,
     pub(crate) eve: Person,
-    /// A device of Ada's that nobody uses.
+    /// An unused device of Ada's.
     pub(crate) spare_device: DeviceId,
     /// Of Ada and Bob.
     pub(crate) direct: ConversationId,
@@ -35,11 +35,11 @@ pub(crate) struct Stage {
     pub(crate) invite: (String, String),
     /// By Ada, for Bob.
     pub(crate) scheduled: String,
-    /// A handle that nobody has, and that bad requests ask for.
+    /// An unused handle, which bad requests ask for.
     pub(crate) mallory: String,
 }
 
-/// One operation, as OpenAPI names it, with its path filled in so that Ada's request would succeed.
+/// An operation of OpenAPI, with a path for which Ada's request would succeed.
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
     pub(crate) id: String,
@@ -48,7 +48,7 @@ pub(crate) struct Operation {
     /// Needs no token.
     pub(crate) is_open: bool,
     pub(crate) takes_body: bool,
-    /// Names of the parameters that can be in the query.
+    /// Names of the query parameters.
     pub(crate) query: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ impl Stage {
         operations
     }
 
-    /// All operations that take a body, with one that would succeed.
+    /// All operations with a body, each with a valid one.
     pub(crate) async fn operations_with_body(&self) -> Vec<(Operation, Map<String, Value>)> {
         let mut all = Vec::new();
         for operation in self.operations().await.into_iter().filter(|operation| operation.takes_body) {
@@ -227,7 +227,7 @@ impl Stage {
         body.as_object().unwrap().clone()
     }
 
-    /// With everything that a new group can have.
+    /// A group with every optional part.
     fn good_group(&self) -> Map<String, Value> {
         let body = json!({
             "kind": "group", "name": "Four", "description": "Four people", "image": "https://a.example/g.png",
@@ -245,7 +245,7 @@ impl Stage {
         })
     }
 
-    /// A forward says nothing of its own.
+    /// A forward has no content of its own.
     fn good_forward(&self) -> Map<String, Value> {
         json!({ "client_id": "c-2", "forwarded_from": self.message }).as_object().unwrap().clone()
     }
@@ -254,7 +254,7 @@ impl Stage {
         format!("/v1/conversations/{}/messages", self.direct)
     }
 
-    /// Everything that the three can read, to be compared: what was refused has changed nothing.
+    /// Everything that the three people can read, to show that a refused request has changed nothing.
     pub(crate) async fn everything(&self) -> Value {
         let mut all = Map::new();
         for person in [&self.ada, &self.bob, &self.eve] {
@@ -288,12 +288,12 @@ impl Stage {
         Value::Object(all)
     }
 
-    /// Nothing has changed since `before`, and the server goes on serving.
+    /// Asserts that nothing has changed since `before`, and that the server works.
     pub(crate) async fn assert_unharmed(&self, before: &Value) {
         self.assert_unharmed_but_for(before, "").await;
     }
 
-    /// Nothing but this has changed since `before`, and the server goes on serving.
+    /// Asserts that only this has changed since `before`, and that the server works.
     pub(crate) async fn assert_unharmed_but_for(&self, before: &Value, expected: &str) {
         let after = self.everything().await;
         for (what, was) in before.as_object().unwrap() {
@@ -312,7 +312,7 @@ fn permissions() -> Value {
     })
 }
 
-/// The tokens of a client, which is signed in with a password.
+/// The tokens of a client that signed in with a password.
 pub(crate) fn tokens(http: &Http) -> Tokens {
     http.tokens().unwrap()
 }

@@ -6,10 +6,10 @@ use reqwest::header::HeaderValue;
 use super::stage::{Stage, tokens};
 use crate::raw_socket::RawSocket;
 
-/// Operations that need no token. Another one must be meant, and be added here.
+/// Operations without a token. A new one must be intended, and be added here.
 const OPEN: &[&str] = &["alive", "ready", "refresh_session", "register", "sign_in"];
 
-/// What can be wrong with an `Authorization` header.
+/// Invalid `Authorization` headers.
 async fn bad_headers(stage: &Stage) -> Vec<(&'static str, HeaderValue)> {
     let good = stage.ada.http.access_token().unwrap();
     let (head, rest) = good.split_once('.').unwrap();

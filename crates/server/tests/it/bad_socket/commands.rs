@@ -46,7 +46,7 @@ fn commands_about(conversation: &str, message: &str) -> Vec<(&'static str, Value
     ]
 }
 
-/// Every command but those that need no sign-in, with a body that the server can read.
+/// Every command that needs a sign-in, with a body that the server can parse.
 fn commands(conversation: &str) -> Vec<(&'static str, Value)> {
     let mut commands = commands_about(conversation, NOBODY);
     commands.extend([
@@ -182,7 +182,7 @@ async fn values_that_are_not_allowed_are_named() {
     assert_eq!(read_log(&ada.http, direct).await.len(), 1, "nothing was sent");
 }
 
-/// Many more commands than the server takes at once, written in one go and their replies not read meanwhile.
+/// Sends many more commands than the server handles concurrently in one write, without reading the replies.
 #[tokio::test]
 async fn more_commands_than_may_be_under_way_wait_and_all_are_answered() {
     let server = unlimited().await;
@@ -190,7 +190,7 @@ async fn more_commands_than_may_be_under_way_wait_and_all_are_answered() {
     let bob = Person::register(&server.url(), "bob").await;
     let direct = ada.open_direct(&bob).await;
     let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
-    // Within the burst that a user may send, so that none is refused.
+    // Within the user's burst, so that no command is refused.
     let count = 4 * COMMANDS_IN_FLIGHT_MAX;
     let mut ids = Vec::new();
     for number in 0..count {

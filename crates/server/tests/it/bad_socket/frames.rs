@@ -13,7 +13,7 @@ use crate::raw_socket::{
 };
 use crate::unlimited::unlimited;
 
-/// Frames in a row that the server does not understand and still answers.
+/// Consecutive invalid frames that the server answers before it closes.
 const BAD_FRAMES_MAX: usize = 100;
 
 async fn signed_in() -> (ServerProcess, Person, RawSocket) {
@@ -134,13 +134,13 @@ async fn a_frame_of_the_largest_size_is_read_and_a_larger_one_closes_the_socket(
     socket.text(format!("{ping}{}", " ".repeat(FRAME_BYTES_MAX + 1 - ping.len()))).await;
     assert_eq!(socket.end().await, Ended::Closed(CloseCode::TooLarge));
 
-    // Only the beginning, and a size that nobody should believe.
+    // Only the start of a frame, with a huge length.
     let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
     socket.bytes(&header(true, TEXT, usize::MAX / 2, 0x80)).await;
     socket.bytes(&[0; 4]).await;
     assert_eq!(socket.end().await, Ended::Closed(CloseCode::TooLarge));
 
-    // In pieces, none of which is too large.
+    // In fragments, none of which is too large.
     let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
     let piece = vec![b' '; FRAME_BYTES_MAX / 2 + 1];
     socket.bytes(&encode(false, TEXT, &piece)).await;
@@ -162,7 +162,7 @@ async fn a_frame_may_come_in_pieces_with_others_between_them() {
         }
     }
     assert_eq!(socket.reply(77).await["ok"], json!({}));
-    // Also when the bytes of a frame come one by one.
+    // Also if the bytes of a frame arrive one by one.
     for byte in encode(true, TEXT, ping) {
         socket.bytes(&[byte]).await;
     }
@@ -210,7 +210,7 @@ async fn what_breaks_the_websocket_protocol_ends_the_connection() {
     RawHttp::new(&server.url()).assert_healthy().await;
 }
 
-/// The client goes on sending while the server says goodbye: what it has not read must not cost it the close frame.
+/// The client continues to send while the server closes: unread data must not lose the close frame.
 #[tokio::test]
 async fn the_close_frame_arrives_although_the_client_goes_on_sending() {
     let (server, ada, _socket) = signed_in().await;
@@ -266,7 +266,7 @@ async fn a_client_that_says_goodbye_is_answered() {
 #[tokio::test]
 async fn who_sends_nothing_but_nonsense_is_cut_off() {
     let (server, ada, mut socket) = signed_in().await;
-    // A good frame now and then is all that is asked.
+    // An occasional valid frame is enough.
     for _ in 0..3 {
         for _ in 0..BAD_FRAMES_MAX {
             socket.text("nonsense").await;
@@ -281,7 +281,7 @@ async fn who_sends_nothing_but_nonsense_is_cut_off() {
     assert_eq!(ended, Ended::Closed(CloseCode::Flood));
     assert!(said.len() <= BAD_FRAMES_MAX);
 
-    // The others have not noticed.
+    // Others are not affected.
     let bob = Person::register(&server.url(), "bob").await;
     let direct = bob.open_direct(&ada).await;
     bob.http.send_message(direct, Draft::text("hello")).await.unwrap();

@@ -19,7 +19,7 @@ async fn who_answers_no_pings_is_closed_and_who_does_is_not() {
     talking.answers_pings = false;
     let others = tokio::spawn(async move {
         loop {
-            // A command and a pong that nobody asked for are as good as an answer.
+            // A command or an unsolicited pong counts as an answer.
             talking.assert_alive().await;
             talking.frame(PONG, b"").await;
             if !answering.is_silent().await {

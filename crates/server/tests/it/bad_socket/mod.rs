@@ -1,9 +1,9 @@
-//! What bad frames get: an error frame with a stable code and the connection kept, or a close code where it cannot be.
+//! Bad frames: each gets an error frame with a stable code, or a close code if the connection cannot continue.
 //!
 //! - `frames`: bytes that are no commands
 //! - `commands`: commands that are not allowed
-//! - `signing_in`: before, twice, too late, expired
-//! - `heartbeats`: who stays silent
+//! - `signing_in`: commands before the sign-in; repeated, late and expired sign-ins
+//! - `heartbeats`: silent clients
 
 mod commands;
 mod frames;
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::raw_http::assert_is_whole;
 
-/// The frame is an error with this code, whole, for this id.
+/// Asserts that the frame is a complete error with this code for this id.
 fn assert_error(frame: &Value, id: Option<u64>, code: ErrorCode) -> Problem {
     let context = frame.to_string();
     assert_eq!(frame.get("id").and_then(Value::as_u64), id, "{context}");

@@ -47,7 +47,7 @@ async fn before_the_sign_in_frames_are_small() {
     let mut stranger = RawSocket::open(server.address(), None).await;
     stranger.text(&large).await;
     assert_eq!(stranger.end().await, Ended::Closed(CloseCode::TooLarge));
-    // Signed in, by the header or by a command that the large frame follows at once, they may be larger.
+    // After the sign-in, by header or by a preceding command, frames may be larger.
     let token = ada.http.access_token().unwrap();
     let mut by_header = RawSocket::open(server.address(), Some(&token)).await;
     let mut by_command = RawSocket::open(server.address(), None).await;
@@ -70,10 +70,10 @@ async fn a_socket_does_not_change_hands() {
         let reply = socket.call("sign_in", json!({ "access_token": other })).await;
         assert_error(&reply, reply["id"].as_u64(), ErrorCode::AlreadySignedIn);
     }
-    // Still Ada's.
+    // The socket still belongs to Ada.
     let send = json!({ "conversation_id": direct, "client_id": "c", "kind": "text", "text": "hi" });
     assert_eq!(socket.call("send", send).await["ok"]["sender_id"], json!(ada.id));
-    // And the other device's session has nothing to do with it.
+    // The session of the other device does not affect it.
     phone.sign_out().await.unwrap();
     socket.assert_alive().await;
     ada.http.sign_out().await.unwrap();
@@ -95,7 +95,7 @@ async fn who_does_not_sign_in_in_time_is_closed() {
     signed_in.assert_alive().await;
 }
 
-/// Tokens of this server live for a minute at least, those of an application as long as it says.
+/// Tokens of this server last at least a minute; those of an application last as long as they say.
 #[tokio::test]
 async fn a_socket_ends_with_its_token_unless_a_fresh_one_comes() {
     let server = unlimited_with(HMAC_CONFIG).await;
@@ -111,7 +111,7 @@ async fn a_socket_ends_with_its_token_unless_a_fresh_one_comes() {
     extended.assert_alive().await;
 }
 
-/// The first frame is the hello, however much else there is to tell.
+/// The first frame is the hello, however many events there are.
 #[tokio::test]
 async fn a_socket_begins_with_its_hello_also_under_traffic() {
     let server = unlimited().await;

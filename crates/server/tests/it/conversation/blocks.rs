@@ -1,4 +1,4 @@
-//! Blocking: nothing more passes between the two, on any device.
+//! Blocks: nothing passes between the two users any more, on any device.
 
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ fn is_block(change: &AccountChange, blocked: bool) -> bool {
 async fn nothing_is_delivered_after_the_answer_to_a_block() {
     let Stage { ada, bob, chat, server: _server } = Stage::new().await;
     let (adas, bobs) = (ada.device("phone").await, bob.device("phone").await);
-    // Each time the block finds messages at other points of their way.
+    // In each round, the block meets messages at different stages.
     for round in 0..20 {
         let sends = (0..40).map(|_| adas.socket.send(chat, Draft::text(format!("round {round}"))));
         let (outcomes, settled) = tokio::join!(join_all(sends), async {

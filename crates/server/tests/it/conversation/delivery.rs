@@ -1,4 +1,4 @@
-//! Sending and receiving: who gets what, in which order, and what a message carries.
+//! Sending and receiving: receivers, order and content of messages.
 
 use futures_util::future::try_join_all;
 use godwit_client::History;
@@ -12,7 +12,7 @@ use super::Stage;
 use crate::logs::{assert_rest_of, messages, read_log, same, texts};
 use crate::people::{Device, Person, open_socket};
 
-/// Messages of each sender.
+/// Messages per sender.
 const SENDS: u64 = 25;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -61,7 +61,7 @@ async fn every_device_of_both_gets_everything_in_one_order() {
     assert_eq!(read_log(&bob.http, chat).await, log, "both read the same log");
     for device in &devices {
         let heard = device.hears_log(chat, log.last().unwrap().seq).await;
-        // The conversation was there before the sockets.
+        // The conversation existed before the sockets.
         assert_eq!(heard.first().unwrap().seq, Seq::new(2), "{}", device.name);
         assert_rest_of(&log, &device.name, &heard);
     }
@@ -242,7 +242,7 @@ async fn who_is_not_a_member_finds_nothing() {
         assert_eq!(attempt.unwrap_err().code(), Some(ErrorCode::NotFound));
     }
     assert_eq!(messages(&read_log(&stage.ada.http, chat).await).count(), 1);
-    // What comes after on the same socket shows that nothing came before.
+    // A later event on the same socket proves that no earlier one came.
     let own = eve.open_direct(&stage.bob).await;
     let last = eves.socket.send(own, Draft::text("hello?")).await.unwrap();
     eves.hears_log(own, last.seq).await;

@@ -11,7 +11,7 @@ use crate::people::Device;
 
 const MESSAGES: usize = 130;
 
-/// A conversation with a history, and one who reads it.
+/// A conversation with a history, and a reader.
 struct Past {
     stage: Stage,
     bob: Device,
@@ -30,7 +30,7 @@ async fn with_history() -> (Past, Vec<Message>) {
 }
 
 impl Past {
-    /// Asked for over HTTP and on the socket, which give the same.
+    /// Reads over HTTP and on the socket, which return the same.
     async fn page(&self, history: History, limit: Option<u16>) -> MessagePage {
         let got = self.bob.http.messages(self.stage.chat, history, limit).await.unwrap();
         let on_socket = self.bob.socket.history(self.stage.chat, history, limit).await.unwrap();

@@ -1,4 +1,4 @@
-//! The inbox: its order, its pages, and what each user sets for themselves.
+//! The inbox: order, pages and each user's settings.
 
 use futures_util::future::join_all;
 use godwit_client::Draft;
@@ -13,7 +13,7 @@ use crate::people::Person;
 
 const PEERS: usize = 7;
 
-/// One user, and conversations in which others have spoken, one after the other.
+/// One user with conversations in which others have written, one after the other.
 async fn busy_inbox(stage: &Stage) -> Vec<(Person, ConversationId)> {
     let url = &stage.server.url();
     let registered = join_all((0..PEERS).map(|number| {
@@ -30,12 +30,12 @@ async fn busy_inbox(stage: &Stage) -> Vec<(Person, ConversationId)> {
     chats
 }
 
-/// All pages of the inbox, of this size.
+/// The whole inbox, in pages of this size.
 async fn inbox(person: &Person, limit: u16) -> Vec<Conversation> {
     let (mut rows, mut after) = (Vec::new(), None);
     loop {
         let page = person.http.conversations(after.as_deref(), Some(limit)).await.unwrap();
-        // The pinned ones are all on the first page, besides the others.
+        // The first page contains all pinned conversations in addition to the others.
         let others = page.conversations.iter().filter(|row| !row.me.pinned).count();
         assert!(others <= usize::from(limit));
         rows.extend(page.conversations);
@@ -59,13 +59,13 @@ async fn the_inbox_is_pinned_first_then_latest_first_on_pages_of_any_size() {
     let stage = Stage::new().await;
     let ada = &stage.ada;
     let chats = busy_inbox(&stage).await;
-    // The conversation with bob is there too, and nothing was said in it.
+    // The conversation with Bob is there too, without messages.
     let mut expected: Vec<ConversationId> = chats.iter().rev().map(|(_, chat)| *chat).collect();
     expected.push(stage.chat);
     for limit in [1, 3, 8, 200] {
         assert_eq!(ids(&inbox(ada, limit).await), expected, "on pages of {limit}");
     }
-    // The oldest speaks again, and the one in the middle is pinned.
+    // The oldest conversation gets a message, and the middle one is pinned.
     let (oldest, oldest_chat) = &chats[0];
     oldest.http.send_message(*oldest_chat, Draft::text("again")).await.unwrap();
     let pinned_chat = chats[3].1;
@@ -95,7 +95,7 @@ async fn a_row_shows_what_a_list_needs() {
     assert_eq!((last.kind, last.sender_id, last.seq), (MessageKind::Text, peer.id, row.head));
     assert_eq!(last.preview, format!("from {}", peer.handle), "on one line");
     assert_eq!(row.last_activity_at, last.created_at);
-    // By itself it also has the marks of its members.
+    // Opened on its own, it also has the marks of its members.
     let opened = stage.ada.http.conversation(*chat).await.unwrap();
     assert!(row.cursors.is_empty() && opened.cursors.len() == 2);
     assert_eq!(row, &Conversation { cursors: Vec::new(), ..opened });
@@ -139,7 +139,7 @@ async fn settings_are_ones_own_and_on_all_ones_devices() {
     let refused = ada.http.update_membership(chat, &past).await.unwrap_err();
     assert_eq!(refused.code(), Some(ErrorCode::InvalidField));
 
-    // Nothing of it concerns bob: what comes after on the same socket shows that nothing came before.
+    // None of this concerns Bob: a later event on the same socket proves that no earlier one came.
     let last = ada.http.send_message(chat, Draft::text("hello")).await.unwrap();
     bobs.hears_log(chat, last.seq).await;
     assert!(!bobs.heard().iter().any(|event| matches!(event, Event::Account(_))), "{:?}", bobs.heard());

@@ -29,7 +29,7 @@ impl Stage {
         Self { ada, bob, chat, server }
     }
 
-    /// Stops the server in order and starts it again.
+    /// Stops the server gracefully and starts it again.
     async fn restart(&mut self) {
         self.server.stop().await;
         self.server.start_again().await;

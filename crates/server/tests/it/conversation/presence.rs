@@ -1,4 +1,4 @@
-//! Typing, and who is online.
+//! Typing and presence.
 
 use godwit_client::Draft;
 use godwit_client::protocol::accounts::UpdateMe;
@@ -35,7 +35,7 @@ async fn the_other_hears_who_is_typing() {
         assert_eq!((heard[0].typing, heard[1].typing), (true, false));
         assert_eq!(heard[0].ttl_ms, TYPING_TTL_MS);
     }
-    // What comes after on the same sockets shows that nothing came before.
+    // A later event on the same sockets proves that no earlier one came.
     let last = bobs.socket.send(chat, Draft::text("well")).await.unwrap();
     for device in [&bobs, &bobs_other] {
         device.hears_log(chat, last.seq).await;
@@ -46,8 +46,7 @@ async fn the_other_hears_who_is_typing() {
     assert_eq!(refused.code(), Some(ErrorCode::NotFound));
 }
 
-/// How the presence of a user went from online to offline and back, as the device has heard it, once there are so many
-/// changes. The same told twice is no change.
+/// The presence changes of a user, as the device has received them, once there are this many. A repeated state is no change.
 async fn presence_changes(device: &Device, of: UserId, count: usize) -> Vec<Presence> {
     device
         .hears_all(&format!("{count} changes of presence"), |events| {
@@ -102,7 +101,7 @@ async fn who_hides_their_presence_is_not_seen_coming_and_going() {
     assert_eq!(hidden, Presence { online: false, last_seen_at: None });
     assert_eq!(shown(&ada, bob.id).await, None);
     assert!(ada.device("laptop").await.socket.watch_presence(vec![bob.id]).await.unwrap().is_empty());
-    // Coming and going is not told; the message that follows on the same socket shows it.
+    // Connecting and disconnecting causes no event; the next message on the same socket proves it.
     bob.device("laptop").await.socket.close().await;
     let last = phone.socket.send(chat, Draft::text("still here")).await.unwrap();
     watcher.hears_log(chat, last.seq).await;

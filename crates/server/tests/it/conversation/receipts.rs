@@ -1,4 +1,4 @@
-//! Delivered and read marks: on messages, in the inbox, live, and by whom and when.
+//! Delivered and read marks: on messages, in the inbox, live, and as receipts with times.
 
 use godwit_client::Draft;
 use godwit_client::History;
@@ -15,7 +15,7 @@ async fn say(by: &Person, chat: ConversationId, text: &str) -> Message {
     by.http.send_message(chat, Draft::text(text)).await.unwrap().value
 }
 
-/// The status everywhere it is shown to a member.
+/// The status in every place where a member sees it.
 async fn status(person: &Person, chat: ConversationId, id: MessageId) -> MessageStatus {
     let message = person.http.message(id).await.unwrap();
     let log = person.http.log(chat, Seq::new(message.seq.get() - 1), Some(1)).await.unwrap();
@@ -89,7 +89,7 @@ async fn a_message_is_sent_then_delivered_then_read() {
     let receipts = ada.http.receipts(last.id).await.unwrap();
     assert_eq!((receipts.delivered_to_all, receipts.read_by_all), (Some(true), Some(false)));
     assert!(receipts.receipts[0].read_at.is_none());
-    // Both members can ask.
+    // Both members may ask.
     assert_eq!(bob.http.receipts(first.id).await.unwrap().receipts[0].read_at, Some(read_at));
 }
 

@@ -1,4 +1,4 @@
-//! What must hold after a restart.
+//! The checks after a restart.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::people::{Person, open_socket};
 /// Acknowledged messages that are sent again after each restart.
 const RETRIED: usize = 10;
 
-/// Two people, their conversation, and what their clients know of it.
+/// Two people, their conversation, and the state of their clients.
 pub(super) struct Pair {
     one: Person,
     other: Person,
@@ -26,9 +26,9 @@ pub(super) struct Pair {
     unknown: Vec<(Side, SendMessage)>,
     heard: Vec<Vec<LogEntry>>,
     pub(super) in_flight_at_kills: usize,
-    /// Of those, how many had been stored, and only the answer was lost.
+    /// Of those, the messages that were stored although the answer was lost.
     pub(super) stored_unanswered: usize,
-    /// Of what was sent before the kill.
+    /// The newest message from before the kill.
     newest_id: Option<MessageId>,
     sync_tokens: HashMap<UserId, String>,
 }
@@ -59,7 +59,7 @@ impl Pair {
         Load::start(&self.one.http, &self.other.http, self.chat, round)
     }
 
-    /// What the clients know after the load.
+    /// Adds the clients' state after the load.
     pub(super) fn take(&mut self, known: Known) {
         for (side, sends) in known.sends {
             self.in_flight_at_kills += sends.unknown.len();
@@ -69,8 +69,8 @@ impl Pair {
         self.heard.extend(known.heard);
     }
 
-    /// Everything that was acknowledged or heard is in the log; what is sent again is not there twice; what follows from
-    /// the log agrees with it.
+    /// Checks that the log contains everything that was acknowledged or received, that retries cause no duplicates, and that
+    /// all projections agree with the log.
     pub(super) async fn check(&mut self, random: &mut StdRng) {
         let log = read_log(&self.one.http, self.chat).await;
         self.check_log(&log);
@@ -96,7 +96,7 @@ impl Pair {
         }
     }
 
-    /// Sends again what was not answered: what had been stored comes back, and only the rest is new.
+    /// Retries the unanswered sends: stored messages are returned, and only the others are new.
     async fn retry_unknown(&mut self, log: &[LogEntry]) {
         for (side, message) in std::mem::take(&mut self.unknown) {
             let sender = self.person(side);
@@ -167,7 +167,7 @@ impl Pair {
         }
     }
 
-    /// A token from before the kill finds what came since, and a fresh start finds everything.
+    /// A token from before the kill finds all later changes, and a first sync finds everything.
     async fn check_sync(&mut self, log: &[LogEntry]) {
         for person in [self.one.clone(), self.other.clone()] {
             let since = self.sync_tokens.get(&person.id).cloned();
@@ -190,7 +190,7 @@ fn unread(log: &[LogEntry], read: Seq) -> u64 {
     messages(log).filter(|message| message.seq > read).count() as u64
 }
 
-/// Gives the next token.
+/// Returns the next token.
 async fn find_by_sync(http: &Http, chat: ConversationId, head: Seq, mut since: Option<String>) -> String {
     let mut found = false;
     loop {

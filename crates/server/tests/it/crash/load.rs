@@ -1,4 +1,4 @@
-//! What runs while the server is killed, and what the clients know afterwards.
+//! The load during a kill, and the state of the clients afterwards.
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -12,21 +12,21 @@ use tokio::task::JoinHandle;
 use crate::logs::LogChecker;
 use crate::people::{socket_config, soon};
 
-/// Sends of one client that wait for an answer.
+/// Sends in flight per client.
 const IN_FLIGHT: usize = 6;
 
-/// Which of a pair sent it.
+/// The sender within a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     One,
     Other,
 }
 
-/// What became of the sends of one client.
+/// The outcomes of one client's sends.
 #[derive(Default)]
 pub(super) struct Sends {
     pub(super) acknowledged: Vec<Message>,
-    /// Sent, and never answered.
+    /// Sent without an answer.
     pub(super) unknown: Vec<SendMessage>,
 }
 
@@ -35,15 +35,15 @@ pub(super) struct Load {
     readers: Vec<JoinHandle<Vec<LogEntry>>>,
 }
 
-/// What the clients of a pair know after a kill.
+/// The state of a pair's clients after a kill.
 pub(super) struct Known {
     pub(super) sends: Vec<(Side, Sends)>,
-    /// What came over each socket.
+    /// The entries that each socket received.
     pub(super) heard: Vec<Vec<LogEntry>>,
 }
 
 impl Load {
-    /// One side sends over a socket and the other over HTTP; both read, and say how far.
+    /// One side sends over a socket and the other over HTTP; both read and move their cursors.
     pub(super) fn start(one: &Http, other: &Http, chat: ConversationId, round: usize) -> Self {
         Self {
             senders: vec![
@@ -54,7 +54,7 @@ impl Load {
         }
     }
 
-    /// Waits until every client has noticed that the server is gone.
+    /// Waits until every client has lost its connection.
     pub(super) async fn finish(self) -> Known {
         let mut known = Known { sends: Vec::new(), heard: Vec::new() };
         for (side, sender) in self.senders {
@@ -67,7 +67,7 @@ impl Load {
     }
 }
 
-/// A socket, unless the server is gone already.
+/// A socket. `None` if the server is down already.
 async fn connect(http: &Http) -> Option<(Socket, Events)> {
     Socket::connect(http.base_url(), socket_config(http)).await.inspect_err(assert_unanswered).ok()
 }
@@ -92,7 +92,7 @@ async fn over_http(http: Http, chat: ConversationId, round: usize) -> Sends {
     .await
 }
 
-/// Sends one message after the other, several in flight, until one is not answered.
+/// Sends continuously, with several messages in flight, until one gets no answer.
 async fn send_until_gone<F>(tag: &str, send: impl Fn(SendMessage) -> F) -> Sends
 where
     F: Future<Output = Result<Message, Error>>,
@@ -121,7 +121,7 @@ where
     }
 }
 
-/// Takes what comes and says that it was received, and of every other that it was read.
+/// Receives entries, acknowledges delivery of all, and marks every second one as read.
 async fn read(http: Http, chat: ConversationId) -> Vec<LogEntry> {
     let Some((socket, mut events)) = connect(&http).await else { return Vec::new() };
     let mut checker: Option<LogChecker> = None;
@@ -150,7 +150,7 @@ fn mark(seq: Seq) -> MoveCursor {
     MoveCursor { delivered: Some(seq), read: is_read.then_some(seq), ..MoveCursor::default() }
 }
 
-/// The server was killed: it may have said nothing, but not something wrong.
+/// A killed server may not answer, but must not answer wrongly.
 pub(super) fn assert_unanswered(error: &Error) {
     assert!(error.code().is_none(), "a refusal: {error:?}");
     assert!(error.is_temporary(), "an answer that is wrong: {error:?}");

@@ -1,7 +1,7 @@
-//! The real binary under load, killed at random moments. After each restart everything that was acknowledged is there,
-//! once, and everything that follows from the log agrees with it.
+//! The real binary under load, killed at random moments. After each restart, everything that was acknowledged exists exactly
+//! once, and all projections agree with the log.
 //!
-//! The moments come from a seed that is printed; `CRASH_SEED` repeats a run as far as the scheduler lets it.
+//! The moments come from a seed that is printed; `GODWIT_SEED` repeats a run as far as the scheduler allows.
 
 mod check;
 mod load;
@@ -10,12 +10,12 @@ mod newcomers;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 
 use self::check::Pair;
 use self::newcomers::Newcomers;
 use crate::people::Person;
+use crate::seed::seeded;
 use crate::store::Enough;
 use crate::unlimited::unlimited;
 use crate::wire::Wire;
@@ -23,18 +23,16 @@ use crate::wire::Wire;
 const KILLS: Enough = Enough { embedded: 12, cassandra: 4 };
 /// Conversations under load.
 const PAIRS: usize = 3;
-/// How often a server is killed again when it has just come back.
+/// The probability that a server is killed again right after its restart.
 const KILLED_AGAIN: f64 = 0.25;
-/// How long the load lasts before a kill, in milliseconds.
+/// The maximum duration of the load before a kill, in milliseconds.
 const LOAD_MS_MAX: u64 = 400;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost_however_often_the_server_is_killed() {
-    let seed = std::env::var("CRASH_SEED").map_or_else(|_| rand::random(), |seed| seed.parse().unwrap());
-    println!("CRASH_SEED={seed}");
-    let mut random = StdRng::seed_from_u64(seed);
+    let mut random = seeded(rand::random());
     let mut server = unlimited().await;
-    // The server comes back elsewhere; the clients find it by the wire.
+    // The restarted server has a new address; the clients reach it through the relay.
     let wire = Wire::to(server.address()).await;
     let people = join_all((0..2 * PAIRS).map(|number| {
         let url = wire.url.clone();
@@ -83,7 +81,7 @@ async fn nothing_acknowledged_is_lost_however_often_the_server_is_killed() {
 fn strangers(people: &[Person]) -> impl Iterator<Item = (Person, Person)> {
     let mut pairs = Vec::new();
     for (number, one) in people.iter().enumerate() {
-        // The next one of an even number is the other half of a pair under load.
+        // The neighbour of an even number is the other half of a pair under load.
         let first_stranger = if number % 2 == 0 { number + 2 } else { number + 1 };
         pairs.extend(people.iter().skip(first_stranger).map(|other| (one.clone(), other.clone())));
     }

@@ -1,4 +1,4 @@
-//! Conversations that begin while the server is killed.
+//! Conversations that are created during a kill.
 
 use godwit_client::Draft;
 use godwit_client::protocol::ConversationId;
@@ -8,7 +8,7 @@ use super::load::assert_unanswered;
 use crate::logs::{messages, read_log, same};
 use crate::people::Person;
 
-/// Two people who have no conversation yet, both about to begin one.
+/// Two people without a conversation, who are about to create one.
 pub(super) struct Newcomers {
     people: [Person; 2],
     opened: Vec<ConversationId>,
@@ -16,7 +16,7 @@ pub(super) struct Newcomers {
 }
 
 impl Newcomers {
-    /// Both open the conversation at once, and one of them writes.
+    /// Both open the conversation at once, and one of them sends a message.
     pub(super) async fn meet(one: Person, other: Person) -> Self {
         let (mine, theirs) = tokio::join!(one.http.direct(other.id), other.http.direct(one.id));
         let opened: Vec<_> = [mine, theirs]
@@ -31,7 +31,7 @@ impl Newcomers {
         Self { people: [one, other], opened, first: first.map(|sent| sent.value) }
     }
 
-    /// They have one conversation, with one first message, and both see it.
+    /// Checks that there is one conversation with one first message, and that both see it.
     pub(super) async fn check(self) {
         let [one, other] = &self.people;
         let chat = one.open_direct(other).await;

@@ -1,4 +1,4 @@
-//! `godwit demo`: what somebody sees who looks around in it.
+//! `godwit demo`: the sample data as a user sees it.
 
 use godwit_client::protocol::accounts::SignIn;
 use godwit_client::protocol::conversations::ConversationKind;
@@ -31,7 +31,7 @@ async fn an_empty_place_is_filled_once_and_the_printed_password_is_right() {
     let unread: u64 = inbox.iter().map(|conversation| conversation.unread).sum();
     assert_eq!(unread, 2 + 3 + 1 + 1);
     assert!(inbox.iter().any(|conversation| conversation.kind == ConversationKind::Channel));
-    // It has a past, and none of it is in the future.
+    // It has a past, and no message is in the future.
     let oldest = inbox.iter().map(|conversation| conversation.created_at).min().unwrap();
     let newest = inbox.iter().map(|conversation| conversation.last_activity_at).max().unwrap();
     let (weeks_ms, now) = (21 * 24 * 3_600_000, crate::people::in_ms(0));
@@ -40,5 +40,5 @@ async fn an_empty_place_is_filled_once_and_the_printed_password_is_right() {
 
     let again = run(&data, &["demo"]);
     assert!(!again.status.success());
-    assert!(String::from_utf8_lossy(&again.stderr).contains("there are people here already"));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("the store already has users"));
 }

@@ -31,14 +31,14 @@ fn data_of_a_newer_version_is_left_alone() {
     }
 }
 
-/// What people wrote is in it, and the key that signs their tokens.
+/// The folder contains people's messages, and the key that signs their tokens.
 #[test]
 fn a_folder_that_others_can_look_into_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let mode = || fs::metadata(&data).unwrap().permissions().mode() & 0o777;
     let set_mode = |mode| fs::set_permissions(&data, Permissions::from_mode(mode)).unwrap();
-    // One that is empty is made private: nobody has seen anything in it.
+    // An empty folder is made private: it had no content to read.
     fs::create_dir(&data).unwrap();
     set_mode(0o755);
     succeeded(&run(&data, &["user", "add", "ada"]));
@@ -62,7 +62,7 @@ fn tables_are_for_clusters() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     for command in ["create", "status", "migrate"] {
-        assert!(succeeded(&run(&data, &["schema", command])).contains("needs no schema"), "{command}");
+        assert!(succeeded(&run(&data, &["schema", command])).contains("has no schema"), "{command}");
     }
     assert!(succeeded(&run(&data, &["schema", "print"])).contains("CREATE TABLE IF NOT EXISTS log ("));
     assert!(!data.exists());

@@ -1,4 +1,4 @@
-//! A disk that is full: nothing acknowledged is lost, nothing is claimed, and the server says so and ends.
+//! A full disk: nothing acknowledged is lost, nothing is acknowledged wrongly, and the server reports the failure and ends.
 
 use godwit_client::Draft;
 use godwit_client::protocol::socket::CloseCode;
@@ -13,7 +13,7 @@ use crate::senders::{Load, SENDERS, assert_all_there};
 
 const BODY: &str = r#"{"handle":"ada","password":"correct horse battery"}"#;
 
-/// Writes fail at some byte of some record, as they do when a disk is full.
+/// Writes fail at some byte of some record, as on a full disk.
 #[tokio::test]
 async fn a_full_disk_loses_nothing_that_was_acknowledged() {
     for limit_bytes in [100_000, 131_072, 200_003] {
@@ -40,7 +40,7 @@ async fn a_full_disk_loses_nothing_that_was_acknowledged() {
         ada.follow(&server.url());
         bob.follow(&server.url());
         assert_all_there(&ada.http, direct, &acknowledged).await;
-        // Whoever got no answer sends it again, and whoever got one gets the original.
+        // Unanswered sends are retried, and acknowledged ones return the original.
         for message in acknowledged.iter().rev().take(SENDERS) {
             let sender = if message.sender_id == ada.id { &ada.http } else { &bob.http };
             let again = sender
@@ -54,7 +54,7 @@ async fn a_full_disk_loses_nothing_that_was_acknowledged() {
     }
 }
 
-/// With nobody sending: the server notices at the next write, says so, and does not claim to have done it.
+/// Without sends: the next write of the server fails, and it reports that and acknowledges nothing.
 #[tokio::test]
 async fn on_a_full_disk_nothing_is_claimed() {
     let mut server = unlimited().await;

@@ -1,10 +1,10 @@
-//! What the store says about itself.
+//! The metrics of the store.
 
 use super::unlimited;
 use crate::operations::metrics::{families, value};
 use crate::people::Person;
 
-/// Families that must be there after a first write, and of what kind they are.
+/// Families that must exist after the first write, with their types.
 const FAMILIES: &[(&str, &str)] = &[
     ("godwit_store_commit_seconds", "histogram"),
     ("godwit_store_queue_depth", "gauge"),

@@ -1,12 +1,12 @@
-//! What is about the files of the embedded store. On Cassandra these tests would say nothing, so the run on Cassandra leaves
-//! them out: `--skip embedded`.
+//! Tests of the embedded store's files. They are irrelevant on Cassandra, so the run on Cassandra skips them: `--skip
+//! embedded`.
 //!
-//! - `demo`: a small world to look around in
+//! - `demo`: the sample data
 //! - `folder`: the data folder, and its format
-//! - `full_disk`: writes that fail
-//! - `moved`: `godwit move` from folder to folder
-//! - `restored`: a backup that is older than what clients have seen
-//! - `metrics`: what the store says about itself
+//! - `full_disk`: failing writes
+//! - `moved`: `godwit transfer` from folder to folder
+//! - `restored`: a backup that is older than the state of clients
+//! - `metrics`: the metrics of the store
 
 mod demo;
 mod folder;
@@ -19,7 +19,7 @@ use crate::process::ServerProcess;
 use crate::store::TestStore;
 use crate::unlimited::unlimited_on;
 
-/// A server without rate limits, on the embedded store whatever the store of this run is.
+/// A server without rate limits on the embedded store, whatever the store of this run is.
 async fn unlimited() -> ServerProcess {
     unlimited_on(TestStore::Embedded).await
 }

@@ -1,4 +1,4 @@
-//! Data that is moved from one folder to another.
+//! Transfers from one folder to another.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,14 +14,14 @@ fn at(folder: &Path) -> String {
 }
 
 fn move_to(from: &Path, to: &Path) -> String {
-    let output = run(from, &["move", "--from", &at(from), "--to", &at(to)]);
+    let output = run(from, &["transfer", "--from", &at(from), "--to", &at(to)]);
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{out}{err}");
-    assert!(out.contains("the same on both sides"), "{out}");
+    assert!(out.contains("both stores are equal"), "{out}");
     out.into_owned()
 }
 
-/// What a server says that will not start.
+/// The error of a server that refuses to start.
 fn refusal(data: &Path) -> String {
     let output = run(data, &["serve", "--listen", "127.0.0.1:0"]);
     assert!(!output.status.success());
@@ -38,7 +38,7 @@ async fn a_server_goes_on_where_its_data_is_and_none_starts_where_it_was() {
 
     let (from, to) = (first.clone(), second.clone());
     tokio::task::spawn_blocking(move || move_to(&from, &to)).await.unwrap();
-    // It listens at the same address as soon as it has the other store open.
+    // It listens at the same address once the other store is open.
     let said = soon("the server goes on", async {
         loop {
             match bob.http.send_message(chat, Draft::text("after").client_id("after")).await {
@@ -51,9 +51,9 @@ async fn a_server_goes_on_where_its_data_is_and_none_starts_where_it_was() {
     assert_eq!(ada.http.message(said.id).await.unwrap().seq, said.seq);
     server.stop().await;
     let refused = refusal(&first);
-    assert!(refused.contains(&format!("the data was moved to {}", at(&second))), "{refused}");
+    assert!(refused.contains(&format!("the data was transferred to {}", at(&second))), "{refused}");
 
-    // The same while no server runs.
+    // The same without a running server.
     let third = first.with_file_name("third");
     move_to(&second, &third);
     let mut server = ServerProcess::on(&third, &[]).await;

@@ -1,4 +1,4 @@
-//! A server that was restored from a backup: it has less than its clients have seen, and they must be told.
+//! A server restored from a backup: its clients have seen more than it has, and must be told.
 
 use std::path::Path;
 
@@ -15,12 +15,12 @@ use crate::process::ServerProcess;
 use crate::resume::send_many;
 use crate::wire::Wire;
 
-/// A server that can be set back to where it was at the beginning.
+/// A server that can be reset to its initial state.
 struct Stage {
     ada: Person,
     bob: Person,
     chat: ConversationId,
-    /// The end of the log at the beginning.
+    /// The head at the beginning.
     kept: Seq,
     wire: Wire,
     server: ServerProcess,

@@ -1,12 +1,12 @@
-//! Too much of something, and that the others do not notice.
+//! Floods: too much of something must not affect others.
 //!
 //! - `rates`: requests and commands
-//! - `sockets`: connections that are opened, and left, and dropped
-//! - `strangers`: what somebody without an account can take from others
-//! - `sign_ins`: passwords: who may try how often, and whose turn it is
-//! - `own`: what somebody with an account can take from others
+//! - `sockets`: sockets that are opened, abandoned and dropped
+//! - `strangers`: the resources that a client without an account can take
+//! - `sign_ins`: password attempts: their limits and their queue
+//! - `own`: the resources that a user with an account can take
 //!
-//! Half-open requests, and more connections than allowed, are in `connections`.
+//! `connections` covers half-open requests and more connections than allowed.
 
 mod own;
 mod rates;

@@ -5,7 +5,8 @@ use godwit_client::protocol::ErrorCode;
 use godwit_client::protocol::socket::CloseCode;
 use serde_json::{Value, json};
 
-use crate::people::Person;
+use crate::application_tokens::keys::{Claims, HMAC_CONFIG, hs256};
+use crate::people::{Person, unique};
 use crate::raw_http::RawHttp;
 use crate::raw_socket::{Ended, Frame, PING, PONG, RawSocket};
 use crate::unlimited::{limited_with, unlimited_with};
@@ -31,7 +32,7 @@ async fn a_further_socket_takes_the_place_of_the_oldest_of_its_device_or_its_use
     }
     assert_eq!(tabs[0].end().await, Ended::Closed(CloseCode::Replaced));
     on_phone.assert_alive().await;
-    // Four of the user: the next one, of a third device, takes the place of the oldest of all.
+    // The user has four sockets: the next one, on a third device, replaces the oldest.
     let (_, tablet) = ada.sign_in("tablet").await;
     let mut on_tablet = RawSocket::open(server.address(), None).await;
     let signed_in = on_tablet.call("sign_in", json!({ "access_token": tablet.access_token() })).await;
@@ -63,7 +64,7 @@ async fn refreshing_is_limited_for_each_device_and_with_bad_tokens_for_each_addr
         raw.ask("POST", "/v1/sessions/refresh").json(&bad).refused(401, ErrorCode::Unauthenticated).await;
     }
     raw.ask("POST", "/v1/sessions/refresh").json(&bad).refused(429, ErrorCode::RateLimited).await;
-    // Only bad tokens count towards the address.
+    // Only invalid tokens count towards the address.
     for _ in 0..2 * BURST {
         ada.http.refresh().await.unwrap();
     }
@@ -88,7 +89,7 @@ async fn sockets_that_sign_in_are_limited_for_each_user_and_with_bad_tokens_for_
     socket.assert_alive().await;
     RawSocket::open(server.address(), bob.http.access_token().as_deref()).await.assert_alive().await;
 
-    let server = limited_with("socket_sign_in_per_address", BURST, "").await;
+    let server = limited_with("socket_sign_in_per_address", BURST, HMAC_CONFIG).await;
     let ada = Person::register(&server.url(), "ada").await;
     let token = ada.http.access_token().unwrap();
     let mut socket = RawSocket::open(server.address(), None).await;
@@ -99,10 +100,13 @@ async fn sockets_that_sign_in_are_limited_for_each_user_and_with_bad_tokens_for_
     assert_reply_limited(&socket.call("sign_in", json!({ "access_token": "not one" })).await);
     let refused = RawSocket::try_connect(server.address(), Some("not-one")).await.err().unwrap();
     assert!(refused.starts_with("HTTP/1.1 429 "), "{refused}");
-    // Only bad tokens count towards the address.
+    // Only invalid tokens count towards the address, and not expired ones.
     for _ in 0..2 * BURST {
         RawSocket::open(server.address(), Some(&token)).await;
     }
+    let expired = hs256(&Claims::of(&unique("ada")).expires_in(-1));
+    let reply = socket.call("sign_in", json!({ "access_token": expired })).await;
+    assert_eq!(reply["error"]["code"], "token_expired", "{reply}");
     let reply = socket.call("sign_in", json!({ "access_token": token })).await;
     assert!(reply.get("ok").is_some(), "{reply}");
 }
@@ -162,10 +166,11 @@ async fn changes_have_a_limit_beside_that_of_all_commands() {
     let raw = RawHttp::new(&server.url());
     let update = json!({ "display_name": "Ada" });
     raw.ask("PATCH", "/v1/me").by(&ada.http).json(&update).refused(429, ErrorCode::RateLimited).await;
-    // Reading is no change, and sends have a limit of their own.
+    // A read is no change, and sends have a separate limit.
     ada.http.me().await.unwrap();
     let log = socket.call("log", json!({ "conversation_id": direct, "after": 0 })).await;
     assert!(log.get("ok").is_some(), "{log}");
     let sent = json!({ "conversation_id": direct, "client_id": "c", "kind": "text", "text": "hi" });
     assert!(socket.call("send", sent).await.get("ok").is_some());
+    ada.http.send_message(direct, Draft::text("hi over HTTP")).await.unwrap();
 }

@@ -9,10 +9,10 @@ use crate::raw_http::{Answer, RawHttp, assert_is_whole};
 use crate::raw_socket::RawSocket;
 use crate::unlimited::limited_with;
 
-/// How many are let through at once. Only one more follows within the next minute.
+/// The burst. Only one more request follows within the next minute.
 const BURST: usize = 3;
 
-/// A server with one limit, which is soon reached.
+/// A server with one low limit.
 async fn limited(limit: &str) -> ServerProcess {
     limited_with(limit, BURST, "").await
 }
@@ -26,7 +26,7 @@ fn assert_wait(problem: &Problem) {
     assert!((1..=60).contains(&wait), "{wait} seconds");
 }
 
-/// The reply to a command is that there were too many.
+/// Asserts that the reply to a command is `rate_limited`.
 fn assert_reply_limited(reply: &Value) {
     let problem: Problem =
         serde_json::from_value(reply["error"].clone()).unwrap_or_else(|_| panic!("{reply}"));
@@ -51,7 +51,7 @@ async fn attempts_to_sign_in_are_limited_for_each_account() {
     for password in ["a guess", PASSWORD] {
         assert_limited(&sign_in(&raw, &ada.handle.replace("ada", "aDa"), password).await);
     }
-    // An account that does not exist has limits too, so that they do not tell.
+    // An unknown account has the same limits, so that they do not reveal whether it exists.
     let nobody = unique("nobody");
     for _ in 0..BURST {
         sign_in(&raw, &nobody, "a guess").await.assert_problem(401, ErrorCode::WrongCredentials);
@@ -72,7 +72,7 @@ async fn a_stolen_token_does_not_serve_to_guess_the_password() {
     }
     assert_limited(&change(&ada.http).await);
     change(&bob.http).await.assert_problem(401, ErrorCode::WrongCredentials);
-    // Who has the password still gets in.
+    // A user with the right password can still sign in.
     assert_eq!(sign_in(&raw, &ada.handle, PASSWORD).await.status, 201);
 }
 
@@ -87,13 +87,13 @@ async fn attempts_to_sign_in_are_limited_for_each_address() {
             .assert_problem(401, ErrorCode::WrongCredentials);
     }
     assert_limited(&sign_in(&raw, &ada.handle, PASSWORD).await);
-    // Nobody can choose their address by themselves.
+    // A client cannot choose its address.
     let body = json!({ "handle": ada.handle, "password": PASSWORD });
     for header in ["x-forwarded-for", "forwarded", "x-real-ip"] {
         let ask = raw.ask("POST", "/v1/sessions").header(header, "192.0.2.1").json(&body);
         assert_limited(&ask.send().await);
     }
-    // What is broken is no attempt, and is told so.
+    // An invalid request is no attempt, and gets its own error.
     raw.ask("POST", "/v1/sessions").json(&json!({})).refused(400, ErrorCode::InvalidRequest).await;
 }
 
@@ -107,7 +107,7 @@ async fn behind_a_proxy_the_address_is_the_one_that_the_proxy_has_seen() {
         ask.send().await
     };
     for number in 0..BURST {
-        // What stands before the last address is what the client claims.
+        // The client can forge everything before the last address.
         let answer = attempt(&format!("198.51.100.{number}, 192.0.2.1")).await;
         answer.assert_problem(401, ErrorCode::WrongCredentials);
     }
@@ -155,7 +155,7 @@ async fn a_user_has_one_limit_for_sending_over_http_and_the_socket() {
     }
     assert_reply_limited(&socket.call("send", message(100, Some(direct))).await);
     assert_limited(&raw.ask("POST", &path).by(&ada.http).json(&message(101, None)).send().await);
-    // Nor is there a way around it by scheduling what is to be said.
+    // Scheduling messages does not bypass the limit.
     let scheduled = json!({
         "conversation_id": direct,
         "send_at": later(),
@@ -163,7 +163,7 @@ async fn a_user_has_one_limit_for_sending_over_http_and_the_socket() {
     });
     assert_reply_limited(&socket.call("schedule", scheduled.clone()).await);
     assert_limited(&raw.ask("POST", "/v1/scheduled").by(&ada.http).json(&scheduled).send().await);
-    // The connection is kept, and everything else works.
+    // The connection stays open, and everything else works.
     socket.assert_alive().await;
     let log = socket.call("log", json!({ "conversation_id": direct, "after": 0 })).await;
     assert_eq!(log["ok"]["head"], 1 + BURST);
@@ -207,7 +207,7 @@ async fn searches_are_limited_for_each_user_and_for_each_address() {
         } else {
             assert_eq!(others.status, 200);
         }
-        // Looking at one user is no search.
+        // Loading one user is no search.
         ada.http.user(bob.id).await.unwrap();
     }
 }

@@ -7,7 +7,7 @@ use crate::process::ServerProcess;
 use crate::raw_http::{Answer, RawHttp};
 use crate::unlimited::limited_with;
 
-/// How many are let through at once. Only one more follows within the next minute.
+/// The burst. Only one more attempt follows within the next minute.
 const BURST: usize = 3;
 
 const HOME: [u8; 4] = [127, 0, 7, 1];
@@ -24,7 +24,7 @@ fn right(handle: &str) -> Value {
     json!({ "handle": handle, "password": PASSWORD })
 }
 
-/// What a sign-in gives to the device, for the next one.
+/// The device proof of a sign-in, for the next one.
 async fn proof_of(ada: &Person, server: &ServerProcess) -> String {
     let signed_in = sign_in(HOME, server, &right(&ada.handle)).await.ok();
     signed_in["device_proof"].as_str().unwrap().to_owned()
@@ -42,7 +42,7 @@ async fn a_stranger_who_fails_to_sign_in_locks_out_their_own_network_only() {
     }
     let refused = sign_in([127, 0, 5, 9], &server, &guess(&ada.handle)).await;
     refused.assert_problem(429, ErrorCode::RateLimited);
-    // An account that does not exist is no different.
+    // An unknown account is treated the same.
     let nobody = unique("nobody");
     for _ in 0..BURST {
         sign_in([127, 0, 5, 1], &server, &guess(&nobody))
@@ -50,7 +50,7 @@ async fn a_stranger_who_fails_to_sign_in_locks_out_their_own_network_only() {
             .assert_problem(401, ErrorCode::WrongCredentials);
     }
     sign_in([127, 0, 5, 1], &server, &guess(&nobody)).await.assert_problem(429, ErrorCode::RateLimited);
-    // Ada signs in at home, and in the network of the stranger with a device that she has used before.
+    // Ada can sign in at home, and in the stranger's network with a device that she has used before.
     assert_eq!(sign_in(HOME, &server, &right(&ada.handle)).await.status, 201);
     let mut known = right(&ada.handle);
     known["device_proof"] = json!(proof);
@@ -69,12 +69,12 @@ async fn attempts_from_everywhere_use_up_an_account_but_not_for_its_own_devices(
     }
     let with = |proof: &str, password: &str| json!({ "handle": ada.handle, "password": password, "device_proof": proof });
     sign_in(HOME, &server, &right(&ada.handle)).await.assert_problem(429, ErrorCode::RateLimited);
-    // What proves nothing of Ada is nothing.
+    // Proofs of other users, and invalid ones, have no effect.
     for other in [of_eve.as_str(), ada.http.access_token().as_deref().unwrap(), "", "a.b.c"] {
         sign_in(HOME, &server, &with(other, PASSWORD)).await.assert_problem(429, ErrorCode::RateLimited);
     }
     assert_eq!(sign_in(HOME, &server, &with(&proof, PASSWORD)).await.status, 201);
-    // It opens nothing by itself.
+    // The proof alone is not enough to sign in.
     sign_in(HOME, &server, &with(&proof, "a guess")).await.assert_problem(401, ErrorCode::WrongCredentials);
 }
 
@@ -138,7 +138,7 @@ async fn a_proof_from_before_a_password_change_is_none() {
     sign_in(HOME, &server, &guess(&ada.handle)).await.assert_problem(401, ErrorCode::WrongCredentials);
     let with = |proof: &str| json!({ "handle": ada.handle, "password": new, "device_proof": proof });
     sign_in(HOME, &server, &with(&before)).await.assert_problem(429, ErrorCode::RateLimited);
-    // What was signed is not enough: the tag of the password belongs to it.
+    // The signed part alone is invalid without the tag of the password.
     let (signed, _) = after.rsplit_once('.').unwrap();
     let (_, tag) = before.rsplit_once('.').unwrap();
     let mixed = format!("{signed}.{tag}");
@@ -146,7 +146,7 @@ async fn a_proof_from_before_a_password_change_is_none() {
     assert_eq!(sign_in(HOME, &server, &with(after)).await.status, 201);
 }
 
-/// One password at a time, each of which takes a while.
+/// One hash at a time, each of which takes a while.
 const SLOW: &str = "[auth.passwords]\nmemory_kib = 65536\niterations = 8\nconcurrent_max = 1\n[admission]\n\
     wait_ms = 60000\npasswords_waiting_per_network_max = 12\n";
 
@@ -164,7 +164,7 @@ async fn a_flood_of_passwords_does_not_keep_others_waiting() {
         let body = guess("nobody");
         flood.spawn(async move { raw.ask("POST", "/v1/sessions").json(&body).send().await });
     }
-    // The queue of the network is full, and whoever is too much is told so at once.
+    // The queue of the network is full, and further requests are refused at once.
     for _ in 0..40 - 12 - 4 {
         let answer = soon("a refusal", flood.join_next()).await.unwrap().unwrap();
         if answer.status != 401 {

@@ -12,16 +12,16 @@ use crate::raw_socket::{CLOSE, Ended, RawSocket, handshake, header};
 use crate::store::Enough;
 use crate::unlimited::unlimited_with;
 
-/// Connections of a flood. Far more than the server lets wait at once.
+/// Connections of a flood: far more than the server allows to wait.
 const FLOOD: usize = 2_000;
-/// Sockets that are opened and left one after the other; of most the session is looked at in the store.
+/// Sockets that are opened and abandoned one after the other; for most, the server checks the session in the store.
 const CHURN: Enough = Enough { embedded: FLOOD, cassandra: 500 };
 const WAITING_MAX: usize = 100;
-/// What a flood may cost the server, for good. Two thousand sockets with the buffers that libraries use by default would
-/// have several hundred.
+/// The maximum permanent growth in memory. 2,000 sockets with the default buffers of libraries would take several hundred
+/// MiB.
 const GROWTH_MIB_MAX: u64 = 48;
 
-/// Every connection is a file here too.
+/// Every connection needs a file descriptor in the test too.
 fn allow_many_files() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
@@ -34,7 +34,7 @@ fn resident_mib(server: &ServerProcess) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
 }
 
-/// The value of a metric that has one.
+/// The value of a metric without labels.
 async fn metric(server: &ServerProcess, name: &str) -> f64 {
     let metrics = server.metrics().await;
     let line = metrics.lines().find(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')));
@@ -46,7 +46,7 @@ async fn metric(server: &ServerProcess, name: &str) -> f64 {
         .unwrap()
 }
 
-/// Waits until a gauge has come down. Gauges are brought up to date every few seconds.
+/// Waits until a gauge has fallen. Gauges are updated every few seconds.
 async fn until_at_most(server: &ServerProcess, name: &str, most: f64) {
     soon(&format!("{name} to come down"), async {
         while metric(server, name).await > most {
@@ -77,7 +77,7 @@ async fn thousands_of_sockets_that_do_not_sign_in_hinder_nobody() {
     assert!(metric(&server, "godwit_anonymous_connections").await <= WAITING_MAX as f64 + 1.0);
     let growth = resident_mib(&server).saturating_sub(before);
     assert!(growth <= GROWTH_MIB_MAX, "the flood costs {growth} MiB");
-    // The oldest have gone, the newest can still sign in, and who was in has not noticed.
+    // The oldest sockets are gone, the newest can still sign in, and signed-in ones are not affected.
     assert_eq!(flood[0].end().await, Ended::Dropped);
     let token = ada.http.access_token().unwrap();
     let last = flood.last_mut().unwrap();
@@ -87,7 +87,7 @@ async fn thousands_of_sockets_that_do_not_sign_in_hinder_nobody() {
     raw.assert_healthy().await;
 }
 
-/// Heads and bodies that come byte by byte: they cost little, and go away.
+/// Heads and bodies that arrive byte by byte: they cost little, and are dropped.
 #[tokio::test]
 async fn thousands_of_slow_requests_hinder_nobody() {
     allow_many_files();
@@ -112,7 +112,7 @@ async fn thousands_of_slow_requests_hinder_nobody() {
     }
     let growth = resident_mib(&server).saturating_sub(before);
     assert!(growth <= GROWTH_MIB_MAX, "the flood costs {growth} MiB");
-    // All heads are given up in time; bodies have longer, but there are only so many of one address.
+    // All heads time out; bodies have longer, but their number per address is limited.
     until_at_most(&server, "godwit_connections", 100.0 / 4.0 + 10.0).await;
     for connection in flood.iter_mut().take(3) {
         let said = connection.read_to_end().await;
@@ -123,7 +123,7 @@ async fn thousands_of_slow_requests_hinder_nobody() {
     ada.http.me().await.unwrap();
 }
 
-/// However a socket ends, nothing of it stays.
+/// However a socket ends, it leaves nothing behind.
 #[tokio::test]
 async fn sockets_that_come_and_go_leave_nothing_behind() {
     allow_many_files();
@@ -146,7 +146,7 @@ async fn churn(address: SocketAddr, tokens: &[Option<String>], count: usize) {
     for number in 0..count {
         let mut socket = RawSocket::connect(address, tokens[number % tokens.len()].as_deref()).await;
         match number % 7 {
-            // Gone before the hello is read, or after.
+            // Drops before or after the hello is read.
             0 => {}
             1 => drop(socket.json().await),
             2 => {
@@ -159,7 +159,7 @@ async fn churn(address: SocketAddr, tokens: &[Option<String>], count: usize) {
                 socket.frame(1, b"\xff").await;
                 assert_eq!(socket.end().await, Ended::Closed(CloseCode::NotUtf8));
             }
-            // With a reply on its way.
+            // With a reply in flight.
             5 => drop(socket.post("sync", serde_json::json!({})).await),
             _ => socket.reset(),
         }
@@ -172,6 +172,6 @@ async fn until_gone(server: &ServerProcess) {
     }
     until_at_most(server, "godwit_socket_queue_bytes", 0.0).await;
     until_at_most(server, "godwit_anonymous_connections", 1.0).await;
-    // Those of the clients that ask for this.
+    // The connections of the clients that read the metrics.
     until_at_most(server, "godwit_connections", 5.0).await;
 }

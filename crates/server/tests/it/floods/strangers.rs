@@ -12,19 +12,19 @@ use crate::raw_http::RawHttp;
 use crate::raw_socket::{Ended, RawSocket, encode};
 use crate::unlimited::unlimited_with;
 
-/// A stranger, their neighbour in the same network, and somebody in another one.
+/// A stranger, a neighbour in the same network, and a client in another one.
 const STRANGER: [u8; 4] = [127, 0, 5, 1];
 const NEIGHBOUR: [u8; 4] = [127, 0, 5, 2];
 const ELSEWHERE: [u8; 4] = [127, 0, 6, 1];
 
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: godwit\r\n\r\n";
 
-/// Whether the server answers on it. It stays open then.
+/// Whether the server answers a request. The connection stays open.
 fn asks(stream: &mut TcpStream, request: &[u8]) -> bool {
     stream.write_all(request).is_ok() && raw::read_some(stream).starts_with("HTTP/1.1 200 ")
 }
 
-/// A connection on which a good request was answered, and that stays.
+/// An open connection on which a request was answered.
 async fn kept_alive(from: [u8; 4], server: &ServerProcess) -> TcpStream {
     let mut stream = raw::connect_from(from, server.address()).await;
     assert!(asks(&mut stream, HEALTH), "a newcomer is let in");
@@ -39,7 +39,7 @@ async fn many_kept_alive(count: usize, from: [u8; 4], server: &ServerProcess) ->
     streams
 }
 
-/// Without waiting for it.
+/// Does not wait.
 fn is_closed_now(mut stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();
     let read = stream.read(&mut [0; 1]);
@@ -72,11 +72,11 @@ async fn strangers_have_limits_for_an_address_and_for_a_network_and_the_longest_
     let server = unlimited_with(limits).await;
     let mut other = kept_alive(ELSEWHERE, &server).await;
     let mut first = many_kept_alive(4, STRANGER, &server).await;
-    // The first of them is used again, so the second has been idle longest.
+    // The first connection is used again, so the second has been idle longest.
     assert!(asks(&mut first[0], HEALTH));
     first.push(kept_alive(STRANGER, &server).await);
     assert_eq!(still_served(&mut first), [true, false, true, true, true]);
-    // Of the network there may be two more, and then its longest idle goes, whose address it is makes no difference.
+    // The network may have two more connections; then its longest idle one is evicted, whatever its address.
     let mut second = many_kept_alive(3, NEIGHBOUR, &server).await;
     assert_eq!(still_served(&mut second), [true, true, true]);
     assert_eq!(still_served(&mut first), [false, false, true, true, true]);
@@ -88,7 +88,7 @@ async fn an_address_has_a_limit_also_for_those_who_are_signed_in() {
     let server = unlimited_with("[server]\nconnections_per_address_max = 3\n").await;
     let ada = Person::register(&server.url(), "ada").await;
     let token = ada.http.access_token().unwrap();
-    // The client that registered has a connection, which makes room.
+    // The client that registered has a connection that can be evicted.
     let mut sockets = Vec::new();
     for _ in 0..3 {
         sockets.push(RawSocket::open(server.address(), Some(&token)).await);
@@ -112,7 +112,7 @@ async fn a_token_does_not_serve_to_hold_the_connections_of_an_address() {
         own.push(raw::connect_from(STRANGER, server.address()).await);
     }
     assert!(own.iter_mut().all(|stream| asks(stream, mine.as_bytes())));
-    // A connection without a token makes room before one with, and a newcomer is let in all the same.
+    // A connection without a token is evicted before one with a token, and a new client is accepted nevertheless.
     let mut first = kept_alive(STRANGER, &server).await;
     let mut second = kept_alive(STRANGER, &server).await;
     assert!(!asks(&mut first, HEALTH) && asks(&mut second, HEALTH));
@@ -148,7 +148,7 @@ async fn bodies_of_strangers_count_for_their_network_and_those_that_take_long_ar
         stream.write_all(&[b' '; BODY - 1]).unwrap();
         bodies.push(stream);
     }
-    // There is room for two. Which came last is for the server to say.
+    // There is room for two. The order of arrival at the server is unknown.
     soon("bodies to be given up", async {
         while bodies.len() > 2 {
             bodies.retain(|body| !is_closed_now(body));
@@ -156,11 +156,11 @@ async fn bodies_of_strangers_count_for_their_network_and_those_that_take_long_ar
         }
     })
     .await;
-    // Who sends little, and all of it, is served, also from the same network.
+    // A short and complete request is served, also from the same network.
     let sign_in = json!({ "handle": ada.handle, "password": PASSWORD });
     let neighbour = RawHttp::new_from(NEIGHBOUR, &server.url());
     assert_eq!(neighbour.ask("POST", "/v1/sessions").json(&sign_in).send().await.status, 201);
-    // What somebody with an account sends is not counted.
+    // Bodies of users with an account are not counted.
     let token = ada.http.access_token().unwrap();
     let mut own = raw::connect_from(STRANGER, server.address()).await;
     let head = format!(
@@ -194,7 +194,7 @@ async fn a_stranger_may_take_a_while_to_read_an_answer() {
     const ANSWERS: usize = 100;
     let server = unlimited_with("[server]\nanonymous_idle_timeout_ms = 200\n").await;
     let mut stream = raw::connect_from(STRANGER, server.address()).await;
-    // More than the buffers between the two take.
+    // More than the buffers between client and server hold.
     let request = "GET /openapi.json HTTP/1.1\r\nhost: godwit\r\n\r\n";
     let last = request.replace("host:", "connection: close\r\nhost:");
     stream.write_all((request.repeat(ANSWERS - 1) + &last).as_bytes()).unwrap();
@@ -271,14 +271,14 @@ async fn nor_send_what_needs_no_answer_for_ever() {
         pongs.frame(PONG, b"").await;
     }
     assert_eq!(pongs.end().await, Ended::Closed(godwit_protocol::socket::CloseCode::Flood));
-    // A message in pieces, all of them empty.
+    // A message in empty fragments.
     let mut pieces = RawSocket::open(server.address(), None).await;
     pieces.bytes(&encode(false, 0x1, b"")).await;
     pieces.bytes(&encode(false, 0x0, b"").repeat(1_000)).await;
     assert_eq!(pieces.end().await, Ended::Closed(godwit_protocol::socket::CloseCode::TooLarge));
 }
 
-/// Text that the library for JSON would parse anew, deeper each time, until the stack is full.
+/// Text that the JSON library would parse recursively until the stack overflows.
 #[tokio::test]
 async fn json_in_disguise_ends_no_server() {
     let server = unlimited_with("").await;

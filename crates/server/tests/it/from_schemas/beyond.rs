@@ -1,4 +1,4 @@
-//! One more than a schema allows is refused: its limits are those of the server, and not stricter ones.
+//! A value just beyond a limit of a schema is refused: the schemas have the limits of the server, and not stricter ones.
 
 use godwit_client::protocol::ErrorCode;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::validate::{Schemas, check, resolved, shortened};
 use super::{code_of, random, schemas};
 use crate::unlimited::unlimited;
 
-/// Of these the server takes more than it promises: a seq is compared with the head of the log.
+/// The server accepts more of these than the schema allows: a `seq` is compared with the head of the log.
 const GENEROUS: &[&str] = &["Seq"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -20,47 +20,47 @@ async fn what_is_beyond_a_limit_is_refused() {
     let (schemas, mut random) = (schemas(&document), random());
     let mut refused = 0;
     for operation in Operation::all(&document) {
-        for place in places(&operation, &schemas) {
-            for wrong in place.beyond(&schemas) {
-                // Another alternative may have no such field.
+        for field in fields(&operation, &schemas) {
+            for wrong in field.beyond(&schemas) {
+                // Another alternative may lack the field.
                 let request = (0..200)
                     .map(|_| operation.request(&scene, &schemas, &mut random))
-                    .find_map(|request| place.put(request, &wrong, &schemas));
-                let Some(request) = request else { panic!("{} has no {:?}", operation.id, place.path) };
-                refused += usize::from(is_refused_for_it(&operation, &request, &scene, &place).await);
+                    .find_map(|request| field.put(request, &wrong, &schemas));
+                let Some(request) = request else { panic!("{} has no {:?}", operation.id, field.path) };
+                refused += usize::from(is_refused_for_it(&operation, &request, &scene, &field).await);
             }
         }
     }
     assert!(refused > 80, "only {refused} limits were reached");
 }
 
-/// It is refused, whatever for; mostly for what is wrong with it.
-async fn is_refused_for_it(operation: &Operation, request: &Request, scene: &Scene, place: &Place) -> bool {
+/// Sends the request, which must be refused, usually for this field.
+async fn is_refused_for_it(operation: &Operation, request: &Request, scene: &Scene, field: &Field) -> bool {
     let answer = operation.send(request, scene).await;
     let body = request.body.as_ref().map(shortened).unwrap_or_default();
     let context = format!(
         "{} {:?}: {} {body}: {} {}",
-        operation.id, place.path, request.path, answer.status, answer.body
+        operation.id, field.path, request.path, answer.status, answer.body
     );
     assert!((400..500).contains(&answer.status), "{context}");
     let code = code_of(&serde_json::from_str(&answer.body).unwrap());
     let refused_for_it = [ErrorCode::InvalidRequest, ErrorCode::InvalidField, ErrorCode::TooLarge];
     let is_for_it = refused_for_it.contains(&code);
-    // What the request is about is looked at first, and need not be what it should be.
+    // The server checks the ids in a request first, so it may refuse for another reason.
     assert!(is_for_it || [403, 404, 409, 410].contains(&answer.status), "{context}");
     is_for_it
 }
 
-/// A field of a body or a parameter of a query.
-struct Place {
-    /// Names from the outside to the inside.
+/// A field of a body, or a query parameter.
+struct Field {
+    /// Names from the outermost to the innermost.
     path: Vec<String>,
     is_query: bool,
     schema: Value,
 }
 
-impl Place {
-    /// Values that are just not allowed.
+impl Field {
+    /// Values just beyond the limits.
     fn beyond(&self, schemas: &Schemas) -> Vec<Value> {
         let schema = resolved(&self.schema, schemas);
         let number = |word: &str| schema[word].as_f64().map(|number| number as i64);
@@ -77,7 +77,7 @@ impl Place {
         wrong
     }
 
-    /// The request with this in its place, where it has one.
+    /// The request with this value in the field. `None` if it has no such field.
     fn put(&self, mut request: Request, wrong: &Value, schemas: &Schemas) -> Option<Request> {
         if self.is_query {
             request.query.insert(self.path[0].clone(), wrong.clone());
@@ -96,35 +96,35 @@ impl Place {
     }
 }
 
-fn places(operation: &Operation, schemas: &Schemas) -> Vec<Place> {
-    let mut places = Vec::new();
+fn fields(operation: &Operation, schemas: &Schemas) -> Vec<Field> {
+    let mut fields = Vec::new();
     for parameter in operation.described["parameters"].as_array().into_iter().flatten() {
         if parameter["in"] == "query" {
             let name = parameter["name"].as_str().unwrap().to_owned();
-            collect(vec![name], &parameter["schema"], true, schemas, &mut places);
+            collect(vec![name], &parameter["schema"], true, schemas, &mut fields);
         }
     }
     if let Some(body) = operation.body_schema() {
-        collect(Vec::new(), body, false, schemas, &mut places);
+        collect(Vec::new(), body, false, schemas, &mut fields);
     }
-    places
+    fields
 }
 
-fn collect(path: Vec<String>, schema: &Value, is_query: bool, schemas: &Schemas, places: &mut Vec<Place>) {
+fn collect(path: Vec<String>, schema: &Value, is_query: bool, schemas: &Schemas, fields: &mut Vec<Field>) {
     let name = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
     if name.is_some_and(|name| GENEROUS.contains(&name)) {
         return;
     }
     let inner = resolved(schema, schemas);
     for part in ["allOf", "oneOf"].iter().filter_map(|word| inner[*word].as_array()).flatten() {
-        collect(path.clone(), part, is_query, schemas, places);
+        collect(path.clone(), part, is_query, schemas, fields);
     }
     for (name, field) in inner["properties"].as_object().into_iter().flatten() {
         let deeper = path.iter().cloned().chain([name.clone()]).collect();
-        collect(deeper, field, is_query, schemas, places);
+        collect(deeper, field, is_query, schemas, fields);
     }
-    let is_known = places.iter().any(|place| place.path == path && place.is_query == is_query);
+    let is_known = fields.iter().any(|field| field.path == path && field.is_query == is_query);
     if !path.is_empty() && !is_known && inner.get("type").is_some() {
-        places.push(Place { path, is_query, schema: inner.clone() });
+        fields.push(Field { path, is_query, schema: inner.clone() });
     }
 }

@@ -12,7 +12,7 @@ use crate::raw_http::RawHttp;
 use crate::raw_socket::RawSocket;
 use crate::unlimited::unlimited;
 
-/// Commands of each name.
+/// Commands per name.
 const TIMES: usize = 24;
 const TIMES_IN_A_SCENE: usize = 12;
 
@@ -26,14 +26,14 @@ impl Described {
         &self.messages.get(name).unwrap_or_else(|| panic!("{name} is not described"))["payload"]
     }
 
-    /// A frame that nobody asked for.
+    /// Checks an event against its schema.
     fn check_event(&self, frame: &Value) {
         let name = frame.as_object().unwrap().keys().next().unwrap();
         let fits = check(self.payload(&format!("{name}_event")), frame, &self.schemas);
         assert_eq!(fits, Ok(()), "{}", shortened(frame));
     }
 
-    /// Says whether it went well.
+    /// Returns whether the command succeeded.
     fn check_reply(&self, command: &str, asked: &Value, reply: &Value) -> bool {
         let context = format!("{command} {}: {reply}", shortened(asked));
         if reply.get("ok").is_some() {
@@ -80,7 +80,7 @@ async fn try_often(
             assert_eq!(check(schema, &frame, &described.schemas), Ok(()), "{}", shortened(&frame));
             socket.text(frame.to_string()).await;
             let Some(reply) = reply(&mut socket, &frame["id"], described).await else {
-                // Who signs in as somebody who is not there is shown the door.
+                // A sign-in as an unknown user closes the socket.
                 assert_eq!(command, "sign_in", "the socket was closed: {}", shortened(&frame));
                 socket = open(&scene, server, described).await;
                 continue;
@@ -100,7 +100,7 @@ async fn open(scene: &Scene, server: &ServerProcess, described: &Described) -> R
     socket
 }
 
-/// None when the socket is closed instead.
+/// `None` if the socket is closed instead.
 async fn reply(socket: &mut RawSocket, id: &Value, described: &Described) -> Option<Value> {
     loop {
         let frame = socket.next_value().await?.ok()?;
@@ -113,7 +113,7 @@ async fn reply(socket: &mut RawSocket, id: &Value, described: &Described) -> Opt
     }
 }
 
-/// Fields that the document does not have are refused, as it says.
+/// Commands refuse fields that the document does not describe.
 #[tokio::test]
 async fn no_command_takes_a_field_that_is_not_described() {
     let server = unlimited().await;

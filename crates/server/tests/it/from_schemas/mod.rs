@@ -1,11 +1,10 @@
-//! The documents of the API keep their word: whatever their schemas allow, the server takes, and what it answers is what they
-//! describe. Requests are made from `/openapi.json` and `/asyncapi.json`, so that a new operation is tried without a line
-//! here.
+//! Tests that the server keeps to the API documents: it accepts whatever the schemas allow, and answers as they describe.
+//! Requests are generated from `/openapi.json` and `/asyncapi.json`, so that a new operation is tested without new code.
 //!
-//! - `patterns`, `values`: requests that the schemas allow; `validate`: whether something is what a schema describes
-//! - `scene`: people and things for the requests to be about
-//! - `operations`: every operation of HTTP; `commands`: every command of the socket
-//! - `beyond`: what is one more than the schemas allow
+//! - `patterns`, `values`: generators of valid requests; `validate`: a validator for schemas
+//! - `scene`: people and data that the requests refer to
+//! - `operations`: every HTTP operation; `commands`: every socket command
+//! - `beyond`: values just beyond the limits of the schemas
 
 mod beyond;
 mod commands;
@@ -16,13 +15,13 @@ mod validate;
 mod values;
 
 use godwit_client::protocol::ErrorCode;
-use rand::SeedableRng;
 use rand::rngs::StdRng;
 use serde_json::Value;
 
 use self::validate::Schemas;
+use crate::seed::seeded;
 
-/// What no request is answered with that keeps to the documents.
+/// Errors that a valid request never gets.
 const UNEXPECTED: &[ErrorCode] = &[
     ErrorCode::InvalidRequest,
     ErrorCode::InvalidField,
@@ -39,11 +38,9 @@ const UNEXPECTED: &[ErrorCode] = &[
     ErrorCode::Unknown,
 ];
 
-/// The same requests in every run, unless `GODWIT_SEED` says otherwise.
+/// The same requests in every run, unless `GODWIT_SEED` is set.
 fn random() -> StdRng {
-    let seed = std::env::var("GODWIT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_118);
-    println!("GODWIT_SEED={seed}");
-    StdRng::seed_from_u64(seed)
+    seeded(20_261_118)
 }
 
 fn schemas(document: &Value) -> Schemas {

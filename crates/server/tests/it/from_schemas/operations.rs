@@ -1,4 +1,4 @@
-//! Every operation of HTTP.
+//! Every HTTP operation.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use crate::process::ServerProcess;
 use crate::raw_http::{Answer, RawHttp};
 use crate::unlimited::unlimited;
 
-/// Requests for each operation.
+/// Requests per operation.
 const TIMES: usize = 24;
-/// Requests about the same people, so that what was done before matters.
+/// Requests per scene, so that earlier requests affect later ones.
 const TIMES_IN_A_SCENE: usize = 12;
 const JSON: &str = "application/json";
 const PROBLEM: &str = "application/problem+json";
@@ -28,7 +28,7 @@ pub(super) struct Operation {
     pub(super) described: Value,
 }
 
-/// What is asked.
+/// A generated request.
 #[derive(Debug, Clone)]
 pub(super) struct Request {
     pub(super) path: String,
@@ -96,7 +96,7 @@ impl Operation {
         request
     }
 
-    /// Parameters that exclude each other.
+    /// Removes parameters that exclude each other.
     fn keep_to_groups(&self, request: &mut Request, scene: &Scene, schemas: &Schemas, random: &mut StdRng) {
         for word in ["x-at-most-one-of", "x-exactly-one-of"] {
             let Some(names) = self.described[word].as_array() else { continue };
@@ -129,7 +129,7 @@ impl Operation {
         ask.because(&request.body.as_ref().map(shortened).unwrap_or_default()).send().await
     }
 
-    /// The answer is one of those that are described. Says whether the request went well.
+    /// Checks that the answer is one of the described ones. Returns whether the request succeeded.
     fn check_answer(&self, request: &Request, answer: &Answer, schemas: &Schemas) -> bool {
         let body = request.body.as_ref().map(shortened).unwrap_or_default();
         let context = format!(
@@ -192,7 +192,7 @@ async fn try_often(
             let request = operation.request(&scene, schemas, random);
             let answer = operation.send(&request, &scene).await;
             succeeded += usize::from(operation.check_answer(&request, &answer, schemas));
-            // Whoever signs out, or changes the password, is somebody else from then on.
+            // After a sign-out or a password change, the token is invalid.
             if answer.status == 401 {
                 break;
             }
@@ -201,7 +201,7 @@ async fn try_often(
     succeeded
 }
 
-/// The second time the answer says that it is the first one again, as the document says it does.
+/// A retry is answered as a replay, as the document describes.
 #[tokio::test]
 async fn what_is_sent_again_is_answered_as_described() {
     let server = unlimited().await;

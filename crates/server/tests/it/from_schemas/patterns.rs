@@ -1,4 +1,4 @@
-//! Texts that a pattern describes: making them, and telling whether one is.
+//! Regular expressions: generates texts that match, and tests texts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -7,10 +7,10 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 
-/// Characters between those that most texts are made of.
+/// The printable ASCII characters.
 const PLAIN: std::ops::RangeInclusive<char> = ' '..='~';
 
-/// Each is read once: there are few of them, and many texts.
+/// Cached: there are few patterns and many texts.
 pub(super) fn parse(pattern: &str) -> Arc<Hir> {
     static PARSED: LazyLock<Mutex<HashMap<String, Arc<Hir>>>> = LazyLock::new(Mutex::default);
     let mut parsed = PARSED.lock().unwrap();
@@ -18,7 +18,7 @@ pub(super) fn parse(pattern: &str) -> Arc<Hir> {
     parsed.entry(pattern.to_owned()).or_insert_with(|| Arc::new(read())).clone()
 }
 
-/// A text of so many characters if the pattern can have as many, or else a shorter or longer one.
+/// A matching text with this many characters, or a shorter or longer one if the pattern does not allow it.
 pub(super) fn sample(hir: &Hir, chars: usize, random: &mut StdRng) -> String {
     let mut spare = chars.saturating_sub(shortest(hir));
     let mut text = String::new();
@@ -26,7 +26,7 @@ pub(super) fn sample(hir: &Hir, chars: usize, random: &mut StdRng) -> String {
     text
 }
 
-/// Whether the whole text is one that the pattern describes. Patterns that are not anchored match anywhere.
+/// True if the pattern matches the whole text. Patterns without anchors match anywhere.
 pub(super) fn matches(hir: &Hir, text: &str) -> bool {
     let chars: Vec<char> = text.chars().collect();
     let anywhere = vec![true; chars.len() + 1];
@@ -45,7 +45,7 @@ fn shortest(hir: &Hir) -> usize {
     }
 }
 
-/// `spare` is how many characters there may be beyond the shortest text; the first repetition takes all it can.
+/// `spare` is the number of characters beyond the shortest text; the first repetition takes all it can.
 fn write(hir: &Hir, spare: &mut usize, random: &mut StdRng, text: &mut String) {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => {}
@@ -54,7 +54,7 @@ fn write(hir: &Hir, spare: &mut usize, random: &mut StdRng, text: &mut String) {
         HirKind::Repetition(Repetition { min, max, sub, .. }) => {
             let each = shortest(sub).max(1);
             let more = (*spare / each).min(max.map_or(usize::MAX, |max| (max - min) as usize));
-            // Mostly all that fits, so that limits are reached; sometimes less, so that what follows has its share.
+            // Usually takes everything, so that limits are reached; sometimes less, so that later parts get a share.
             let more = if random.random_bool(0.7) { more } else { random.random_range(0..=more) };
             *spare -= more * each;
             for _ in 0..*min as usize + more {
@@ -80,11 +80,11 @@ fn any_of(class: &Class, random: &mut StdRng) -> char {
     }
     let range = class.ranges()[random.random_range(0..class.ranges().len())];
     let (start, end) = (u32::from(range.start()), u32::from(range.end()));
-    // Surrogates are no characters.
+    // Surrogates are not characters.
     (0..100).find_map(|_| char::from_u32(random.random_range(start..=end))).unwrap_or(range.start())
 }
 
-/// Where a match can end that began at one of the places.
+/// The possible ends of matches that start at one of the positions.
 fn ends(hir: &Hir, chars: &[char], starts: Vec<bool>) -> Vec<bool> {
     match hir.kind() {
         HirKind::Empty => starts,
@@ -146,7 +146,7 @@ fn step(chars: &[char], places: &[bool], is_right: impl Fn(char) -> bool) -> Vec
     next
 }
 
-/// Whether there were any that are new.
+/// Returns whether `more` had new positions.
 fn merge(all: &mut [bool], more: &[bool]) -> bool {
     let mut is_new = false;
     for (one, other) in all.iter_mut().zip(more) {

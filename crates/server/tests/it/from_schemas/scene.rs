@@ -1,4 +1,4 @@
-//! Somebody with something of everything.
+//! A user with data of every kind.
 
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ impl Scene {
             know("ScheduledId", &post("/v1/scheduled".into(), body).await["scheduled"]["id"]);
             know("ConversationId", &conversation);
         }
-        // Where Ada is one of the members, and where she is none yet.
+        // Groups with Ada as a member, and groups that she can join.
         for new in [
             json!({ "kind": "group", "name": "Bob's", "member_ids": [ada.id] }),
             json!({ "kind": "group", "name": "Open", "permissions": { "anyone_may_join": true } }),
@@ -60,7 +60,7 @@ impl Scene {
         know("InviteId", invite["id"].clone());
         know("InviteToken", invite["token"].clone());
         know("Password", json!(PASSWORD));
-        // A text of any length is allowed here, and one of them means something.
+        // The schema allows texts of any length, and some have a meaning.
         know("handle", json!(ada.handle));
         let tokens = ada.http.tokens().unwrap();
         know("refresh_token", json!(tokens.refresh_token));

@@ -1,16 +1,16 @@
-//! Whether a value is what a schema describes, as JSON Schema 2020-12 says it, for the words that the documents use.
+//! A validator for JSON Schema 2020-12, for the keywords that the documents use.
 
 use godwit_client::protocol::Timestamp;
 use serde_json::{Map, Value};
 
 use super::patterns;
 
-/// Words that describe and do not restrict, for this purpose.
+/// Keywords that do not restrict values.
 const SILENT: &[&str] = &["description", "title", "example", "examples", "format", "default"];
 
 pub(super) type Schemas = Map<String, Value>;
 
-/// The schema that a reference names.
+/// The schema behind a reference.
 pub(super) fn resolved<'a>(schema: &'a Value, schemas: &'a Schemas) -> &'a Value {
     match schema["$ref"].as_str() {
         Some(reference) => {
@@ -21,7 +21,7 @@ pub(super) fn resolved<'a>(schema: &'a Value, schemas: &'a Schemas) -> &'a Value
     }
 }
 
-/// What is wrong with a value.
+/// The problem of a value, if any.
 pub(super) fn check(schema: &Value, value: &Value, schemas: &Schemas) -> Result<(), String> {
     let Some(words) = schema.as_object() else { return Err(format!("no schema: {schema}")) };
     for (word, says) in words {

@@ -1,4 +1,4 @@
-//! Values that a schema allows, with a liking for the ends of its ranges.
+//! Random values that a schema allows, with a preference for the ends of ranges.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,15 +10,15 @@ use super::patterns;
 use super::validate::{Schemas, resolved};
 use crate::people::in_ms;
 
-/// For texts that may have any characters.
+/// For texts without a pattern.
 const CHARACTERS: &[char] =
     &['a', 'Z', '7', ' ', '"', '\\', '\n', '\0', '\u{7f}', 'é', 'ß', '漢', '\u{301}', '\u{202e}', '😀'];
-/// Where a schema says nothing of the length.
+/// For texts without a maximum length.
 const CHARS_MAX: usize = 300;
 const ITEMS_MAX: usize = 20;
 const YEAR_MS: i64 = 365 * 24 * 60 * 60 * 1_000;
 
-/// What exists, by the names of schemas and of fields, so that requests are about something.
+/// Existing values, by the names of schemas and fields, so that requests refer to real things.
 pub(super) type Known = BTreeMap<String, Vec<Value>>;
 
 pub(super) struct Values<'a> {
@@ -27,7 +27,7 @@ pub(super) struct Values<'a> {
     pub(super) random: &'a mut StdRng,
 }
 
-/// An object whose alternatives are decided.
+/// An object whose alternatives have been chosen.
 #[derive(Default)]
 struct Decided {
     fields: BTreeMap<String, Value>,
@@ -35,7 +35,7 @@ struct Decided {
 }
 
 impl Values<'_> {
-    /// A value for a field of this name.
+    /// A value for a field with this name.
     pub(super) fn value(&mut self, name: &str, schema: &Value) -> Value {
         if let Some(value) = self.known_for(name, schema) {
             return value;
@@ -69,14 +69,14 @@ impl Values<'_> {
         }
     }
 
-    /// One of those that exist, mostly.
+    /// Usually an existing value.
     fn known_for(&mut self, name: &str, schema: &Value) -> Option<Value> {
         let target = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
         let known = self.known.get(name).or_else(|| self.known.get(target?))?;
         (!known.is_empty() && self.random.random_bool(0.85)).then(|| self.one(known).clone())
     }
 
-    /// Of an object, some of the fields that it need not have.
+    /// An object with a random subset of its optional fields.
     fn object(&mut self, schema: &Value) -> Value {
         let mut decided = Decided::default();
         self.decide(schema, &mut decided);
@@ -90,7 +90,7 @@ impl Values<'_> {
         Value::Object(object)
     }
 
-    /// What an `allOf` adds to a field, and what an alternative does, is narrower than what was said before.
+    /// Later parts of an `allOf`, and alternatives, narrow the earlier definition of a field.
     fn decide(&mut self, schema: &Value, decided: &mut Decided) {
         let schema = resolved(schema, self.schemas).clone();
         for part in schema["allOf"].as_array().into_iter().flatten() {
@@ -107,7 +107,7 @@ impl Values<'_> {
         }
     }
 
-    /// Null now and then.
+    /// Sometimes null.
     fn choice(&mut self, choices: &[Value]) -> Value {
         let is_null = |choice: &&Value| choice["type"] == "null";
         let (null, others): (Vec<_>, Vec<_>) = choices.iter().partition(is_null);
@@ -128,7 +128,7 @@ impl Values<'_> {
                 }
                 others[self.random.random_range(0..others.len())].as_str().unwrap().to_owned()
             }
-            // Anything will do.
+            // Any value is valid.
             Value::Null => "integer".to_owned(),
             kind => kind.as_str().unwrap_or_else(|| panic!("no type: {kind}")).to_owned(),
         }
@@ -169,7 +169,7 @@ impl Values<'_> {
         panic!("no text for {schema}");
     }
 
-    /// The first and the last second are left out: the clock goes on.
+    /// Excludes the first and the last minute, because the clock advances.
     fn time_ahead(&mut self, range: &Value) -> String {
         const SLACK_SECS: i64 = 60;
         let min = range["minimum"].as_i64().unwrap() + SLACK_SECS;
@@ -188,7 +188,7 @@ impl Values<'_> {
         (0..count).map(|_| self.value(name, &schema["items"])).collect()
     }
 
-    /// The least, the most, a few, or any number between.
+    /// The minimum, the maximum, a few, or a random number between.
     fn count(&mut self, min: usize, max: usize) -> usize {
         match self.random.random_range(0..8) {
             0 => min,

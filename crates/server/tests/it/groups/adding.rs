@@ -1,4 +1,4 @@
-//! Who may be added, what becomes of those who may not, and names that change: over HTTP and on sockets.
+//! Adding users: permissions, results for refused users, and profile updates, over HTTP and on sockets.
 
 use godwit_client::protocol::ErrorCode;
 use serde_json::{Value, json};
@@ -90,7 +90,7 @@ async fn a_new_name_is_told_to_those_who_talk_with_one() {
     group(&ada, &[&bob]).await;
     let (mut bobs, mut eves) = (bob.socket(&server).await, eve.socket(&server).await);
     for socket in [&mut bobs, &mut eves] {
-        // Signed in, and so among those who are told.
+        // The ping ensures that the socket is signed in, and so receives the events.
         socket.call("ping", json!({})).await;
     }
     let (name, handle) = ("Countess", unique("countess"));

@@ -1,4 +1,4 @@
-//! Each command of the socket once.
+//! Each socket command once.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::process::ServerProcess;
 use crate::raw_socket::RawSocket;
 use crate::unlimited::unlimited;
 
-/// A socket that remembers which commands it has given.
+/// A socket that records the commands it has sent.
 struct Commander {
     socket: RawSocket,
     given: BTreeSet<String>,
@@ -52,7 +52,7 @@ async fn each_command_does_what_it_says() {
     let all: BTreeSet<String> = Command::NAMES.iter().map(|name| (*name).to_owned()).collect();
     assert_eq!(socket.given, all);
 
-    // The others were told all of it, in order. That it was made they know from their inbox.
+    // The others received all entries in order. The inbox tells them about the creation.
     let mut heard = Vec::new();
     while heard.last().is_none_or(|last| last != "member_left") {
         let entry = bobs.event("entry").await;
@@ -83,7 +83,7 @@ async fn each_command_does_what_it_says() {
     assert_eq!(heard, expected);
 }
 
-/// Makes and changes one.
+/// Creates and changes a conversation.
 async fn conversations(socket: &mut Commander, bob: &Asker, eve: &Asker) -> String {
     let new =
         json!({ "kind": "group", "name": "Birds", "member_ids": [bob.id(), eve.id()], "client_id": "g" });
@@ -148,7 +148,7 @@ async fn personal(socket: &mut Commander, ada: &Asker, group: &str) {
     assert!(watched["presence"].is_array());
 }
 
-/// Ends with Ada outside.
+/// Leaves Ada outside of the group.
 async fn membership(socket: &mut Commander, ada: &Asker, [bob, eve]: [&Asker; 2], group: &str) {
     let about = |body: Value| {
         let mut body = body;
@@ -169,7 +169,7 @@ async fn membership(socket: &mut Commander, ada: &Asker, [bob, eve]: [&Asker; 2]
     socket.done("transfer_ownership", about(json!({ "user_id": bob.id() }))).await;
     socket.done("leave", about(json!({}))).await;
 
-    // Others that Ada joins, and one that she deletes.
+    // Other groups that Ada joins, and one that she deletes.
     let open = json!({ "kind": "group", "name": "Open", "permissions": { "anyone_may_join": true } });
     let open = bob.ok("POST", "/v1/conversations", open).await;
     let joined = socket.ok("join", json!({ "conversation_id": open["id"] })).await;

@@ -1,4 +1,4 @@
-//! Conversations with more members than inboxes are written for.
+//! Large conversations.
 
 use godwit_client::protocol::ErrorCode;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::people::unique;
 use crate::process::ServerProcess;
 use crate::unlimited::unlimited_with;
 
-/// A channel of Ada's that is a large one here, with everybody else as its readers.
+/// A channel of Ada's that is large with these settings, with all others as readers.
 async fn channel() -> (ServerProcess, [Asker; 6], String) {
     let server = unlimited_with("[messages]\nfan_out_members_max = 3\n").await;
     let people = Asker::register_all(&server, ["ada", "bob", "eve", "kim", "lea", "max"]).await;
@@ -50,7 +50,7 @@ async fn a_large_channel_is_in_every_inbox_and_reaches_those_who_are_there() {
     }
     assert_eq!(users.len(), 5, "one for each reader");
 
-    // Who was removed hears nothing more, on a socket that is open.
+    // A removed member receives nothing more on an open socket.
     ada.ok("DELETE", &format!("{path}/members/{}", bob.id()), Value::Null).await;
     ada.ok("POST", &format!("{path}/messages"), message("not for Bob")).await;
     bob.ask("GET", &path, &Value::Null).refused(404, ErrorCode::NotFound).await;
@@ -67,7 +67,8 @@ async fn a_large_channel_is_in_every_inbox_and_reaches_those_who_are_there() {
     }
 }
 
-/// In large conversations reactions are gathered, so each takes a while. A socket that waits for one hears everything else.
+/// In large conversations, reactions are batched, so each takes a while. A socket that waits for one receives all other
+/// events.
 #[tokio::test]
 async fn a_command_that_takes_a_while_does_not_hold_up_what_happens_meanwhile() {
     let (server, [ada, bob, ..], channel) = channel().await;

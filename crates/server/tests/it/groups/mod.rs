@@ -1,13 +1,13 @@
-//! Groups, channels and everything people do with messages, by raw HTTP and on raw sockets, as any client could.
+//! Groups, channels and all operations on messages, over raw HTTP and raw sockets, as any client could send them.
 //!
 //! - `routes`: each route once, as a user would
 //! - `commands`: each command once
-//! - `rules`: who may do what, as a table
-//! - `adding`: who may be added, how many, leaving for good, and names that change
-//! - `policies`: what the operator decides, and owners who cannot leave
-//! - `races`: what contradicts each other at once
-//! - `large`: conversations with more members than inboxes are written for
-//! - `timers`: what happens by itself
+//! - `rules`: permissions, as a table
+//! - `adding`: permissions and limits for adding users, leaving for good, and profile updates
+//! - `policies`: the operator's settings, and owners who cannot leave
+//! - `races`: concurrent contradicting actions
+//! - `large`: large conversations
+//! - `timers`: actions that the server takes on its own
 
 mod adding;
 mod commands;
@@ -26,10 +26,10 @@ use crate::process::ServerProcess;
 use crate::raw_http::{Ask, RawHttp};
 use crate::raw_socket::RawSocket;
 
-/// An id that is well formed and names nothing.
+/// A well-formed id of nothing.
 const NOBODY: &str = "9007199254740993";
 
-/// One who asks by raw HTTP.
+/// A user who sends raw HTTP requests.
 #[derive(Clone)]
 struct Asker {
     raw: RawHttp,
@@ -46,7 +46,7 @@ impl Asker {
         people.map(|person| Self { raw: RawHttp::new(&server.url()), person })
     }
 
-    /// Asks the server where it is now.
+    /// Uses the current address of the server.
     fn follow(&mut self, server: &ServerProcess) {
         self.raw = RawHttp::new(&server.url());
         self.person.follow(&server.url());
@@ -56,13 +56,13 @@ impl Asker {
         self.person.id
     }
 
-    /// Null stands for no body.
+    /// Null means no body.
     fn ask(&self, method: &str, path: &str, body: &Value) -> Ask {
         let ask = self.raw.ask(method, path).by(&self.person.http);
         if body.is_null() { ask } else { ask.json(body) }
     }
 
-    /// The answer to something that is allowed.
+    /// The answer to a permitted request.
     async fn ok(&self, method: &str, path: &str, body: Value) -> Value {
         self.ask(method, path, &body).send().await.ok()
     }
@@ -76,7 +76,7 @@ impl Asker {
     }
 }
 
-/// Makes one, and gives its id.
+/// Creates a group and returns its id.
 async fn group(by: &Asker, members: &[&Asker]) -> String {
     let ids: Vec<_> = members.iter().map(|member| member.id()).collect();
     let new = json!({ "kind": "group", "name": "Birds", "member_ids": ids });

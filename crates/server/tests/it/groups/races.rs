@@ -1,5 +1,4 @@
-//! What contradicts each other and happens at once, through the whole server and on the store of the run: one allowed
-//! outcome.
+//! Concurrent contradicting actions, through the whole server and on the store of the run: every outcome is an allowed one.
 
 use futures_util::future::{join, join_all};
 use godwit_client::protocol::ErrorCode;
@@ -8,13 +7,13 @@ use serde_json::{Value, json};
 use super::{Asker, each, group, text};
 use crate::unlimited::unlimited;
 
-/// How many want to join with a link at once, and how many may.
+/// The number of users who join through a link at once, and the number of its uses.
 const COMERS: usize = 50;
 const USES_MAX: usize = 10;
-/// Often enough for either to be first.
+/// Enough rounds for either to win.
 const ROUNDS: usize = 8;
 
-/// Makes one, and gives its path.
+/// Creates a group and returns its path.
 async fn new_group(by: &Asker, members: &[&Asker]) -> String {
     format!("/v1/conversations/{}", group(by, members).await)
 }

@@ -1,4 +1,4 @@
-//! What happens by itself when a time has come.
+//! Actions that the server takes on its own at a certain time.
 
 use std::time::Duration;
 
@@ -10,15 +10,16 @@ use tokio::time::sleep;
 use super::{Asker, each, text};
 use crate::people::{in_ms, soon};
 use crate::process::ServerProcess;
+use crate::seed::seeded;
 use crate::store::TestStore;
 use crate::unlimited::unlimited_on;
 
 /// Messages of each kind that are due while the server is killed.
 const DUE: i64 = 20;
-/// How often it is looked whether something has happened.
+/// The polling interval.
 const STEP: Duration = Duration::from_millis(100);
 
-/// A server that is the only one on its store, as long as the guard lives.
+/// A server that is the only one on its store while the guard lives.
 async fn only_server() -> (ServerProcess, MutexGuard<'static, ()>) {
     static TURN: Mutex<()> = Mutex::const_new(());
     let turn = TURN.lock().await;
@@ -73,8 +74,8 @@ async fn a_scheduled_message_is_sent_once_and_a_message_with_a_timer_disappears(
     assert!(!history.contains(r#""text":"gone-soon""#), "{history}");
 }
 
-/// That nothing is lost. A kill between sending and noting that it was sent is too rare to be met here: that it is not sent
-/// twice then is shown by `domain/tests/rules/personal.rs`.
+/// Nothing is lost. A kill between sending a message and recording it is too rare to happen here;
+/// `domain/tests/rules/personal.rs` shows that the message is not sent twice then.
 #[tokio::test]
 async fn what_is_due_happens_also_when_the_server_is_killed_over_it() {
     let (mut server, _turn) = only_server().await;
@@ -93,8 +94,9 @@ async fn what_is_due_happens_also_when_the_server_is_killed_over_it() {
         ada.ok("POST", "/v1/scheduled", later).await;
     }
 
+    let mut random = seeded(rand::random());
     for _ in 0..4 {
-        sleep(Duration::from_millis(rand::rng().random_range(500..2_000))).await;
+        sleep(Duration::from_millis(random.random_range(500..2_000))).await;
         server.kill().await;
         server.start_again().await;
         ada.follow(&server);

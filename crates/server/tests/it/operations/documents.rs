@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::raw_http::RawHttp;
 use crate::unlimited::unlimited;
 
-/// Every `$ref` that is in the document, wherever it stands.
+/// Every `$ref` in the document.
 fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     match value {
         Value::Object(fields) => {
@@ -38,7 +38,7 @@ async fn the_http_api_is_described() {
     assert_references_resolve(&document);
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
-            // The parameters in the path are those that are described.
+            // The document describes every parameter in the path.
             let described = operation["parameters"].as_array().map_or(0, |parameters| {
                 parameters.iter().filter(|parameter| parameter["in"] == "path").count()
             });
@@ -63,7 +63,7 @@ async fn the_socket_is_described() {
     }
 }
 
-/// The pages work without the internet, and a browser would run nothing in them but their own script.
+/// The pages work without the internet, and a browser runs only their own script.
 #[tokio::test]
 async fn the_pages_are_served_with_all_that_they_need() {
     let server = unlimited().await;

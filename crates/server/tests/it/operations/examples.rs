@@ -1,4 +1,4 @@
-//! The commands that the documents show are run as they stand, so that they go on working.
+//! Runs the shell commands of the documents as written, so that they keep working.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 use crate::process::ServerProcess;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-/// Where the documents suppose a server to be.
+/// The address of the server in the documents.
 const ADDRESS: &str = "127.0.0.1:8080";
-/// A request that is refused ends the script, which `curl -s` alone would not do.
+/// Makes a refused request fail the script, which `curl -s` alone does not do.
 const STRICT: &str = "set -euo pipefail\ncurl() { command curl --fail-with-body \"$@\"; }\n";
 
 #[tokio::test]
@@ -27,7 +27,7 @@ async fn what_the_documents_show_can_be_run() {
         if commands.is_empty() {
             continue;
         }
-        // Each document begins with nobody there, and its blocks follow on each other.
+        // Each document starts with an empty server, and its blocks build on each other.
         let server = ServerProcess::start().await;
         let address = server.address().to_string();
         let script = format!("{STRICT}{}", commands.concat()).replace(ADDRESS, &address);
@@ -60,13 +60,13 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// What stands between ```` ```sh ```` and ```` ``` ````.
+/// The text between ```` ```sh ```` and ```` ``` ````.
 fn shell_blocks(text: &str) -> Vec<&str> {
     let after_fence = text.split("```sh\n").skip(1);
     after_fence.filter_map(|rest| rest.split("```").next()).collect()
 }
 
-/// With curl, and not for something that is started by hand.
+/// True for blocks with curl, except those with an interactive program.
 fn asks_a_server(block: &str) -> bool {
     block.contains("curl ") && !block.contains("websocat")
 }

@@ -7,7 +7,7 @@ use crate::senders::{Load, assert_all_there};
 use crate::store::Enough;
 use crate::unlimited::unlimited;
 
-/// Messages that are acknowledged before the stop.
+/// Acknowledged messages before the stop.
 const ACKNOWLEDGED: Enough = Enough { embedded: 200, cassandra: 40 };
 
 #[tokio::test]

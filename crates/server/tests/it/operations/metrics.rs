@@ -11,7 +11,7 @@ use crate::raw_http::RawHttp;
 use crate::raw_socket::RawSocket;
 use crate::unlimited::unlimited;
 
-/// Families that must be there after a little traffic, and of what kind they are.
+/// Families that must exist after a little traffic, with their types.
 const FAMILIES: &[(&str, &str)] = &[
     ("godwit_actions_total", "counter"),
     ("godwit_deliveries_total", "counter"),
@@ -24,7 +24,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("process_resident_memory_bytes", "gauge"),
 ];
 
-/// From the name of a family to its kind.
+/// Maps the name of a family to its type.
 pub(crate) fn families(metrics: &str) -> BTreeMap<&str, &str> {
     metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')).collect()
 }
@@ -74,7 +74,7 @@ async fn the_metrics_say_what_happened() {
         assert_eq!(value(&metrics, series), expected, "{series}");
     }
     assert!(value(&metrics, "godwit_deliveries_total") >= 3.0);
-    // Gauges are brought up to date now and then.
+    // Gauges are updated periodically.
     soon("three sockets in the metrics", async {
         let sockets = async || {
             value(&raw.ask("GET", "/metrics").send().await.body, "godwit_sockets{state=\"signed_in\"}")
@@ -84,7 +84,7 @@ async fn the_metrics_say_what_happened() {
         }
     })
     .await;
-    // Nobody's name, id or words become part of a series.
+    // Labels contain no names, ids or texts of users.
     for secret in [&ada.handle, &ada.id.to_string(), &direct.to_string(), &"hushed".to_owned()] {
         assert!(!metrics.contains(secret), "{secret} is in the metrics");
     }
@@ -105,7 +105,7 @@ async fn what_strangers_ask_for_makes_no_series() {
     assert!(!metrics.contains("nowhere") && !metrics.contains("METHOD"), "{metrics}");
 }
 
-/// What the server does is nobody's business who can only reach the port of the clients.
+/// The clients' port does not reveal the activity of the server.
 #[tokio::test]
 async fn the_metrics_are_on_a_port_of_their_own() {
     let server = unlimited().await;
@@ -119,7 +119,7 @@ async fn the_metrics_are_on_a_port_of_their_own() {
     }
 }
 
-/// Unless somebody asks for them they are nowhere.
+/// The default configuration serves no metrics.
 #[test]
 fn by_default_nobody_reads_the_metrics() {
     assert_eq!(Config::default().metrics.listen, None);

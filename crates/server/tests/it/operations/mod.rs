@@ -1,9 +1,9 @@
-//! What operators and programs look at, and what a stop does to those who are sending.
+//! Operation: documents, metrics, and the effects of a stop on clients that are sending.
 //!
-//! - `documents`: the API described, whole
-//! - `metrics`: health and numbers
+//! - `documents`: the complete API description
+//! - `metrics`: health and metrics
 //! - `interruptions`: a stop under load
-//! - `sign_ins`: who comes in, and who tries, in the log
+//! - `sign_ins`: sign-ins and failed attempts in the log
 
 mod documents;
 mod examples;

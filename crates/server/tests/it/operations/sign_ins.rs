@@ -1,4 +1,4 @@
-//! What the log says of those who sign in.
+//! The log of sign-ins.
 
 use godwit_client::Http;
 use godwit_client::protocol::accounts::{ChangePassword, SignIn};
@@ -11,10 +11,10 @@ use crate::raw_socket::RawSocket;
 use crate::unlimited::unlimited_with;
 
 const JSON_LOG: &str = "[log]\nformat = \"json\"\n";
-/// Beyond this many at once failures are only counted.
+/// Above this burst, failures are only counted.
 const FAILURES_BURST: usize = 50;
 
-/// The lines of the log about sign-ins.
+/// The log lines about sign-ins.
 fn lines(server: &ServerProcess) -> Vec<Value> {
     let parsed =
         server.stderr().lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>();
@@ -22,7 +22,7 @@ fn lines(server: &ServerProcess) -> Vec<Value> {
     parsed.into_iter().filter(is_about).collect()
 }
 
-/// Waits for a line: what is logged is read by another thread.
+/// Waits for a line, because another thread reads the log.
 async fn line(server: &ServerProcess, is_it: impl Fn(&Value) -> bool) -> Value {
     soon("a line of the log", async {
         loop {
@@ -103,7 +103,7 @@ async fn a_flood_of_failures_does_not_flood_the_log() {
         let body = json!({ "handle": format!("nobody{number}"), "password": "password" });
         raw.ask("POST", "/v1/sessions").json(&body).send().await;
     }
-    // One a second is told besides.
+    // In addition, one per second is logged.
     let told = lines(&server).len();
     assert!((1..=2 * FAILURES_BURST).contains(&told), "{told} lines");
     let metrics = server.metrics().await;
@@ -120,7 +120,7 @@ async fn a_proxy_that_is_not_trusted_is_named_once() {
     for _ in 0..3 {
         raw.ask("GET", "/healthz").header("x-forwarded-for", "203.0.113.9").send().await;
     }
-    said_once(&server, "a proxy seems to be in front").await;
+    said_once(&server, "this server seems to be behind a proxy").await;
 
     let trusting = unlimited_with(&format!("{JSON_LOG}[server]\ntrust_forwarded_for = true\n")).await;
     let raw = RawHttp::new(&trusting.url());

@@ -55,7 +55,7 @@ async fn the_largest_page_comes_through_a_socket() {
     let server = unlimited().await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let chat = ada.open_direct(&bob).await;
-    // Each of these characters takes two bytes, escaped as well as not.
+    // Each of these characters takes two bytes, escaped or not.
     let largest = "\"".repeat(TEXT_CHARS_MAX);
     join_all((0..usize::from(PAGE_MAX)).map(|_| ada.http.send_message(chat, Draft::text(&largest))))
         .await
@@ -77,7 +77,7 @@ async fn another_process_goes_on_where_this_one_was_also_after_a_restart() {
     let (_, http) = bob.sign_in("phone").await;
     let mut whole = Vec::new();
     let mut state = ResumeState::default();
-    // More than a page is missed each time; the server is stopped in between, killed in between, and left alone.
+    // More than a page is missed each time; in between, the server is stopped, killed, or left alone.
     for round in 0..4 {
         let head = send_many(&ada, chat, 250).await;
         match round {
@@ -100,11 +100,11 @@ async fn another_process_goes_on_where_this_one_was_also_after_a_restart() {
     assert!(whole == read_log(&ada.http, chat).await, "the lives together have exactly the log");
 }
 
-/// By `sync` alone: the phone has no other way to hear of what happened while it was away. It is away for longer than `sync`
-/// looks back, so that nothing is found only because somebody spoke shortly before.
+/// Uses `sync` only: the phone has no other source for the time while it was away. It is away for longer than the activity
+/// lag of `sync`, so that nothing is found only because of a recent message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_was_away_ends_as_who_was_there_whatever_changed() {
-    // Nobody else lets messages of this store disappear.
+    // No other test sets expiring messages on this store.
     let store = tokio::task::spawn_blocking(|| TestStore::of_run_for("away")).await.unwrap();
     let away = away_from(&store);
     let server = unlimited_on(store).await;
@@ -118,7 +118,7 @@ async fn who_was_away_ends_as_who_was_there_whatever_changed() {
     sleep(away).await;
     changes.happen().await;
 
-    // The phone is done when it has caught up, without anything else happening.
+    // The phone is done when it has caught up, without any other event.
     let phone = Follower::resume("bob's phone", phone_http, before.state.clone());
     phone.catches_up().await;
     let mut after = phone.finish().await;

@@ -1,9 +1,9 @@
-//! Going on after a break.
+//! Resuming after an interruption.
 //!
-//! - `streams`: sockets that are cut and servers that come and go while everybody sends
+//! - `streams`: sockets that are cut and servers that restart while everybody sends
 //! - `away`: clients that were away for longer
 //!
-//! A server that has less than its clients have seen is in `embedded::restored`.
+//! `embedded::restored` covers a server that has less than its clients have seen.
 
 mod away;
 mod streams;

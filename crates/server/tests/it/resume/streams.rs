@@ -1,4 +1,4 @@
-//! Streams that break while everybody sends.
+//! Connections that break while everybody sends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,24 +8,25 @@ use futures_util::future::try_join_all;
 use godwit_client::protocol::messages::Message;
 use godwit_client::protocol::{ConversationId, Seq};
 use godwit_client::{Draft, Live};
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 use tokio::task::JoinHandle;
 
 use crate::follower::Follower;
 use crate::logs::{messages, read_log, same, texts};
 use crate::people::{Person, same_session, soon};
 use crate::process::ServerProcess;
+use crate::seed::seeded;
 use crate::store::Enough;
 use crate::unlimited::unlimited;
 use crate::wire::Wire;
 
-/// How often the wire is cut while everybody sends.
+/// How often the connections are cut while everybody sends.
 const CUTS: usize = 40;
-/// Between two cuts, in milliseconds. Enough must come through for connections to wear out by themselves too.
+/// The maximum pause between two cuts, in milliseconds. Enough data must get through for connections to wear out on their
+/// own too.
 const CUT_MS_MAX: Enough = Enough { embedded: 80, cassandra: 600 };
 
-/// Two people with two devices each, and their conversation, all over one wire.
+/// Two people with two devices each, and their conversation, all through one relay.
 struct Stage {
     ada: Person,
     chat: ConversationId,
@@ -50,7 +51,7 @@ impl Stage {
         Self { ada, chat, followers, wire, server }
     }
 
-    /// Every device sends one message after the other until it is told to stop. Gives what was acknowledged.
+    /// Every device sends continuously until it is told to stop. Returns the acknowledged messages.
     fn send_until(&self, stop: &Arc<AtomicBool>) -> Vec<JoinHandle<Vec<Message>>> {
         let senders = self.followers.iter();
         senders
@@ -58,9 +59,9 @@ impl Stage {
             .collect()
     }
 
-    /// Every device got exactly the log, and the log has exactly what was acknowledged.
+    /// Asserts that every device received exactly the log, and that the log has exactly the acknowledged messages.
     async fn check(self, acknowledged: Vec<Vec<Message>>) {
-        // Not over the wire, which may still break.
+        // Not through the relay, which may still break.
         let log = read_log(&same_session(&self.ada.http, &self.server.url()), self.chat).await;
         let head = log.last().unwrap().seq;
         for follower in &self.followers {
@@ -98,13 +99,11 @@ async fn send_until(name: String, live: Live, chat: ConversationId, stop: Arc<At
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn streams_that_are_cut_again_and_again_end_with_exactly_the_log() {
-    let seed = rand::random();
-    println!("seed {seed}");
-    let mut random = StdRng::seed_from_u64(seed);
+    let mut random = seeded(rand::random());
     let stage = Stage::new().await;
     let stop = Arc::new(AtomicBool::new(false));
     let senders = stage.send_until(&stop);
-    // Some connections break somewhere in a frame, and now and then all of them at once.
+    // Some connections break in the middle of a frame, and sometimes all of them break at once.
     stage.wire.wear(random.random(), 500..20_000, CUTS);
     for _ in 0..CUTS {
         tokio::time::sleep(Duration::from_millis(random.random_range(10..CUT_MS_MAX.here() as u64))).await;
@@ -128,7 +127,7 @@ async fn streams_go_on_when_the_server_is_stopped_or_killed_and_started_again() 
     let senders = stage.send_until(&stop);
     for round in 0..4 {
         let head = stage.ada.http.conversation(stage.chat).await.unwrap().head;
-        // Traffic is under way on every device.
+        // Waits for traffic on every device.
         for follower in &stage.followers {
             follower.reaches(stage.chat, Seq::new(head.get() + 20)).await;
         }

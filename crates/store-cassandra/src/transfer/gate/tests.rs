@@ -1,4 +1,4 @@
-//! Who is let in, and what is waited for, without a cluster and with a clock of the tests' own.
+//! The gate without Cassandra, on a paused clock.
 
 use futures_util::FutureExt;
 use godwit_protocol::{ConversationId, UserId};
@@ -7,7 +7,7 @@ use tokio::time::advance;
 
 use super::*;
 
-/// A cluster that always answers, unless it is to be away.
+/// The tables in memory. They always answer, unless `is_away` is set.
 #[derive(Debug, Default)]
 struct Memory {
     state: Mutex<State>,
@@ -21,9 +21,9 @@ impl Memory {
         if *self.is_away.lock().unwrap() { Err(unavailable("test", "away")) } else { Ok(()) }
     }
 
-    fn become_of(&self, moving: Moving) -> State {
+    fn become_of(&self, transfer: TransferState) -> State {
         let mut state = self.state.lock().unwrap();
-        *state = State { moving, round: state.round + 1, first: 0 };
+        *state = State { transfer, round: state.round + 1, first: 0 };
         state.clone()
     }
 
@@ -61,7 +61,7 @@ impl Records for Memory {
 }
 
 impl Gate {
-    /// For what is tested without a move.
+    /// A gate for tests without a transfer.
     pub(crate) async fn of_a_store_that_stays() -> Arc<Self> {
         Self::open(Arc::new(Memory::default())).await.unwrap()
     }
@@ -85,31 +85,31 @@ impl Stage {
         Self { memory, gate, _background: background }
     }
 
-    /// What somebody else does, and this handle learns in time.
-    async fn become_of(&self, moving: Moving) {
-        self.memory.become_of(moving);
+    /// Another process changes the state, and this handle learns of it in time.
+    async fn become_of(&self, transfer: TransferState) {
+        self.memory.become_of(transfer);
         self.gate.look().await.unwrap();
         settle().await;
     }
 }
 
-/// Lets the background do all that it can.
+/// Lets the background tasks run until they wait.
 async fn settle() {
     for _ in 0..8 {
         yield_now().await;
     }
 }
 
-fn out() -> Moving {
-    Moving::Out { to: "there".into() }
+fn out() -> TransferState {
+    TransferState::Out { to: "there".into() }
 }
 
-fn held() -> Moving {
-    Moving::Held { to: "there".into() }
+fn held() -> TransferState {
+    TransferState::Held { to: "there".into() }
 }
 
-fn gone() -> Moving {
-    Moving::Gone { to: "there".into() }
+fn gone() -> TransferState {
+    TransferState::Gone { to: "there".into() }
 }
 
 const fn conversation(id: u64) -> Part {
@@ -126,8 +126,9 @@ fn reason<T: fmt::Debug>(answer: Result<T, StoreError>) -> String {
 #[tokio::test(start_paused = true)]
 async fn writes_are_marked_once_a_round_and_only_while_everything_is_moved_away() {
     let Stage { memory, gate, .. } = &Stage::new().await;
-    for moving in [Moving::Not, Moving::In { from: "there".into(), progress: String::new() }] {
-        gate.learn(memory.become_of(moving));
+    for transfer in [TransferState::Not, TransferState::In { from: "there".into(), progress: String::new() }]
+    {
+        gate.learn(memory.become_of(transfer));
         let pass = gate.enter([conversation(1)]).await.unwrap();
         drop(gate.change(Part::Account(UserId::new(1))).await.unwrap());
         assert_eq!(pass.leave(Ok(7)).await.unwrap(), 7);
@@ -165,7 +166,7 @@ async fn a_round_is_followed_when_all_writes_that_began_before_have_ended() {
     gate.learn(memory.become_of(out()));
     settle().await;
     assert_eq!(memory.last_said(), 0);
-    // Who comes later is of the new round.
+    // A later write belongs to the new round.
     let third = gate.enter([conversation(1)]).await.unwrap();
     first.leave(Ok(())).await.unwrap();
     drop(second);
@@ -186,15 +187,15 @@ async fn writes_are_refused_while_they_are_held_and_afterwards() {
     stage.become_of(out()).await;
     stage.become_of(held()).await;
     let gate = &stage.gate;
-    assert_eq!(reason(gate.enter([]).await), "the data is being moved to there");
+    assert_eq!(reason(gate.enter([]).await), "the data is being transferred to there");
     let finishing = gate.enter_to_finish().await.unwrap();
     drop(gate.change(Part::Account(UserId::new(1))).await.unwrap());
     assert_eq!(stage.memory.marks(), [(2, Part::Account(UserId::new(1)))]);
     finishing.leave(Ok(())).await.unwrap();
     gate.health().unwrap();
     stage.become_of(gone()).await;
-    assert_eq!(reason(gate.enter([]).await), "the data was moved to there");
-    assert_eq!(reason(gate.enter_to_finish().await), "the data was moved to there");
+    assert_eq!(reason(gate.enter([]).await), "the data was transferred to there");
+    assert_eq!(reason(gate.enter_to_finish().await), "the data was transferred to there");
     assert!(matches!(gate.health(), Err(StoreError::Stopped)));
 }
 
@@ -204,13 +205,13 @@ async fn who_was_away_looks_again_before_it_lets_somebody_in() {
     memory.is_away(true);
     advance(SURE / 2).await;
     settle().await;
-    // Nobody goes on without this handle yet.
+    // No round ends without this handle yet.
     gate.enter([]).await.unwrap().leave(Ok(())).await.unwrap();
     advance(SURE).await;
     assert_eq!(reason(gate.enter([]).await), "away");
     memory.become_of(held());
     memory.is_away(false);
-    assert_eq!(reason(gate.enter([]).await), "the data is being moved to there");
+    assert_eq!(reason(gate.enter([]).await), "the data is being transferred to there");
 }
 
 #[tokio::test(start_paused = true)]
@@ -227,7 +228,7 @@ async fn a_write_that_nobody_may_have_waited_for_is_not_acknowledged() {
     memory.become_of(out());
     assert!(reason(pass.leave(Ok(())).await).contains("before it was done"));
 
-    // Also when another one has found out meanwhile.
+    // Also when another caller has noticed the gap first.
     let pass = gate.enter([conversation(1)]).await.unwrap();
     advance(SURE).await;
     memory.become_of(held());

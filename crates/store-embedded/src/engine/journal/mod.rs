@@ -1,11 +1,23 @@
-//! The journal: every commit is in it, durably, before it is in the tables in memory. It is read again at the start.
+//! The write-ahead journal: every commit is durable in it before the memtables have it. [`Journal::open`] replays it.
 //!
 //! - [`record`]: one commit
-//! - [`segment`]: a file of the journal, and how it is used again
+//! - [`segment`]: one file, which is preallocated and reused
 //!
-//! A segment is free when everything that was written up to its end is in the tables on disk. It is not used again before
-//! the header of a later one says so: whatever a crash leaves behind, the newest header names the segments that are needed,
-//! and all of them are there, or the disk has lost something and the store is not opened.
+//! ```text
+//!  shelf.full (oldest first)               current          shelf.free
+//!  ┌────┐ ┌────┐ ┌────┐                    ┌────┐           ┌────┐ ┌────┐
+//!  │ 12 │ │ 13 │ │ 14 │                    │ 15 │◀─ append  │ 10 │ │ 11 │
+//!  └────┘ └────┘ └────┘                    └────┘           └────┘ └────┘
+//!    │ all rows are in tables on disk                          ▲
+//!    └─────────────── release ─────────────────────────────────┘
+//!
+//!  header of 15: number 15, needed_from 12, follows (seqno of the last record of 14), salt
+//! ```
+//!
+//! A full segment becomes *free* when every row in it is in tables on disk. A free segment is overwritten only after the header
+//! of a newer segment, which no longer needs it, is durable (`Segments::needed_from`). So after a crash the newest header names
+//! the first segment that has to be replayed, and that segment and all after it are there. If one is missing, or does not
+//! follow the one before, the disk has lost data, and the store refuses to open.
 
 mod record;
 mod segment;
@@ -22,12 +34,12 @@ pub(super) use record::{Record, RowWrite};
 use segment::{EXTENSION, Header, SEGMENT_BYTES, Segment, Slot};
 
 use super::EngineError;
-use crate::keys::Table;
+use crate::engine::key::Table;
 
-/// The last commit with rows of each table.
+/// For each tree, the `seqno` of the last commit that has rows of it.
 pub(super) type Reached = [u64; Table::COUNT];
 
-/// What writes the journal. There is one.
+/// The writing end. There is one.
 #[derive(Debug)]
 pub(super) struct Journal {
     shelf: Arc<Shelf>,
@@ -36,7 +48,7 @@ pub(super) struct Journal {
     buffer: Vec<u8>,
 }
 
-/// The segments that are not being written.
+/// All segments but the current one.
 #[derive(Debug)]
 pub(super) struct Shelf {
     folder: PathBuf,
@@ -50,7 +62,7 @@ struct Segments {
     full: VecDeque<Full>,
     free: Vec<Free>,
     wants_spare: bool,
-    /// What the newest header that is on the disk for certain says.
+    /// `needed_from` of the newest header that is certainly durable.
     needed_from: u64,
     /// The highest name of a file.
     highest_name: u64,
@@ -60,19 +72,19 @@ struct Segments {
 struct Full {
     number: u64,
     slot: Slot,
-    /// Up to which commits the tables have to come.
+    /// The commits up to which the tables on disk must be complete before this segment is free.
     reached: Reached,
 }
 
 #[derive(Debug)]
 struct Free {
-    /// What it was; a header may still say that it is needed. 0 if it was none.
+    /// Its last number, which a durable header may still need; 0 if it was never used.
     was: u64,
     slot: Slot,
 }
 
 impl Journal {
-    /// Opens the journal in a folder, or makes one. All that is in it is given to `replay`, in its order.
+    /// Opens the journal of a folder, or creates it. Calls `replay` with every record, in the order of the commits.
     pub(super) fn open(
         folder: &Path,
         bytes_max: u64,
@@ -118,7 +130,7 @@ impl Journal {
         Arc::clone(&self.shelf)
     }
 
-    /// Makes rows durable. `reached` is what the commits before have written.
+    /// Makes the rows of a commit durable. `reached` covers the commits before this one.
     pub(super) fn append(&mut self, seqno: u64, rows: &[RowWrite], reached: Reached) -> io::Result<()> {
         record::encode(&mut self.buffer, self.current.header.salt, seqno, rows);
         if !self.current.has_room(self.buffer.len()) {
@@ -130,12 +142,12 @@ impl Journal {
         Ok(())
     }
 
-    /// Says, once, that a free segment will soon be missed.
+    /// Whether a spare segment should be prepared now. Says so once per spare.
     pub(super) fn asks_for_spare(&self) -> bool {
         self.current.is_half_full() && self.shelf.ask_for_spare()
     }
 
-    /// Says that everything is in the tables: the next start has nothing to read.
+    /// Writes, at a clean stop, a header that needs no older segment: the next start replays nothing.
     pub(super) fn close(&mut self, reached: Reached) -> io::Result<()> {
         self.begin(reached, self.current.header.number + 1)?;
         self.current.sync()?;
@@ -148,7 +160,8 @@ impl Journal {
     }
 
     fn begin(&mut self, reached: Reached, needed_from: u64) -> io::Result<()> {
-        // It has records, or says the same as the one before it.
+        // The header of the current segment was synced with its first record. If it has no record, it repeats the
+        // `needed_from` of the segment before.
         self.shelf.lock().needed_from = self.current.header.needed_from;
         let slot = self.shelf.take()?;
         let number = self.current.header.number + 1;
@@ -161,8 +174,7 @@ impl Journal {
 }
 
 impl Shelf {
-    /// Frees the segments of which everything is in the tables. Of those that are more than there should be, files that may
-    /// go do.
+    /// Frees the segments whose rows are all in tables on disk, and deletes free files that exceed the limit.
     pub(super) fn release(&self, persisted: Reached) -> io::Result<()> {
         let mut state = self.lock();
         let is_persisted =
@@ -180,14 +192,14 @@ impl Shelf {
         removed.into_iter().try_for_each(Slot::remove)
     }
 
-    /// Up to which commits the tables have to come for the journal to be no larger than it should be.
+    /// If the journal is too large: the commits up to which the trees must be flushed to free the oldest segment.
     pub(super) fn overdue(&self) -> Option<Reached> {
         let state = self.lock();
         let is_large = state.full.len() as u64 * SEGMENT_BYTES > self.bytes_max;
         state.full.front().filter(|_| is_large).map(|oldest| oldest.reached)
     }
 
-    /// Makes a segment to be used later, unless there is one.
+    /// Creates a spare segment, if one was asked for.
     pub(super) fn prepare_spare(&self) -> io::Result<()> {
         let is_wanted = self.lock().wants_spare;
         if is_wanted {
@@ -235,7 +247,7 @@ impl Shelf {
 }
 
 impl Segments {
-    /// A file that no header on the disk names as needed.
+    /// A free file that no durable header needs.
     fn take_free(&mut self) -> Option<Slot> {
         let place = self.free.iter().position(|free| free.was < self.needed_from)?;
         Some(self.free.swap_remove(place).slot)
@@ -248,7 +260,7 @@ impl Segments {
 
 type Needed = Vec<(Header, Slot)>;
 
-/// The segments that have to be read, in their order; those that can be used; and the highest name of any.
+/// The segments to replay, in order; the free ones; and the highest file name.
 fn find(folder: &Path) -> Result<(Needed, Vec<Free>, u64), EngineError> {
     let (mut used, mut free, mut highest_name) = (Needed::new(), Vec::new(), 0);
     for entry in fs::read_dir(folder)? {
@@ -275,7 +287,7 @@ fn find(folder: &Path) -> Result<(Needed, Vec<Free>, u64), EngineError> {
     Ok((needed, free, highest_name))
 }
 
-/// A number that no other segment has.
+/// A random number, so that each use of a file has a salt of its own.
 fn salt() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }

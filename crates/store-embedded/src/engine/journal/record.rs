@@ -1,23 +1,23 @@
-//! What one commit is in the journal.
+//! The encoding of one commit.
 //!
 //! ```text
-//! checksum 8 │ bytes of the rows 4 │ rows 4 │ seqno 8 │ rows
-//! row: table 1 (with the highest bit: removed) │ bytes of the key 2 │ bytes of the value 4 │ key │ value
+//! record: checksum 8 │ bytes of all rows 4 │ count of rows 4 │ seqno 8 │ rows
+//! row:    table 1 (highest bit: the row is removed) │ bytes of the key 2 │ bytes of the value 4 │ key │ value
 //! ```
 //!
-//! Numbers are little-endian. The checksum is of all that follows it, with the salt of the segment: what an earlier use of
-//! the file has left behind is never taken for a record of this one.
+//! Numbers are little-endian. The checksum covers everything after it, seeded with the salt of the segment, so a record left by
+//! an earlier use of the file never passes for a record of this one.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::engine::Bytes;
-use crate::keys::{Key, Table};
+use crate::engine::key::{Key, Table};
 
 pub(super) const HEADER_BYTES: usize = 24;
 const CHECKSUM_BYTES: usize = 8;
 const REMOVED: u8 = 0x80;
 
-/// A row to be written, or to be removed.
+/// A row to write, or to remove if it has no value.
 pub(in crate::engine) type RowWrite = (Key, Option<Bytes>);
 
 /// Rows that were written together.
@@ -27,7 +27,7 @@ pub(in crate::engine) struct Record {
     pub(in crate::engine) rows: Vec<RowWrite>,
 }
 
-/// Encodes rows in place of what the buffer had.
+/// Replaces the contents of the buffer with the encoded record.
 pub(super) fn encode(buffer: &mut Vec<u8>, salt: u64, seqno: u64, rows: &[RowWrite]) {
     buffer.clear();
     buffer.resize(HEADER_BYTES, 0);
@@ -48,7 +48,8 @@ pub(super) fn encode(buffer: &mut Vec<u8>, salt: u64, seqno: u64, rows: &[RowWri
     buffer[..CHECKSUM_BYTES].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// The record that some bytes begin with, and how long it is. `None` where there is none: the journal ends there.
+/// Decodes the record at the beginning of some bytes, and returns its length. `None` where no whole record is: the segment
+/// ends there.
 pub(super) fn decode(bytes: &[u8], salt: u64) -> Option<(Record, usize)> {
     let mut header = Reader(bytes);
     let checksum = header.u64()?;

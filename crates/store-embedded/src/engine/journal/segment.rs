@@ -1,8 +1,12 @@
 //! A file of the journal.
 //!
-//! It is written full of zeros before it is used, and used again when its rows are in the tables: to make a record durable
-//! then takes nothing but its own bytes. A file that grows with each record makes the file system write down its new size
-//! too, and wait for whatever else it is about to write down.
+//! ```text
+//! magic 8 │ number 8 │ salt 8 │ needed_from 8 │ follows 8 │ checksum 8 │ record │ record │ …
+//! ```
+//!
+//! A file is filled with zeros before its first use, and reused when its rows are in tables on disk. A sync then writes only
+//! the bytes of the record. With a file that grows, each sync would also write the new file size, and wait for other metadata
+//! of the file system.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -11,27 +15,27 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::record::{self, Record};
-use crate::folder::sync_folder;
+use crate::engine::sync_folder;
 
 /// Bytes of a segment. One that a single record does not fit in grows to its size.
 pub(super) const SEGMENT_BYTES: u64 = 4 * 1024 * 1024;
-/// With what a segment begins.
+/// Size of the header.
 pub(super) const HEADER_BYTES: u64 = 48;
 const MAGIC: &[u8; 8] = b"godwit.1";
 pub(super) const EXTENSION: &str = "journal";
-/// Bytes that are written at once when a segment is made.
+/// Bytes per write when a file is filled with zeros.
 const ZEROS: usize = 256 * 1024;
 
-/// What a segment says about itself, and about those before it.
+/// What a segment says about itself and about the segments before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     /// Segments are numbered in the order of their use.
     pub(super) number: u64,
-    /// Part of every checksum. No other use of the file has it.
+    /// Seed of every checksum. Differs for each use of a file.
     pub(super) salt: u64,
-    /// The first segment that has rows which may not be in the tables.
+    /// The number of the first segment that must be replayed.
     pub(super) needed_from: u64,
-    /// The last record before this segment.
+    /// The `seqno` of the last record before this segment.
     pub(super) follows: u64,
 }
 
@@ -48,7 +52,7 @@ impl Header {
         bytes
     }
 
-    /// `None` if the file is not in use, or was about to be when the machine stopped.
+    /// `None` if the file is not in use, or a crash interrupted the write of the header.
     fn decode(bytes: &[u8]) -> Option<Self> {
         let (header, rest) = bytes.split_at_checked(40)?;
         let numbers = header.strip_prefix(MAGIC)?.as_chunks().0;
@@ -63,7 +67,7 @@ impl Header {
     }
 }
 
-/// A file that is not in use, or not any more.
+/// A file without regard to its contents.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) path: PathBuf,
@@ -71,7 +75,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Makes a file of zeros, durably.
+    /// Creates a file of zeros, durably.
     pub(super) fn create(folder: &Path, name: u64) -> io::Result<Self> {
         let path = folder.join(format!("{name}.{EXTENSION}"));
         let mut file = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
@@ -96,7 +100,7 @@ impl Slot {
         Ok(Header::decode(&bytes))
     }
 
-    /// All records, up to the first that is not whole.
+    /// All records up to the first that is not whole.
     pub(super) fn records(&mut self, header: &Header) -> io::Result<Vec<Record>> {
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(HEADER_BYTES))?;
@@ -116,7 +120,7 @@ impl Slot {
     }
 }
 
-/// The file that is being written.
+/// The file that the journal appends to.
 #[derive(Debug)]
 pub(super) struct Segment {
     pub(super) slot: Slot,
@@ -125,14 +129,14 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// What is written becomes durable with the first record.
+    /// Writes the header, which the first record makes durable.
     pub(super) fn begin(mut slot: Slot, header: Header) -> io::Result<Self> {
         slot.file.rewind()?;
         slot.file.write_all(&header.encode())?;
         Ok(Self { slot, header, end: HEADER_BYTES })
     }
 
-    /// One that is empty takes everything.
+    /// An empty segment takes a record of any size.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.end == HEADER_BYTES || self.end + bytes as u64 <= SEGMENT_BYTES
     }

@@ -3,7 +3,7 @@ use std::fs;
 use tempfile::TempDir;
 
 use super::*;
-use crate::keys::Key;
+use crate::engine::key::Key;
 
 const BYTES_MAX: u64 = 16 * SEGMENT_BYTES;
 

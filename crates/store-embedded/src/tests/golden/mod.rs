@@ -1,8 +1,8 @@
-//! The bytes of the format. They are on disks: when this test fails, the format has changed, and data that was written
-//! before cannot be read any more. Give the record a new version instead, and read both.
+//! The bytes of the disk format. When this test fails, the format has changed, and existing data cannot be read
+//! any more. Give the record a new version instead, and read both.
 
-mod accounts;
-mod conversations;
+mod account;
+mod conversation;
 mod log;
 mod personal;
 mod transfer;
@@ -29,7 +29,7 @@ fn sample(name: &str, record: &impl Record) -> Sample {
     (name.to_owned(), record.encode())
 }
 
-/// What is read again from a sample.
+/// Decodes a sample.
 fn read<'a, R: Record + Deserialize<'a>>((name, bytes): &'a Sample) -> R {
     R::decode(name.as_bytes(), bytes).unwrap()
 }
@@ -64,8 +64,8 @@ fn bodies() -> [(&'static str, MessageBody); 7] {
 #[test]
 fn the_format_does_not_change_unnoticed() {
     let parts = [
-        accounts::samples(),
-        conversations::samples(),
+        account::samples(),
+        conversation::samples(),
         log::samples(),
         personal::samples(),
         transfer::samples(),
@@ -93,6 +93,6 @@ async fn a_message_is_small() {
         keys::location(id),
     ];
     let bytes = |key: &keys::Key| key.bytes.len() + view.bytes(key).unwrap().unwrap().len();
-    // The other rows of a send are there once for a conversation, however many messages it has.
+    // A conversation has the other rows of a send only once, however many messages it has.
     assert!(rows.iter().map(bytes).sum::<usize>() <= 364);
 }

@@ -1,30 +1,30 @@
-use godwit_domain::ports::Moving;
+use godwit_domain::ports::TransferState;
 
 use super::{Sample, read, sample};
-use crate::records::{MovingRecord, RoundRecord};
+use crate::records::{RoundRecord, TransferRecord};
 
 pub(super) fn samples() -> Vec<Sample> {
     let mut samples: Vec<Sample> =
-        states().map(|(name, moving)| sample(name, &MovingRecord::new(moving, 300))).into();
+        states().map(|(name, transfer)| sample(name, &TransferRecord::new(transfer, 300))).into();
     samples.push(sample("round", &RoundRecord(300)));
     samples
 }
 
 #[test]
 fn what_was_written_is_read() {
-    for (name, moving) in states() {
-        let record: MovingRecord = read(&sample(name, &MovingRecord::new(moving.clone(), 300)));
-        assert_eq!((record.round, record.into_moving()), (300, moving));
+    for (name, transfer) in states() {
+        let record: TransferRecord = read(&sample(name, &TransferRecord::new(transfer.clone(), 300)));
+        assert_eq!((record.round, record.into_state()), (300, transfer));
     }
 }
 
-fn states() -> [(&'static str, Moving); 5] {
+fn states() -> [(&'static str, TransferState); 5] {
     let to = || "t".to_owned();
     [
-        ("not moving", Moving::Not),
-        ("moving out", Moving::Out { to: to() }),
-        ("held", Moving::Held { to: to() }),
-        ("gone", Moving::Gone { to: to() }),
-        ("moving in", Moving::In { from: "f".into(), progress: "p".into() }),
+        ("no transfer", TransferState::Not),
+        ("transfer out", TransferState::Out { to: to() }),
+        ("held", TransferState::Held { to: to() }),
+        ("gone", TransferState::Gone { to: to() }),
+        ("transfer in", TransferState::In { from: "f".into(), progress: "p".into() }),
     ]
 }

@@ -1,4 +1,4 @@
-//! While it is moved, a store knows what has changed.
+//! The changed parts that a store records during a transfer.
 
 use std::sync::Arc;
 
@@ -8,21 +8,21 @@ use godwit_domain::model::{
 };
 use godwit_domain::ports::{
     AccountLog, BlockStore, ConversationStore, Creation, CursorMove, DeviceStore, DueExpiry, InboxStore,
-    Moving, Part, PersonalStore, Store, Trail, TransferStore, UserChange, UserStore,
+    Part, PersonalStore, Store, Trail, TransferState, TransferStore, UserStore,
 };
 use godwit_protocol::{ConversationId, MessageId, ScheduledId, Seq, UserId};
 use godwit_testkit::Scene;
 
-use super::super::committing::{Hold, wait_for_queue};
+use super::super::committer::committing::{Hold, wait_for_queue};
 use super::super::{Site, scene};
-use super::{LIMIT, changes, out, set, sorted};
+use super::{LIMIT, changes, out, set, some_change, sorted};
 use crate::EmbeddedStore;
-use crate::hot::HOT_MS_MAX;
+use crate::inbox::hot::HOT_MS_MAX;
 
-/// A store that is being moved.
-async fn moving_store(site: &Site) -> (Arc<EmbeddedStore>, Scene) {
+/// A store from which a transfer runs.
+async fn transferring_store(site: &Site) -> (Arc<EmbeddedStore>, Scene) {
     let store = site.open();
-    set(&store, Moving::Not, out()).await;
+    set(&store, TransferState::Not, out()).await;
     let s = scene(&store);
     (store, s)
 }
@@ -42,10 +42,10 @@ fn membership(user: UserId, id: ConversationId) -> Part {
 #[tokio::test]
 async fn users_devices_and_blocks_are_parts_of_their_account() {
     let site = Site::new();
-    let (store, s) = moving_store(&site).await;
+    let (store, s) = transferring_store(&site).await;
     let ada = s.user().await.unwrap();
     assert_eq!(changes(&store).await, [account(ada)]);
-    store.update_user(ada, UserChange::default(), None).await.unwrap();
+    store.update_user(ada, some_change(), None).await.unwrap();
     assert_eq!(changes(&store).await, [account(ada)]);
 
     let device = s.new_device(ada);
@@ -70,7 +70,7 @@ async fn users_devices_and_blocks_are_parts_of_their_account() {
 #[tokio::test]
 async fn what_is_said_is_a_part_of_the_conversation() {
     let site = Site::new();
-    let (store, s) = moving_store(&site).await;
+    let (store, s) = transferring_store(&site).await;
     let chat = s.chat().await.unwrap();
     let opened = [conversation(chat.id), membership(chat.ada, chat.id), account(chat.ada), account(chat.bob)];
     assert_eq!(changes(&store).await, sorted(opened.into()), "both were made, and Ada has it in her inbox");
@@ -104,7 +104,7 @@ async fn what_is_said_is_a_part_of_the_conversation() {
 #[tokio::test]
 async fn groups_are_made_with_keys_and_left() {
     let site = Site::new();
-    let (store, s) = moving_store(&site).await;
+    let (store, s) = transferring_store(&site).await;
     let members = s.people(2);
     let key = ClientId::from_stored("k");
     let made = store.create(s.new_group(Kind::Group, &members), Some(&key)).await.unwrap();
@@ -123,7 +123,7 @@ async fn groups_are_made_with_keys_and_left() {
 #[tokio::test]
 async fn what_is_personal_is_a_part_of_the_membership_or_of_the_account() {
     let site = Site::new();
-    let (store, s) = moving_store(&site).await;
+    let (store, s) = transferring_store(&site).await;
     let chat = s.chat().await.unwrap();
     let (ada, id) = (chat.ada, chat.id);
     changes(&store).await;
@@ -166,7 +166,7 @@ fn scheduled(s: &Scene, user_id: UserId, conversation: ConversationId) -> Schedu
 #[tokio::test]
 async fn what_is_copied_into_it_has_changed_too() {
     let site = Site::new();
-    let (store, s) = moving_store(&site).await;
+    let (store, s) = transferring_store(&site).await;
     let chat = s.chat().await.unwrap();
     changes(&store).await;
     let creation = Creation { by: chat.ada, key: ClientId::from_stored("k"), conversation: chat.id };
@@ -182,11 +182,11 @@ async fn what_is_copied_into_it_has_changed_too() {
     assert_eq!(changes(&store).await, []);
 }
 
-/// Rows of the inbox that are moved along with a write are not what it changed.
+/// Inbox rows that are moved along with a write do not count as its changes.
 #[tokio::test]
 async fn a_conversation_that_is_only_settled_has_not_changed() {
     let site = Site::new();
-    let (store, s) = moving_store(&site).await;
+    let (store, s) = transferring_store(&site).await;
     let chat = s.chat().await.unwrap();
     for text in ["a", "b"] {
         s.advance_ms(1);
@@ -203,11 +203,11 @@ async fn a_conversation_that_is_only_settled_has_not_changed() {
 #[tokio::test]
 async fn what_changes_again_before_it_is_settled_stays() {
     let site = Site::new();
-    let (store, s) = moving_store(&site).await;
+    let (store, s) = transferring_store(&site).await;
     let (ada, bob) = (s.user().await.unwrap(), s.user().await.unwrap());
     let taken = store.changed(LIMIT).await.unwrap();
     assert_eq!(sorted(taken.parts.clone()), [account(ada), account(bob)]);
-    store.update_user(ada, UserChange::default(), None).await.unwrap();
+    store.update_user(ada, some_change(), None).await.unwrap();
     store.settled(taken.clone()).await.unwrap();
     let again = store.changed(LIMIT).await.unwrap();
     assert_eq!(again.parts, [account(ada)]);
@@ -220,7 +220,7 @@ async fn what_changes_again_before_it_is_settled_stays() {
 #[tokio::test]
 async fn changes_are_taken_some_at_a_time_and_stay_until_they_are_settled() {
     let site = Site::new();
-    let (store, s) = moving_store(&site).await;
+    let (store, s) = transferring_store(&site).await;
     let mut expected = Vec::new();
     for _ in 0..5 {
         expected.push(account(s.user().await.unwrap()));
@@ -239,17 +239,17 @@ async fn changes_are_taken_some_at_a_time_and_stay_until_they_are_settled() {
     assert_eq!(sorted(found), sorted(expected));
 }
 
-/// A round ends between two writes, also when all of them become durable together.
+/// A round may end between two writes that become durable together.
 #[tokio::test]
 async fn a_round_ends_in_the_middle_of_a_group() {
     let site = Site::new();
-    let (store, s) = moving_store(&site).await;
+    let (store, s) = transferring_store(&site).await;
     let user = s.user().await.unwrap();
     changes(&store).await;
     let hold = Hold::new(&store).await;
     let update = || {
         let store = Arc::clone(&store);
-        tokio::spawn(async move { store.update_user(user, UserChange::default(), None).await })
+        tokio::spawn(async move { store.update_user(user, some_change(), None).await })
     };
     let before = update();
     wait_for_queue(&store, 1).await;

@@ -1,4 +1,4 @@
-//! What is read and written for a move alone.
+//! Reads and writes that only a transfer uses.
 
 use godwit_domain::model::{AccountChange, AccountEntry, AccountNote, ClientId, Cursor, Kind};
 use godwit_domain::ports::{
@@ -11,7 +11,7 @@ use godwit_testkit::paging::all_pages;
 use super::super::{Site, scene};
 use super::LIMIT;
 use crate::read::Read;
-use crate::{EmbeddedStore, account_log, keys};
+use crate::{EmbeddedStore, account, keys};
 
 fn at(ms: i64) -> Timestamp {
     Timestamp::from_millis(ms)
@@ -179,7 +179,7 @@ async fn an_account_log_takes_the_place_of_another() {
     assert_eq!(store.account_log_of(user).await.unwrap(), AccountLog::default());
     let note = move |device| AccountNote { user_id: user, at: at(7), change: device_added(0, device).change };
     for device in [1, 2, 1] {
-        store.write("note", move |txn| account_log::note(txn, note(device))).await.unwrap();
+        store.write("note", move |txn| account::log::note(txn, note(device))).await.unwrap();
     }
     let noted = AccountLog { last: 3, floor: 0, entries: vec![device_added(2, 2), device_added(3, 1)] };
     assert_eq!(store.account_log_of(user).await.unwrap(), noted);
@@ -192,11 +192,11 @@ async fn an_account_log_takes_the_place_of_another() {
     let subjects = store.engine.view().all(&keys::account_subjects(user)).unwrap();
     assert_eq!(subjects.len(), 2, "that of device 1 is gone");
     assert_eq!(store.account_log(user, 3, LIMIT).await.unwrap(), None, "it says what is missing");
-    // It goes on as if it had always been here: the entry about device 3 is replaced, and no other.
-    store.write("note", move |txn| account_log::note(txn, note(3))).await.unwrap();
+    // The copied log behaves like the original: the entry about device 3 is replaced, and no other.
+    store.write("note", move |txn| account::log::note(txn, note(3))).await.unwrap();
     let entries = vec![device_added(5, 2), device_added(10, 3)];
     assert_eq!(store.account_log_of(user).await.unwrap(), AccountLog { last: 10, floor: 4, entries });
-    assert_eq!(account_log::head(&store.engine.view(), user).unwrap().count, 2);
+    assert_eq!(account::log::head(&store.engine.view(), user).unwrap().count, 2);
 
     store.put_account_log(user, AccountLog::default()).await.unwrap();
     assert_eq!(store.account_log_of(user).await.unwrap(), AccountLog::default());
@@ -208,7 +208,7 @@ async fn ids_begin_after_those_of_another_store() {
     let store = site.open();
     let s = scene(&store);
     let far = store.ids().next().unwrap() + (1 << 60);
-    // Neither a lower one nor a later write puts it back.
+    // Neither a lower id nor a later write lowers it.
     for floor in [far, far, 1] {
         store.begin_ids_after(floor).await.unwrap();
         s.user().await.unwrap();

@@ -1,25 +1,25 @@
-//! What the state of a move does to a store.
+//! The effect of the state of a transfer on a store.
 
 use std::error::Error as _;
 use std::sync::Arc;
 
 use godwit_domain::ports::{
-    ConversationStore, Moving, Part, Store, StoreError, TransferStore, UserChange, UserStore,
+    ConversationStore, Part, Store, StoreError, TransferState, TransferStore, UserStore,
 };
 use godwit_protocol::UserId;
 
-use super::super::committing::{Hold, wait_for_queue};
+use super::super::committer::committing::{Hold, wait_for_queue};
 use super::super::{Site, listed, scene};
-use super::{LIMIT, changes, held, out, set};
+use super::{LIMIT, changes, held, out, set, some_change};
 use crate::transfer::FORGOTTEN_AT_ONCE_MAX;
 use crate::txn::Txn;
 use crate::{EmbeddedStore, keys};
 
-fn gone() -> Moving {
-    Moving::Gone { to: "elsewhere".into() }
+fn gone() -> TransferState {
+    TransferState::Gone { to: "elsewhere".into() }
 }
 
-/// Why a write was not made.
+/// Why a write was refused.
 fn refusal(outcome: Result<impl Sized, StoreError>) -> String {
     match outcome.map(drop) {
         Err(error @ StoreError::Unavailable { .. }) => error.source().unwrap().to_string(),
@@ -31,13 +31,13 @@ fn refusal(outcome: Result<impl Sized, StoreError>) -> String {
 async fn a_state_is_changed_from_what_it_is_believed_to_be() {
     let site = Site::new();
     let store = site.open();
-    assert_eq!(store.moving().await.unwrap(), Moving::Not);
-    assert_eq!(store.set_moving(&out(), held()).await.unwrap(), Moving::Not);
-    assert_eq!(store.moving().await.unwrap(), Moving::Not);
-    set(&store, Moving::Not, out()).await;
-    let other = Moving::Out { to: "somewhere".into() };
-    assert_eq!(store.set_moving(&other, Moving::Not).await.unwrap(), out());
-    assert_eq!(store.moving().await.unwrap(), out());
+    assert_eq!(store.transfer_state().await.unwrap(), TransferState::Not);
+    assert_eq!(store.set_transfer_state(&out(), held()).await.unwrap(), TransferState::Not);
+    assert_eq!(store.transfer_state().await.unwrap(), TransferState::Not);
+    set(&store, TransferState::Not, out()).await;
+    let other = TransferState::Out { to: "somewhere".into() };
+    assert_eq!(store.set_transfer_state(&other, TransferState::Not).await.unwrap(), out());
+    assert_eq!(store.transfer_state().await.unwrap(), out());
 }
 
 #[tokio::test]
@@ -45,14 +45,14 @@ async fn nothing_is_marked_when_nothing_is_moved_out() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);
-    let filling = Moving::In { from: "elsewhere".into(), progress: "half".into() };
-    for (from, to) in [(Moving::Not, filling.clone()), (filling, Moving::Not)] {
+    let filling = TransferState::In { from: "elsewhere".into(), progress: "half".into() };
+    for (from, to) in [(TransferState::Not, filling.clone()), (filling, TransferState::Not)] {
         s.chat().await.unwrap();
         set(&store, from, to).await;
     }
     s.chat().await.unwrap();
     assert_eq!(store.changed(LIMIT).await.unwrap().parts, []);
-    set(&store, Moving::Not, out()).await;
+    set(&store, TransferState::Not, out()).await;
     assert_eq!(store.changed(LIMIT).await.unwrap().parts, [], "nor afterwards");
     let user = s.user().await.unwrap();
     assert_eq!(changes(&store).await, [Part::Account(user)]);
@@ -65,12 +65,12 @@ async fn while_it_is_held_a_store_reads_and_refuses_to_write() {
     let s = scene(&store);
     let chat = s.chat().await.unwrap();
     store.signing_key([1; 32]).await.unwrap();
-    set(&store, Moving::Not, out()).await;
+    set(&store, TransferState::Not, out()).await;
     s.send(chat.id, chat.ada, "m").await.unwrap();
     let append = s.batch(chat.id).await.unwrap().text(chat.ada, "too late").build();
     set(&store, out(), held()).await;
 
-    let reason = "the data is being moved to elsewhere";
+    let reason = "the data is being transferred to elsewhere";
     assert_eq!(refusal(store.append(&append).await), reason);
     assert_eq!(refusal(store.create_user(s.new_user()).await), reason);
     assert_eq!(refusal(store.begin_ids_after(1).await), reason);
@@ -102,7 +102,7 @@ async fn writes_of_a_group_are_made_before_it_is_held_and_refused_after() {
     wait_for_queue(&store, 1).await;
     let holding = tokio::spawn({
         let store = Arc::clone(&store);
-        async move { store.set_moving(&Moving::Not, held()).await }
+        async move { store.set_transfer_state(&TransferState::Not, held()).await }
     });
     wait_for_queue(&store, 2).await;
     let after = create();
@@ -119,10 +119,10 @@ async fn a_store_whose_data_is_gone_is_not_healthy_and_reads() {
     let site = Site::new();
     let store = site.open();
     let chat = scene(&store).chat().await.unwrap();
-    set(&store, Moving::Not, gone()).await;
+    set(&store, TransferState::Not, gone()).await;
     assert!(matches!(store.health(), Err(StoreError::Stopped)));
     let user = scene(&store).new_user();
-    assert_eq!(refusal(store.create_user(user).await), "the data was moved to elsewhere");
+    assert_eq!(refusal(store.create_user(user).await), "the data was transferred to elsewhere");
     assert_eq!(listed(&store, chat.ada).await, [chat.id]);
 }
 
@@ -130,13 +130,13 @@ async fn a_store_whose_data_is_gone_is_not_healthy_and_reads() {
 async fn a_store_that_is_not_moved_any_more_forgets_what_changed() {
     let site = Site::new();
     let store = site.open();
-    set(&store, Moving::Not, out()).await;
+    set(&store, TransferState::Not, out()).await;
     let many = FORGOTTEN_AT_ONCE_MAX as u64 * 2 + 1;
     store.write("test", move |txn| put_users(txn, many)).await.unwrap();
     assert_eq!(store.changed(usize::MAX).await.unwrap().parts.len() as u64, many);
-    set(&store, out(), Moving::Not).await;
+    set(&store, out(), TransferState::Not).await;
     assert_eq!(store.changed(LIMIT).await.unwrap().parts, []);
-    set(&store, Moving::Not, out()).await;
+    set(&store, TransferState::Not, out()).await;
     assert_eq!(store.changed(LIMIT).await.unwrap().parts, []);
 }
 
@@ -148,21 +148,21 @@ fn put_users(txn: &mut Txn<'_>, count: u64) -> Result<(), StoreError> {
 }
 
 async fn touch(store: &EmbeddedStore, user: UserId) {
-    store.update_user(user, UserChange::default(), None).await.unwrap();
+    store.update_user(user, some_change(), None).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_move_goes_on_when_the_store_is_opened_again() {
     let site = Site::new();
     let store = site.open();
-    set(&store, Moving::Not, out()).await;
+    set(&store, TransferState::Not, out()).await;
     let s = scene(&store);
     let (ada, bob) = (s.user().await.unwrap(), s.user().await.unwrap());
     let taken = store.changed(LIMIT).await.unwrap();
     drop((s, store));
 
     let store = site.open();
-    assert_eq!(store.moving().await.unwrap(), out());
+    assert_eq!(store.transfer_state().await.unwrap(), out());
     touch(&store, ada).await;
     store.settled(taken).await.unwrap();
     assert_eq!(store.changed(LIMIT).await.unwrap().parts, [Part::Account(ada)], "it changed after that");
@@ -171,7 +171,7 @@ async fn a_move_goes_on_when_the_store_is_opened_again() {
     drop(store);
 
     let store = site.open();
-    refusal(store.update_user(ada, UserChange::default(), None).await);
+    refusal(store.update_user(ada, some_change(), None).await);
     assert_eq!(changes(&store).await, [Part::Account(ada), Part::Account(bob)]);
     set(&store, held(), gone()).await;
     store.close().await.unwrap();
@@ -180,20 +180,20 @@ async fn a_move_goes_on_when_the_store_is_opened_again() {
 
     let store = site.open();
     assert!(matches!(store.health(), Err(StoreError::Stopped)));
-    assert_eq!(store.moving().await.unwrap(), gone());
-    refusal(store.update_user(ada, UserChange::default(), None).await);
+    assert_eq!(store.transfer_state().await.unwrap(), gone());
+    refusal(store.update_user(ada, some_change(), None).await);
 }
 
-/// A mover that was asleep may settle what it took long ago.
+/// A transferring process that was suspended may settle parts that it took long ago.
 #[tokio::test]
 async fn what_was_taken_in_an_earlier_move_settles_nothing_of_the_next() {
     let site = Site::new();
     let store = site.open();
-    set(&store, Moving::Not, out()).await;
+    set(&store, TransferState::Not, out()).await;
     let user = scene(&store).user().await.unwrap();
     let taken = store.changed(LIMIT).await.unwrap();
-    set(&store, out(), Moving::Not).await;
-    set(&store, Moving::Not, out()).await;
+    set(&store, out(), TransferState::Not).await;
+    set(&store, TransferState::Not, out()).await;
     touch(&store, user).await;
     store.settled(taken).await.unwrap();
     assert_eq!(store.changed(LIMIT).await.unwrap().parts, [Part::Account(user)]);

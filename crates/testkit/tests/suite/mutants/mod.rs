@@ -1,6 +1,6 @@
-//! The suite can fail: stores that break one promise each, and the case that finds it.
+//! Tests that the suite can fail: stores that break one contract each, and the case that finds it.
 //!
-//! - [`faulty`]: a store in front of the model that does one thing wrong
+//! - [`faulty`]: a store in front of the model with exactly one fault
 
 mod faulty;
 
@@ -14,7 +14,7 @@ use godwit_testkit::{ModelStore, StoreFactory, TestClock, conformance, replay};
 
 use faulty::{Fault, Faulty};
 
-/// What is broken, and the case that must say so.
+/// Each fault, and the case that must find it.
 const FOUND_BY: &[(Fault, &str)] = &[
     (Fault::HandleIsTakenTwice, "users::a_taken_handle_is_refused"),
     (Fault::RefusedUpdateWritesItsNote, "user_updates::a_taken_handle_changes_nothing"),
@@ -69,7 +69,7 @@ const FOUND_BY: &[(Fault, &str)] = &[
     (Fault::AccountLogHidesItsHoles, "account_log::a_log_that_was_cut_says_so"),
 ];
 
-/// What random operations must find too.
+/// Faults that random operations must find too.
 const FOUND_BY_REPLAY: &[Fault] = &[
     Fault::AppendIgnoresTheHead,
     Fault::SentAsForgets,
@@ -85,8 +85,8 @@ const FOUND_BY_REPLAY: &[Fault] = &[
     Fault::AccountLogLosesAnEntry,
 ];
 
-/// The rarest of these faults is found by one sequence in eight, so that one run in a thousand of [`replay::SEQUENCES`]
-/// misses it. This test must not: it ends when the fault is found, however many it may try.
+/// One sequence in eight finds the rarest of these faults, so one run in a thousand of [`replay::SEQUENCES`] misses it. This
+/// test must not miss it: it tries up to this many sequences and ends when the fault is found.
 const SEQUENCES_UNTIL_FOUND: u32 = 16 * replay::SEQUENCES;
 
 struct Mutant(Fault);

@@ -15,10 +15,10 @@ use crate::people::unique;
 use crate::raw_http::{Answer, RawHttp};
 use crate::unlimited::unlimited;
 
-/// The parts of the API that this is about, by their tags.
+/// The parts of the API that these tests cover, by tag.
 const TAGS: &[&str] = &["Conversations", "Members", "Messages"];
 
-/// One who remembers, together with the others, what was asked for.
+/// A user whose requests are recorded, together with those of the others.
 #[derive(Clone)]
 struct Visitor {
     asker: Asker,
@@ -40,7 +40,7 @@ impl Visitor {
         self.ok("GET", path, Value::Null).await
     }
 
-    /// Something that is answered by nothing.
+    /// A request whose answer is empty.
     async fn done(&self, method: &str, path: &str, body: Value) {
         assert_eq!(self.send(method, path, body).await.status, 204, "{method} {path}");
     }
@@ -55,7 +55,7 @@ impl Visitor {
         text(&self.ok("POST", "/v1/conversations", new).await["id"])
     }
 
-    /// Sends a text, and gives the message back.
+    /// Sends a text and returns the message.
     async fn say(&self, conversation: &str, words: &str) -> Value {
         self.say_with(conversation, words, json!({})).await
     }
@@ -93,10 +93,10 @@ async fn described(raw: &RawHttp) -> Vec<(String, String)> {
     described
 }
 
-/// What the API describes.
+/// An operation of the API document.
 pub(super) struct Operation {
     pub(super) method: String,
-    /// With the names of what stands in it: `/v1/messages/{id}`.
+    /// A template such as `/v1/messages/{id}`.
     pub(super) path: String,
     pub(super) tag: String,
 }
@@ -113,14 +113,14 @@ pub(super) async fn operations(raw: &RawHttp) -> Vec<Operation> {
     operations
 }
 
-/// Whether a path is one of those that a template stands for.
+/// True if a template matches a path.
 pub(super) fn fits(path: &str, template: &str) -> bool {
     let (path, template): (Vec<&str>, Vec<&str>) = (path.split('/').collect(), template.split('/').collect());
     path.len() == template.len()
         && path.iter().zip(template).all(|(part, of)| *part == of || (of.starts_with('{') && !is_word(part)))
 }
 
-/// `pinned` and `gone` stand where an id can stand.
+/// `pinned` and `gone` appear in place of ids.
 fn is_word(part: &str) -> bool {
     ["pinned", "gone"].contains(&part)
 }

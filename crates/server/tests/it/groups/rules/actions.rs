@@ -1,4 +1,4 @@
-//! How each action is asked for.
+//! The request for each action.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::Transport;
 use super::scene::{Cast, Scene};
 use crate::people::{later, unique};
 
-/// How to ask for one thing over each transport that has it.
+/// The request for one action over each transport that supports it.
 pub(super) struct Request {
     /// Method, path, body.
     pub(super) http: Option<(&'static str, String, Value)>,
@@ -14,7 +14,7 @@ pub(super) struct Request {
     pub(super) command: Option<(&'static str, Value)>,
 }
 
-/// Actions that no command of the socket is for.
+/// Actions without a socket command.
 pub(super) const ONLY_HTTP: &[&str] = &[
     "look at the conversation",
     "list the members",
@@ -29,7 +29,7 @@ pub(super) const ONLY_HTTP: &[&str] = &[
     "read its thread",
 ];
 
-/// Actions that are not in the log, besides those that only read.
+/// Actions without a log entry, in addition to reads.
 pub(super) const HARMLESS: &[&str] = &[
     "read the history",
     "read the log",
@@ -45,7 +45,7 @@ pub(super) const HARMLESS: &[&str] = &[
     "lift a ban",
 ];
 
-/// Actions after which nothing is as it was for the others.
+/// Actions that change the situation for others.
 pub(super) const FINAL: &[&str] = &[
     "cancel a scheduled message",
     "send a scheduled message now",
@@ -69,13 +69,13 @@ pub(super) const FINAL: &[&str] = &[
     "join by an invite",
 ];
 
-/// What an action leaves behind, if it is done.
+/// The trace of a successful action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trace {
     Nothing,
-    /// An entry in the log. Everything else can still be done.
+    /// A log entry. All other actions remain possible.
     Entry,
-    /// A conversation in which not everything can be done any more.
+    /// A conversation in which some actions are no longer possible.
     Wreck,
 }
 
@@ -273,7 +273,7 @@ fn message() -> Value {
     json!({ "client_id": unique("c"), "kind": "text", "text": "hi" })
 }
 
-/// The body with one field more.
+/// The body with one more field.
 fn with(field: &str, value: &str, mut body: Value) -> Value {
     body[field] = json!(value);
     body

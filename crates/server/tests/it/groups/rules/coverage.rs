@@ -1,5 +1,4 @@
-//! The table has everything that can be asked about a conversation: every command of the socket and every route, but for those
-//! that are named here.
+//! The table covers every command and route about a conversation, except those listed here.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +9,10 @@ use super::scene::{Cast, Kind, Role, Scene, Setting, State};
 use super::{TABLE, Transport};
 use crate::groups::routes::{fits, operations};
 
-/// Commands that name no conversation, nothing in one and nothing of one.
+/// Commands that are not about a conversation.
 const OTHER_COMMANDS: &[&str] = &["sign_in", "ping", "sync", "watch_presence", "open_conversation"];
 
-/// Routes of which the same is true: parts of the API by their tags, and single ones.
+/// Routes that are not about a conversation: by tag, and individually.
 const OTHER_TAGS: &[&str] = &["Operation", "Accounts", "Sessions", "People", "Sync"];
 const OTHER_ROUTES: &[(&str, &str)] = &[
     ("GET", "/v1/conversations"),

@@ -1,5 +1,5 @@
-//! Who may do what: every action, by everybody, in every kind of conversation and whatever has become of it, over HTTP and
-//! on the socket.
+//! Permissions: every action by every role, in every kind of conversation and every state of it, over HTTP and on the
+//! socket.
 
 mod actions;
 mod coverage;
@@ -14,18 +14,18 @@ use self::scene::{Cast, Kind, Role, Scene, Setting, State};
 use super::Asker;
 use crate::raw_socket::RawSocket;
 
-/// What is expected, written down by hand. The columns are:
+/// The expected results, written by hand. The columns are:
 ///
 /// ```text
-/// direct: a member, a blocked one, somebody else
+/// direct: a member, a blocked one, another user
 /// then for a group whose members may do everything, one whose members may do nothing, and a channel:
-///         owner, admin, member; who was removed, who never was a member, a member of a deleted one
+///         owner, admin, member; a removed user, one who never was a member, a member of a deleted one
 ///
-/// .  it is done        f  forbidden      w  wrong_kind      b  blocked
-/// -  cannot be asked   n  not_found      i  invite_invalid
+/// .  succeeds           f  forbidden      w  wrong_kind      b  blocked
+/// -  not available      n  not_found      i  invite_invalid
 /// ```
 ///
-/// A block changes nothing in groups: whoever is blocked there can do what their role says.
+/// A block changes nothing in groups: there, a blocked user can do what their role allows.
 const TABLE: &[(&str, &str)] = &[
     ("look at the conversation", "..n ...nnn ...nnn ...nnn"),
     ("read the history", "..n ...nnn ...nnn ...nnn"),
@@ -85,7 +85,7 @@ const TABLE: &[(&str, &str)] = &[
     ("join by an invite", "--- .....i .....i .....i"),
 ];
 
-/// Settings that are tried at the same time.
+/// Settings that are tested concurrently.
 const AT_ONCE: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ async fn everybody_may_do_what_the_table_says_and_nothing_else() {
     assert!(wrong.is_empty(), "{} answers are not those of the table:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Everybody in every kind of conversation, whatever has become of it.
+/// Every role in every kind and state of a conversation.
 fn settings() -> Vec<Setting> {
     let mut settings = Vec::new();
     for state in [State::Member, State::Blocked, State::Never] {
@@ -120,8 +120,8 @@ fn settings() -> Vec<Setting> {
     settings
 }
 
-/// All actions in one setting. What is refused, or only read, leaves no trace: all of that is tried in one conversation,
-/// whose log must not grow. What leaves entries is tried in another one, and what ends something in one of its own.
+/// Runs all actions in one setting. Refused actions and reads leave no trace: they share one conversation, whose log must
+/// not grow. Actions with entries share another one, and each final action has its own.
 async fn try_all(cast: &Cast, setting: Setting) -> Vec<String> {
     let (mut traceless, mut again, mut once) = (Vec::new(), Vec::new(), Vec::new());
     for (action, row) in TABLE {
@@ -164,7 +164,7 @@ async fn try_all(cast: &Cast, setting: Setting) -> Vec<String> {
     wrong
 }
 
-/// The code of the refusal; none if it was done.
+/// The code of the refusal. `None` if it succeeded.
 async fn answer(
     actor: &Asker,
     socket: &mut RawSocket,

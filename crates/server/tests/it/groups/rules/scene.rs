@@ -1,4 +1,4 @@
-//! A conversation in which something is tried.
+//! A conversation in which actions are tested.
 
 use serde_json::{Value, json};
 
@@ -7,12 +7,12 @@ use crate::people::{later, unique};
 use crate::process::ServerProcess;
 use crate::unlimited::unlimited;
 
-/// The people, the same in every scene, but for the one who acts.
+/// The people, who are the same in every scene, except the actor.
 pub(super) struct Cast {
     pub(super) server: ServerProcess,
-    /// Makes all groups and owns them.
+    /// Creates and owns all groups.
     pub(super) olga: Asker,
-    /// An admin, who wrote a message.
+    /// An admin who wrote a message.
     pub(super) anna: Asker,
     /// A member.
     pub(super) mia: Asker,
@@ -23,14 +23,14 @@ pub(super) struct Cast {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Direct,
-    /// A group whose members may do everything that can be allowed to them, and that anybody may join.
+    /// A group whose members have all permissions, and which anybody may join.
     Group,
-    /// A group whose members may do nothing of it.
+    /// A group whose members have no permissions.
     Strict,
     Channel,
 }
 
-/// Of the one who acts.
+/// The role of the actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Owner,
@@ -38,11 +38,11 @@ pub(super) enum Role {
     Member,
 }
 
-/// What has become of the one who acts, or of the conversation.
+/// The state of the actor or of the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Member,
-    /// By somebody else in the conversation.
+    /// By another user in the conversation.
     Blocked,
     Removed,
     Never,
@@ -58,21 +58,21 @@ pub(super) struct Setting {
 
 pub(super) struct Scene {
     pub(super) conversation: String,
-    /// A message of the one who acts, if they were ever there.
+    /// A message of the actor, if they were ever a member.
     pub(super) own: String,
-    /// A message of somebody else.
+    /// A message of another user.
     pub(super) others: String,
-    /// An invite of somebody else: its id and its token.
+    /// An invite of another user: its id and its token.
     pub(super) invite: (String, String),
-    /// A message that the one who acts has scheduled, if they were ever there.
+    /// A scheduled message of the actor, if they were ever a member.
     pub(super) scheduled: String,
-    /// Somebody in the conversation who is not the one who acts.
+    /// A member other than the actor.
     witness: Asker,
     pub(super) actor: Asker,
 }
 
 impl Setting {
-    /// Where the table says what is expected.
+    /// The column of the table.
     pub(super) const fn column(self) -> usize {
         let group = match self.kind {
             Kind::Direct => {
@@ -105,7 +105,7 @@ impl Cast {
         Self { server, olga, anna, mia, nina }
     }
 
-    /// One who acts in this setting, and in no other one: so their socket is not told what happens there.
+    /// A new actor for this setting, so that their socket receives no events of other settings.
     pub(super) async fn actor(&self, setting: Setting) -> Asker {
         let actor = Asker::register(&self.server, "actor").await;
         if setting.state == State::Blocked {
@@ -123,7 +123,7 @@ impl Scene {
         }
     }
 
-    /// Two people have one conversation, so there is another peer in every scene.
+    /// Two people have one conversation, so every scene has another peer.
     async fn direct(cast: &Cast, setting: Setting, actor: &Asker) -> Self {
         let peer = Asker::register(&cast.server, "peer").await;
         let first = if setting.state == State::Never { &cast.nina } else { actor };
@@ -166,7 +166,7 @@ impl Scene {
         let others = send(anna, &conversation).await;
         let (mut own, mut scheduled) = (others.clone(), super::super::NOBODY.to_owned());
         if setting.state != State::Never {
-            // Whoever is only a member of a channel wrote when they were more.
+            // An ordinary member of a channel wrote while they were an admin.
             set_role(actor, "admin").await;
             own = send(actor, &conversation).await;
             scheduled = schedule(actor, &conversation).await;
@@ -190,7 +190,7 @@ impl Scene {
         Self { conversation, own, others, invite, scheduled, witness: olga.clone(), actor: actor.clone() }
     }
 
-    /// Where the log ends; nothing where it is deleted.
+    /// The head of the log. Null if the conversation is deleted.
     pub(super) async fn head(&self) -> Value {
         let path = format!("/v1/conversations/{}", self.conversation);
         let answer = self.witness.ask("GET", &path, &Value::Null).send().await;

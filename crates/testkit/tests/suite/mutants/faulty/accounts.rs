@@ -1,33 +1,72 @@
-//! Users, devices and blocks.
+//! Changes of accounts; users, devices and blocks.
 
 use async_trait::async_trait;
-use godwit_domain::model::{AccountEntry, AccountNote, Device, Handle, SearchPrefix, Subject, User};
+use godwit_domain::account::{AccountCommand, AccountOutcome};
+use godwit_domain::model::{Device, Handle, SearchPrefix, Subject, User};
 use godwit_domain::ports::{
-    BlockOutcome, BlockStore, CreateDevice, CreateUser, DeviceStore, Rotation, StoreError, UpdateUser,
-    UserChange, UserStore,
+    AccountStore, BlockStore, CreateUser, DeviceStore, PersonalStore, ReplaceScheduled, Rotation, StoreError,
+    UpdateUser, UserChange, UserStore,
 };
-use godwit_protocol::{DeviceId, Timestamp, UserId};
+use godwit_protocol::{DeviceId, UserId};
 
 use super::{Fault, Faulty, port};
 
-port! { impl UserStore {
-    async fn create_user(&self, user: User) -> CreateUser {
-        match self.right.create_user(user).await? {
-            CreateUser::HandleTaken if self.has(Fault::HandleIsTakenTwice) => Ok(CreateUser::Created),
-            outcome => Ok(outcome),
-        }
+port! { impl AccountStore {
+    async fn change_account(&self, user: UserId, command: AccountCommand) -> AccountOutcome {
+        let command = self.misunderstood(user, command).await?;
+        let outcome = self.right.change_account(user, command.clone()).await?;
+        Ok(match (self.fault, outcome) {
+            (Fault::HandleIsTakenTwice, AccountOutcome::UserCreated(CreateUser::HandleTaken)) => {
+                CreateUser::Created.into()
+            }
+            (Fault::RefusedUpdateWritesItsNote, AccountOutcome::UserUpdated(UpdateUser::HandleTaken)) => {
+                if let AccountCommand::UpdateUser { note, .. } = command {
+                    self.right.update_user(user, UserChange::default(), note).await?;
+                }
+                UpdateUser::HandleTaken.into()
+            }
+            (Fault::EveryRotationWins, AccountOutcome::SessionRotated(Rotation::Reused(device))) => {
+                Rotation::Rotated(device).into()
+            }
+            (Fault::EveryClaimWins, AccountOutcome::ScheduledReplaced(ReplaceScheduled::Changed)) => {
+                ReplaceScheduled::Replaced(None).into()
+            }
+            (_, outcome) => outcome,
+        })
     }
+}}
+
+impl Faulty {
+    /// The faulty command that replaces the given one.
+    async fn misunderstood(
+        &self,
+        user: UserId,
+        command: AccountCommand,
+    ) -> Result<AccountCommand, StoreError> {
+        Ok(match (self.fault, command) {
+            (Fault::StarsHaveNoBound, AccountCommand::Star { star, note, .. }) => {
+                AccountCommand::Star { star, note, stars_max: usize::MAX }
+            }
+            (
+                Fault::ClaimsLookAtTheStageAlone,
+                AccountCommand::ReplaceScheduled { mut expected, with, note },
+            ) => {
+                let current = self.right.scheduled_one(user, expected.id).await?;
+                if let Some(current) = current.filter(|current| current.stage == expected.stage) {
+                    *expected = current;
+                }
+                AccountCommand::ReplaceScheduled { expected, with, note }
+            }
+            (_, command) => command,
+        })
+    }
+}
+
+port! { impl UserStore {
     async fn user(&self, id: UserId) -> Option<User>;
     async fn users(&self, ids: &[UserId]) -> Vec<User>;
     async fn user_by_handle(&self, handle: &Handle) -> Option<User>;
     async fn user_by_subject(&self, subject: &Subject) -> Option<User>;
-    async fn update_user(&self, id: UserId, change: UserChange, note: Option<AccountNote>) -> UpdateUser {
-        let outcome = self.right.update_user(id, change, note).await?;
-        if outcome == UpdateUser::HandleTaken && self.has(Fault::RefusedUpdateWritesItsNote) {
-            self.right.update_user(id, UserChange::default(), note).await?;
-        }
-        Ok(outcome)
-    }
     async fn search_users(&self, prefix: &SearchPrefix, after: Option<UserId>, limit: usize) -> Vec<User> {
         let mut found = self.right.search_users(prefix, after, limit).await?;
         if self.has(Fault::SearchRepeatsUsers) && found.len() < limit {
@@ -39,28 +78,12 @@ port! { impl UserStore {
 }}
 
 port! { impl DeviceStore {
-    async fn create_device(&self, device: Device, note: AccountNote, devices_max: usize) -> CreateDevice;
     async fn device(&self, id: DeviceId) -> Option<Device>;
+    async fn device_owner(&self, id: DeviceId) -> Option<UserId>;
     async fn devices_of(&self, user: UserId) -> Vec<Device>;
-    async fn rotate_session(
-        &self,
-        id: DeviceId,
-        generation: u32,
-        next: u32,
-        expires_at: Timestamp,
-        now: Timestamp
-    ) -> Rotation {
-        match self.right.rotate_session(id, generation, next, expires_at, now).await? {
-            Rotation::Reused(device) if self.has(Fault::EveryRotationWins) => Ok(Rotation::Rotated(device)),
-            outcome => Ok(outcome),
-        }
-    }
-    async fn remove_device(&self, id: DeviceId, note: AccountNote) -> Option<AccountEntry>;
 }}
 
 port! { impl BlockStore {
-    async fn block(&self, user: UserId, blocked: UserId, note: AccountNote, blocks_max: usize) -> BlockOutcome;
-    async fn unblock(&self, user: UserId, blocked: UserId, note: AccountNote) -> Option<AccountEntry>;
     async fn blocks_between(&self, a: UserId, b: UserId) -> (bool, bool) {
         let (forward, back) = self.right.blocks_between(a, b).await?;
         let either = forward || back;

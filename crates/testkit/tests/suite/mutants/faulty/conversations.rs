@@ -1,4 +1,4 @@
-//! The log and what follows from it.
+//! The log and its projections.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ port! { impl ConversationStore {
             forced.expected_head = head().await?;
         }
         if self.has(Fault::AppendLooksBeforeItWrites) && head().await? == append.expected_head {
-            // Long enough for another to look too.
+            // Long enough for a concurrent caller to check too.
             tokio::time::sleep(Duration::from_millis(50)).await;
             forced.expected_head = head().await?;
         }
@@ -123,7 +123,7 @@ port! { impl ConversationStore {
 }}
 
 impl Faulty {
-    /// What is forgotten of the effects of an append, or done wrong.
+    /// Drops or corrupts parts of the effects of an append.
     async fn spoil(&self, id: ConversationId, effects: &mut Effects) -> Result<(), StoreError> {
         match self.fault {
             Fault::EditsAreNotErased => {

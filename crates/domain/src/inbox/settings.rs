@@ -1,0 +1,152 @@
+//! A user's settings for a conversation, and deleting it for oneself.
+
+use godwit_protocol::conversations::{Membership, NewDraft, UpdateMembership};
+use godwit_protocol::limits::{DRAFT_CHARS_MAX, PINNED_CONVERSATIONS_MAX};
+use godwit_protocol::sync::GoneReason;
+use godwit_protocol::{ConversationId, Timestamp, UserId};
+
+use super::{Inbox, InboxError};
+use crate::model::{
+    AccountChange, AccountNote, Concealed, InvalidField, SavedDraft, Settings, SettingsChange, field,
+};
+use crate::ports::StoreError;
+
+impl Inbox {
+    /// Pins, mutes or archives a conversation, marks it as unread, or saves a draft.
+    pub async fn update_membership(
+        &self,
+        by: UserId,
+        id: ConversationId,
+        update: UpdateMembership,
+    ) -> Result<Membership, InboxError> {
+        let (_, member) = self.conversations.of_member(by, id).await?;
+        let now = self.clock.now();
+        if let Some(Some(until)) = update.muted_until {
+            field::future("muted_until", until, now)?;
+        }
+        if update.pinned == Some(true) && update.archived == Some(true) {
+            return Err(InvalidField::new("archived", "is not allowed for a pinned conversation").into());
+        }
+        let draft = update.draft.map(|draft| draft.as_ref().map(|draft| parse_draft(draft, now)).transpose());
+        let pin = match update.pinned {
+            Some(true) => Some(self.place_of_new_pin(by, id).await?),
+            Some(false) => Some(None),
+            // Archiving removes the pin.
+            None => (update.archived == Some(true)).then_some(None),
+        };
+        let change = SettingsChange {
+            pin,
+            archived: if update.pinned == Some(true) { Some(false) } else { update.archived },
+            muted_until: update.muted_until,
+            marked_unread: update.marked_unread,
+            draft: draft.transpose()?,
+        };
+        let settings = self.change_settings(by, id, change).await?;
+        Ok(member.to_wire(&settings))
+    }
+
+    /// Sorts the pinned conversations. Pinned conversations that `order` does not name keep their order after the others.
+    /// Conversations that are not pinned are ignored, because another device may have unpinned them at the same time.
+    pub async fn order_pinned(&self, by: UserId, order: &[ConversationId]) -> Result<(), InboxError> {
+        if order.len() > PINNED_CONVERSATIONS_MAX {
+            let reason = format!("must have at most {PINNED_CONVERSATIONS_MAX} conversations");
+            return Err(InvalidField::new("conversation_ids", reason).into());
+        }
+        let mut pinned = self.pinned_places(by).await?;
+        let place = |id: &ConversationId| order.iter().position(|named| named == id).unwrap_or(usize::MAX);
+        pinned.sort_by_key(|(pin, id)| (place(id), *pin));
+        for (number, (pin, id)) in pinned.into_iter().enumerate() {
+            let number = i64::try_from(number).unwrap_or(i64::MAX);
+            if pin != number {
+                let change = SettingsChange { pin: Some(Some(number)), ..SettingsChange::default() };
+                self.change_settings(by, id, change).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the unread mark when the member reads.
+    pub(crate) async fn unmark(&self, by: UserId, id: ConversationId) -> Result<(), StoreError> {
+        if self.store.settings(by, id).await?.marked_unread {
+            let change = SettingsChange { marked_unread: Some(false), ..SettingsChange::default() };
+            self.change_settings(by, id, change).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes a conversation for one member: its messages are concealed, and the next message brings it back into the
+    /// inbox.
+    pub async fn delete_for_me(&self, by: UserId, id: ConversationId) -> Result<(), InboxError> {
+        let (live, _) = self.conversations.of_member(by, id).await?;
+        self.conversations.reload(&live).await?;
+        let (head, ordinal) = live.read(|state| (state.head.seq, state.head.ordinal));
+        self.forget_settings(by, id).await?;
+        let change = AccountChange::ConversationGone(id, GoneReason::Deleted);
+        let note = AccountNote { user_id: by, at: self.clock.now(), change };
+        let entry = self.store.clear(by, id, head, ordinal, note).await?;
+        let concealed = Concealed { cleared: head, cleared_ordinal: ordinal, ..Concealed::default() };
+        self.concealing.conceal(&live, by, concealed).await;
+        live.write(|state| {
+            let is_new = state.head.last_message.as_ref().is_some_and(|last| last.seq > head);
+            if let Some(member) = state.member_mut(by) {
+                member.unlisted = !is_new;
+            }
+        });
+        self.account_log.announce(&[(by, entry)]).await;
+        Ok(())
+    }
+
+    /// Resets the settings, so that the conversation comes back without pin, archive flag, unread mark and draft. It stays
+    /// muted.
+    async fn forget_settings(&self, by: UserId, id: ConversationId) -> Result<(), StoreError> {
+        let settings = self.store.settings(by, id).await?;
+        let change = SettingsChange {
+            pin: settings.pin.is_some().then_some(None),
+            archived: settings.archived.then_some(false),
+            marked_unread: settings.marked_unread.then_some(false),
+            draft: settings.draft.is_some().then_some(None),
+            muted_until: None,
+        };
+        if change != SettingsChange::default() {
+            self.change_settings(by, id, change).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn change_settings(
+        &self,
+        by: UserId,
+        id: ConversationId,
+        change: SettingsChange,
+    ) -> Result<Settings, StoreError> {
+        let note =
+            AccountNote { user_id: by, at: self.clock.now(), change: AccountChange::SettingsChanged(id) };
+        let (settings, entry) = self.store.change_settings(by, id, change, note).await?;
+        self.account_log.announce(&[(by, entry)]).await;
+        Ok(settings)
+    }
+
+    /// The position of a new pin: before all others. A conversation that is pinned already keeps its position.
+    async fn place_of_new_pin(&self, by: UserId, id: ConversationId) -> Result<Option<i64>, InboxError> {
+        let pinned = self.pinned_places(by).await?;
+        if let Some((pin, _)) = pinned.iter().find(|(_, pinned)| *pinned == id) {
+            return Ok(Some(*pin));
+        }
+        if pinned.len() >= PINNED_CONVERSATIONS_MAX {
+            return Err(InboxError::TooManyPinned);
+        }
+        Ok(Some(pinned.iter().map(|(pin, _)| pin - 1).min().unwrap_or(0)))
+    }
+
+    async fn pinned_places(&self, by: UserId) -> Result<Vec<(i64, ConversationId)>, StoreError> {
+        let (rows, large) = tokio::try_join!(self.store.pinned(by), self.store.fanned_out_on_read(by))?;
+        let rows = rows.into_iter().map(|row| (row.settings.pin, row.conversation));
+        let large = large.into_iter().map(|row| (row.settings.pin, row.conversation));
+        Ok(rows.chain(large).filter_map(|(pin, id)| Some((pin?, id))).collect())
+    }
+}
+
+fn parse_draft(draft: &NewDraft, now: Timestamp) -> Result<Box<SavedDraft>, InvalidField> {
+    let text = field::kept("draft.text", &draft.text, DRAFT_CHARS_MAX)?;
+    Ok(Box::new(SavedDraft { text, reply_to: draft.reply_to, updated_at: now }))
+}

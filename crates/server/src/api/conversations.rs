@@ -1,0 +1,35 @@
+//! Creating and deleting conversations.
+
+use godwit_domain::groups::MadeGroup;
+use godwit_protocol::conversations::{CreateConversation, CreatedConversation, DeleteFor};
+use godwit_protocol::{ConversationId, UserId};
+
+use crate::problem::ApiResult;
+use crate::state::Shared;
+
+/// Opens or creates a conversation, and tells whether it is new.
+pub async fn create(
+    state: &Shared,
+    by: UserId,
+    request: CreateConversation,
+) -> ApiResult<(CreatedConversation, bool)> {
+    let groups = &state.app.groups;
+    let MadeGroup { opened, members } = match request {
+        CreateConversation::Direct { user_id } => {
+            MadeGroup { opened: state.app.inbox.open_direct(by, user_id).await?, members: Vec::new() }
+        }
+        CreateConversation::Group(new) => groups.create(by, false, new).await?,
+        CreateConversation::Channel(new) => groups.create(by, true, new).await?,
+    };
+    let refused = members.into_iter().filter(|member| !member.added).collect();
+    Ok((CreatedConversation { conversation: opened.conversation, refused }, opened.made))
+}
+
+/// Deletes a conversation for the user only, or for all members.
+pub async fn delete_for(state: &Shared, by: UserId, id: ConversationId, whom: DeleteFor) -> ApiResult<()> {
+    match whom {
+        DeleteFor::Me => state.app.inbox.delete_for_me(by, id).await?,
+        DeleteFor::All => state.app.groups.delete_for_all(by, id).await?,
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! The account ports. Hidden messages are not part of an account in this store: pages of a
+//! [conversation](crate::conversation) read them, so they are stored there.
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use godwit_domain::account::{AccountCommand, AccountOutcome, Name};
+use godwit_domain::model::{Concealed, Device, Handle, Scheduled, SearchPrefix, Star, Subject, User};
+use godwit_domain::ports::{
+    AccountStore, BlockStore, DeviceStore, Part, PersonalStore, SeqRange, StoreError, UserStore,
+};
+use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
+
+use crate::CassandraStore;
+use crate::account::Hiding;
+
+#[async_trait]
+impl AccountStore for CassandraStore {
+    async fn change_account(
+        &self,
+        user: UserId,
+        command: AccountCommand,
+    ) -> Result<AccountOutcome, StoreError> {
+        if let AccountCommand::Hide { conversation, seq, hidden_max, .. } = command {
+            let pass = self.gate.enter([Part::Membership(user, conversation)]).await?;
+            let changed = async {
+                let hiding = self.hiding(user, conversation, seq, hidden_max).await?;
+                self.accounts.change(user, command, Some(hiding)).await
+            };
+            return pass.leave(changed.await).await;
+        }
+        let pass = self.gate.enter([]).await?;
+        pass.leave(self.accounts.change(user, command, None).await).await
+    }
+}
+
+impl CassandraStore {
+    async fn hiding(
+        &self,
+        user: UserId,
+        conversation: ConversationId,
+        seq: Seq,
+        hidden_max: usize,
+    ) -> Result<Hiding, StoreError> {
+        let first = self.hidden.first(user, conversation, hidden_max).await?;
+        let (hidden, conversations) = (self.hidden.clone(), self.conversations.clone());
+        let write = move || -> BoxFuture<'static, Result<(), StoreError>> {
+            let (hidden, conversations) = (hidden.clone(), conversations.clone());
+            Box::pin(async move {
+                hidden.hide(user, conversation, seq).await?;
+                let concealed = Concealed { hidden_to: seq, ..Concealed::default() };
+                conversations.conceal(conversation, user, concealed).await
+            })
+        };
+        Ok(Hiding { is_hidden: first.contains(&seq), count: first.len(), write: Box::new(write) })
+    }
+}
+
+#[async_trait]
+impl UserStore for CassandraStore {
+    async fn user(&self, id: UserId) -> Result<Option<User>, StoreError> {
+        self.accounts.user(id).await
+    }
+
+    async fn users(&self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
+        self.accounts.users(ids).await
+    }
+
+    async fn user_by_handle(&self, handle: &Handle) -> Result<Option<User>, StoreError> {
+        self.accounts.user_by_name(&Name::Handle(handle.clone())).await
+    }
+
+    async fn user_by_subject(&self, subject: &Subject) -> Result<Option<User>, StoreError> {
+        self.accounts.user_by_name(&Name::Subject(subject.clone())).await
+    }
+
+    async fn search_users(
+        &self,
+        prefix: &SearchPrefix,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<User>, StoreError> {
+        self.accounts.search_users(prefix, after, limit).await
+    }
+
+    async fn list_users(&self, after: Option<UserId>, limit: usize) -> Result<Vec<User>, StoreError> {
+        self.accounts.list_users(after, limit).await
+    }
+}
+
+#[async_trait]
+impl DeviceStore for CassandraStore {
+    async fn device(&self, id: DeviceId) -> Result<Option<Device>, StoreError> {
+        self.accounts.device(id).await
+    }
+
+    async fn device_owner(&self, id: DeviceId) -> Result<Option<UserId>, StoreError> {
+        self.accounts.device_owner(id).await
+    }
+
+    async fn devices_of(&self, user: UserId) -> Result<Vec<Device>, StoreError> {
+        self.accounts.devices_of(user).await
+    }
+}
+
+#[async_trait]
+impl BlockStore for CassandraStore {
+    async fn blocks_between(&self, a: UserId, b: UserId) -> Result<(bool, bool), StoreError> {
+        self.accounts.blocks_between(a, b).await
+    }
+
+    async fn blocked_among(&self, user: UserId, others: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        self.accounts.blocked_among(user, others).await
+    }
+
+    async fn blockers_among(&self, user: UserId, others: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        self.accounts.blockers_among(user, others).await
+    }
+
+    async fn blocked_by(
+        &self,
+        user: UserId,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<UserId>, StoreError> {
+        self.accounts.blocked_by(user, after, limit).await
+    }
+}
+
+#[async_trait]
+impl PersonalStore for CassandraStore {
+    async fn hidden(
+        &self,
+        user: UserId,
+        conversation: ConversationId,
+        range: SeqRange,
+    ) -> Result<Vec<Seq>, StoreError> {
+        self.hidden.within(user, conversation, range).await
+    }
+
+    async fn hidden_from(
+        &self,
+        conversation: ConversationId,
+        seq: Seq,
+        limit: usize,
+    ) -> Result<Vec<UserId>, StoreError> {
+        self.hidden.from(conversation, seq, limit).await
+    }
+
+    async fn stars(
+        &self,
+        user: UserId,
+        before: Option<MessageId>,
+        limit: usize,
+    ) -> Result<Vec<Star>, StoreError> {
+        self.accounts.stars(user, before, limit).await
+    }
+
+    async fn scheduled(&self, user: UserId) -> Result<Vec<Scheduled>, StoreError> {
+        self.accounts.scheduled(user).await
+    }
+
+    async fn scheduled_one(&self, user: UserId, id: ScheduledId) -> Result<Option<Scheduled>, StoreError> {
+        self.accounts.scheduled_one(user, id).await
+    }
+
+    async fn due_scheduled(
+        &self,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<(UserId, ScheduledId)>, StoreError> {
+        self.accounts.due_scheduled(now, limit).await
+    }
+}

@@ -1,0 +1,91 @@
+//! The inbox port, with the account log.
+
+use async_trait::async_trait;
+use godwit_domain::model::{AccountEntry, AccountNote, Settings, SettingsChange};
+use godwit_domain::ports::{
+    ActivityPosition, ChangedRow, InboxRow, InboxStore, Part, StoreError, UnorderedRow,
+};
+use godwit_protocol::limits::PINNED_CONVERSATIONS_MAX;
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
+
+use crate::CassandraStore;
+use crate::account::Section;
+
+const EVER: Timestamp = Timestamp::from_millis(0);
+/// Concurrent calls may together exceed the limit of pinned conversations.
+const PINNED_READ_MAX: usize = 2 * PINNED_CONVERSATIONS_MAX;
+
+#[async_trait]
+impl InboxStore for CassandraStore {
+    async fn inbox(
+        &self,
+        user: UserId,
+        archived: bool,
+        after: Option<ActivityPosition>,
+        limit: usize,
+    ) -> Result<Vec<InboxRow>, StoreError> {
+        let recent = self.inbox.recent(user).await?;
+        self.inbox.sections(user, &recent, &[Section::unpinned(archived)], EVER, after, limit).await
+    }
+
+    async fn pinned(&self, user: UserId) -> Result<Vec<InboxRow>, StoreError> {
+        let recent = self.inbox.recent(user).await?;
+        self.inbox.sections(user, &recent, &Section::ALL_PINNED, EVER, None, PINNED_READ_MAX).await
+    }
+
+    async fn fanned_out_on_read(&self, user: UserId) -> Result<Vec<UnorderedRow>, StoreError> {
+        self.inbox.apart(user).await
+    }
+
+    async fn changed_since(
+        &self,
+        user: UserId,
+        floor: Timestamp,
+        after: Option<ActivityPosition>,
+        limit: usize,
+    ) -> Result<Vec<ChangedRow>, StoreError> {
+        self.inbox.changed(user, floor, after, limit).await
+    }
+
+    async fn settings(&self, user: UserId, conversation: ConversationId) -> Result<Settings, StoreError> {
+        let mut memberships = self.accounts.memberships(user, &[conversation]).await?;
+        Ok(memberships.remove(&conversation).map(|membership| membership.settings).unwrap_or_default())
+    }
+
+    async fn change_settings(
+        &self,
+        user: UserId,
+        conversation: ConversationId,
+        change: SettingsChange,
+        note: AccountNote,
+    ) -> Result<(Settings, AccountEntry), StoreError> {
+        let pass = self.gate.enter([Part::Membership(user, conversation)]).await?;
+        let doubt = self.inbox.doubting(user, conversation, None);
+        pass.leave(self.accounts.change_settings(user, conversation, change, note, doubt).await).await
+    }
+
+    async fn clear(
+        &self,
+        user: UserId,
+        conversation: ConversationId,
+        cleared: Seq,
+        ordinal: u64,
+        note: AccountNote,
+    ) -> Result<AccountEntry, StoreError> {
+        let pass = self.gate.enter([Part::Membership(user, conversation)]).await?;
+        pass.leave(self.conversations.clear(user, conversation, cleared, ordinal, note).await).await
+    }
+
+    async fn account_log(
+        &self,
+        user: UserId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Option<Vec<AccountEntry>>, StoreError> {
+        self.accounts.account_log(user, after, limit).await
+    }
+
+    async fn account_head(&self, user: UserId) -> Result<u64, StoreError> {
+        self.accounts.account_head(user).await
+    }
+}

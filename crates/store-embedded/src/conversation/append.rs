@@ -1,0 +1,254 @@
+//! Appends to a log, and makes conversations: writes the entries and all their effects.
+
+use godwit_domain::model::{AccountEntry, Change, Conversation, Entry, FanOut, Head};
+use godwit_domain::ports::{Append, AppendOutcome, CursorMove, DueExpiry, Made, NewConversation, StoreError};
+use godwit_domain::projection::{Effects, Expiry, InviteWrite, MemberWrite, ReactionWrite, Unlisting};
+use godwit_protocol::{ConversationId, MessageId, Seq, UserId};
+
+use super::{chunks, cursors, erase};
+use crate::engine::Bytes;
+use crate::inbox::listing::Listing;
+use crate::inbox::{changes, order};
+use crate::keys::{self, Key};
+use crate::read::Read;
+use crate::records::{
+    ConversationIdRecord, ConversationRecord, DetailsRecord, HeadRecord, LocationRecord, MemberRecord,
+    MessageStateRecord, ReactionRecord, Record, SeqRecord, Standing, corrupt, present,
+};
+use crate::txn::Txn;
+
+/// Entries written to account logs, with their users.
+type Notes = Vec<(UserId, AccountEntry)>;
+/// A row to be written, or to be removed.
+type RowWrite = (Key, Option<Bytes>);
+
+/// An append with encoded rows, which keeps the work of the committer's thread small.
+pub(crate) struct PreparedAppend {
+    conversation: ConversationId,
+    expected_head: Seq,
+    /// The rows that can be written without reading.
+    rows: Vec<RowWrite>,
+    /// The entries, with the senders of those that are messages.
+    appended: Vec<(Seq, Option<UserId>)>,
+    head: Head,
+    /// Set if the details change.
+    fan_out: Option<FanOut>,
+    members: Vec<(UserId, MemberRecord)>,
+    erase: Vec<Seq>,
+    cursors: Vec<CursorMove>,
+    follow: Vec<UserId>,
+    touch: Vec<UserId>,
+    list: Vec<UserId>,
+    unlist: Vec<Unlisting>,
+    cross: Vec<UserId>,
+}
+
+impl PreparedAppend {
+    pub(crate) fn new(append: &Append) -> Self {
+        let Append { conversation: id, expected_head, entries, effects } = append;
+        let (id, expected_head, mut effects) = (*id, *expected_head, effects.clone());
+        debug_assert!(!entries.is_empty(), "an append has entries");
+        debug_assert!(
+            entries.iter().zip(expected_head.get() + 1..).all(|(entry, seq)| entry.seq.get() == seq),
+            "the entries of an append follow each other and the head"
+        );
+        let sender = |entry: &Entry| entry.message().map(|message| message.sender_id);
+        let appended = entries.iter().map(|entry| (entry.seq, sender(entry))).collect();
+        let mut rows = Vec::new();
+        push_entries(&mut rows, id, entries);
+        let fan_out = effects.details.as_ref().map(|details| details.fan_out);
+        push_effects(&mut rows, id, &mut effects);
+        Self {
+            conversation: id,
+            expected_head,
+            members: push_members(&mut rows, id, effects.members),
+            rows,
+            appended,
+            head: effects.head,
+            fan_out,
+            erase: effects.erase,
+            cursors: effects.cursors,
+            follow: effects.follow,
+            touch: effects.touch,
+            list: effects.list,
+            unlist: effects.unlist,
+            cross: effects.cross,
+        }
+    }
+
+    pub(crate) fn run(self, txn: &mut Txn<'_>) -> Result<AppendOutcome, StoreError> {
+        let head: Option<HeadRecord> = txn.record(&keys::head(self.conversation))?;
+        match head.filter(|head| head.seq == self.expected_head) {
+            Some(head) => self.write(txn, head.standing).map(AppendOutcome::Appended),
+            None => Ok(AppendOutcome::HeadMoved),
+        }
+    }
+
+    fn write(self, txn: &mut Txn<'_>, mut standing: Standing) -> Result<Notes, StoreError> {
+        let id = self.conversation;
+        let mut notes = Vec::new();
+        let fan_out = if self.list.is_empty() { FanOut::OnWrite } else { self.fan_out(txn)? };
+        let at = MessageId::new(self.head.id).timestamp();
+        let mut listing = Listing { conversation: id, fan_out, standing: &mut standing, at };
+        // First, while the listings of the leaving users still exist.
+        for Unlisting { user_id, reason, .. } in self.unlist {
+            notes.push((user_id, listing.unlist(txn, user_id, reason)?));
+        }
+        for (key, row) in self.rows {
+            match row {
+                Some(row) => txn.put(key, row),
+                None => txn.remove(key),
+            }
+        }
+        put_members(txn, id, self.members, listing.standing)?;
+        erase::erase(txn, id, &self.erase)?;
+        cursors::advance_senders(txn, &self.cursors, self.expected_head, &self.appended)?;
+        for user in self.list {
+            notes.extend(listing.list(txn, user)?.map(|entry| (user, entry)));
+        }
+        if listing.standing.has_unlisted && !self.follow.is_empty() {
+            for user in &self.follow {
+                notes.extend(listing.list(txn, *user)?.map(|entry| (*user, entry)));
+            }
+            listing.standing.has_unlisted = false;
+        }
+        if !self.cross.is_empty() {
+            listing.cross(txn, &self.cross)?;
+        }
+        let activity_at = self.head.activity_at().unwrap_or(standing.activity_at);
+        order::follow(txn, id, &mut standing, activity_at, &self.follow)?;
+        if !self.touch.is_empty() {
+            changes::touch(txn, id, &mut standing, at, &self.touch)?;
+        }
+        txn.put_record(keys::head(id), &HeadRecord::new(self.head, standing));
+        Ok(notes)
+    }
+
+    /// The fan-out after the append.
+    fn fan_out(&self, txn: &Txn<'_>) -> Result<FanOut, StoreError> {
+        if let Some(fan_out) = self.fan_out {
+            return Ok(fan_out);
+        }
+        let key = keys::details(self.conversation);
+        let details: Option<DetailsRecord> = txn.record(&key)?;
+        let details = details.ok_or_else(|| corrupt::<DetailsRecord>(&key.bytes, "it is missing"))?;
+        Ok(details.fan_out())
+    }
+}
+
+/// A new conversation with encoded rows.
+pub(crate) struct PreparedConversation {
+    conversation: Conversation,
+    first: PreparedAppend,
+}
+
+impl PreparedConversation {
+    pub(crate) fn new(new: NewConversation) -> Self {
+        let NewConversation { conversation, created, effects } = new;
+        let expected_head = Seq::ZERO;
+        let append = Append { conversation: conversation.id, expected_head, entries: vec![created], effects };
+        Self { conversation, first: PreparedAppend::new(&append) }
+    }
+
+    /// Makes the conversation, unless it exists or `unique` already leads to another one.
+    pub(crate) fn run(self, txn: &mut Txn<'_>, unique: Option<Key>) -> Result<Made, StoreError> {
+        let id = self.conversation.id;
+        if let Some(key) = &unique
+            && let Some(ConversationIdRecord(id)) = txn.record(key)?
+        {
+            return Ok(Made { id, made: None });
+        }
+        if txn.contains(&keys::conversation(id))? {
+            return Ok(Made { id, made: None });
+        }
+        if let Some(key) = unique {
+            txn.put_record(key, &ConversationIdRecord(id));
+        }
+        txn.put_record(keys::conversation(id), &ConversationRecord::from(&self.conversation));
+        let activity_at = self.first.head.activity_at().unwrap_or(self.conversation.created_at);
+        let notes = self.first.write(txn, Standing::new(activity_at))?;
+        Ok(Made { id, made: Some(notes) })
+    }
+}
+
+/// The rows of entries, and their rows in the indexes.
+fn push_entries(rows: &mut Vec<RowWrite>, id: ConversationId, entries: &[Entry]) {
+    for entry in entries {
+        if let Change::Message(message) = &entry.change {
+            let key = keys::client_id(id, message.sender_id, &message.client_id);
+            rows.push(put(key, &SeqRecord(entry.seq)));
+        }
+    }
+    let follows = |one: &Entry, next: &Entry| next.shown && one.shown && next.id == one.id + 1;
+    for run in entries.chunk_by(follows).filter(|run| run[0].shown) {
+        let location = LocationRecord { conversation: id, first: run[0].seq, count: run.len() as u64 };
+        rows.push(put(keys::location(MessageId::new(run[0].id)), &location));
+    }
+    rows.extend(chunks::of(id, entries).into_iter().map(|(key, chunk)| put(key, &chunk)));
+}
+
+/// The rows of effects that need no read. Takes these effects out.
+fn push_effects(rows: &mut Vec<RowWrite>, id: ConversationId, effects: &mut Effects) {
+    let details = effects.details.take();
+    rows.extend(details.map(|details| put(keys::details(id), &DetailsRecord::from(&*details))));
+    for (seq, state) in effects.messages.drain(..) {
+        rows.push(put(keys::message_state(id, seq), &MessageStateRecord::from(state)));
+    }
+    for ReactionWrite { seq, user_id, reaction, at } in effects.reactions.drain(..) {
+        let record = reaction.map(|reaction| ReactionRecord { reaction, at }.encode());
+        rows.push((keys::reaction(id, seq, user_id), record));
+    }
+    for reply in effects.replies.drain(..) {
+        rows.push(put(keys::reply(id, reply.root, reply.number), &SeqRecord(reply.seq)));
+    }
+    for Expiry { at, seq } in effects.expiries.drain(..) {
+        rows.push((keys::expiry(DueExpiry { at, conversation: id, seq }), Some(present())));
+    }
+    for InviteWrite { token, usable } in effects.invites.drain(..) {
+        let record = usable.then(|| ConversationIdRecord(id).encode());
+        rows.push((keys::invite(&token), record));
+    }
+}
+
+/// Adds the row removals of leaving members, and returns the records of all others. Cursors have rows of their
+/// own.
+fn push_members(
+    rows: &mut Vec<RowWrite>,
+    id: ConversationId,
+    members: Vec<MemberWrite>,
+) -> Vec<(UserId, MemberRecord)> {
+    let mut staying = Vec::with_capacity(members.len());
+    for member in members {
+        match member {
+            MemberWrite::Put(member) => staying.push((member.user_id, member.into())),
+            MemberWrite::Remove(user) => {
+                rows.extend([(keys::member(id, user), None), (keys::cursor(id, user), None)]);
+            }
+        }
+    }
+    staying
+}
+
+/// A member who cleared the conversation after the append was decided stays unlisted until an effect lists
+/// them.
+fn put_members(
+    txn: &mut Txn<'_>,
+    id: ConversationId,
+    members: Vec<(UserId, MemberRecord)>,
+    standing: &mut Standing,
+) -> Result<(), StoreError> {
+    for (user, mut member) in members {
+        let key = keys::member(id, user);
+        if standing.has_unlisted && !member.unlisted {
+            let before: Option<MemberRecord> = txn.record(&key)?;
+            member.unlisted = before.is_some_and(|before| before.unlisted);
+        }
+        standing.has_unlisted |= member.unlisted;
+        txn.put_record(key, &member);
+    }
+    Ok(())
+}
+
+fn put(key: Key, record: &impl Record) -> RowWrite {
+    (key, Some(record.encode()))
+}

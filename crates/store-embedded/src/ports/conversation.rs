@@ -1,0 +1,190 @@
+//! The conversation port, on the modules `append` (which also makes conversations), `load`, `history` (the
+//! log), `cursors` and `projections`.
+
+use async_trait::async_trait;
+use godwit_domain::model::{
+    AccountEntry, ClientId, Concealed, ConversationState, InviteToken, LogItem, Member, UserPair,
+};
+use godwit_domain::ports::{
+    Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryEnd, Made, NewConversation,
+    ReceiptTimes, SeqRange, StoreError, StoredReaction,
+};
+use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
+
+use crate::account::concealed;
+use crate::conversation::append::{PreparedAppend, PreparedConversation};
+use crate::conversation::{cursors, history, load, projections};
+use crate::keys::{self, Key};
+use crate::read::Read;
+use crate::records::ConversationIdRecord;
+use crate::txn::Txn;
+use crate::{EmbeddedStore, due};
+
+#[async_trait]
+impl ConversationStore for EmbeddedStore {
+    async fn open_direct(&self, pair: UserPair, new: NewConversation) -> Result<Made, StoreError> {
+        self.make("open a conversation", new, Some(keys::pair(pair))).await
+    }
+
+    async fn direct_of(&self, pair: UserPair) -> Result<Option<ConversationId>, StoreError> {
+        conversation_at(&self.engine.view(), &keys::pair(pair))
+    }
+
+    async fn create(&self, new: NewConversation, key: Option<&ClientId>) -> Result<Made, StoreError> {
+        let unique = key.map(|key| keys::made_with(new.conversation.created_by, key));
+        self.make("create a conversation", new, unique).await
+    }
+
+    async fn made_with(&self, by: UserId, key: &ClientId) -> Result<Option<ConversationId>, StoreError> {
+        conversation_at(&self.engine.view(), &keys::made_with(by, key))
+    }
+
+    async fn load(&self, id: ConversationId) -> Result<Option<ConversationState>, StoreError> {
+        load::load(&self.engine.view(), id)
+    }
+
+    async fn member(&self, id: ConversationId, user: UserId) -> Result<Option<Member>, StoreError> {
+        load::member(&self.engine.view(), id, user)
+    }
+
+    async fn concealed(&self, id: ConversationId, users: &[UserId]) -> Result<Vec<Concealed>, StoreError> {
+        let view = self.engine.view();
+        users.iter().map(|user| concealed::of(&view, id, *user)).collect()
+    }
+
+    async fn members(
+        &self,
+        id: ConversationId,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<Member>, StoreError> {
+        load::members(&self.engine.view(), id, after, limit)
+    }
+
+    async fn append(&self, append: &Append) -> Result<AppendOutcome, StoreError> {
+        let append = PreparedAppend::new(append);
+        self.write("append to a conversation", move |txn| append.run(txn)).await
+    }
+
+    async fn entries(
+        &self,
+        id: ConversationId,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<LogItem>, StoreError> {
+        history::entries(&self.engine.view(), id, after, limit)
+    }
+
+    async fn items(&self, id: ConversationId, seqs: &[Seq]) -> Result<Vec<Option<LogItem>>, StoreError> {
+        history::items(&self.engine.view(), id, seqs)
+    }
+
+    async fn history(
+        &self,
+        id: ConversationId,
+        range: SeqRange,
+        end: HistoryEnd,
+        limit: usize,
+    ) -> Result<Vec<LogItem>, StoreError> {
+        history::history(&self.engine.view(), id, range, end, limit)
+    }
+
+    async fn locate(&self, message: MessageId) -> Result<Option<(ConversationId, Seq)>, StoreError> {
+        history::locate(&self.engine.view(), message)
+    }
+
+    async fn sent_as(
+        &self,
+        id: ConversationId,
+        sender: UserId,
+        client_id: &ClientId,
+    ) -> Result<Option<Seq>, StoreError> {
+        history::sent_as(&self.engine.view(), id, sender, client_id)
+    }
+
+    async fn seq_at(&self, id: ConversationId, time: Timestamp) -> Result<Seq, StoreError> {
+        history::seq_at(&self.engine.view(), id, time)
+    }
+
+    async fn move_cursors(&self, moves: &[CursorMove]) -> Result<Vec<(UserId, AccountEntry)>, StoreError> {
+        let moves = moves.to_vec();
+        self.write("move cursors", move |txn| cursors::advance(txn, &moves)).await
+    }
+
+    async fn receipts(
+        &self,
+        id: ConversationId,
+        seq: Seq,
+        users: &[UserId],
+    ) -> Result<Vec<ReceiptTimes>, StoreError> {
+        cursors::receipts(&self.engine.view(), id, seq, users)
+    }
+
+    async fn reactions(
+        &self,
+        id: ConversationId,
+        seq: Seq,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<StoredReaction>, StoreError> {
+        projections::reactions(&self.engine.view(), id, seq, after, limit)
+    }
+
+    async fn reactions_by(
+        &self,
+        id: ConversationId,
+        asked: &[(Seq, UserId)],
+    ) -> Result<Vec<Option<Box<str>>>, StoreError> {
+        projections::reactions_by(&self.engine.view(), id, asked)
+    }
+
+    async fn replies(
+        &self,
+        id: ConversationId,
+        root: Seq,
+        after: u32,
+        limit: usize,
+    ) -> Result<Vec<Seq>, StoreError> {
+        projections::replies(&self.engine.view(), id, root, after, limit)
+    }
+
+    async fn invited_to(&self, token: &InviteToken) -> Result<Option<ConversationId>, StoreError> {
+        conversation_at(&self.engine.view(), &keys::invite(token))
+    }
+
+    async fn due_expiries(&self, now: Timestamp, limit: usize) -> Result<Vec<DueExpiry>, StoreError> {
+        due::expiries(&self.engine.view(), now, limit)
+    }
+
+    async fn forget_expiries(&self, done: &[DueExpiry]) -> Result<(), StoreError> {
+        let done = done.to_vec();
+        let write = move |txn: &mut Txn<'_>| {
+            due::forget_expiries(txn, &done);
+            Ok(())
+        };
+        self.write("forget expiries", write).await
+    }
+}
+
+impl EmbeddedStore {
+    /// Makes a conversation, unless its unique key already leads to another one.
+    async fn make(
+        &self,
+        operation: &'static str,
+        new: NewConversation,
+        unique: Option<Key>,
+    ) -> Result<Made, StoreError> {
+        if let Some(key) = &unique
+            && let Some(id) = conversation_at(&self.engine.view(), key)?
+        {
+            return Ok(Made { id, made: None });
+        }
+        let new = PreparedConversation::new(new);
+        self.write(operation, move |txn| new.run(txn, unique)).await
+    }
+}
+
+fn conversation_at(store: &impl Read, key: &Key) -> Result<Option<ConversationId>, StoreError> {
+    let record: Option<ConversationIdRecord> = store.record(key)?;
+    Ok(record.map(|ConversationIdRecord(id)| id))
+}

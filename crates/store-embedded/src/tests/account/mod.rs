@@ -1,0 +1,3 @@
+mod log;
+
+use super::Site;

@@ -1,0 +1,4 @@
+mod closing;
+pub(super) mod committing;
+
+use super::{Site, listed, scene};

@@ -1,0 +1,4 @@
+mod groups;
+mod sending;
+
+use super::{Site, scene};
