@@ -11,6 +11,7 @@ import type {
   Live,
   LogEntry,
   Message,
+  Seq,
   UserId,
 } from "@godwit/sdk";
 
@@ -25,6 +26,8 @@ export class Cache {
   private readonly entries = new Map<ConversationId, LogEntry[]>();
   private readonly gone = new Set<ConversationId>();
   private readonly reset = new Set<ConversationId>();
+  /** The last message of a page that takes the place of what is cached: messages after it stay. */
+  private readonly newestSeq = new Map<ConversationId, Seq>();
   private resetAll = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -55,6 +58,8 @@ export class Cache {
   /** These are the newest messages; what was cached before may have a gap before them. */
   newest(id: ConversationId, messages: readonly Message[]): void {
     this.reset.add(id);
+    // A message may have been cached while the page was on its way.
+    this.newestSeq.set(id, messages.at(-1)?.seq ?? 0);
     for (const message of messages) {
       this.messages.set(keyOf(message), message);
     }
@@ -71,6 +76,7 @@ export class Cache {
 
   forgetMessages(id: ConversationId): void {
     this.reset.add(id);
+    this.newestSeq.delete(id);
     this.plan();
   }
 
@@ -85,19 +91,35 @@ export class Cache {
   async write(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
-    const changed = [...this.entries.keys()];
-    const cached = await Promise.all(changed.map((id) => this.storage.cachedMessages(id).catch(() => [])));
+    const cached = await this.readCached();
     // From here on at once: what is written must be as new as the place in the stream.
-    changed.forEach((id, index) => this.rewrite(id, cached[index] ?? []));
+    cached.forEach((messages, id) => this.rewrite(id, messages));
     await this.live.checkpoint(this.take()).catch(() => undefined);
+  }
+
+  /** The cached messages of the conversations that are rewritten, also of those that join them while others are read. */
+  private async readCached(): Promise<Map<ConversationId, Message[]>> {
+    const cached = new Map<ConversationId, Message[]>();
+    for (;;) {
+      const missing = [...this.entries.keys(), ...this.newestSeq.keys()].filter((id) => !cached.has(id));
+      if (missing.length === 0) {
+        return cached;
+      }
+      const read = await Promise.all(missing.map((id) => this.storage.cachedMessages(id).catch(() => [])));
+      missing.forEach((id, index) => cached.set(id, read[index] ?? []));
+    }
   }
 
   /** Brings messages up to date that are cached, or about to be: a page may be older than what came meanwhile. */
   private rewrite(id: ConversationId, cached: readonly Message[]): void {
     const entries = this.entries.get(id) ?? [];
     this.entries.delete(id);
-    const isForgotten = this.resetAll || this.gone.has(id) || this.reset.has(id);
-    const old = isForgotten ? [] : cached.filter((message) => !this.messages.has(keyOf(message)));
+    const isReset = this.reset.has(id);
+    const newest = this.newestSeq.get(id);
+    const isForgotten = this.resetAll || this.gone.has(id) || (isReset && newest === undefined);
+    const old = isForgotten
+      ? []
+      : cached.filter((one) => one.seq > (newest ?? 0) && !this.messages.has(keyOf(one)));
     for (const message of [...old, ...this.pendingOf(id)]) {
       const now = entries.reduce<Message | undefined>(
         (one, entry) => one && messageAfter(one, entry, this.me),
@@ -105,7 +127,7 @@ export class Cache {
       );
       // One that is gone cannot be taken out alone, but without its text it gives nothing away.
       const kept = now ?? { ...message, text: null, media: null, deleted_at: message.created_at };
-      if (kept !== message) {
+      if (isReset || kept !== message) {
         this.messages.set(keyOf(kept), kept);
       }
     }
@@ -127,6 +149,7 @@ export class Cache {
     this.resetAll = false;
     this.gone.clear();
     this.reset.clear();
+    this.newestSeq.clear();
     this.conversations.clear();
     this.messages.clear();
     return changes;

@@ -31,16 +31,28 @@ export function worthTelling(
 }
 
 export async function notify(conversation: Conversation, title: string, body: string): Promise<void> {
-  const inSight =
+  if (permission.value !== "granted" || notificationsOn.value !== "on") {
+    return;
+  }
+  if (!(await navigator.serviceWorker.getRegistration())) {
+    return;
+  }
+  // Only an active worker can show a notification. On the first visit it may still be installing.
+  const worker = await navigator.serviceWorker.ready;
+  if (!isInSight(conversation.id)) {
+    // One for each conversation: the newest message takes the place of the one before.
+    const options = { body, tag: conversation.id, icon: "/icon-192.png" };
+    await worker.showNotification(title, options);
+  }
+}
+
+function isInSight(id: ConversationId): boolean {
+  return (
     document.visibilityState === "visible" &&
     document.hasFocus() &&
     place.value.screen === "conversation" &&
-    place.value.id === conversation.id;
-  if (permission.value === "granted" && notificationsOn.value === "on" && !inSight) {
-    // One for each conversation: the newest message takes the place of the one before.
-    const options = { body, tag: conversation.id, icon: "/icon-192.png" };
-    await (await navigator.serviceWorker.getRegistration())?.showNotification(title, options);
-  }
+    place.value.id === id
+  );
 }
 
 /** The conversation was read, here or elsewhere, or is gone. */

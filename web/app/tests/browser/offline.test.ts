@@ -15,7 +15,7 @@ it("opens without a network, shows what was said, and sends later what is said m
   await ada.message("and an answer").waitFor();
   await ada.progress("before the cut", "read");
   await kept(ada);
-  await cached(ada, "and an answer");
+  await ada.cached("and an answer");
 
   wire.cut();
   await ada.page.reload();
@@ -83,19 +83,4 @@ async function kept(person: Person): Promise<void> {
   await person.page.evaluate(async () => {
     await navigator.serviceWorker.ready;
   });
-}
-
-/** Until the message is stored: that is done a moment after it has come. */
-async function cached(person: Person, text: string): Promise<void> {
-  const stored = () =>
-    person.page.evaluate(async () => {
-      const answered = <T>(request: IDBRequest<T>) =>
-        new Promise<T>((resolve) => (request.onsuccess = () => resolve(request.result)));
-      const [database] = await indexedDB.databases();
-      const opened = await answered(indexedDB.open(database?.name ?? ""));
-      const found = await answered(opened.transaction("messages").objectStore("messages").getAll());
-      opened.close();
-      return JSON.stringify(found);
-    });
-  await expect.poll(stored).toContain(text);
 }

@@ -1,6 +1,7 @@
 /** Somebody who uses the page: a browser context of their own, and what they do there. */
 
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
+import { expect } from "vitest";
 
 import { Http } from "@godwit/sdk";
 
@@ -156,6 +157,21 @@ export class Person {
     return this.page
       .locator("main .message", { has: this.page.locator(".message-text", { hasText: text }) })
       .last();
+  }
+
+  /** Waits until a message is cached for the next reload, which happens a moment after it came. */
+  async cached(text: string): Promise<void> {
+    const stored = () =>
+      this.page.evaluate(async () => {
+        const answered = <T>(request: IDBRequest<T>) =>
+          new Promise<T>((resolve) => (request.onsuccess = () => resolve(request.result)));
+        const [database] = await indexedDB.databases();
+        const opened = await answered(indexedDB.open(database?.name ?? ""));
+        const found = await answered(opened.transaction("messages").objectStore("messages").getAll());
+        opened.close();
+        return JSON.stringify(found);
+      });
+    await expect.poll(stored).toContain(text);
   }
 
   /** Chooses from the menu of a message. */

@@ -35,6 +35,7 @@ it("keeps what is said without a network, and sends it once when it is back", as
   await ada.startDirect("bob2");
   await ada.say("before");
   await ada.progress("before", "sent");
+  await ada.cached("before");
   await ada.context.setOffline(true);
   await world.site.killServer();
   await ada.say("one without a network");

@@ -46,6 +46,22 @@ it("puts nothing before the newest page that was cached before it", async () => 
   expect(await texts()).toEqual(["now"]);
 });
 
+it("keeps a message that came while an older page was on its way", async () => {
+  cache.apply("c", messageEntry(message(7, "bob", "just now")));
+  await cache.write();
+  cache.newest("c", [message(6, "bob", "before")]);
+  await cache.write();
+  expect(await texts()).toEqual(["before", "just now"]);
+});
+
+it("keeps a message that came before the first page of an empty conversation", async () => {
+  cache.apply("c", messageEntry(message(2, "bob", "just now")));
+  await cache.write();
+  cache.newest("c", []);
+  await cache.write();
+  expect(await texts()).toEqual(["just now"]);
+});
+
 it("keeps nothing of a conversation that is gone", async () => {
   cache.apply("c", messageEntry(message(1, "bob", "a secret")));
   await cache.write();
