@@ -63,7 +63,12 @@ impl<'de> Visitor<'de> for Nested {
         Ok(Value::from(value))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+    /// A whole number beyond 64 bits comes as the nearest floating-point number, which is another number.
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        let fits = -9_223_372_036_854_775_808.0 < value && value < 18_446_744_073_709_551_616.0;
+        if value.fract() == 0.0 && !fits {
+            return Err(E::custom("a whole number must fit in 64 bits"));
+        }
         Ok(Value::from(value))
     }
 
@@ -118,6 +123,14 @@ mod tests {
             assert_eq!(parse(&data.to_string()).unwrap(), Some(data));
         }
         assert_eq!(parse("null").unwrap(), None);
+    }
+
+    #[test]
+    fn whole_numbers_beyond_64_bits_are_refused() {
+        for data in ["18446744073709551616", "-9223372036854775809", "[1e30]"] {
+            assert!(parse(data).unwrap_err().to_string().contains("64 bits"), "{data}");
+        }
+        assert_eq!(parse("1.5e3").unwrap(), Some(json!(1500.0)));
     }
 
     #[test]

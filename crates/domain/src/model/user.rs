@@ -272,11 +272,10 @@ impl Handle {
         Ok(Self(text.into()))
     }
 
-    /// True if the handle is one of these, ignoring dots and underscores.
+    /// True if the handle is one of these or looks like it.
     pub fn is_among(&self, reserved: &[String]) -> bool {
-        let bare = |text: &str| text.replace(['.', '_'], "").to_ascii_lowercase();
-        let own = bare(&self.0);
-        reserved.iter().any(|reserved| bare(reserved) == own)
+        let own = skeleton(&self.0);
+        reserved.iter().any(|reserved| skeleton(reserved) == own)
     }
 
     /// A generated handle for a user whom the application sends without one. It is unique because the id is.
@@ -338,6 +337,23 @@ impl SearchPrefix {
     }
 }
 
+/// What handles that look alike have in common: no dots and underscores, and one character for all that are easily taken for
+/// each other.
+fn skeleton(handle: &str) -> String {
+    let bare = handle.replace(['.', '_'], "").to_ascii_lowercase();
+    let alike = |c| match c {
+        '0' => 'o',
+        '1' | 'i' => 'l',
+        '3' => 'e',
+        '4' => 'a',
+        '5' => 's',
+        '7' => 't',
+        '8' => 'b',
+        other => other,
+    };
+    bare.replace("rn", "m").replace("vv", "w").chars().map(alike).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -378,6 +394,9 @@ mod tests {
     fn reserved_handles_are_known_in_disguise() {
         let reserved = ["admin".to_owned(), "help_desk".to_owned()];
         for handle in ["admin", "ad.min", "_admin_", "helpdesk"] {
+            assert!(Handle::parse(handle).unwrap().is_among(&reserved), "{handle}");
+        }
+        for handle in ["adm1n", "admln", "4dmin", "adrnin", "he1p_desk", "h3lpd3sk"] {
             assert!(Handle::parse(handle).unwrap().is_among(&reserved), "{handle}");
         }
         assert!(!Handle::parse("badminton").unwrap().is_among(&reserved));

@@ -198,8 +198,8 @@ settings! {
         pub registration: Registration,
         /// Whether people sign in with passwords. Otherwise they need tokens of the application.
         pub passwords_enabled: bool,
-        /// Handles that people cannot register, also with dots and underscores added. `godwit user add` can assign
-        /// them.
+        /// Handles that people cannot register, nor handles that look like them (`adm1n`, `ad.min`). `godwit user add` can
+        /// assign them.
         pub reserved_handles: Vec<String>,
         /// How passwords are hashed. The defaults are the OWASP recommendation for argon2id. Passwords that were hashed
         /// with other settings remain valid.
