@@ -7,8 +7,8 @@ use super::Message;
 use crate::shape;
 use crate::{ConversationId, Position, Seq, Timestamp, UserId};
 
-/// The `history` command of the socket. Use at most one of `before`, `after`, `around` and `before_time`; without one
-/// it returns the newest messages.
+/// The `history` command of the socket. Use at most one of `before`, `after`, `around` and `before_time`; without any of
+/// them, the command returns the newest messages.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -20,7 +20,7 @@ pub struct ReadHistory {
     /// Messages after this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Position>,
-    /// Messages around this one, including it.
+    /// Messages around and including this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around: Option<Position>,
     /// Messages sent before this time.
@@ -51,11 +51,11 @@ pub struct MessagePage {
     pub more_after: bool,
 }
 
-/// `GET /v1/messages/{id}/thread`: the message that began it, and a page of replies, the oldest first.
+/// `GET /v1/messages/{id}/thread`: the message that started the thread, and a page of replies, oldest first.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ThreadPage {
-    /// Absent if the user cannot see it: it is older than their membership, or they deleted it for themselves.
+    /// Absent if the user cannot see this message: it is older than their membership, or they deleted it for themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<Message>,
     pub replies: Vec<Message>,
@@ -65,7 +65,7 @@ pub struct ThreadPage {
     pub next: Option<String>,
 }
 
-/// `GET /v1/messages/{id}/edits`: the versions of a message, the first one first, the current one last.
+/// `GET /v1/messages/{id}/edits`: the versions of a message, from the original to the current one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EditList {

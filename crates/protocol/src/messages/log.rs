@@ -6,17 +6,16 @@ use super::{Mentions, Message, ReactionCount};
 use crate::conversations::{ConversationKind, EditsVisibleTo, HistoryVisibility, Permissions, Role};
 use crate::{ConversationId, InviteId, MessageId, Seq, Timestamp, UserId};
 
-/// `GET /v1/conversations/{id}/log?after=` and the `log` command of the socket: every change since, in order. A page may have
-/// fewer entries than asked for.
+/// `GET /v1/conversations/{id}/log?after=` and the `log` command of the socket: every change after an entry, in order. A
+/// page may have fewer entries than requested.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LogPage {
     pub conversation_id: ConversationId,
     pub entries: Vec<LogEntry>,
-    /// Where the log begins for this user, who sees nothing before it. A client with fewer entries continues from
-    /// there.
+    /// The first entry that this user can see. A client that is still before this entry continues from here.
     pub begins: Seq,
-    /// The newest entry of the log when the page was read.
+    /// The `seq` of the newest entry of the log when the page was read.
     pub head: Seq,
     /// Whether more entries follow the last one of the page.
     pub more: bool,
@@ -24,7 +23,7 @@ pub struct LogPage {
     pub truncated: bool,
 }
 
-/// One change in a conversation. `seq` is that of the previous entry plus one.
+/// One change in a conversation. `seq` is the `seq` of the previous entry plus one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LogEntry {
@@ -46,7 +45,7 @@ pub enum Change {
         name: Option<String>,
         member_ids: Vec<UserId>,
     },
-    /// A message was sent; shown in its current state. It also moves the sender's cursors to this entry.
+    /// A message was sent; the entry shows its current state. It also moves the sender's cursors to this entry.
     Message {
         #[cfg_attr(feature = "openapi", schema(no_recursion))]
         message: Box<Message>,
@@ -147,8 +146,8 @@ pub enum Change {
     ConversationDeleted {
         by: UserId,
     },
-    /// An entry about a message that this user cannot see, because it is older than their membership or they deleted it
-    /// for themselves. The entry keeps its `seq` and shows nothing else.
+    /// An entry about a message that this user cannot see, because the message is older than their membership or they
+    /// deleted it for themselves. Only `seq` and `at` are shown.
     Withheld,
     /// A kind of change that this version of the library does not know.
     #[serde(other)]
@@ -164,7 +163,7 @@ pub struct ReactionChange {
     pub reaction: Option<String>,
 }
 
-/// An empty text, or zero seconds, means none.
+/// The new values. An empty text or zero seconds means that the value was removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ChangedDetails {

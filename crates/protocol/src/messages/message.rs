@@ -13,13 +13,13 @@ use crate::{ConversationId, MessageId, Seq, Timestamp, UserId};
 pub enum MessageKind {
     /// `text`
     Text,
-    /// `media`, and `text` as its caption if there is one
+    /// `media`, and optionally `text` as its caption
     Image,
-    /// `media`, and `text` as its caption if there is one
+    /// `media`, and optionally `text` as its caption
     File,
     /// `media` with a duration
     Voice,
-    /// `event`, and `text` if there is one: something that happened rather than something that was said
+    /// `event`, and optionally `text`: an event in the application rather than something that the sender wrote
     System,
 }
 
@@ -44,7 +44,7 @@ pub struct Message {
     pub media: Option<Box<Media>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
-    /// What the event is about.
+    /// Data of the event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub data: Option<serde_json::Value>,
@@ -67,7 +67,7 @@ pub struct Message {
     pub created_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_at: Option<Timestamp>,
-    /// When the message was deleted or expired. It has no content.
+    /// When the message was deleted or expired. It then has no content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<Timestamp>,
     /// When the message expires.
@@ -82,8 +82,8 @@ pub struct Message {
     /// Number of replies in the thread that this message started.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub replies: u32,
-    /// The lowest status that every other member has reached. Always `SENT` in large conversations; the receipts of a
-    /// message list who has read it.
+    /// The lowest status among the other members. Always `SENT` in large conversations, where only the receipts of the
+    /// message show who has read it.
     pub status: MessageStatus,
 }
 
@@ -94,7 +94,7 @@ pub struct Message {
 pub struct Media {
     #[cfg_attr(feature = "openapi", schema(value_type = shape::MediaUrl))]
     pub url: String,
-    /// Such as `image/png`.
+    /// A media type such as `image/png`.
     #[cfg_attr(feature = "openapi", schema(value_type = shape::ContentType))]
     pub content_type: String,
     #[cfg_attr(feature = "openapi", schema(value_type = shape::MediaSize))]
@@ -116,7 +116,7 @@ pub struct Media {
     pub duration_ms: Option<u32>,
 }
 
-/// What a reply shows of the message that it replies to.
+/// The part of a message that a reply to it shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Quote {
@@ -124,7 +124,7 @@ pub struct Quote {
     pub seq: Seq,
     pub sender_id: UserId,
     pub kind: MessageKind,
-    /// The beginning of the text on one line; empty if there is no text, or no longer.
+    /// The beginning of the text on one line; empty if the message has no text or was deleted.
     pub preview: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,

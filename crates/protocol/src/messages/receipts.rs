@@ -6,24 +6,25 @@ use serde::{Deserialize, Serialize};
 use crate::shape;
 use crate::{Timestamp, UserId};
 
-/// Delivery status of a message; always `SENT` in large conversations. The server never sends `UNSPECIFIED`, `SENDING`
-/// and `ERROR`: clients use them for messages that are not sent yet.
+/// Delivery status of a message; always `SENT` in large conversations. The server never sends `UNSPECIFIED`, `SENDING` or
+/// `ERROR`: clients use them for messages that have not been sent yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum MessageStatus {
     Unspecified = 0,
     Sending = 1,
-    /// It is durable.
+    /// The server has stored the message durably.
     Sent = 2,
-    /// Every other member has received it.
+    /// Every other member has received the message.
     Delivered = 3,
-    /// Every other member has read it.
+    /// Every other member has read the message.
     Read = 4,
     Error = 5,
 }
 
-/// `GET /v1/messages/{id}/receipts`, in pages. `…_to_all` and `…_by_all` refer to all members, also those on other pages.
+/// `GET /v1/messages/{id}/receipts`, in pages. `delivered_to_all` and `read_by_all` refer to all members, including those
+/// on other pages.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReceiptList {

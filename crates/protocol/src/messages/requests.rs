@@ -31,22 +31,22 @@ pub struct SendMessage {
     #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
     pub media: Option<Box<Media>>,
     /// The event, in a message of kind `system`: `app.` followed by words of `a-z 0-9 _` joined by dots, such as
-    /// `app.call.ended`. The server uses other names.
+    /// `app.call.ended`. Other names are reserved for the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::AppEvent>))]
     pub event: Option<String>,
-    /// Data of the event, in a message of kind `system`: any JSON of at most 4,096 bytes without white space, nested at
-    /// most 8 levels deep, with 64-bit numbers. `null` means none.
+    /// Data of the event, in a message of kind `system`: any JSON with 64-bit numbers, at most 4,096 bytes in compact form,
+    /// nested at most 8 levels deep. `null` means no data.
     #[serde(default, deserialize_with = "any_json::optional", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub data: Option<serde_json::Value>,
-    /// A message of the same conversation.
+    /// A message in the same conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
-    /// A message that the sender can see. The server copies its current kind, text and media, so that nobody can forge
-    /// a forward: leave these fields out. If they are given, they must match. Deleted and disappearing messages and
-    /// messages of kind `system` cannot be forwarded. A forward of the sender's own message does not name its origin. A
-    /// forward cannot be edited.
+    /// The message to forward, which the sender must be able to see. The server copies its current kind, text and media,
+    /// so that nobody can forge a forward. Leave these fields out; if you set them, they must match. Deleted and
+    /// disappearing messages and messages of kind `system` cannot be forwarded. A forward of the sender's own message
+    /// does not name its origin. A forward cannot be edited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forwarded_from: Option<MessageId>,
 }
@@ -72,7 +72,7 @@ pub struct DeleteMessage {
     pub r#for: DeleteFor,
 }
 
-/// A message, for the socket commands that need nothing else: `unreact`, `pin`, `unpin`, `star`, `unstar`.
+/// The body of socket commands that only name a message: `unreact`, `pin`, `unpin`, `star`, `unstar`.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
