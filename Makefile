@@ -1,15 +1,15 @@
-# Everything a contributor types. A recipe longer than a line lives in scripts/.
+# The commands for contributors. Recipes longer than a line live in scripts/.
 # `make run` and `make test` work from a fresh clone: they run `setup` first.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 
-# rustup installs here; a shell opened before the installation does not know it yet.
+# rustup installs here. A shell opened before the installation does not have it in PATH yet.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 export CARGO_NET_RETRY ?= 5
 
-# A stale Cargo.lock is repaired on a laptop and refused in CI.
+# Cargo updates a stale Cargo.lock on a laptop and fails on it in CI.
 LOCKED := $(if $(CI),--locked)
 
 TESTBED := cargo run $(LOCKED) --quiet --package godwit-testbed --
@@ -19,37 +19,37 @@ TESTBED := cargo run $(LOCKED) --quiet --package godwit-testbed --
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo "  make run ARGS='--listen 127.0.0.1:9000'   passes flags on to 'godwit serve'"
+	@echo "  make run ARGS='--listen 127.0.0.1:9000'   passes flags to 'godwit serve'"
 	@echo "  make test STRICT=1                        a step that cannot run is a failure, not a skip"
 
-setup: ## Install what is missing: Rust, a C linker, Node.js (packages need root, or it prints the command)
+setup: ## Install missing tools: Rust, a C linker, Node.js (packages need root, otherwise it prints the command)
 	@scripts/setup.sh
 
-setup-tests: ## The same, and what tests use: Java, Maven, Redis and Chromium
+setup-tests: ## Install missing tools, and those that tests need: Java, Maven, Redis and Chromium
 	@scripts/setup.sh tests
 
-# The laptop profile: built in a few minutes, fast enough to try everything.
+# The laptop profile builds in a few minutes and is fast enough to try everything.
 LAPTOP := cargo run $(LOCKED) --profile laptop --package godwit-server --bin godwit --
 
-run: setup web ## Build the web client and the server, quickly, and start it on the embedded store
+run: setup web ## Build the web client and the server with a fast profile, and start it on the embedded store
 	@$(LAPTOP) serve $(ARGS)
 
-demo: setup web ## Fill an empty data folder with people and conversations to look around in
+demo: setup web ## Fill an empty data folder with sample users and conversations
 	@$(LAPTOP) demo $(ARGS)
 
 build: setup web ## Build the web client and the release binary
 	@cargo build $(LOCKED) --release --package godwit-server --bin godwit
 
-dist: setup web ## Build the binary to deploy, target/dist/godwit: it takes longer and is faster
+dist: setup web ## Build the binary to deploy, target/dist/godwit: a slower build of a faster binary
 	@cargo build $(LOCKED) --profile dist --package godwit-server --bin godwit
 
-web: ## Build the web client, where there is Node.js
+web: ## Build the web client, if Node.js is installed
 	@scripts/web.sh build
 
-test: setup-tests ## Run everything CI runs, and say what ran and how long it took
+test: setup-tests ## Run everything that CI runs, and print a summary with times
 	@scripts/check.sh fmt web clippy wasm test browser deny advisories
 
-chaos: setup-tests ## Kill and stop servers, Cassandra and Redis under load (SECONDS=300, SEED=…) and check what is left
+chaos: setup-tests ## Kill and pause servers, Cassandra and Redis under load (SECONDS=300, SEED=…), and check the data
 	@GODWIT_TEST_CHAOS_SECONDS=$(or $(SECONDS),300) $(if $(SEED),GODWIT_TEST_CHAOS_SEED=$(SEED)) \
 		$(TESTBED) exec -- cargo test $(LOCKED) --package godwit-server --test it on_cassandra::chaos -- --nocapture
 
@@ -62,11 +62,11 @@ fmt: setup ## Format the code
 deny: setup ## Check licences, bans, sources and security advisories of the dependencies
 	@scripts/check.sh deny advisories
 
-dev-cassandra: setup-tests ## Start three nodes of Cassandra and Redis, and leave them running
+dev-cassandra: setup-tests ## Start three Cassandra nodes and Redis, and leave them running
 	@$(TESTBED) up --redis
 
 dev-cassandra-down: ## Stop them, and remove their data
 	@$(TESTBED) down
 
-clean: ## Remove everything that was built, downloaded tools included
+clean: ## Remove all build output, including downloaded tools
 	@cargo clean

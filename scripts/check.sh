@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Runs the named checks one after the other, goes on after a failure, and ends with a table of what ran, what did not
-# and why, and how long each took. Exits with 1 when a check failed; with STRICT=1 also when one was skipped; with CI set
-# when one of NEEDED_IN_CI was.
+# Runs the named checks one after the other, continues after a failure, and ends with a table of all checks: the result, the
+# duration, and why a check was skipped. Exits with 1 if a check failed. A skipped check counts as failed with STRICT=1, and,
+# if CI is set, when NEEDED_IN_CI lists it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# A check that cannot run here exits with this and writes the reason into $CHECK_NOTE.
+# A check that cannot run on this machine exits with this status and writes the reason to $CHECK_NOTE.
 readonly SKIPPED=77
 
-# What CI must not skip: nobody reads the table of a run that passed. The others need a server that is not ours: that of the
-# advisory database, that of the Rust toolchain.
+# Checks that CI must not skip, because nobody reads the table of a run that passed. The other checks depend on servers of
+# third parties: the advisory database and the Rust toolchain.
 readonly NEEDED_IN_CI=(web browser cassandra)
 
-# What `test` runs while a cluster runs, which is started once for all of them.
+# The checks that `test` runs on a Cassandra cluster. It starts one cluster for all of them.
 readonly ON_CLUSTER=(tests e2e-cassandra)
 
-# Many tests wait for something most of the time: for a row to end, for a node to be back.
+# Many tests mostly wait, for example for a row to expire or a node to restart, so more threads than cores pay off.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
 
 locked=${CI:+--locked}
@@ -24,7 +24,7 @@ CHECK_NOTE=$(mktemp)
 export CHECK_NOTE
 
 main() {
-    # Within the cluster this script runs once more, and adds to the table of the first.
+    # While the cluster runs, this script runs again as a child process and adds to the table of its parent.
     if [[ -n ${CHECK_TABLE:-} ]]; then
         trap 'rm -f "$CHECK_NOTE"' EXIT
         report cassandra "$CHECK_CLUSTER_BEGAN" 0
@@ -58,17 +58,17 @@ start() {
     clippy) cargo clippy $locked --workspace --all-targets -- -D warnings ;;
     build) cargo test $locked --workspace --no-run ;;
     tests) cargo test $locked --workspace --no-fail-fast ;;
-    # The end-to-end tests in which a store has something to say, on the other store. In who may do what it has not. Of the
-    # whole workspace, though only the server has some: for a single package cargo would compile it anew.
+    # The end-to-end tests that depend on the store, on Cassandra. Tests of permissions do not depend on it. This names the
+    # whole workspace, because cargo would rebuild a single package with other features.
     e2e-cassandra)
         GODWIT_TEST_STORE=cassandra cargo test $locked --workspace --test it -- \
             --skip on_cassandra:: --skip embedded:: --skip groups::rules \
             conversation:: crash:: groups:: idempotency:: resume::
         ;;
-    # Every test that needs the cluster has this in its path.
+    # Every test that needs Cassandra has `cassandra` in its path.
     other-tests) cargo test $locked --workspace --no-fail-fast -- --skip cassandra ;;
     wasm) scripts/wasm.sh $locked ;;
-    # Before anything is compiled: the server brings it along.
+    # Runs before the server is compiled, because the server embeds the web client.
     web) scripts/web.sh check ;;
     browser) scripts/web.sh browser ;;
     deny) scripts/deny.sh policy ;;
@@ -77,15 +77,15 @@ start() {
     esac
 }
 
-# Fetching it is little but waiting, so that is done while the compiler works. If it fails, it is tried again when it is
-# needed, and then said why.
+# Downloads Cassandra in the background while the compiler works. If the download fails, the tests retry it later and then
+# report the error.
 # shellcheck disable=SC2086  # $locked is one word or none
 fetch_cassandra() {
     cargo build $locked --package godwit-testbed || return 0
     "${CARGO_TARGET_DIR:-target}/debug/godwit-testbed" fetch >/dev/null 2>&1 &
 }
 
-# Builds first: a cluster that waits for the compiler only slows it down.
+# Builds before it starts the cluster, which would only slow the compiler down.
 run_tests() {
     local status=0
     run build || return 0
@@ -99,14 +99,14 @@ run_tests() {
         report cassandra "$CHECK_CLUSTER_BEGAN" "$status"
         run other-tests || true
     elif [[ $status -eq 1 ]]; then
-        # The table says which.
+        # The child process has added the failed checks to the table.
         failures=$((failures + 1))
     elif [[ $status -ne 0 ]]; then
         report cassandra "$CHECK_CLUSTER_BEGAN" "$status"
     fi
 }
 
-# The status is that of the check.
+# Runs a check, adds it to the table, and returns its exit status.
 run() {
     local began status=0
     began=$(date +%s)
@@ -117,12 +117,12 @@ run() {
     return "$status"
 }
 
-# Whether it is a failure that a check cannot run here.
+# Whether skipping this check counts as a failure.
 must_run() {
     [[ ${STRICT:-} == 1 || (-n ${CI:-} && " ${NEEDED_IN_CI[*]} " == *" $1 "*) ]]
 }
 
-# Adds a line to the table: the check, when it began, and its exit status.
+# Adds a line to the table. Arguments: the check, its start time, and its exit status.
 report() {
     local word note
     case $3 in

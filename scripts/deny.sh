@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Checks the dependencies by deny.toml: `policy` = licences, bans and sources, needs only the crates themselves;
-# `advisories` = known vulnerabilities and yanked versions, needs the database of the RustSec project, and exits with
-# 77 (skipped) when that cannot be fetched: an unreachable server says nothing about this code.
+# Checks the dependencies against deny.toml.
+#
+#   policy       licences, bans and sources; needs only the crates themselves
+#   advisories   known vulnerabilities and yanked versions; needs the RustSec database, and exits with 77 (skipped) if it
+#                cannot fetch the database
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -29,11 +31,11 @@ check_advisories() {
 
 deny() {
     install_cargo_deny
-    # Whole inclusion trees under every duplicate bury what matters: `cargo deny check` by hand shows them.
+    # Inclusion graphs under every duplicate would bury the results. Run `cargo deny check` by hand to see them.
     "$(find_cargo_deny)" ${CI:+--locked} "$@" --hide-inclusion-graph
 }
 
-# One that is installed already will do, if it is this version: another one may read deny.toml differently.
+# Accepts an installed cargo-deny only of this version, because another one may interpret deny.toml differently.
 find_cargo_deny() {
     local candidate
     for candidate in "$tools/bin/cargo-deny" cargo-deny; do
@@ -45,7 +47,8 @@ find_cargo_deny() {
     return 1
 }
 
-# It runs for seconds and compiles for minutes, so it is compiled without optimisation (about one minute on two cores).
+# cargo-deny runs for seconds but takes minutes to compile, so this builds it without optimisation (about one minute on two
+# cores).
 install_cargo_deny() {
     find_cargo_deny >/dev/null && return
     echo "building cargo-deny $VERSION into $tools"

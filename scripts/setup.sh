@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Installs what is missing and is done in a moment when nothing is: distribution packages through apt when run as
-# root (otherwise it prints the command), and the Rust toolchain that rust-toolchain.toml names.
+# Installs missing tools: distribution packages through apt if run as root (otherwise it prints the command), and the Rust
+# toolchain that rust-toolchain.toml names. Returns quickly if nothing is missing.
 #
-# Without Node.js the server is built without its web client. `setup.sh tests` is for tests and the development cluster,
-# which also use Java, Maven, Redis and Chromium; without these the other tests still run.
+# Without Node.js the server is built without its web client. `setup.sh tests` also installs Java, Maven, Redis and Chromium
+# for the tests and the development cluster. Tests that do not need these tools run without them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 RUSTUP_INIT="${RUSTUP_UPDATE_ROOT:-https://static.rust-lang.org/rustup}/rustup-init.sh"
 readonly JAVA_PACKAGE=openjdk-17-jre-headless
-# Of what the web client is built with.
+# The minimum version for building the web client.
 readonly NODE_MIN=18
 
 main() {
@@ -23,7 +23,7 @@ main() {
     install_toolchain
 }
 
-# Of main: what is needed and what is useful.
+# Installs the packages in `needed` and `useful` of main.
 install_packages() {
     local missing=("${needed[@]}" "${useful[@]}")
     [[ ${#missing[@]} -eq 0 ]] && return
@@ -40,7 +40,7 @@ install_packages() {
     fi
 }
 
-# Nothing works without what is needed.
+# Prints a message, and exits if a required package is missing.
 complain() {
     say "$*"
     [[ ${#needed[@]} -eq 0 ]] || exit 1
@@ -52,11 +52,11 @@ install_by_apt() {
     local package packages=()
     for package in "${missing[@]}"; do
         case $package in
-        # Newer distributions have a newer Java only.
+        # Newer distributions only have a newer Java.
         "$JAVA_PACKAGE") packages+=("$(can_install "$JAVA_PACKAGE" && echo "$JAVA_PACKAGE" || echo default-jre-headless)") ;;
-        # Older ones have a Node.js that is too old to be of use.
+        # Older distributions have a Node.js that is too old.
         nodejs | npm) [[ $(major_version nodejs) -lt $NODE_MIN ]] || packages+=("$package") ;;
-        # Ubuntu has it in another form, for desktops.
+        # Ubuntu ships Chromium only as a snap.
         chromium) ! can_install chromium || packages+=(chromium) ;;
         *) packages+=("$package") ;;
         esac
@@ -68,18 +68,18 @@ install_by_apt() {
 
 can_install() { apt-cache show "$1" >/dev/null 2>&1; }
 
-# Of the package that would be installed; 0 where there is none.
+# The major version of the package that apt would install; 0 if there is none.
 major_version() {
     local version
     version=$(apt-cache show "$1" 2>/dev/null | sed -n 's/^Version: \([0-9]*\).*/\1/p' | head -n 1)
     echo "${version:-0}"
 }
 
-# A server's package would start the server; ours is started by whoever needs it, on a port of its own.
+# Prevents packages from starting their service. Tests start their own Redis on a port of its own.
 without_services() {
     local policy=/usr/sbin/policy-rc.d
     if [[ ! -e $policy ]]; then
-        # shellcheck disable=SC2064  # the name is known now, and not later
+        # shellcheck disable=SC2064  # $policy is local, so it must be expanded now
         trap "rm -f $policy" EXIT
         printf '#!/bin/sh\nexit 101\n' >$policy
         chmod +x $policy
@@ -90,9 +90,9 @@ without_services() {
 missing_packages() {
     local packages=()
     can_compile || packages+=(build-essential)
-    # Fetches the advisory database.
+    # cargo-deny needs git to fetch the advisory database.
     command -v git >/dev/null || packages+=(git)
-    # Only what follows needs these two, and only when Rust itself is missing.
+    # Only the installation of rustup needs these two.
     if ! command -v rustup >/dev/null; then
         command -v curl >/dev/null || packages+=(curl)
         [[ -e /etc/ssl/certs/ca-certificates.crt ]] || packages+=(ca-certificates)
@@ -110,7 +110,7 @@ missing_test_packages() {
     echo "${packages[*]}"
 }
 
-# A compiler without the C library's headers and start files is found only by using it.
+# Compiles a program, because a compiler may lack the headers and start files of the C library.
 can_compile() {
     command -v cc >/dev/null || return 1
     local out status=0
@@ -133,13 +133,13 @@ install_rustup() {
 }
 
 install_toolchain() {
-    # The question must not start a silent download.
+    # Otherwise rustup would silently download the toolchain for `cargo --version`.
     export RUSTUP_AUTO_INSTALL=0
     if cargo --version && cargo clippy --version && cargo fmt --version; then
         return
     fi >/dev/null 2>&1
     say "installing the Rust toolchain of rust-toolchain.toml"
-    # Without a name this means "the one this directory asks for", with its components.
+    # Without a name, this installs the toolchain of rust-toolchain.toml with its components.
     rustup toolchain install --no-self-update
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that the protocol crate still builds for browsers. Arguments go to cargo.
+# Checks that the protocol crate builds for browsers. Passes its arguments to cargo.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

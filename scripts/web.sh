@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# The web client: `web.sh build` makes what the server brings along, `web.sh check` does that too and tests what needs no
-# server, `web.sh browser` tests it against the server that was built for the other tests.
+# Builds and tests the web client.
+#
+#   build     builds the files that the server embeds
+#   check     builds, and runs the linters and the tests that need no server
+#   browser   tests in the browser, against the server binary that was built for the other tests
 set -euo pipefail
 cd "$(dirname "$0")/../web"
 
-# That which Debian 12 and Ubuntu 24.04 have is enough to build with; the tools of the tests want a newer one.
+# Debian 12 and Ubuntu 24.04 have a version that is sufficient to build; the test tools need a newer one.
 readonly NODE_TO_BUILD=18
 readonly NODE_TO_TEST=20
 
@@ -36,7 +39,7 @@ main() {
     esac
 }
 
-# Of this version at least.
+# Whether Node.js of at least this version is installed. Otherwise sets `reason`.
 has_node() {
     if ! command -v npm >/dev/null; then
         reason="Node.js is not installed"
@@ -54,20 +57,20 @@ has_browser() {
     [[ -n $CHROMIUM ]]
 }
 
-# Says why, for the table of checks.
+# Reports the reason for the table of checks, and exits as skipped.
 skip() {
     echo "$reason" >>"${CHECK_NOTE:-/dev/stderr}"
     exit 77
 }
 
-# `npm ci` refuses a lock file that lacks the optional packages of some platform, and registries differ in which they have.
-# `npm install` would add them to the lock file; with --no-save it installs what the file says and leaves it as it is.
+# Not `npm ci`: it refuses a lock file that lacks optional packages for some platform, and registries differ in the packages
+# that they list. With --no-save, `npm install` installs the versions of the lock file and does not change the file.
 install_packages() {
     [[ node_modules/.package-lock.json -nt package-lock.json ]] ||
         npm install --no-save --prefer-offline --no-audit --no-fund
 }
 
-# Whether nothing has changed since.
+# Whether the build is up to date.
 is_built() {
     local built=app/dist/index.html
     [[ -e $built ]] || return 1

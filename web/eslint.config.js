@@ -9,12 +9,12 @@ export default tseslint.config(
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
-      // Numbers and booleans in messages for people are clear as they are.
+      // Numbers and booleans are readable in messages.
       "@typescript-eslint/restrict-template-expressions": [
         "error",
         { allowNumber: true, allowBoolean: true },
       ],
-      // A promise that nobody waits for is marked with `void`, and then must not reject.
+      // A promise that is not awaited is marked with `void`, and must not reject.
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
     },
   },

@@ -5,7 +5,7 @@ import { defineConfig } from "vite";
 import { checkSize, compressAssets } from "./build/assets.js";
 import { listShell, WORKER_FILE } from "./build/shell.js";
 
-/** First load, as the browser receives it. */
+/** The compressed size of the scripts of the first load. */
 const SCRIPT_BYTES_MAX = 150 * 1024;
 
 const server = process.env.GODWIT_URL ?? "http://127.0.0.1:8080";
@@ -15,7 +15,7 @@ export default defineConfig({
   esbuild: { jsx: "automatic", jsxImportSource: "preact" },
   build: {
     target: "es2022",
-    // Styles and pictures stay files, so that a Content-Security-Policy can forbid everything inline.
+    // Never inlines styles and images, so that the Content-Security-Policy can forbid inline content.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rollupOptions: {

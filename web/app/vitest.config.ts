@@ -6,7 +6,7 @@ const alias = { "@godwit/sdk": fileURLToPath(new URL("../sdk/src/index.ts", impo
 
 export default defineConfig({
   test: {
-    // One browser and one server at a time.
+    // Runs one browser and one server at a time.
     maxWorkers: 1,
     minWorkers: 1,
     projects: [
@@ -16,7 +16,7 @@ export default defineConfig({
         test: {
           name: "browser",
           include: ["tests/browser/**/*.test.ts"],
-          // Long enough for a machine that has much else to do; they end what would never end.
+          // Long enough for a busy machine; only ends tests that hang.
           testTimeout: 300_000,
           hookTimeout: 300_000,
           expect: { poll: { timeout: 90_000 } },

@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    // The tests wait for each other rather than for processors.
+    // Runs the test files one after the other.
     maxWorkers: 1,
     minWorkers: 1,
     projects: [

@@ -32,7 +32,7 @@ pub enum Error {
     /// The frame is larger than the server accepts. It was not sent.
     #[error("a frame of {bytes} bytes exceeds the server's limit of {bytes_max}")]
     FrameTooLarge { bytes: usize, bytes_max: usize },
-    /// There is no token to sign in with.
+    /// The client has no token for the sign-in.
     #[error("not signed in")]
     NotSignedIn,
     /// The live session has ended.

@@ -23,7 +23,7 @@
 //! live.send(conversation.id, Draft::text("hello")).await?;
 //! while let Some(update) = updates.next().await {
 //!     if let Update::Entry(event) = update {
-//!         // Own messages come too. Keep `updates.state()` together with what came of the entry.
+//!         // Own messages arrive too. Store `updates.state()` together with the results of the entry.
 //!         println!("{}: {:?}", event.conversation_id, event.entry);
 //!     }
 //! }

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_header_says_how_long_the_payload_is() {
+    fn the_header_has_the_length_of_the_payload() {
         for (length, header) in [
             (2, &[0x81, 2][..]),
             (125, &[0x81, 125]),
@@ -108,7 +108,7 @@ mod tests {
     /// The encoder handles many bytes per step, so a character to be escaped is tested at every position of a
     /// step.
     #[test]
-    fn every_character_is_written_as_json_has_it() {
+    fn every_character_is_escaped_as_json_requires() {
         let characters = ('\0'..='\u{ff}').chain(['\u{2028}', '\u{202e}', '\u{ffff}', '👋']);
         for character in characters {
             for place in 0..70 {

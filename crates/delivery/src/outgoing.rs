@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn frames_come_out_in_order_and_together() {
+    async fn frames_are_taken_in_order_and_together() {
         let outgoing = Outgoing::new(10, 100);
         for size in 1..4 {
             assert!(outgoing.push(frame(size)));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_is_too_slow_is_closed_and_costs_no_more_memory() {
+    async fn a_slow_reader_is_closed_and_its_queue_freed() {
         let outgoing = Outgoing::new(10, 100);
         assert!(outgoing.push(frame(60)));
         let Step::Write { frames, .. } = outgoing.next().await else { panic!("there is a frame") };
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_tells_when_half_of_the_room_is_taken() {
+    async fn the_queue_reports_when_it_is_half_full() {
         let outgoing = Outgoing::new(4, 100);
         assert!(outgoing.push(frame(50)) && !outgoing.is_half_full());
         assert!(outgoing.push(frame(1)) && outgoing.is_half_full());
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_written_makes_room() {
+    async fn written_frames_make_room() {
         let outgoing = Outgoing::new(10, 100);
         for _ in 0..5 {
             assert!(outgoing.push(frame(90)));
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn closing_drops_what_waits_and_finishing_does_not() {
+    async fn closing_drops_waiting_frames_and_finishing_does_not() {
         let closed = Outgoing::new(10, 100);
         closed.push(frame(1));
         assert!(!closed.is_closed());
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn finishing_waits_for_the_replies_that_are_owed() {
+    async fn finishing_waits_for_announced_replies() {
         let outgoing = Outgoing::new(10, 100);
         outgoing.owe();
         outgoing.finish(frame(1), CloseCode::ServiceRestart);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn frames_that_are_pushed_together_come_together_or_not_at_all() {
+    async fn frames_pushed_together_are_all_queued_or_none() {
         let outgoing = Outgoing::new(3, 100);
         assert!(outgoing.push_all(&[frame(1), frame(2)]));
         assert!(!outgoing.push_all(&[frame(3), frame(4)]));
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_session_that_ends_overrides_a_polite_close() {
+    async fn the_end_of_a_session_overrides_a_graceful_close() {
         let outgoing = Outgoing::new(10, 100);
         outgoing.finish(frame(1), CloseCode::ServiceRestart);
         outgoing.close(CloseCode::SignedOut);

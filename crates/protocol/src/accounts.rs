@@ -17,7 +17,7 @@ pub struct Register {
     /// 8 to 256 characters; not a common password and not the handle.
     #[cfg_attr(feature = "openapi", schema(value_type = shape::NewPassword))]
     pub password: String,
-    /// What others see; default: the handle.
+    /// The name that others see; default: the handle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::DisplayName>))]
     pub display_name: Option<String>,
@@ -110,7 +110,7 @@ pub struct Me {
 pub enum MayBeAddedBy {
     #[default]
     Everybody,
-    /// Those to whom the user has written in a direct conversation.
+    /// Users to whom this user has written in a direct conversation.
     Contacts,
     Nobody,
 }
@@ -182,7 +182,7 @@ pub struct DeviceList {
     pub devices: Vec<Device>,
 }
 
-/// Tells `null` (`Some(None)`) from an absent field (`None`).
+/// Distinguishes `null` (`Some(None)`) from an absent field (`None`).
 pub(crate) fn present<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
 where
     D: Deserializer<'de>,
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_patch_tells_null_from_absent() {
+    fn a_patch_distinguishes_null_from_absent() {
         let patch: UpdateMe = serde_json::from_str(r#"{"phone":null}"#).unwrap();
         assert_eq!((patch.phone, patch.avatar), (Some(None), None));
         assert!(serde_json::from_str::<UpdateMe>(r#"{"admin":true}"#).is_err());

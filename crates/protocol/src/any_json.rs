@@ -8,11 +8,11 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// How deep it may be nested for it to be read at all. What means something is less deep.
+/// The maximum depth that the parser accepts. The limits of fields, such as `EVENT_DATA_DEPTH_MAX`, are lower.
 const DEPTH_MAX: usize = 32;
 const RESERVED: &str = "$serde_json::private::";
 
-/// For a field that is any JSON, or absent; `null` is absent too.
+/// Deserializes an optional field that takes any JSON. `null` counts as absent.
 pub(crate) fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     let value = Nested { depth_left: DEPTH_MAX }.deserialize(deserializer)?;
     Ok(Some(value).filter(|value| !value.is_null()))
@@ -27,7 +27,7 @@ impl Nested {
     fn deeper<E: Error>(self) -> Result<Self, E> {
         match self.depth_left.checked_sub(1) {
             Some(depth_left) => Ok(Self { depth_left }),
-            None => Err(E::custom("it is nested too deep")),
+            None => Err(E::custom("the value is nested too deeply")),
         }
     }
 }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_comes_as_it_was_sent() {
+    fn any_json_keeps_its_value() {
         for data in [
             json!([1, -1, 1.5, u64::MAX, i64::MIN, true, "ä\"\n", [], {}, {"a": {"b": [null]}}]),
             json!("text"),
@@ -134,15 +134,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_deep_is_refused_while_it_is_read() {
+    fn deep_nesting_is_refused_during_parsing() {
         let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
         assert!(parse(&nested(super::DEPTH_MAX)).is_ok());
         assert!(parse(&nested(super::DEPTH_MAX + 1)).is_err());
     }
 
-    /// `serde_json` would parse the text anew, as often as it is nested, and count its depth from the beginning.
+    /// `serde_json` would parse the embedded text again and restart the depth limit for each level.
     #[test]
-    fn json_in_disguise_is_refused() {
+    fn the_private_keys_of_serde_json_are_refused() {
         for key in ["RawValue", "Number"] {
             let hidden = json!({ format!("{}{key}", super::RESERVED): "1" });
             for data in [hidden.clone(), json!({ "a": [hidden] })] {

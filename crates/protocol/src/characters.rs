@@ -1,9 +1,9 @@
-//! The characters that texts may have. The server checks them, and the schemas of the API state them.
+//! The characters that texts may contain. The server checks them, and the schemas of the API document them.
 
 use std::ops::RangeInclusive;
 
-/// Characters that show nothing by themselves: default ignorable code points, annotation marks, and blanks that are symbols
-/// by name.
+/// Characters without a visible glyph: default ignorable code points, interlinear annotation marks, and blank characters that
+/// Unicode classifies as symbols or letters.
 pub const INVISIBLE: &[RangeInclusive<char>] = &[
     '\u{ad}'..='\u{ad}',
     '\u{34f}'..='\u{34f}',
@@ -26,19 +26,19 @@ pub const INVISIBLE: &[RangeInclusive<char>] = &[
     '\u{e0000}'..='\u{e0fff}',
 ];
 
-/// Line and paragraph separators, which no name has.
+/// Line and paragraph separators. Names must not contain them.
 pub const SEPARATORS: &[RangeInclusive<char>] = &['\u{2028}'..='\u{2029}'];
 
-/// Control characters that lay out a text of several lines.
+/// Control characters that a multi-line text may contain.
 pub const LAYOUT: &[char] = &['\t', '\n', '\r'];
 
-/// Whether a character shows nothing by itself. Scripts and emoji need some of them, each in its own place.
+/// Whether a character has no visible glyph. Some scripts and emoji need such characters in certain places.
 pub fn is_invisible(c: char) -> bool {
-    // Most characters are of ASCII.
+    // Fast path for ASCII.
     c > '\u{ac}' && INVISIBLE.iter().any(|range| range.contains(&c))
 }
 
-/// A character that no text of several lines has.
+/// Whether a character is a control character that even a multi-line text must not contain.
 pub fn is_stray_control(c: char) -> bool {
     c.is_control() && !LAYOUT.contains(&c)
 }

@@ -83,7 +83,7 @@ pub enum Role {
     Member,
 }
 
-/// What ordinary members may do.
+/// Permissions of members who are neither owners nor admins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Permissions {
@@ -112,7 +112,7 @@ pub struct UpdatePermissions {
     pub members_may_edit: Option<bool>,
 }
 
-/// What members see of the time before they joined. Applies to members who join from now on.
+/// Whether new members see messages from before they joined. A change applies only to members who join later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -130,7 +130,7 @@ pub enum EditsVisibleTo {
     Admins,
 }
 
-/// A conversation as one of its members sees it. It has everything that a row of the inbox shows.
+/// A conversation as one of its members sees it, with all data for its row in the inbox.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Conversation {
@@ -146,7 +146,7 @@ pub struct Conversation {
     /// In a direct conversation, the other person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<User>,
-    /// Not in direct conversations.
+    /// Absent in direct conversations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     pub history: HistoryVisibility,
@@ -166,14 +166,14 @@ pub struct Conversation {
     pub updated_at: Timestamp,
     /// When the latest message or notice appeared, or the conversation was created.
     pub last_activity_at: Timestamp,
-    /// The newest entry of the log. A client that has less reads `…/log?after=`.
+    /// The `seq` of the newest log entry. A client with fewer entries reads the rest from `…/log?after=`.
     pub head: Seq,
     /// The newest visible message, including notices of the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_message: Option<LastMessage>,
     /// Messages after the user's read cursor, including those deleted for everyone since.
     pub unread: u64,
-    /// How many of them mention the user; 100 means 100 or more.
+    /// The number of unread messages that mention the user; 100 means 100 or more.
     pub unread_mentions: u32,
     /// The user's own membership.
     pub me: Membership,
@@ -194,10 +194,10 @@ pub struct LastMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender_name: Option<String>,
     pub kind: MessageKind,
-    /// The event, in a message of kind `system`.
+    /// The name of the event, in a message of kind `system`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
-    /// The beginning of the text on one line; empty if there is no text, or no longer.
+    /// The beginning of the text on one line; empty if the message has no text or was deleted.
     pub preview: String,
     pub created_at: Timestamp,
     /// The message was deleted or has expired.
@@ -219,14 +219,15 @@ pub struct Membership {
     /// The position among the pinned conversations, lowest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pin_place: Option<i64>,
-    /// New messages do not change this.
+    /// New messages do not unarchive the conversation.
     pub archived: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub muted_until: Option<Timestamp>,
     /// The user marked the conversation as unread. Any move of the read cursor removes the mark, even to its current
     /// position; sending does not.
     pub marked_unread: bool,
-    /// The member sees nothing before this entry: they were not a member, or deleted it for themselves.
+    /// The first entry that the member can see. Earlier entries are from before they joined, or they deleted them for
+    /// themselves.
     pub history_from: Seq,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<SavedDraft>,
@@ -310,7 +311,7 @@ pub struct DeleteConversation {
     pub r#for: DeleteFor,
 }
 
-/// A conversation, for the socket commands that need nothing else: `join`, `leave`.
+/// The body of socket commands that only name a conversation, such as `join`.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]

@@ -48,7 +48,7 @@ error_codes! {
     /// Too many requests: retry after `retry_after` seconds.
     RateLimited = "rate_limited",
 
-    // Who is asking
+    // Authentication
     /// The access token is missing or invalid, or its session has ended.
     Unauthenticated = "unauthenticated",
     /// The access token has expired: refresh it.
@@ -68,8 +68,8 @@ error_codes! {
     /// This handle is reserved for the server's operator.
     HandleReserved = "handle_reserved",
 
-    // What is asked for
-    /// It does not exist, or you may not see it.
+    // Resources and rules
+    /// The resource does not exist, or you may not see it.
     NotFound = "not_found",
     /// One of you has blocked the other.
     Blocked = "blocked",
@@ -92,7 +92,7 @@ error_codes! {
     MessageGone = "message_gone",
     /// The message is too old to be edited.
     EditWindowOver = "edit_window_over",
-    /// Messages of this kind cannot be edited like this.
+    /// Messages of this kind cannot be edited in this way.
     NotEditable = "not_editable",
     /// The message has been edited too often.
     TooManyEdits = "too_many_edits",
@@ -139,11 +139,11 @@ error_codes! {
     ShuttingDown = "shutting_down",
     /// The store cannot answer now, and the outcome may be unknown: retry with the same client id.
     Unavailable = "unavailable",
-    /// An internal error of the server, which has logged it.
+    /// An internal error. The server has logged it.
     Internal = "internal",
 }
 
-// Written by hand because the derive does not see the names that the macro gives.
+// Written by hand because the derive macro does not see the names that `error_codes!` assigns.
 #[cfg(feature = "openapi")]
 impl utoipa::PartialSchema for ErrorCode {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
@@ -177,7 +177,7 @@ pub struct Problem {
     /// The HTTP status.
     pub status: u16,
     pub code: ErrorCode,
-    /// What is wrong in this case.
+    /// What exactly is wrong with this request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// The invalid field.
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_written_as_they_are_named() {
+    fn codes_serialize_to_their_names() {
         for (code, meaning) in ErrorCode::ALL {
             assert_eq!(serde_json::to_string(code).unwrap(), format!("\"{code}\""));
             assert!(!meaning.is_empty());

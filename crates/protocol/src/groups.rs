@@ -47,7 +47,7 @@ pub struct AddMembers {
     pub user_ids: Vec<UserId>,
 }
 
-/// The result for each of them, in the order of the request.
+/// The result for each user, in the order of the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AddedMembers {
@@ -158,7 +158,7 @@ pub struct CreateInvite {
 pub struct Invite {
     pub id: InviteId,
     pub conversation_id: ConversationId,
-    /// Anyone who has it can join: `POST /v1/invites/{token}/join`.
+    /// Anyone with the token can join: `POST /v1/invites/{token}/join`.
     #[cfg_attr(feature = "openapi", schema(value_type = shape::InviteToken))]
     pub token: String,
     pub created_by: UserId,
@@ -169,12 +169,13 @@ pub struct Invite {
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::InviteUses>))]
     pub uses_max: Option<u32>,
     pub uses: u32,
-    /// Whether the link works now, which requires that its creator may still invite. The link is deleted when its
-    /// creator leaves.
+    /// Whether the link works now. It works only while its creator may invite others, and is deleted when the creator
+    /// leaves.
     pub works: bool,
 }
 
-/// `GET /v1/conversations/{id}/invites`: links that have not ended; admins see all, members their own.
+/// `GET /v1/conversations/{id}/invites`: links that are neither expired, revoked nor used up. Owners and admins see all
+/// links, members their own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct InviteList {
@@ -199,7 +200,7 @@ pub struct JoinByInvite {
     pub token: String,
 }
 
-/// `GET /v1/invites/{token}`: what a user with a link sees before joining.
+/// `GET /v1/invites/{token}`: the conversation of a link, as users see it before they join.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct InvitePreview {

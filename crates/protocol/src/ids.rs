@@ -11,14 +11,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::time::Timestamp;
 
-/// 2026-01-01T00:00:00Z in milliseconds since the Unix epoch: the zero of every id.
+/// The epoch of ids: 2026-01-01T00:00:00Z in milliseconds since the Unix epoch.
 pub const EPOCH_MS: i64 = 1_767_225_600_000;
-/// No id is below this, so that in the API a smaller number is a position and not an id. It is the largest integer that
-/// JavaScript can count to.
+/// The smallest possible id, 2^53. The API tells a [`Seq`] from an id by this bound: a smaller number is a `seq`. JavaScript
+/// represents all smaller integers exactly.
 pub const ID_MIN: u64 = 1 << 53;
-/// Bits of an id that say which node made it.
+/// Bits of an id for the number of the node that generated it.
 pub const NODE_BITS: u32 = 10;
-/// Bits of an id that tell ids of one node and millisecond apart.
+/// Bits of an id for the sequence number within one millisecond on one node.
 pub const SEQUENCE_BITS: u32 = 12;
 
 /// The text is not an id: not a decimal number above zero that fits in 63 bits.
@@ -78,7 +78,7 @@ macro_rules! typed_id {
                 self.0
             }
 
-            /// When the id was made, by the clock of the node that made it.
+            /// When the id was generated, by the clock of the node that generated it.
             pub const fn timestamp(self) -> Timestamp {
                 Timestamp::from_millis(EPOCH_MS + (self.0 >> (NODE_BITS + SEQUENCE_BITS)) as i64)
             }
@@ -140,7 +140,7 @@ typed_id!(
     MessageId
 );
 typed_id!(
-    /// A link by which people join a conversation. The link itself has a secret token too.
+    /// An invite link. The link itself contains a secret token instead of this id.
     InviteId
 );
 typed_id!(
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_strings_in_json_and_nothing_else_is_an_id() {
+    fn in_json_only_decimal_strings_are_ids() {
         let id = UserId::new(118_059_912_994_951_168);
         assert_eq!(serde_json::to_string(&id).unwrap(), r#""118059912994951168""#);
         assert_eq!(serde_json::from_str::<UserId>(r#""118059912994951168""#).unwrap(), id);
@@ -205,12 +205,12 @@ mod tests {
             "null",
             r#""9223372036854775808""#,
         ] {
-            assert!(serde_json::from_str::<UserId>(wrong).is_err(), "{wrong} was taken for an id");
+            assert!(serde_json::from_str::<UserId>(wrong).is_err(), "{wrong} was accepted as an id");
         }
     }
 
     #[test]
-    fn an_id_knows_when_it_was_made() {
+    fn an_id_contains_its_creation_time() {
         let made_at_ms = 1_800_000_000_123;
         let id = MessageId::new(((made_at_ms - EPOCH_MS) as u64) << (NODE_BITS + SEQUENCE_BITS) | 77);
         assert_eq!(id.timestamp(), Timestamp::from_millis(made_at_ms));

@@ -1,20 +1,20 @@
-//! The wire format: types of requests, responses and socket frames, and nothing else.
+//! The wire format: the types of requests, responses and socket frames.
 //!
 //! Read in this order:
 //!
 //! - [`ids`]: typed Snowflake ids and [`Seq`], the position in a conversation's log
-//! - [`Position`]: a place in a history, which is either of them
+//! - [`Position`]: a position in a history, given as a message id or as a [`Seq`]
 //! - [`time`]: [`Timestamp`], milliseconds in memory and RFC 3339 on the wire
-//! - [`limits`]: every bound of the API, with its name and its unit; [`characters`]: the characters that texts may have
-//! - `shape`: these limits as JSON schemas, for the documents of the server
+//! - [`limits`]: every limit of the API, with its name and its unit; [`characters`]: the characters that texts may contain
+//! - `shape`: these limits as JSON schemas, for the OpenAPI and AsyncAPI documents
 //! - [`error`]: the stable error codes and the problem document
-//! - [`object`]: reads objects where serde would take arrays too
+//! - [`object`]: deserializes JSON objects where serde would also accept arrays
 //! - [`accounts`], [`people`], [`conversations`], [`groups`], [`messages`], [`personal`], [`sync`]: bodies of HTTP requests
 //!   and responses
 //! - [`socket`]: commands, replies and events of the WebSocket, and its close codes
 //!
-//! This crate knows no rules (they live in `godwit-domain`) and no transport. It depends on serde and on what writes
-//! numbers and times, so that clients can use it too, also on wasm32.
+//! This crate contains no rules (they live in `godwit-domain`) and no transport. It depends only on serde and on small crates
+//! that format numbers and times, so clients can use it too, including those on wasm32.
 
 pub mod accounts;
 mod any_json;

@@ -1,4 +1,4 @@
-//! Deserializes JSON objects only, where serde would take arrays too.
+//! Deserializes JSON objects only, where serde would also accept arrays.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-/// Reads a `T` from a JSON object only. The code that serde derives also takes an array with the fields in the order in
-/// which they are declared, and that order is not part of the protocol.
+/// Deserializes a `T` from a JSON object only. Code derived by serde also accepts an array with the fields in declaration
+/// order, but that order is not part of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Object<T>(pub T);
 
@@ -31,7 +31,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// For a field that is an object, or absent.
+/// Deserializes an optional field that is an object.
 pub(crate) fn optional<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -40,7 +40,7 @@ where
     Ok(Option::<Object<T>>::deserialize(deserializer)?.map(|Object(value)| value))
 }
 
-/// For a field that is an object, `null` (`Some(None)`) or absent (`None`).
+/// Deserializes a field that is an object, `null` (`Some(None)`) or absent (`None`).
 pub(crate) fn present_object<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
 where
     D: Deserializer<'de>,
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn nor_is_it_inside_of_one() {
+    fn a_nested_array_is_not_an_object_either() {
         let message = |media: &str| format!(r#"{{"client_id":"c","kind":"image","media":{media}}}"#);
         let object = message(r#"{"url":"https://a","content_type":"image/png","size_bytes":1}"#);
         assert!(serde_json::from_str::<SendMessage>(&object).unwrap().media.is_some());

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::shape;
 use crate::{Timestamp, UserId};
 
-/// A user as another one sees them.
+/// A user, as other users see them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct User {
@@ -26,7 +26,7 @@ pub struct User {
 pub struct UserDetails {
     #[serde(flatten)]
     pub user: User,
-    /// Absent if the user hides it, or if one of the two has blocked the other.
+    /// Absent if the user hides their presence, or if one of the two users has blocked the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
     /// Whether the requesting user has blocked this user.

@@ -1,4 +1,4 @@
-//! Starred and scheduled messages, which only their user sees: `/v1/stars`, `/v1/scheduled`.
+//! Starred and scheduled messages, which only the user themselves sees: `/v1/stars`, `/v1/scheduled`.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,13 +29,13 @@ pub struct ScheduleMessage {
     pub conversation_id: ConversationId,
     #[cfg_attr(feature = "openapi", schema(value_type = shape::SendTime))]
     pub send_at: Timestamp,
-    /// The message that is sent has the same client id, so scheduling it again or sending it does not create another
-    /// message. A forward is copied when it is sent.
+    /// The sent message keeps the client id, so scheduling or sending it again does not create another message. The
+    /// content of a forward is copied at send time.
     #[serde(deserialize_with = "object")]
     pub message: SendMessage,
 }
 
-/// The result of scheduling a message: one of the two.
+/// The result of scheduling a message. Exactly one of the two fields is present.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Scheduling {
@@ -78,7 +78,7 @@ pub struct Scheduled {
     pub conversation_id: ConversationId,
     pub send_at: Timestamp,
     pub message: SendMessage,
-    /// Why the message was not sent when it was due. It stays until it is changed or cancelled.
+    /// Why the message could not be sent when it was due. It stays scheduled until the user changes or cancels it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<ErrorCode>,
 }

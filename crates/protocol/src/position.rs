@@ -1,4 +1,4 @@
-//! Places in the history of a conversation.
+//! Positions in the history of a conversation.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,13 +18,13 @@ pub enum Position {
     Seq(Seq),
 }
 
-/// The text is neither the id of a message nor a position.
+/// The text is neither a message id nor a `seq`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidPosition;
 
 impl fmt::Display for InvalidPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("must be the id of a message or a seq")
+        f.write_str("must be a message id or a seq")
     }
 }
 
@@ -64,7 +64,7 @@ impl FromStr for Position {
     }
 }
 
-/// A number is a position, and a string either of both, as in a query.
+/// A JSON number is a `seq`. A string is either of both, as in a query parameter.
 impl<'de> Deserialize<'de> for Position {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct PositionVisitor;
@@ -73,7 +73,7 @@ impl<'de> Deserialize<'de> for Position {
             type Value = Position;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the id of a message in a string, or a seq")
+                f.write_str("a message id in a string, or a seq")
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Position, E> {
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!("9007199254740991".parse(), Ok(Position::Seq(Seq::new(LARGEST_SEQ))));
         assert_eq!("9007199254740992".parse(), Ok(Position::Message(MessageId::new(ID_MIN))));
         for wrong in ["", "-1", "abc", "1.5", "18446744073709551616", "18446744073709551615"] {
-            assert!(wrong.parse::<Position>().is_err(), "{wrong:?} was taken for a position");
+            assert!(wrong.parse::<Position>().is_err(), "{wrong:?} was accepted as a position");
         }
     }
 
@@ -116,7 +116,7 @@ mod tests {
         }
         assert_eq!(serde_json::from_str::<Position>("\"7\"").unwrap(), Position::Seq(Seq::new(7)));
         for wrong in ["9007199254740992", "-1", "1.5", "null", "true", "\"\"", "[7]"] {
-            assert!(serde_json::from_str::<Position>(wrong).is_err(), "{wrong} was taken for a position");
+            assert!(serde_json::from_str::<Position>(wrong).is_err(), "{wrong} was accepted as a position");
         }
     }
 }

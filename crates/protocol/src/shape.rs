@@ -1,8 +1,8 @@
-//! The schemas of texts, times and numbers that have a limit or a form.
+//! The JSON schemas of texts, times and numbers that have a limit or a format.
 //!
-//! A field is a `String` for serde, and `schema(value_type = shape::…)` says what the server takes for it. The numbers are
-//! those of [`limits`](crate::limits), so that the documents cannot promise what the server refuses; a test of the server
-//! sends what the schemas allow. Patterns keep to what ECMA-262 and Rust read alike.
+//! For serde such a field is a `String`; `schema(value_type = shape::…)` documents the values that the server accepts. The
+//! numbers come from [`limits`](crate::limits), so the documents cannot promise what the server refuses. A test of the server
+//! sends values that the schemas allow. Patterns use only syntax that means the same in ECMA-262 and in Rust.
 
 use std::fmt::Write;
 use std::ops::RangeInclusive;
@@ -27,17 +27,17 @@ use crate::limits::{
 };
 use crate::{ConversationId, Seq, Timestamp, UserId};
 
-/// An id, in whatever field it is. The largest is a little below 2^63; ids will come near it in the year 2093.
+/// Any id. The pattern excludes ids from 9 × 10^18, which is a little below 2^63 and will be reached in the year 2093.
 pub const ID_PATTERN: &str = "^([1-9][0-9]{0,17}|[1-8][0-9]{18})$";
 /// An id or a seq.
 const POSITION_PATTERN: &str = "^(0|[1-9][0-9]{0,17}|[1-8][0-9]{18})$";
-/// From 1970 on. With an offset from UTC the first and the last days of the range may be beyond it.
+/// From the year 1970 on. The pattern ignores the offset from UTC, so it also matches a few times just outside the range.
 pub const TIME_PATTERN: &str = "^(19[7-9][0-9]|[2-9][0-9]{3})-";
 
-/// Says of a time how far from the present it may be, in seconds.
+/// A schema extension: how far in the future a time may be, in seconds.
 const SECONDS_FROM_NOW: &str = "x-seconds-from-now";
 const SECS_PER_DAY: u32 = 24 * 60 * 60;
-/// The server's clock and the client's differ, and a request takes its time.
+/// Leaves room for clock differences and for the duration of the request.
 const AHEAD_SECS_MIN: u32 = 1;
 
 macro_rules! shapes {
@@ -58,7 +58,7 @@ macro_rules! shapes {
         impl ToSchema for $name {}
     )+
 
-    /// Every one by its name. A document takes those that it refers to.
+    /// All shapes by name. A document includes the ones that it refers to.
     pub fn all() -> Vec<(String, RefOr<Schema>)> {
         vec![$(($name::name().into_owned(), $name::schema())),+]
     }};
@@ -75,37 +75,38 @@ shapes! {
     /// An unsent text.
     DraftText = text(1, DRAFT_CHARS_MAX).examples(["Well"]);
 
-    /// The event, in a message of kind `system`: `app.` followed by words of `a-z 0-9 _` joined by dots. The server
-    /// uses other names.
+    /// The event, in a message of kind `system`: `app.` followed by words of `a-z 0-9 _` joined by dots. Other names
+    /// are reserved for the server.
     AppEvent = text(1, SYSTEM_EVENT_BYTES_MAX).pattern(Some(r"^app(\.[a-z0-9_]+)+$")).examples(["app.call.ended"]);
 
-    /// An emoji with all its modifiers, or a short word: no spaces, no control and invisible characters.
+    /// An emoji with all its modifiers, or a short word, without spaces, control characters or invisible characters.
     ReactionText = text(1, REACTION_CHARS_MAX).pattern(Some(format!(r"^[^\s{}]+$", hidden()))).examples(["👍"]);
 
     /// An `http` or `https` URL of printable ASCII characters. The server does not fetch it.
     MediaUrl = url(MEDIA_URL_BYTES_MAX);
 
-    /// Such as `image/png`, without parameters.
+    /// A media type without parameters, such as `image/png`.
     ContentType = text(1, CONTENT_TYPE_BYTES_MAX)
         .pattern(Some("^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$"))
         .examples(["image/png"]);
 
-    /// The name of a file: one line, without control and invisible characters.
+    /// The name of a file: one line, without control or invisible characters.
     MediaName = text(1, MEDIA_NAME_CHARS_MAX).pattern(Some(line())).examples(["godwit.png"]);
 
-    /// Bytes of a medium.
+    /// The size of media, in bytes.
     MediaSize = integer(0, MEDIA_SIZE_BYTES_MAX);
 
-    /// Pixels or milliseconds.
+    /// Width or height in pixels, or duration in milliseconds.
     MediaMeasure = integer(0, crate::limits::MEDIA_MEASURE_MAX.into());
 
-    /// The name of a group or a channel: one line, without control and invisible characters.
+    /// The name of a group or channel: one line, without control or invisible characters.
     ConversationName = text(1, CONVERSATION_NAME_CHARS_MAX).pattern(Some(line())).examples(["Birds"]);
 
-    /// What a group or a channel is about; several lines, no other control characters.
+    /// The description of a group or channel: several lines, without control characters other than line breaks and
+    /// tabs.
     Description = text(1, DESCRIPTION_CHARS_MAX).pattern(Some(lines())).examples(["Who saw what, and where"]);
 
-    /// The picture of a group or a channel: an `http` or `https` URL of printable ASCII characters. The server does not
+    /// The picture of a group or channel: an `http` or `https` URL of printable ASCII characters. The server does not
     /// fetch it.
     ImageUrl = url(CONVERSATION_IMAGE_BYTES_MAX);
 
@@ -118,10 +119,10 @@ shapes! {
         .pattern(Some(r"^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*$"))
         .examples(["ada"]);
 
-    /// What others see of a user: one line, without control and invisible characters.
+    /// The name of a user that others see: one line, without control or invisible characters.
     DisplayName = text(1, DISPLAY_NAME_CHARS_MAX).pattern(Some(line())).examples(["Ada Lovelace"]);
 
-    /// How a client appears in the list of devices: one line, without control and invisible characters.
+    /// The name of a client in the list of devices: one line, without control or invisible characters.
     DeviceName = text(1, DEVICE_NAME_CHARS_MAX).pattern(Some(line())).examples(["Ada's phone"]);
 
     /// In international format: `+` and digits.
@@ -140,7 +141,7 @@ shapes! {
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::Password)))
         .examples(["correct horse"]);
 
-    /// The beginning of a handle, or of a word of a name. A leading `@` is ignored.
+    /// The beginning of a handle, or of a word in a name. A leading `@` is ignored.
     SearchText = text(1, SEARCH_CHARS_MAX)
         .pattern(Some(format!(r"^[^{0}]*[^\s@{0}][^{0}]*$", hidden())))
         .examples(["ada"]);
@@ -151,12 +152,12 @@ shapes! {
         .pattern(Some(format!("^[A-Za-z0-9_-]{{{INVITE_TOKEN_CHARS}}}$")))
         .examples(["q83vEjRWeJq83vEjRWeJqA"]);
 
-    /// Opaque, from the server's answer with the previous page. Anything else is refused with `invalid_cursor`.
+    /// An opaque cursor: `next` of the previous page. The server refuses anything else with `invalid_cursor`.
     Cursor = ObjectBuilder::new()
         .schema_type(Type::String)
         .format(Some(SchemaFormat::Custom("cursor".to_owned())));
 
-    /// Items per page; default 50. A page may have fewer and still be followed by another.
+    /// Items per page; default 50. A page may have fewer items and still be followed by another.
     PageLimit = integer(1, PAGE_MAX.into());
 
     /// Maximum number of users; default 50.
@@ -183,7 +184,7 @@ shapes! {
     SendTime = ahead(Some(SCHEDULED_DAYS_MAX * SECS_PER_DAY));
 }
 
-/// Of an id of some kind.
+/// The schema of a type of id.
 pub(crate) fn id(description: &str) -> RefOr<Schema> {
     let schema = ObjectBuilder::new()
         .schema_type(Type::String)
@@ -206,7 +207,9 @@ impl ToSchema for Seq {}
 impl PartialSchema for Timestamp {
     fn schema() -> RefOr<Schema> {
         time()
-            .description(Some("RFC 3339, from the year 1970 to 9999; in answers in UTC with milliseconds."))
+            .description(Some(
+                "A time in RFC 3339 format, from the year 1970 to 9999. Responses use UTC with milliseconds.",
+            ))
             .examples(["2026-11-15T08:30:00.125Z"])
             .into()
     }
@@ -214,25 +217,25 @@ impl PartialSchema for Timestamp {
 
 impl ToSchema for Timestamp {}
 
-/// For the users that are added with one request.
+/// The users in a request to add members.
 pub fn added_members() -> Array {
     ids::<UserId>("Users to add", MEMBERS_ADDED_AT_ONCE_MAX).min_items(Some(1)).build()
 }
 
-/// For the first members of a conversation.
+/// The first members of a new conversation.
 pub fn first_members() -> Array {
     let about = "The first members besides the creator. Users who cannot be added are left out; the answer names them.";
     ids::<UserId>(about, MEMBERS_ADDED_AT_ONCE_MAX).build()
 }
 
-/// For the users whose presence a socket watches.
+/// The users whose presence a socket watches.
 pub fn watched_users() -> Array {
-    ids::<UserId>("All users whom the socket watches from now on", PRESENCE_WATCHED_MAX).build()
+    ids::<UserId>("All users whose presence the socket watches from now on", PRESENCE_WATCHED_MAX).build()
 }
 
-/// For the pinned conversations of a user.
+/// The pinned conversations of a user.
 pub fn pinned_conversations() -> Array {
-    ids::<ConversationId>("In this order", PINNED_CONVERSATIONS_MAX).build()
+    ids::<ConversationId>("The pinned conversations, in their new order", PINNED_CONVERSATIONS_MAX).build()
 }
 
 fn ids<T: ToSchema>(description: &str, count_max: usize) -> ArrayBuilder {
@@ -260,7 +263,7 @@ fn integer(min: u64, max: u64) -> ObjectBuilder {
         .maximum(Some(max as f64))
 }
 
-/// JSON Schema has no words for the present, so an extension says it.
+/// A time relative to the present. JSON Schema cannot express this, so an extension does.
 fn ahead(secs_max: Option<u32>) -> ObjectBuilder {
     let mut range = serde_json::json!({ "minimum": AHEAD_SECS_MIN });
     if let Some(secs) = secs_max {
@@ -281,27 +284,28 @@ fn list_pattern(count_max: usize) -> String {
     format!("^{one}(,{one}){{0,{}}}$", count_max - 1)
 }
 
-/// One line with something to see. The server also takes invisible characters where a script or an emoji needs them.
+/// One line with at least one visible character. The server also accepts invisible characters where a script or an emoji
+/// needs them.
 fn line() -> String {
     format!(r"^[^{0}]*[^\s{0}][^{0}]*$", hidden())
 }
 
-/// What a name has nowhere.
+/// The characters that names must not contain, as part of a character class.
 fn hidden() -> String {
     format!(r"\u0000-\u001f\u007f-\u009f{}{}", class(SEPARATORS), class(INVISIBLE))
 }
 
-/// Several lines with something to see.
+/// Several lines with at least one visible character.
 fn lines() -> String {
     const STRAY: &str = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f";
     format!(r"^[^{STRAY}]*[^\s{STRAY}{}][^{STRAY}]*$", class(INVISIBLE))
 }
 
-/// As part of a class of characters.
+/// The ranges as part of a character class.
 fn class(ranges: &[RangeInclusive<char>]) -> String {
     let mut class = String::new();
     for range in ranges {
-        // Writing to a string cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(class, "{}", escaped(*range.start()));
         if range.start() != range.end() {
             let _ = write!(class, "-{}", escaped(*range.end()));

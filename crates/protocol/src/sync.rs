@@ -12,25 +12,25 @@ use crate::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, Us
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SyncPage {
     /// Conversations with any change since the token (a log entry of any type, or a member's cursor) in their current
-    /// state, latest change first. A client compares `head` with its own: a conversation may be listed although nothing
-    /// in it is new.
+    /// state, latest change first. A conversation may be listed although it has no new entries: compare `head` with the
+    /// client's own.
     pub conversations: Vec<Conversation>,
-    /// Cursors in these conversations that moved since the token. Without a token there are none: an opened
-    /// conversation has all cursors.
+    /// Cursors in these conversations that moved since the token. Empty without a token, because a conversation that is
+    /// requested on its own has all cursors.
     pub cursors: Vec<MovedCursors>,
-    /// Conversations that went away since the token.
+    /// Conversations that were deleted, or that the user left or was removed from, since the token.
     pub gone: Vec<Gone>,
     /// Other changes for the user, the latest one per subject.
     pub account: Vec<AccountEntry>,
-    /// Pass it as `since` next time, or at once if there is `more`.
+    /// Pass it as `since` in the next request. If `more` is true, send that request at once.
     #[cfg_attr(feature = "openapi", schema(value_type = shape::Cursor))]
     pub token: String,
     pub more: bool,
-    /// The answer is incomplete: the client must reload everything, and continue with `token`.
+    /// The changes are incomplete: the client must reload everything and continue with `token`.
     pub truncated: bool,
 }
 
-/// Cursors of one conversation that moved.
+/// The cursors of one conversation that moved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MovedCursors {
@@ -38,15 +38,16 @@ pub struct MovedCursors {
     pub cursors: Vec<MemberCursor>,
 }
 
-/// `GET /v1/conversations/gone?since=`: in the order in which the conversations went away.
+/// `GET /v1/conversations/gone?since=`: conversations that were deleted, or that the user left or was removed from, oldest
+/// first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GoneList {
     pub gone: Vec<Gone>,
-    /// There are more than fit into one answer. Pass the time of the last one as `since` to get the rest; that one is
-    /// included again.
+    /// More conversations follow. Pass the time of the last one as `since` to get the rest; the last one is then included
+    /// again.
     pub more: bool,
-    /// The list may be incomplete: the server does not remember that far back.
+    /// The list may be incomplete, because the server does not keep records for that long.
     pub truncated: bool,
 }
 
@@ -83,21 +84,21 @@ pub struct AccountEntry {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AccountChange {
-    /// The conversation is in the inbox now.
+    /// The conversation was added to the inbox.
     ConversationListed {
         conversation_id: ConversationId,
     },
-    /// The conversation is no longer in the inbox.
+    /// The conversation was removed from the inbox.
     ConversationGone {
         conversation_id: ConversationId,
         reason: GoneReason,
     },
-    /// The user pinned, muted, archived or marked the conversation as unread, or undid that, or changed the draft.
+    /// The user changed their settings for the conversation: pinned, muted, archived, marked as unread, or the draft.
     MembershipUpdated {
         conversation_id: ConversationId,
         membership: Membership,
     },
-    /// Another device of the user has read further.
+    /// The read cursor moved on another device of the user.
     ReadMoved {
         conversation_id: ConversationId,
         read: Seq,

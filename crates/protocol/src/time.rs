@@ -12,23 +12,23 @@ use crate::time_text::{TimeText, rfc_3339};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(i64);
 
-/// The text is not a date and time of RFC 3339 between the years 1970 and 9999.
+/// The text is not an RFC 3339 date and time between the years 1970 and 9999.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidTimestamp;
 
 impl fmt::Display for InvalidTimestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a time is written as in RFC 3339, such as 2026-11-15T08:30:00.125Z")
+        f.write_str("must be a time in RFC 3339 format, such as 2026-11-15T08:30:00.125Z")
     }
 }
 
 impl std::error::Error for InvalidTimestamp {}
 
 impl Timestamp {
-    /// 9999-12-30T22:00:00Z, the last time that can be written.
+    /// 9999-12-30T22:00:00Z, the latest time that the API represents.
     const MAX_MS: i64 = 253_402_207_200_000;
 
-    /// Times before 1970 and after 9999 become the nearest of the two.
+    /// Clamps times before 1970 and after the maximum.
     pub const fn from_millis(millis: i64) -> Self {
         if millis < 0 {
             Self(0)
@@ -52,7 +52,7 @@ impl Timestamp {
         rfc_3339(self.0.cast_unsigned())
     }
 
-    /// Milliseconds since `earlier`; negative when it is later.
+    /// Milliseconds since `earlier`; negative if `earlier` is the later of the two.
     pub const fn millis_since(self, earlier: Self) -> i64 {
         self.0 - earlier.0
     }
@@ -76,7 +76,7 @@ impl FromStr for Timestamp {
     fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
         let millis = match text.parse::<jiff::Timestamp>() {
             Ok(instant) => instant.as_millisecond(),
-            // Many write the end of 9999 for ever. It is two days later than can be held.
+            // Applications often write the end of 9999 for "never". `jiff` cannot represent the last two days of that year.
             Err(_) if is_end_of_9999(text) => Self::MAX_MS,
             Err(_) => return Err(InvalidTimestamp),
         };
@@ -84,7 +84,7 @@ impl FromStr for Timestamp {
     }
 }
 
-/// Whether it is a time on the last two days that four digits can tell.
+/// Whether the text is a valid time on 9999-12-30 or 9999-12-31.
 fn is_end_of_9999(text: &str) -> bool {
     let a_year_before = text.strip_prefix("9999-12-3").map(|rest| format!("9998-12-3{rest}"));
     a_year_before.is_some_and(|text| text.parse::<jiff::Timestamp>().is_ok())
@@ -106,7 +106,7 @@ impl Visitor<'_> for TimestampVisitor {
     type Value = Timestamp;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a time as in RFC 3339")
+        f.write_str("a time in RFC 3339 format")
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
@@ -134,12 +134,12 @@ mod tests {
         assert_eq!(serde_json::to_string(&time).unwrap(), r#""2027-01-15T08:00:00.125Z""#);
         assert_eq!(serde_json::from_str::<Timestamp>(r#""2027-01-15T09:00:00.125+01:00""#).unwrap(), time);
         for wrong in [r#""yesterday""#, r#""2027-01-15""#, "1800000000125", r#""1969-12-31T23:59:59Z""#] {
-            assert!(serde_json::from_str::<Timestamp>(wrong).is_err(), "{wrong} was taken for a time");
+            assert!(serde_json::from_str::<Timestamp>(wrong).is_err(), "{wrong} was accepted as a time");
         }
     }
 
     #[test]
-    fn the_end_of_9999_is_as_late_as_it_gets() {
+    fn the_end_of_9999_becomes_the_maximum() {
         for text in ["9999-12-31T23:59:59Z", "9999-12-31T23:59:59.999Z", "9999-12-30T23:00:00+00:00"] {
             assert_eq!(text.parse::<Timestamp>().unwrap(), Timestamp::from_millis(i64::MAX), "{text}");
         }

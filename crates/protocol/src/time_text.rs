@@ -1,19 +1,19 @@
-//! Writes RFC 3339 times without the formatting machinery: every message has one, so it has to be fast.
+//! Formats RFC 3339 times without `std::fmt`: every message contains a time, so formatting must be fast.
 
-/// Such as `2026-11-15T08:30:00.125Z`.
+/// The length of a time such as `2026-11-15T08:30:00.125Z`.
 const TIME_BYTES: usize = 24;
 
 const MS_PER_DAY: u64 = 86_400_000;
 const DAYS_PER_ERA: u64 = 146_097;
-/// From 0000-03-01 to 1970-01-01.
+/// Days from 0000-03-01 to 1970-01-01.
 const DAYS_BEFORE_1970: u64 = 719_468;
 
-/// A time that is written in place.
+/// The text of a time, in a fixed buffer.
 pub(crate) struct TimeText([u8; TIME_BYTES]);
 
 impl TimeText {
     pub(crate) fn as_str(&self) -> &str {
-        // It has digits and a few signs of ASCII.
+        // The buffer contains only ASCII.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
@@ -25,7 +25,7 @@ impl TimeText {
     }
 }
 
-/// A time in milliseconds since 1970, and before the year 10000, as in RFC 3339.
+/// Formats a time before the year 10000, given in milliseconds since 1970.
 pub(crate) fn rfc_3339(ms: u64) -> TimeText {
     let mut text = TimeText(*b"0000-00-00T00:00:00.000Z");
     let (year, month, day) = date(ms / MS_PER_DAY);
@@ -40,7 +40,7 @@ pub(crate) fn rfc_3339(ms: u64) -> TimeText {
     text
 }
 
-/// Counted in years that begin in March, so that the leap day is the last of its year.
+/// Year, month and day. Counts years from March on, so that the leap day is the last day of its year.
 fn date(days_since_1970: u64) -> (u64, u64, u64) {
     let days = days_since_1970 + DAYS_BEFORE_1970;
     let (era, day_of_era) = (days / DAYS_PER_ERA, days % DAYS_PER_ERA);
@@ -58,8 +58,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_written_as_they_are_everywhere() {
-        // All days up to the year 9999 would take too long: these meet every month, leap year and century.
+    fn times_match_the_output_of_jiff() {
+        // All days up to the year 9999 would take too long. These steps cover every month, leap year and century.
         let last = 253_402_207_200_000_u64;
         let some = (0..200_000).map(|number| number * (last / 200_000));
         for ms in some.chain([0, 951_782_400_000, 951_868_799_999, 4_107_542_400_000, last]) {

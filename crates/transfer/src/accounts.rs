@@ -70,7 +70,7 @@ impl Account<'_> {
                         .await?;
                     self.update(user).await?;
                 }
-                CreateUser::SubjectTaken(_) => return Err(self.refused("another one has the subject")),
+                CreateUser::SubjectTaken(_) => return Err(self.refused("another user has the same subject")),
             },
             Some(there) if there != user => self.update(user).await?,
             Some(_) => {}
@@ -155,7 +155,9 @@ impl Account<'_> {
         let note = self.note(AccountChange::DeviceAdded(device.id));
         match self.target.create_device(device.clone(), note, usize::MAX).await? {
             CreateDevice::Created(_) => Ok(()),
-            CreateDevice::TooMany | CreateDevice::KeyTaken(_) => Err(self.refused("a device finds no place")),
+            CreateDevice::TooMany | CreateDevice::KeyTaken(_) => {
+                Err(self.refused("the target has no room for a device"))
+            }
         }
     }
 
@@ -171,13 +173,13 @@ impl Account<'_> {
                 let (end, active) = (*refresh_expires_at, device.last_active_at);
                 let rotation = self.target.rotate_session(device.id, *behind, *generation, end, active);
                 if !matches!(rotation.await?, Rotation::Rotated(_)) {
-                    return Err(self.refused("a session cannot be brought forward"));
+                    return Err(self.refused("a session cannot be updated"));
                 }
             }
             (Session::Application { revoked_at: Some(at), .. }, _) => {
                 self.remove_device(device.id, *at).await?;
             }
-            _ => return Err(self.refused("a device has become another one")),
+            _ => return Err(self.refused("a device has changed its kind")),
         }
         Ok(())
     }
@@ -192,7 +194,7 @@ impl Account<'_> {
         for blocked in wanted.difference(&there) {
             let note = self.note(AccountChange::UserBlocked(*blocked));
             if self.target.block(self.user, *blocked, note, usize::MAX).await? == BlockOutcome::Full {
-                return Err(self.refused("a block finds no place"));
+                return Err(self.refused("the target has no room for a block"));
             }
         }
         Ok(())
@@ -212,7 +214,7 @@ impl Account<'_> {
             }
             let note = self.note(AccountChange::MessageStarred(star.message_id));
             if self.target.star(self.user, *star, usize::MAX, note).await? == Listed::Full {
-                return Err(self.refused("a star finds no place"));
+                return Err(self.refused("the target has no room for a star"));
             }
         }
         Ok(())
@@ -241,7 +243,7 @@ impl Account<'_> {
                 }
             };
             if !outcome {
-                return Err(self.refused("a scheduled message finds no place"));
+                return Err(self.refused("the target has no room for a scheduled message"));
             }
         }
         Ok(())

@@ -102,11 +102,11 @@ async fn begin(
     copied: &mut Copied,
 ) -> Result<ConversationState, TransferError> {
     let refused = |why| TransferError::Refused(Part::Conversation(id), why);
-    let conversation = source.load(id).await?.ok_or_else(|| refused("it is not there"))?.conversation;
+    let conversation = source.load(id).await?.ok_or_else(|| refused("it does not exist"))?.conversation;
     let first = source.entries(id, Seq::ZERO, 1).await?.pop().ok_or_else(|| refused("its log is empty"))?;
     let kind = conversation.kind;
     let new = beginning_again(conversation, first.entry)
-        .ok_or_else(|| refused("its log does not begin with its creation"))?;
+        .ok_or_else(|| refused("its log does not start with its creation"))?;
     copied.entries += 1;
     copied.noted.extend(&new.effects.list);
     let new = NewConversation { effects: without_moves(new.effects), ..new };

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_told_when_there_are_enough_calls() {
+    fn percentiles_need_enough_calls() {
         let mut latencies = Latencies::new();
         let names = |latencies: &Latencies| latencies.figures().map(|figure| figure.name).collect::<Vec<_>>();
         assert!(names(&latencies).is_empty());

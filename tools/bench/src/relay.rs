@@ -25,7 +25,7 @@ const READ_BUFFER_BYTES: usize = 4 * 1024;
 const WAITING_MAX: usize = 1_024;
 const DIGITS: usize = 8;
 
-/// Hand messages on and do nothing else
+/// Relay messages and do nothing else
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDRESS")]
@@ -35,10 +35,10 @@ pub(crate) struct Arguments {
 pub(crate) fn main(arguments: &Arguments) -> anyhow::Result<()> {
     let runtime = Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?;
     runtime.block_on(async {
-        let listener = TcpListener::bind(arguments.listen).await.context("it cannot listen")?;
+        let listener = TcpListener::bind(arguments.listen).await.context("cannot listen")?;
         let rooms = Arc::new(Rooms::default());
         loop {
-            let (socket, _) = listener.accept().await.context("no connection can be accepted")?;
+            let (socket, _) = listener.accept().await.context("cannot accept connections")?;
             tokio::spawn(serve(socket, rooms.clone()));
         }
     })

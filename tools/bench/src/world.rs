@@ -87,7 +87,7 @@ impl World {
         let group = made.opened.conversation.id;
         for some in users[1..].chunks(MEMBERS_ADDED_AT_ONCE_MAX) {
             let outcomes = self.app.groups.add_members(users[0], group, some).await?;
-            anyhow::ensure!(outcomes.iter().all(|outcome| outcome.added), "not everybody could be added");
+            anyhow::ensure!(outcomes.iter().all(|outcome| outcome.added), "some members could not be added");
             added(some.len());
         }
         Ok((group, users))
@@ -97,7 +97,7 @@ impl World {
         let id = UserId::new(godwit_domain::ports::Store::ids(&*self.store).next()?);
         let handle = Handle::parse(&format!("user{number}"))?;
         let made = self.store.create_user(User::new(id, handle, SystemClock.now())).await?;
-        anyhow::ensure!(made == CreateUser::Created, "user {number} is there already");
+        anyhow::ensure!(made == CreateUser::Created, "user {number} already exists");
         Ok(id)
     }
 
@@ -114,7 +114,7 @@ impl World {
             forwarded_from: None,
         })?;
         let sent = self.app.writing.send(by, group, draft).await?;
-        anyhow::ensure!(!sent.repeated, "message {number} was there already");
+        anyhow::ensure!(!sent.repeated, "message {number} already exists");
         Ok(())
     }
 
@@ -168,7 +168,7 @@ impl TokenCodec for Nobody {
 #[async_trait]
 impl PasswordHasher for Nobody {
     async fn hash(&self, _: Password) -> Result<String, HashError> {
-        Err(HashError("there are no passwords here".into()))
+        Err(HashError("passwords are not supported".into()))
     }
 
     async fn verify(&self, _: Password, _: Option<String>) -> Result<bool, HashError> {

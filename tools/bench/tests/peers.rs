@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 #[test]
-fn the_bare_relay_is_measured_and_who_is_missing_is_named() {
+fn the_bare_relay_is_measured_and_missing_messengers_are_named() {
     // Beside this test, because the folder for temporary files may be in memory.
     let folder = tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap()).unwrap();
     let (data, json) = (folder.path().join("data"), folder.path().join("results.json"));
@@ -17,9 +17,9 @@ fn the_bare_relay_is_measured_and_who_is_missing_is_named() {
     let (table, said) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}");
     assert!(table.contains("bare relay: not durable"), "{table}");
-    assert!(table.contains("bare relay, history: it keeps nothing"), "{table}");
+    assert!(table.contains("bare relay, history: the relay stores no messages"), "{table}");
     assert!(
-        table.contains("WuKongIM was not measured: /no/such/program is not there: go install"),
+        table.contains("WuKongIM was not measured: /no/such/program does not exist: go install"),
         "{table}"
     );
     assert_eq!(fs::read_dir(&data).unwrap().count(), 0, "nothing is left behind");

@@ -12,7 +12,7 @@ pub enum TestbedError {
     #[error("{what}. {remedy}")]
     Missing { what: String, remedy: &'static str },
 
-    #[error("Cassandra {version} could not be fetched by Maven. Is the network there? It said:\n{output}")]
+    #[error("Cassandra {version} could not be fetched by Maven. Check the network. Its output:\n{output}")]
     Fetch { version: &'static str, output: String },
 
     #[error("{who} {what}. The end of its log:\n{log}")]

@@ -64,7 +64,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(10);
 
     #[test]
-    fn many_share_and_one_is_alone() {
+    fn many_share_the_lock_or_one_holds_it_alone() {
         let folder = tempfile::tempdir().unwrap();
         let first = SharedLock::acquire(folder.path()).unwrap();
         let second = SharedLock::acquire(folder.path()).unwrap();
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn who_wants_to_be_alone_is_not_overtaken() {
+    fn a_waiter_for_the_exclusive_lock_is_not_overtaken() {
         let folder = tempfile::tempdir().unwrap();
         let first = SharedLock::acquire(folder.path()).unwrap();
         let (lone_sender, lone) = channel();

@@ -25,36 +25,36 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Run a command while three nodes run, and stop them when it has ended
+    /// Run a command on a cluster of three nodes, and stop them when the command has ended
     ///
-    /// The command finds the cluster by GODWIT_TEST_CASSANDRA_FOLDER. The exit status is that of the command.
-    /// If Cassandra is not available here, the command is not run: exit status 77, or 1 if CI is set.
+    /// The command finds the cluster through GODWIT_TEST_CASSANDRA_FOLDER. The exit status is that of the command.
+    /// If Cassandra is not available, the command is not run, and the exit status is 77, or 1 if CI is set.
     Exec {
-        /// Also write the reason into this file if the command was not run
+        /// If the command was not run, write the reason to this file
         #[arg(long, value_name = "FILE")]
         reason: Option<PathBuf>,
         #[arg(last = true, required = true)]
         command: Vec<OsString>,
     },
-    /// Fetch Cassandra in advance, unless it is already there
+    /// Fetch Cassandra in advance, unless it is in the cache
     Fetch,
     /// Start three nodes and leave them running
     Up {
         #[command(flatten)]
         state: StateFolder,
-        /// Start Redis too
+        /// Also start Redis
         #[arg(long)]
         redis: bool,
     },
-    /// Stop what `up` started, and remove its data
+    /// Stop the processes that `up` has started, and remove their data
     Down {
         #[command(flatten)]
         state: StateFolder,
-        /// Keep the data: `up` then continues with it
+        /// Keep the data, so that `up` continues with it
         #[arg(long)]
         keep: bool,
     },
-    /// Show what runs
+    /// Show the running processes
     Status {
         #[command(flatten)]
         state: StateFolder,
@@ -63,7 +63,7 @@ enum Action {
 
 #[derive(clap::Args)]
 struct StateFolder {
-    /// The folder of the cluster's data [default: dev-cassandra in the user's cache folder]
+    /// The state folder of the cluster [default: dev-cassandra in the user's cache folder]
     #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
 }
@@ -94,9 +94,9 @@ fn exec(command: &[OsString], reason: Option<&Path>) -> ExitCode {
 
 fn refuse(error: &TestbedError, reason: Option<&Path>) -> ExitCode {
     let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
-    eprintln!("\ngodwit-testbed: NO CASSANDRA, so nothing was run: {error}\n");
+    eprintln!("\ngodwit-testbed: CASSANDRA IS NOT AVAILABLE, so the command was not run: {error}\n");
     if let Some(Err(error)) = reason.map(|file| std::fs::write(file, error.to_string())) {
-        eprintln!("godwit-testbed: the reason could not be written down: {error}");
+        eprintln!("godwit-testbed: cannot write the reason: {error}");
     }
     if error.is_absence() && !in_ci { ExitCode::from(SKIPPED) } else { ExitCode::FAILURE }
 }
@@ -139,7 +139,7 @@ fn up(folder: &Path, redis: bool) -> Result<ExitCode, TestbedError> {
         RedisServer::start_to_stay(folder)?;
     }
     if was_up {
-        println!("The cluster is up already.");
+        println!("The cluster is already running.");
     }
     describe(&nodes, folder);
     Ok(ExitCode::SUCCESS)
@@ -167,7 +167,7 @@ fn down(folder: &Path, keep: bool) -> Result<ExitCode, TestbedError> {
         println!("Stopped. The data is kept in {}.", folder.display());
     } else {
         nodes.remove()?;
-        println!("Stopped, and the data removed.");
+        println!("Stopped, and removed the data.");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -159,7 +159,7 @@ mod tests {
     const PEER: Ipv4Addr = Ipv4Addr::new(127, 0, 41, 2);
 
     #[test]
-    fn the_last_word_of_the_log_counts() {
+    fn the_last_state_in_the_log_counts() {
         let up = "INFO  … Gossiper InetAddress /127.0.41.2:7000 is now UP";
         let down = "INFO  … Gossiper InetAddress /127.0.41.2:7000 is now DOWN";
         let restarted = "INFO  … Gossiper Node /127.0.41.2:7000 has restarted, now UP";

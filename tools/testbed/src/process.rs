@@ -104,7 +104,7 @@ impl Process {
         let began = Instant::now();
         while self.is_running() {
             if began.elapsed() > DEATH_WAIT_MAX {
-                return Err(self.error("does not die"));
+                return Err(self.error("does not exit after SIGKILL"));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leash_that_is_let_go_ends_the_process_and_removes_the_folder() {
+    fn a_released_leash_ends_the_process_and_removes_the_folder() {
         let leash = Leash::on_new_folder("godwit-test-").unwrap();
         let folder = leash.folder().to_owned();
         let log = File::open(sleeper(&folder).log_path()).unwrap();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_ends_at_once_is_reported_with_its_log() {
+    fn a_process_that_exits_at_once_is_reported_with_its_log() {
         let folder = tempfile::tempdir().unwrap();
         let process = Process::new("sh".to_owned(), folder.path().to_owned(), folder.path());
         process.start(Path::new("sh"), &["-c".to_owned(), "echo no memory".to_owned()]).unwrap();

@@ -58,7 +58,7 @@ impl Redis {
 
     /// Removes all data while Redis runs.
     pub fn forget_all(&self) -> Result<(), TestbedError> {
-        let doing = || "have Redis forget everything".to_owned();
+        let doing = || "flush Redis".to_owned();
         let mut connection = TcpStream::connect((ADDRESS, self.server.port)).doing(doing)?;
         connection.write_all(b"FLUSHALL\r\n").doing(doing)?;
         let mut answer = [0; 5];

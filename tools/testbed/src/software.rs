@@ -55,7 +55,9 @@ pub(super) fn cache_folder() -> Result<PathBuf, TestbedError> {
     let of = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let base = of("XDG_CACHE_HOME").or_else(|| of("HOME").map(|home| home.join(".cache")));
     base.map(|base| base.join("godwit")).ok_or_else(|| {
-        TestbedError::Refused("neither XDG_CACHE_HOME nor HOME is set: nowhere to keep Cassandra".to_owned())
+        TestbedError::Refused(
+            "neither XDG_CACHE_HOME nor HOME is set, so there is no folder for Cassandra".to_owned(),
+        )
     })
 }
 
@@ -128,14 +130,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_is_the_one_that_maven_is_told() {
+    fn the_version_matches_the_maven_project() {
         assert!(POM.contains(&format!(
             "<artifactId>cassandra-all</artifactId>\n      <version>{VERSION}</version>"
         )));
     }
 
     #[test]
-    fn the_last_lines_are_the_last() {
+    fn last_lines_returns_the_end_of_the_text() {
         assert_eq!(last_lines("a\nb\nc\n", 2), "b\nc");
         assert_eq!(last_lines("a", 2), "a");
     }

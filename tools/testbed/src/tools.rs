@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_java_version_is_understood() {
+    fn java_versions_are_parsed() {
         assert_eq!(major_version("openjdk version \"17.0.15\" 2025-04-15\nOpenJDK …"), Some(17));
         assert_eq!(major_version("java version \"21\" 2023-09-19 LTS"), Some(21));
         assert_eq!(major_version("java version \"1.8.0_402\""), Some(1));

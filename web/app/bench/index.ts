@@ -1,8 +1,8 @@
 /**
- * How fast the page is, in a real browser and with a real server: `GODWIT_BIN=… npm run bench`.
+ * Measures the speed of the page in a real browser with a real server: `GODWIT_BIN=… npm run bench`.
  *
- * Numbers, and no verdict: they depend on the machine. Where there is no graphics card the frames are drawn by the same
- * processors that do everything else; the work of script, layout and style is what the page can answer for.
+ * Prints numbers without judging them, because they depend on the machine. Without a graphics card, the CPU also draws the
+ * frames. The times of script, layout and style depend on the page alone.
  */
 
 import "./settings.js";
@@ -15,7 +15,7 @@ import { describe, memory, spread, worked } from "./measure.js";
 import { CONVERSATIONS, furnish, MESSAGES, type World } from "./world.js";
 
 const VIEW = { width: 1180, height: 760 };
-/** One turn of a wheel. */
+/** One step of the mouse wheel. */
 const WHEEL_PX = 400;
 const WHEELS = 250;
 const SENT = 200;
@@ -44,15 +44,15 @@ async function measure(browser: Browser, world: World): Promise<void> {
 async function loading(page: Page, cdp: CDPSession): Promise<void> {
   const first = performance.now();
   await page.locator(".row").first().waitFor();
-  say("first sign-in until the list is shown", [elapsed(first)]);
+  say("first sign-in until the list is visible", [elapsed(first)]);
   await allListed(page);
-  say("first sign-in until all conversations are there", [elapsed(first), await memory(cdp)]);
-  // The cache is written a moment after the last change.
+  say("first sign-in until all conversations are loaded", [elapsed(first), await memory(cdp)]);
+  // The page writes its cache shortly after the last change.
   await page.waitForTimeout(2_000);
   const again = performance.now();
   await page.reload({ waitUntil: "commit" });
   await page.locator(".row").first().waitFor();
-  say("reload with a full cache until the list is shown", [elapsed(again)]);
+  say("reload with a full cache until the list is visible", [elapsed(again)]);
   await allListed(page);
   await page.locator(".connection[data-state=online]").waitFor({ state: "attached" });
 }
@@ -80,19 +80,19 @@ async function history(page: Page, cdp: CDPSession, world: World): Promise<void>
   const up = await worked(page, cdp, () => wheel(page, ".history-scroller", -WHEEL_PX));
   say("scrolling up the history", describe(up));
   const all = await worked(page, cdp, () => wheelToTop(page));
-  say(`to the first of ${MESSAGES} messages`, [...describe(all), await memory(cdp)]);
+  say(`scrolling to the first of ${MESSAGES} messages`, [...describe(all), await memory(cdp)]);
   const down = await worked(page, cdp, () => wheel(page, ".history-scroller", WHEEL_PX));
   say("scrolling down the history", [...describe(down), await memory(cdp)]);
 }
 
-/** From a key that is pressed in one browser to the text in the page of another. */
+/** The time from a key press in one browser to the text in the page of another. */
 async function talking(browser: Browser, reader: Page, world: World): Promise<void> {
   const { page: writer } = await visitor(browser);
   await signIn(writer, world.other);
   await writer.evaluate((id) => (location.hash = `#/c/${id}`), world.long);
   const composer = writer.getByRole("textbox", { name: "Message" });
   await composer.waitFor();
-  // A page that is opened anew is at the end of the history.
+  // After a reload, the page is at the end of the history.
   await reader.reload();
   await reader.locator(".message").first().waitFor();
   const times: number[] = [];
@@ -104,7 +104,7 @@ async function talking(browser: Browser, reader: Page, world: World): Promise<vo
     await composer.press("Enter");
     times.push((await shown) - (await pressed));
   }
-  say("from the key to the other browser", [spread(times)]);
+  say("from the key press to the other browser", [spread(times)]);
 }
 
 async function visitor(browser: Browser): Promise<{ page: Page; cdp: CDPSession }> {
@@ -132,7 +132,7 @@ async function wheel(page: Page, selector: string, px: number): Promise<void> {
 
 async function wheelToTop(page: Page): Promise<void> {
   await page.locator(".history-scroller").hover();
-  // The first entry of a conversation is that it was created.
+  // The first message has seq 2, after the entry that the conversation was created.
   while ((await page.locator(".message[data-seq='2']").count()) === 0) {
     await page.mouse.wheel(0, -10 * WHEEL_PX);
   }
@@ -146,7 +146,7 @@ function elapsed(sinceMs: number): string {
   return `${Math.round(performance.now() - sinceMs)} ms`;
 }
 
-/** Runs in the page of the reader; both pages have the clock of the machine. */
+/** Runs in the page of the reader. Both pages use the clock of the machine. */
 function whenShown(text: string): Promise<number> {
   return new Promise((resolve) => {
     const observer = new MutationObserver(() => {

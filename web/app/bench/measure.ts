@@ -1,8 +1,8 @@
-/** What a page does while something happens: its frames, its long tasks, and the time that its own work takes. */
+/** Measures a page during an interaction: its frames, its long tasks, and the CPU time of its work. */
 
 import type { CDPSession, Page } from "playwright-core";
 
-/** Milliseconds from frame to frame at 60 a second. */
+/** Milliseconds per frame at 60 frames per second. */
 const FRAME_MS = 1_000 / 60;
 
 interface Recorded {
@@ -51,9 +51,9 @@ export function describe(work: Work): string[] {
   const perFrame = (ms: number) => `${(ms / frames.length).toFixed(2)} ms`;
   return [
     `${frames.length} frames: ${spread(frames)}`,
-    // A frame that came in time is recorded a little early or late.
-    `late by a frame ${share(1.5 * FRAME_MS)}, more than 33 ms ${share(34)}, more than 50 ms ${share(50)}`,
-    `work a frame: script ${perFrame(work.scriptMs)}, layout ${perFrame(work.layoutMs)}, style ${perFrame(work.styleMs)}`,
+    // The recorded time of a punctual frame varies a little.
+    `one frame late ${share(1.5 * FRAME_MS)}, more than 33 ms ${share(34)}, more than 50 ms ${share(50)}`,
+    `work per frame: script ${perFrame(work.scriptMs)}, layout ${perFrame(work.layoutMs)}, style ${perFrame(work.styleMs)}`,
     `${longTasks.length} long tasks, the longest ${Math.round(Math.max(0, ...longTasks))} ms`,
   ];
 }
@@ -64,7 +64,7 @@ export function spread(values: readonly number[]): string {
   return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, worst ${at(1)} ms`;
 }
 
-/** After what can be let go has been. */
+/** Measures memory after a garbage collection. */
 export async function memory(cdp: CDPSession): Promise<string> {
   await cdp.send("HeapProfiler.collectGarbage");
   const now = await metrics(cdp);

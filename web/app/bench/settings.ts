@@ -1,4 +1,4 @@
-/** Read before the site is: the server takes its settings from the environment. Here nobody is too fast for it. */
+/** Must be imported before the site: the server reads its settings from the environment. Raises the rate limits. */
 
 const UNLIMITED = "100000000";
 

@@ -1,4 +1,4 @@
-/** What is measured with: somebody with very many conversations, one of them very long. */
+/** The test data: a user with very many conversations, one of them very long. */
 
 import { type Conversation, type ConversationId, Http, textMessage, type UserId } from "@godwit/sdk";
 
@@ -6,15 +6,15 @@ import { PASSWORD } from "../tests/browser/person.js";
 
 export const CONVERSATIONS = Number(process.env.BENCH_CONVERSATIONS ?? 1_000);
 export const MESSAGES = Number(process.env.BENCH_MESSAGES ?? 10_000);
-/** Some talk directly to each other; the other conversations are groups. */
+/** The other users. Each has a direct conversation with the user; the other conversations are groups. */
 const PEOPLE = 40;
 const REQUESTS_AT_ONCE = 24;
 const REACTION_EVERY = 25;
 
 export interface World {
-  /** Who has them all. */
+  /** The user with all conversations. */
   handle: string;
-  /** Who wrote the long one, together with them. */
+  /** The other user in the long conversation. */
   other: string;
   long: ConversationId;
 }
@@ -57,7 +57,7 @@ async function group(http: Http, name: string, member: UserId): Promise<Conversa
   return (await http.conversations.open({ kind: "group", name, member_ids: [member] })).value;
 }
 
-/** Short ones, long ones, some of several lines, links and emoji: as people write. */
+/** Realistic texts: short and long ones, some with several lines, links or emoji. */
 function textOf(index: number): string {
   const words = Array.from({ length: 3 + ((index * 7) % 40) }, (_, word) => `word${(index + word) % 97}`);
   const ending = index % 11 === 0 ? "\nhttps://example.org/some/page" : index % 7 === 0 ? " 🎉" : "";

@@ -1,4 +1,4 @@
-/** What happens to the files of a build after Vite has written them. */
+/** Post-processes the files of a build. */
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import type { Plugin } from "vite";
 
 const TEXT = /\.(?:js|css|html|svg|json|webmanifest)$/;
 
-/** Puts `.br` and `.gz` beside each text file, so that whoever serves them does not have to compress. */
+/** Writes `.br` and `.gz` variants of each text file, so that the server need not compress. */
 export function compressAssets(): Plugin {
   return {
     name: "godwit:compress",
@@ -26,7 +26,7 @@ export function compressAssets(): Plugin {
   };
 }
 
-/** Fails the build when the scripts of the first load are larger than people should have to wait for. */
+/** Fails the build if the scripts of the first load exceed a size limit. */
 export function checkSize(bytesMax: number): Plugin {
   return {
     name: "godwit:size",
@@ -37,7 +37,7 @@ export function checkSize(bytesMax: number): Plugin {
         .reduce((sum, file) => sum + gzipSync(file.code, { level: 9 }).length, 0);
       this.info(`${(bytes / 1024).toFixed(1)} KiB of compressed JavaScript`);
       if (bytes > bytesMax) {
-        this.error(`${bytes} bytes of compressed JavaScript are more than ${bytesMax}`);
+        this.error(`${bytes} bytes of compressed JavaScript exceed the limit of ${bytesMax}`);
       }
     },
   };

@@ -1,4 +1,4 @@
-/** Tells the service worker which files the page consists of. */
+/** Writes the list of the page's files into the service worker. */
 
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -8,7 +8,7 @@ import type { Plugin } from "vite";
 
 import { filesOf } from "./assets.js";
 
-/** Where a service worker has to be in order to be asked for every page. */
+/** The service worker must be at the root to handle requests of every page. */
 export const WORKER_FILE = "sw.js";
 const PLACE = '"__SHELL__"';
 
@@ -20,7 +20,7 @@ export function listShell(publicDirectory: string): Plugin {
     async generateBundle(_options, bundle) {
       const worker = bundle[WORKER_FILE];
       if (worker?.type !== "chunk" || !worker.code.includes(PLACE)) {
-        this.error("there is no service worker to tell the files");
+        this.error("the build has no service worker");
       }
       const hash = createHash("sha256");
       const paths: string[] = [];

@@ -1,4 +1,4 @@
-/** Where the page begins. */
+/** The entry point of the page. */
 
 import "./style/index.css";
 
@@ -15,7 +15,7 @@ if (root) {
   keepPageInStep();
   followNotifications();
   render(<App />, root);
-  // While the page is developed one that was kept would only be in the way.
+  // During development, a cached page would only be in the way.
   if (import.meta.env.PROD) {
     void keepPage();
   }

@@ -1,7 +1,7 @@
-/** Style sheets are imported for the build, which makes files of them. */
+/** Style sheets are imported so that the build emits them as files. */
 declare module "*.css";
 
-/** What the build knows of itself. */
+/** Build-time constants. */
 interface ImportMeta {
   readonly env: { readonly PROD: boolean };
 }

@@ -1,8 +1,8 @@
-// Makes src/generated/api.ts from the documents of the server.
+// Generates src/generated/api.ts from the API documents of the server.
 //
-// docs/openapi.json has the routes, docs/asyncapi.json the frames of the socket. Both describe the same things by the
-// same names, so they become one document, with two schemas more: `Commands` and `Events` map the name of each frame to
-// what is in it. Everything else in this package takes its types from there.
+// docs/openapi.json has the routes, docs/asyncapi.json the frames of the socket. Both use the same names for the same
+// schemas, so this script merges them into one document. It adds two schemas, `Commands` and `Events`, that map the name
+// of each frame to its body. The rest of this package takes its types from the result.
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -35,7 +35,7 @@ async function readJson(name) {
     return plain(JSON.parse(await readFile(new URL(name, docs), "utf8")));
 }
 
-/** All schemas of both. One that is in both must be the same in both. */
+/** The schemas of both documents. A schema that is in both must be the same. */
 function merged(one, other) {
     for (const [name, schema] of Object.entries(other)) {
         if (name in one && !isDeepStrictEqual(one[name], schema)) {
@@ -46,8 +46,8 @@ function merged(one, other) {
 }
 
 /**
- * Without what restricts an object further: which of its fields go together, which one the path says. The server checks that,
- * and types that say it would make every program prove it.
+ * Removes constraints on the combination of fields, such as fields that must appear together. The server checks them, and
+ * as types they would force every caller to prove them to the compiler.
  */
 function plain(value) {
     if (Array.isArray(value)) {
@@ -65,7 +65,7 @@ function plain(value) {
     return Object.fromEntries(Object.entries(kept).map(([name, inner]) => [name, plain(inner)]));
 }
 
-/** `send` is what a frame `{"id", "send"}` carries, and what is `ok` in its reply. */
+/** The schema `Commands`: for example, `send` has the body of a `send` frame and the value of `ok` in its reply. */
 function commands(messages) {
     const suffix = "_command";
     const names = Object.keys(messages).filter((key) => key.endsWith(suffix));
@@ -78,7 +78,7 @@ function commands(messages) {
     return Object.fromEntries(pairs);
 }
 
-/** `entry` is what a frame `{"entry"}` carries. */
+/** The schema `Events`: for example, `entry` has the body of an `entry` frame. */
 function events(messages) {
     const suffix = "_event";
     const names = Object.keys(messages).filter((key) => key.endsWith(suffix));

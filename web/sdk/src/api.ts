@@ -1,5 +1,5 @@
 /**
- * The names of what the server speaks of. The types come from its documents; see scripts/generate.mjs.
+ * Names for the types of the API. They are generated from the documents of the server; see scripts/generate.mjs.
  *
  * Ids are strings, because JavaScript loses integers above 2^53. Fields keep the names that they have on the wire.
  */
@@ -14,7 +14,7 @@ export type ConversationId = Schemas["ConversationId"];
 export type MessageId = Schemas["MessageId"];
 export type InviteId = Schemas["InviteId"];
 export type ScheduledId = Schemas["ScheduledId"];
-/** The position of an entry in the log of its conversation: 1 for the first, then one more for each. */
+/** The position of an entry in the log of its conversation: 1, 2, 3, … without gaps. */
 export type Seq = Schemas["Seq"];
 export type Timestamp = Schemas["Timestamp"];
 
@@ -70,7 +70,7 @@ export type PinList = Schemas["PinList"];
 export type ReactionPage = Schemas["ReactionPage"];
 export type ReceiptList = Schemas["ReceiptList"];
 export type ThreadPage = Schemas["ThreadPage"];
-/** One change in a conversation; `type` says which. */
+/** One change in a conversation, discriminated by `type`. */
 export type LogEntry = Schemas["LogEntry"];
 export type LogPage = Schemas["LogPage"];
 
@@ -81,7 +81,7 @@ export type Scheduled = Schemas["Scheduled"];
 export type ScheduledList = Schemas["ScheduledList"];
 export type UpdateScheduled = Schemas["UpdateScheduled"];
 
-/** One change of what is the user's own; `type` says which. */
+/** One change in the user's account, discriminated by `type`. */
 export type AccountEntry = Schemas["AccountEntry"];
 export type SyncPage = Schemas["SyncPage"];
 export type Health = Schemas["Health"];
@@ -92,8 +92,8 @@ export type EntryEvent = Schemas["EntryEvent"];
 export type CursorEvent = Schemas["CursorEvent"];
 export type TypingEvent = Schemas["TypingEvent"];
 export type PresenceEvent = Schemas["PresenceEvent"];
-/** For each command of the socket what it carries and what it is answered with. */
+/** The body and the reply of each socket command. */
 export type Commands = Schemas["Commands"];
 export type CommandName = keyof Commands;
-/** For each event of the socket what it carries. */
+/** The body of each socket event. */
 export type Events = Schemas["Events"];

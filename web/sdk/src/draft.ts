@@ -1,13 +1,13 @@
-/** A message that is about to be sent. */
+/** Messages to send. */
 
 import type { Media, MessageId, SendMessage } from "./api.js";
 import { randomId } from "./random.js";
 
-/** What else a message can have, whatever its kind. */
+/** Options for messages of every kind. */
 export interface DraftOptions {
-  /** Sending the same client id again gives back the message that was sent first. Random when absent. */
+  /** The idempotency key: a second send with the same client id returns the first message. Default: random. */
   clientId?: string;
-  /** A message of the same conversation. */
+  /** A message in the same conversation. */
   replyTo?: MessageId;
 }
 
@@ -26,12 +26,12 @@ export function mediaMessage(
   return caption === undefined ? message : { ...message, text: caption };
 }
 
-/** What another message says: the server copies it when it is sent. */
+/** A forward of another message. The server copies its content. */
 export function forwardMessage(forwardedFrom: MessageId, options: DraftOptions = {}): SendMessage {
   return { ...common(options), forwarded_from: forwardedFrom };
 }
 
-/** Something that happened, such as `app.call.ended`, and what it is about. */
+/** An event, such as `app.call.ended`, with optional data. */
 export function eventMessage(event: string, data?: unknown, options: DraftOptions = {}): SendMessage {
   const message: SendMessage = { ...common(options), kind: "system", event };
   return data === undefined ? message : { ...message, data };

@@ -1,4 +1,4 @@
-/** What can go wrong between a client and a server. */
+/** The errors of a client. */
 
 import type { ErrorCode, Problem } from "./api.js";
 import type { Closed } from "./socket/closed.js";
@@ -7,7 +7,7 @@ const STATUS_TOO_MANY_REQUESTS = 429;
 const STATUS_SERVER_ERROR_MIN = 500;
 const MS_PER_SECOND = 1_000;
 
-/** After one of these the server will not take the credentials again, whatever is asked. */
+/** After one of these codes, the server will never accept the credentials again. */
 const ENDS_SESSION: ReadonlySet<string> = new Set<ErrorCode>([
   "unauthenticated",
   "token_expired",
@@ -16,25 +16,25 @@ const ENDS_SESSION: ReadonlySet<string> = new Set<ErrorCode>([
 ]);
 
 export abstract class GodwitError extends Error {
-  /** Whether the same request may succeed later. */
+  /** Whether a retry of the same request may succeed later. */
   abstract readonly temporary: boolean;
 }
 
-/** What is known of a refusal. Plain data, which can be stored. */
+/** The problem document of a refusal. Plain data that can be stored. */
 export type ProblemDetails = Omit<Problem, "code" | "type"> & { code: ErrorCode | "unknown" };
 
-/** The server refused, and said why. */
+/** The server refused the request. */
 export class ApiError extends GodwitError {
   override readonly name = "ApiError";
-  /** What went wrong; `unknown` where something between here and the server spoke, and not the server. */
+  /** The error code; `unknown` if the response did not come from the server itself, but for example from a proxy. */
   readonly code: ErrorCode | "unknown";
   readonly status: number;
   readonly temporary: boolean;
-  /** How long the server wants to be left alone. */
+  /** How long the server asks the client to wait before a retry. */
   readonly retryAfterMs: number;
-  /** The field that is wrong, where one is. */
+  /** The invalid field, if there is one. */
   readonly field: string | undefined;
-  /** What is wrong in this case, for people. */
+  /** A human-readable explanation. */
   readonly detail: string | undefined;
 
   constructor(readonly problem: ProblemDetails) {
@@ -48,7 +48,7 @@ export class ApiError extends GodwitError {
     this.detail = problem.detail ?? undefined;
   }
 
-  /** The failure that a response with this status stands for, whoever made it. */
+  /** The error for a response with this status, from the server or from a proxy. */
   static ofResponse(status: number, body: unknown, retryAfterHeader: string | null): ApiError {
     if (isProblem(body)) {
       return new ApiError(body);
@@ -64,7 +64,7 @@ export class ApiError extends GodwitError {
   }
 }
 
-/** No answer came: the server could not be reached, or the connection broke. It may have done what was asked. */
+/** No response: the server was not reachable, or the connection broke. The server may have executed the request. */
 export class TransportError extends GodwitError {
   override readonly name = "TransportError";
   readonly temporary = true;
@@ -74,7 +74,7 @@ export class TransportError extends GodwitError {
   }
 }
 
-/** The server did not answer in time. It may have done what was asked. */
+/** The server did not answer in time. It may have executed the request. */
 export class TimeoutError extends GodwitError {
   override readonly name = "TimeoutError";
   readonly temporary = true;
@@ -84,13 +84,13 @@ export class TimeoutError extends GodwitError {
   }
 }
 
-/** The answer is not what the protocol says. */
+/** The response violates the protocol. */
 export class ProtocolError extends GodwitError {
   override readonly name = "ProtocolError";
   readonly temporary = false;
 }
 
-/** The socket is closed. The server may have done what was asked. */
+/** The socket is closed. The server may have executed the request. */
 export class SocketClosedError extends GodwitError {
   override readonly name = "SocketClosedError";
   readonly temporary = true;
@@ -100,7 +100,7 @@ export class SocketClosedError extends GodwitError {
   }
 }
 
-/** Nothing was sent, because too much waits already. */
+/** A queue is full, so the request was not sent. */
 export class BusyError extends GodwitError {
   override readonly name = "BusyError";
   readonly temporary = true;
@@ -116,17 +116,17 @@ export class NotSignedInError extends GodwitError {
   }
 }
 
-/** The code with which the server refused, if it did. */
+/** The error code, if the server refused the request. */
 export function codeOf(error: unknown): ErrorCode | "unknown" | undefined {
   return error instanceof ApiError ? error.code : undefined;
 }
 
-/** How long the server wants to be left alone, in milliseconds. */
+/** How long the server asks the client to wait before a retry, in milliseconds. */
 export function retryAfterMsOf(error: unknown): number {
   return error instanceof ApiError ? error.retryAfterMs : 0;
 }
 
-/** Whether the server will not take these credentials again. */
+/** Whether the server will never accept these credentials again. */
 export function endsSession(error: unknown): boolean {
   return error instanceof NotSignedInError || (error instanceof ApiError && ENDS_SESSION.has(error.code));
 }

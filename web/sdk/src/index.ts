@@ -3,13 +3,13 @@
  *
  * Three layers, each usable without the ones below it in this list:
  *
- * - `http`: `Http`, one method per route; keeps the tokens and refreshes them
- * - `socket`: `Socket`, one connection; typed commands, many in flight. It does not connect again
- * - `live`: `Live`, a session that heals itself; one ordered stream of updates in which every log entry of every
- *   conversation comes exactly once and without gaps, and sends that survive disconnects and reloads
+ * - `http`: `Http`, one method per route; stores the tokens and refreshes them
+ * - `socket`: `Socket`, one WebSocket connection; typed commands, many in flight. It does not reconnect
+ * - `live`: `Live`, a session that reconnects and resumes on its own; one ordered stream of updates with every log entry
+ *   of every conversation exactly once and without gaps, and sends that survive disconnects and reloads
  *
- * Beside them: `storage`, what outlives a reload; `draft`, messages to be sent; `errors`; `api`, the types of the
- * server's documents. The package knows no rule of the server: what is allowed, the server says.
+ * In addition: `storage`, the data that outlives a reload; `draft`, messages to send; `errors`; `api`, the types of the
+ * API. The package contains no rules of the server: the server decides what is allowed.
  */
 
 export type * from "./api.js";

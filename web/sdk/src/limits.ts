@@ -1,10 +1,10 @@
-/** Bounds of the API that a client has to keep to. The server's own list is `crates/protocol/src/limits.rs`. */
+/** Limits of the API that a client must respect. The full list is in `crates/protocol/src/limits.rs`. */
 
-/** Items of a page at most. */
+/** Maximum number of items per page. */
 export const PAGE_MAX = 200;
-/** Commands of one socket that are under way at once, unless the server says less. */
+/** Commands in flight on one socket, unless the server announces a lower limit. */
 export const COMMANDS_IN_FLIGHT_MAX = 64;
 /** Users whose presence one socket watches. */
 export const PRESENCE_WATCHED_MAX = 200;
-/** How long a typing notice is valid unless it is renewed. */
+/** How long a typing notice is valid unless the client renews it. */
 export const TYPING_TTL_MS = 6_000;

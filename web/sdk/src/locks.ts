@@ -1,17 +1,17 @@
 /**
  * Locks that all tabs of an origin share.
  *
- * A tab that is closed or crashes gives its locks back, which is what makes them good for knowing who is still there.
+ * The browser releases the locks of a tab that is closed or crashes, so a lock also shows whether a tab is still open.
  */
 
 export interface Locks {
-  /** Runs `work` when nobody else holds the lock; whoever asks first comes first. */
+  /** Runs `work` while holding the lock. Waiters get the lock in the order of their calls. */
   exclusive<T>(name: string, work: () => Promise<T>): Promise<T>;
-  /** Runs `work` if nobody holds the lock now. Says whether it did. */
+  /** Runs `work` if the lock is free. Returns whether it did. */
   ifFree(name: string, work: () => Promise<void>): Promise<boolean>;
 }
 
-/** The locks of the browser, or of this process where there is none. */
+/** The locks of the browser, or of this process outside of a browser. */
 export function defaultLocks(): Locks {
   const manager = (globalThis.navigator as { locks?: LockManager } | undefined)?.locks;
   return manager ? new WebLocks(manager) : new ProcessLocks();
@@ -34,9 +34,9 @@ export class WebLocks implements Locks {
   }
 }
 
-/** For Node, where there are no tabs: whatever shares this object shares the locks. */
+/** For Node, which has no tabs. All users of this object share its locks. */
 export class ProcessLocks implements Locks {
-  /** The last of those who hold or wait, by name. */
+  /** The last holder or waiter, by name. */
   private readonly tails = new Map<string, Promise<void>>();
 
   async exclusive<T>(name: string, work: () => Promise<T>): Promise<T> {

@@ -1,14 +1,14 @@
 /**
- * Durations. The clock of the machine may be wrong and may be set while the program runs, so nothing here says what
- * time it is, and nothing in this package asks.
+ * Durations. The clock of the machine may be wrong and may change while the program runs, so this package never reads the
+ * time of day.
  */
 
-/** Milliseconds since some moment in the past. They never go back. */
+/** Milliseconds since an arbitrary moment. They never go back. */
 export function monotonicMs(): number {
   return performance.now();
 }
 
-/** Waits, but no longer than until `signal` says so. */
+/** Waits until the time has passed or `signal` is aborted. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (ms <= 0 || signal.aborted) {

@@ -104,14 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn moves_within_the_delay_are_one() {
+    fn moves_within_the_delay_are_merged() {
         let (mut moves, delay) = (CursorMoves::default(), Duration::from_secs(100));
         let due_at = Instant::now() + delay;
         for seq in [3, 7, 5] {
             moves.delivered(A, Seq::new(seq), due_at);
         }
         moves.read(A, Seq::new(4), due_at + delay);
-        assert_eq!(moves.next_at(), Some(due_at), "the first one says when");
+        assert_eq!(moves.next_at(), Some(due_at), "the first move sets the time");
         assert!(moves.next(due_at - delay / 2).is_none());
         assert!(same(moves.next(due_at), 7, Some(4)));
         assert!(moves.next(due_at).is_none());
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_move_that_was_lost_goes_again_with_what_came_since() {
+    fn a_lost_move_is_sent_again_merged_with_later_ones() {
         let (mut moves, now) = (CursorMoves::default(), Instant::now());
         moves.delivered(A, Seq::new(3), now);
         assert!(same(moves.next(now), 3, None));
@@ -129,11 +129,11 @@ mod tests {
         moves.disconnected();
         assert!(same(moves.next(Instant::now()), 4, None));
         moves.disconnected();
-        assert!(same(moves.next(Instant::now()), 4, None), "also when nothing came since");
+        assert!(same(moves.next(Instant::now()), 4, None), "even without later moves");
     }
 
     #[test]
-    fn few_are_on_their_way_at_once() {
+    fn moves_in_flight_are_limited() {
         let (mut moves, now) = (CursorMoves::default(), Instant::now());
         for id in 1..=20 {
             moves.delivered(ConversationId::new(id), Seq::new(1), now);

@@ -40,14 +40,14 @@ fn give(logs: &mut Logs, page: LogPage) -> (Vec<u64>, Read) {
 }
 
 #[test]
-fn what_follows_is_delivered_and_what_is_old_is_dropped() {
+fn the_next_entry_is_delivered_and_an_old_one_dropped() {
     let mut logs = seen(4);
     assert_eq!(offer(&mut logs, [5, 5, 3, 6, 6, 4]), [5, 6]);
     assert_eq!(logs.next_due(), None);
 }
 
 #[test]
-fn what_is_too_early_waits_until_the_gap_is_read() {
+fn an_early_entry_waits_until_the_gap_is_read() {
     let mut logs = seen(4);
     assert!(offer(&mut logs, [7, 8]).is_empty());
     assert_eq!(logs.next_due(), Some((C, Seq::new(4))));
@@ -65,14 +65,14 @@ fn a_gap_that_fills_by_itself_is_not_read() {
 }
 
 #[test]
-fn what_was_skipped_is_read_again() {
+fn a_skipped_entry_is_read_again() {
     let mut logs = seen(4);
     logs.skip(C, Seq::new(6));
     assert_eq!(logs.next_due(), Some((C, Seq::new(4))));
     logs.disconnected();
-    assert_eq!(logs.next_due(), Some((C, Seq::new(4))), "a lost read is due again");
+    assert_eq!(logs.next_due(), Some((C, Seq::new(4))), "a failed read is due again");
     assert_eq!(give(&mut logs, page([5], 6)), (vec![5], Read::Done));
-    assert_eq!(logs.next_due(), Some((C, Seq::new(5))), "half of it is not all of it");
+    assert_eq!(logs.next_due(), Some((C, Seq::new(5))), "only a part was read");
     assert_eq!(give(&mut logs, page([], 6)), (vec![], Read::Stuck));
 }
 
@@ -100,7 +100,7 @@ fn on_a_first_start_a_conversation_begins_at_its_head() {
 }
 
 #[test]
-fn a_conversation_that_comes_later_begins_at_its_beginning() {
+fn a_later_conversation_begins_at_its_first_entry() {
     let mut logs = Logs::new(StartAt::Head, [], false);
     assert!(offer(&mut logs, [2]).is_empty());
     logs.listed_all();
@@ -112,7 +112,7 @@ fn a_conversation_that_comes_later_begins_at_its_beginning() {
 }
 
 #[test]
-fn what_is_out_of_sight_is_passed_over() {
+fn invisible_entries_are_skipped() {
     let mut logs = Logs::new(StartAt::Head, [], true);
     assert_eq!(logs.list(C, Seq::new(30), Seq::new(21)), Some(Seq::new(20)), "somebody joined a group");
     assert_eq!(logs.next_due(), Some((C, Seq::new(20))));
@@ -135,7 +135,7 @@ fn what_is_out_of_sight_is_passed_over() {
 }
 
 #[test]
-fn from_the_beginning_when_told_so() {
+fn a_first_start_can_begin_at_the_first_entry() {
     let mut logs = Logs::new(StartAt::Beginning, [], false);
     assert_eq!(logs.list(C, Seq::new(3), Seq::ZERO), Some(Seq::ZERO));
     assert_eq!(logs.next_due(), Some((C, Seq::ZERO)));
@@ -153,11 +153,11 @@ fn a_truncated_log_resets_the_conversation() {
 }
 
 #[test]
-fn a_server_that_has_less_is_asked_before_it_is_believed() {
+fn a_server_with_fewer_entries_is_verified_before_a_reset() {
     let mut logs = seen(4);
     assert_eq!(logs.list(C, Seq::new(2), Seq::ZERO), None);
     assert_eq!(logs.next_due(), Some((C, Seq::new(4))));
-    assert_eq!(give(&mut logs, page([], 4)), (vec![], Read::Done), "the list was only older");
+    assert_eq!(give(&mut logs, page([], 4)), (vec![], Read::Done), "the list was merely older");
     assert_eq!(logs.next_due(), None);
 
     logs.list(C, Seq::new(2), Seq::ZERO);

@@ -28,7 +28,7 @@ fn refusal() -> Error {
 }
 
 #[test]
-fn a_conversation_has_one_on_its_way_and_others_do_not_wait_for_it() {
+fn each_conversation_has_one_message_in_flight() {
     let mut outbox = Outbox::new(10, 10);
     let mut replies = ["a1", "a2"].map(|name| give(&mut outbox, A, name));
     let _b = give(&mut outbox, B, "b1");
@@ -42,7 +42,7 @@ fn a_conversation_has_one_on_its_way_and_others_do_not_wait_for_it() {
 }
 
 #[test]
-fn what_was_on_its_way_goes_again_after_a_disconnect_and_keeps_its_place() {
+fn messages_in_flight_are_retried_in_order_after_a_disconnect() {
     let mut outbox = Outbox::new(10, 10);
     let _replies = ["a1", "a2"].map(|name| give(&mut outbox, A, name));
     assert_eq!(next(&mut outbox).as_deref(), Some("a1"));
@@ -52,7 +52,7 @@ fn what_was_on_its_way_goes_again_after_a_disconnect_and_keeps_its_place() {
 }
 
 #[test]
-fn a_failed_one_waits_and_nothing_overtakes_it() {
+fn a_failed_message_waits_and_nothing_overtakes_it() {
     let mut outbox = Outbox::new(10, 10);
     let _replies = ["a1", "a2"].map(|name| give(&mut outbox, A, name));
     next(&mut outbox);
@@ -66,7 +66,7 @@ fn a_failed_one_waits_and_nothing_overtakes_it() {
 }
 
 #[test]
-fn both_limits_hold() {
+fn both_limits_are_enforced() {
     let mut outbox = Outbox::new(3, 2);
     let replies: Vec<Reply> =
         (1..=3).map(|id| give(&mut outbox, ConversationId::new(id), &id.to_string())).collect();
@@ -79,7 +79,7 @@ fn both_limits_hold() {
 }
 
 #[test]
-fn what_nobody_waits_for_is_not_sent() {
+fn a_message_whose_caller_gave_up_is_not_sent() {
     let mut outbox = Outbox::new(10, 10);
     drop(give(&mut outbox, A, "a1"));
     let _reply = give(&mut outbox, A, "a2");
@@ -87,7 +87,7 @@ fn what_nobody_waits_for_is_not_sent() {
 }
 
 #[test]
-fn at_the_end_everybody_is_told() {
+fn at_the_end_all_callers_get_an_error() {
     let mut outbox = Outbox::new(10, 10);
     let replies = ["a1", "a2"].map(|name| give(&mut outbox, A, name));
     next(&mut outbox);

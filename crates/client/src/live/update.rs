@@ -77,7 +77,7 @@ pub enum StopReason {
 impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ByApplication => f.write_str("it was closed from here"),
+            Self::ByApplication => f.write_str("closed by the application"),
             Self::SignedOut(None) => f.write_str("signed out"),
             Self::SignedOut(Some(code)) => write!(f, "signed out ({code})"),
             Self::Refused(code) => f.write_str(code.reason()),

@@ -32,7 +32,7 @@ impl fmt::Display for Closed {
             Self::ByServer { code, reason } => {
                 write!(f, "the server closed the socket with code {code}: {reason}")
             }
-            Self::ByClient => f.write_str("the socket was closed from here"),
+            Self::ByClient => f.write_str("the client closed the socket"),
             Self::Lost { cause } => write!(f, "the connection was lost: {cause}"),
             Self::Silent => f.write_str("the server has been silent for too long"),
         }

@@ -1,5 +1,5 @@
-//! Everything at once: connections break anywhere, events get lost, repeated and swapped, replies get lost, the
-//! application is slow and is started anew. What it takes must still be each log, whole and in order, once.
+//! All faults at once: connections break anywhere, events are lost, repeated and reordered, replies are lost, and the
+//! application is slow and restarts. It must still receive every entry of each log exactly once and in order.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn config(resume: ResumeState) -> LiveConfig {
     LiveConfig {
         resume: Some(resume),
         updates_buffered_max: 16,
-        // An event that is lost leaves no trace: only asking finds it.
+        // Only a sync finds a lost event that leaves no gap.
         sync_every: Some(Duration::from_millis(30)),
         acknowledge_after: Some(Duration::from_millis(5)),
         socket: SocketConfig { command_timeout: Duration::from_millis(500), ..SocketConfig::default() },
@@ -39,7 +39,7 @@ fn start(url: &str, resume: ResumeState) -> (Live, Updates) {
     Live::start(http, config(resume))
 }
 
-/// Sends one message after the other, each until it is acknowledged, over whichever session there is.
+/// Sends one message after the other over the current session, and repeats each one until it is acknowledged.
 async fn send_all(id: ConversationId, mut sessions: watch::Receiver<Option<Live>>) {
     for number in 0..SENDS {
         let client_id = format!("own-{number}");
@@ -63,7 +63,7 @@ async fn peer_sends(world: Arc<World>) {
     }
 }
 
-/// Takes everything, over several lives, and says of each conversation which entries came.
+/// Takes all updates over several restarts, and returns the received entries of each conversation.
 async fn take_all(
     world: Arc<World>,
     url: String,
@@ -84,7 +84,7 @@ async fn take_all(
                 }
             }
         }
-        // The process ends, more or less suddenly.
+        // The process ends, with or without a clean shutdown.
         state = serde_json::from_str(&serde_json::to_string(updates.state()).unwrap()).unwrap();
         if world.chance(0.5) {
             live.close().await;
@@ -133,7 +133,7 @@ async fn run(seed: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_lost_repeated_or_swapped() {
+async fn nothing_is_lost_duplicated_or_reordered() {
     let mut runs = JoinSet::new();
     for seed in 0..8 {
         runs.spawn(run(seed));

@@ -1,4 +1,4 @@
-//! When a session connects again, when it does not, and how it stays signed in.
+//! When a session reconnects, when it does not, and how it stays signed in.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::fake::{FakeServer, Peer, caught_up, eager, soon};
 use crate::http::{TokenServer, tokens};
 use crate::sample::{C, hello, now, problem, signed_in, sync_page};
 
-/// The last state that the application is told, which must end the stream.
+/// The reason of the last update, which must end the stream.
 async fn stopped(updates: &mut Updates) -> StopReason {
     let mut last = None;
     while let Some(update) = soon("the end of the session", updates.next()).await {
@@ -24,7 +24,7 @@ async fn stopped(updates: &mut Updates) -> StopReason {
 }
 
 #[tokio::test]
-async fn the_application_is_told_how_it_stands() {
+async fn the_application_gets_the_state_of_the_connection() {
     let server = FakeServer::start().await;
     let (live, mut updates) = server.live(eager());
     let (peer, _) = server.sync(sync_page("t1", &[])).await;
@@ -47,7 +47,7 @@ async fn the_application_is_told_how_it_stands() {
 }
 
 #[tokio::test]
-async fn close_codes_say_whether_to_come_back() {
+async fn close_codes_decide_whether_the_client_reconnects() {
     for code in CloseCode::ALL {
         let server = FakeServer::start().await;
         let (_live, mut updates) = server.live(eager());
@@ -66,7 +66,7 @@ async fn close_codes_say_whether_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_hint_to_reconnect_is_followed_to_the_moment() {
+async fn a_reconnect_hint_sets_the_time_of_the_next_attempt() {
     const LATER: Duration = Duration::from_secs(3);
     let server = FakeServer::start().await;
     let (_live, mut updates) = server.live(eager());
@@ -74,7 +74,7 @@ async fn a_hint_to_reconnect_is_followed_to_the_moment() {
     caught_up(&mut updates).await;
     let told_at = Instant::now();
     peer.reconnect(LATER.as_millis() as u32).await;
-    // It leaves by itself, at once, and comes back when it was told.
+    // The client disconnects at once, and reconnects at the announced time.
     peer.is_gone().await;
     assert!(told_at.elapsed() < LATER);
     server.accept_tcp().await;
@@ -98,7 +98,7 @@ async fn a_hint_to_reconnect_lets_a_message_finish() {
 }
 
 #[tokio::test]
-async fn attempts_are_spaced_out() {
+async fn attempts_have_exponential_backoff() {
     let server = FakeServer::start().await;
     let mut config = eager();
     config.backoff.first = Duration::from_millis(40);
@@ -113,7 +113,7 @@ async fn attempts_are_spaced_out() {
 }
 
 #[tokio::test]
-async fn a_session_that_the_server_does_not_know_stops() {
+async fn a_session_that_has_ended_stops() {
     for code in [ErrorCode::Unauthenticated, ErrorCode::AccountDisabled, ErrorCode::TokenExpired] {
         let server = FakeServer::start().await;
         let (_live, mut updates) = server.live(eager());
@@ -125,13 +125,13 @@ async fn a_session_that_the_server_does_not_know_stops() {
 }
 
 #[tokio::test]
-async fn without_a_token_it_does_not_begin() {
+async fn a_session_without_a_token_does_not_start() {
     let (_live, mut updates) = Live::start(Http::new("http://127.0.0.1:9").unwrap(), LiveConfig::default());
     assert_eq!(stopped(&mut updates).await, StopReason::SignedOut(None));
 }
 
 #[tokio::test]
-async fn a_silent_server_is_left() {
+async fn a_silent_server_causes_a_reconnect() {
     let server = FakeServer::start().await;
     let (_live, _updates) = server.live(eager());
     let mut hello = hello();

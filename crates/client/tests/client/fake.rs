@@ -1,4 +1,4 @@
-//! A server that the test plays by hand: it takes one connection after the other, and says on each what it likes.
+//! A scripted server: the test accepts connections one after the other, and chooses every frame.
 
 use std::time::Duration;
 
@@ -20,9 +20,9 @@ use tokio_tungstenite::{WebSocketStream, accept_async};
 
 use crate::sample;
 
-/// Longer than anything here takes: who waits so long has failed.
+/// The time limit of every wait, longer than any step takes.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Long enough for something that should not happen to happen.
+/// Long enough for an unwanted event to happen.
 pub(crate) const A_WHILE: Duration = Duration::from_millis(100);
 
 pub(crate) async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
@@ -56,7 +56,7 @@ impl FakeServer {
         soon("a connection", self.listener.accept()).await.unwrap().0
     }
 
-    /// Takes a connection and says this hello.
+    /// Accepts a connection and sends this hello.
     pub(crate) async fn greet(&self, hello: Hello) -> Peer {
         Peer::greet(self.accept_tcp().await, hello).await
     }
@@ -65,7 +65,7 @@ impl FakeServer {
         self.greet(sample::hello()).await
     }
 
-    /// Takes a connection and signs it in.
+    /// Accepts a connection and its sign-in.
     pub(crate) async fn sign_in(&self) -> Peer {
         let mut peer = self.accept().await;
         let frame = peer.command().await;
@@ -74,7 +74,7 @@ impl FakeServer {
         peer
     }
 
-    /// Takes a connection, signs it in, and answers its sync. Gives the token with which it asked.
+    /// Accepts a connection and its sign-in, and answers its sync. Returns the token of the sync.
     pub(crate) async fn sync(&self, page: SyncPage) -> (Peer, Option<String>) {
         let mut peer = self.sign_in().await;
         let (id, sync) = peer.sync_command().await;
@@ -127,14 +127,14 @@ impl Peer {
         }
     }
 
-    /// Nothing is asked for a while.
+    /// Checks that the client sends nothing for a while.
     pub(crate) async fn stays_quiet(&mut self) {
         if let Ok(frame) = timeout(A_WHILE, self.stream.next()).await {
             panic!("{frame:?} came unexpectedly");
         }
     }
 
-    /// The client has gone.
+    /// Waits until the client has disconnected.
     pub(crate) async fn is_gone(&mut self) {
         soon("the end of the connection", async {
             while let Some(Ok(frame)) = self.stream.next().await {
@@ -171,7 +171,7 @@ impl Peer {
         soon("room to write", self.stream.send(frame)).await.unwrap();
     }
 
-    /// Any frame at all, pings and closes too.
+    /// The next frame of any kind, including pings and close frames.
     pub(crate) async fn frame(&mut self) -> Option<Frame> {
         soon("a frame", self.stream.next()).await.map(Result::unwrap)
     }
@@ -179,7 +179,7 @@ impl Peer {
     pub(crate) async fn close(mut self, code: CloseCode) {
         let frame = CloseFrame { code: code.code().into(), reason: code.reason().into() };
         self.raw(Frame::Close(Some(frame))).await;
-        // The answer is read, so that the close is not lost in a reset.
+        // Reads the answer, so that a reset does not discard the close frame.
         while let Some(Ok(_)) = soon("the end", self.stream.next()).await {}
     }
 
@@ -188,7 +188,7 @@ impl Peer {
     }
 }
 
-/// Everything from the beginning, no acknowledgements, hardly any waiting.
+/// A configuration that starts at the first entry, without acknowledgements and with short waits.
 pub(crate) fn eager() -> LiveConfig {
     LiveConfig {
         start: StartAt::Beginning,
@@ -203,7 +203,7 @@ pub(crate) fn eager() -> LiveConfig {
     }
 }
 
-/// The next update that is not about the connection.
+/// The next update, except those about the connection.
 pub(crate) async fn next(updates: &mut Updates) -> Update {
     loop {
         match soon("an update", updates.next()).await {
@@ -214,7 +214,7 @@ pub(crate) async fn next(updates: &mut Updates) -> Update {
     }
 }
 
-/// The seqs of the next entries of one conversation. Nothing else may come between but snapshots and the end of a round.
+/// The `seq`s of the next entries of one conversation. Only snapshots and the end of a round may come between them.
 pub(crate) async fn entries(updates: &mut Updates, id: ConversationId, count: usize) -> Vec<u64> {
     let mut seqs = Vec::new();
     while seqs.len() < count {
@@ -227,7 +227,7 @@ pub(crate) async fn entries(updates: &mut Updates, id: ConversationId, count: us
     seqs
 }
 
-/// Waits for the end of a round; gives the seqs of the entries before it.
+/// Waits for the end of a round. Returns the `seq`s of the entries before it.
 pub(crate) async fn caught_up(updates: &mut Updates) -> Vec<u64> {
     let mut seqs = Vec::new();
     loop {
@@ -240,7 +240,7 @@ pub(crate) async fn caught_up(updates: &mut Updates) -> Vec<u64> {
     }
 }
 
-/// No update for a while, the connection's apart.
+/// Checks that no update arrives for a while, except those about the connection.
 pub(crate) async fn nothing(updates: &mut Updates) {
     let unexpected = timeout(A_WHILE, async {
         loop {

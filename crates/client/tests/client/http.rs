@@ -1,4 +1,4 @@
-//! Every route as the API has it, and tokens that are refreshed once.
+//! The requests of every route, and the single-flight refresh of tokens.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -88,7 +88,7 @@ fn signed_in() -> Value {
     json!({ "user": me(), "device": socket.device, "tokens": tokens(0), "device_proof": "proof" })
 }
 
-/// Calls one method; the server answers with `$answer` and must have been asked for `$line`.
+/// Calls one method. The server answers with `$answer`, and checks that the request was `$line`.
 macro_rules! route {
     ($script:ident, $line:literal, $status:literal, $answer:expr, $call:expr) => {{
         $script.say($status, $answer);
@@ -99,7 +99,7 @@ macro_rules! route {
 }
 
 #[tokio::test]
-async fn every_route_is_asked_as_the_api_has_it() {
+async fn every_route_matches_the_api() {
     let script = Script::default();
     let http = script.http().await;
     let s = &script;
@@ -322,7 +322,7 @@ async fn every_route_of_messages(s: &Script, http: &Http) {
 }
 
 #[tokio::test]
-async fn failures_say_what_they_are() {
+async fn errors_have_the_right_kind() {
     let script = Script::default();
     let http = script.http().await;
     script.say(404, value(&problem(ErrorCode::NotFound, 404, false)));
@@ -337,7 +337,7 @@ async fn failures_say_what_they_are() {
     assert!(matches!(nobody.me().await.unwrap_err(), Error::Transport { .. }));
 }
 
-/// A server whose access tokens expire and whose refresh tokens are good for one use.
+/// A server whose access tokens expire and whose refresh tokens are valid for one use.
 pub(crate) struct TokenServer {
     sockets: TcpListener,
     state: Arc<Mutex<TokenState>>,
@@ -346,7 +346,7 @@ pub(crate) struct TokenServer {
 
 #[derive(Default)]
 struct TokenState {
-    /// Only the access token with this number is good.
+    /// Only the access token with this number is valid.
     valid: u32,
     refreshes: Vec<String>,
     delay: Duration,
@@ -434,7 +434,7 @@ async fn token_answer(
 }
 
 #[tokio::test]
-async fn an_expired_token_is_refreshed_once_for_everybody() {
+async fn an_expired_token_is_refreshed_once_for_all_callers() {
     let server = TokenServer::start().await;
     server.state.lock().unwrap().delay = Duration::from_millis(50);
     let http = server.http(tokens(0));
@@ -493,7 +493,7 @@ async fn a_token_of_the_application_is_not_refreshed() {
 }
 
 #[tokio::test]
-async fn a_device_that_has_signed_in_says_so_the_next_time() {
+async fn the_device_proof_is_sent_with_the_next_sign_in() {
     let script = Script::default();
     let http = script.http().await;
     let sign_in = SignIn {

@@ -1,11 +1,11 @@
-//! The client against servers that do what a test tells them.
+//! The client against scripted servers.
 //!
-//! - `fake`: a socket that the test answers by hand, frame by frame
+//! - `fake`: a socket whose frames the test chooses
 //! - `sample`: conversations, entries, messages, problems
-//! - `http`, `socket`, `resume`, `sending`, `connecting`: what each layer promises
-//! - `chaos`, `world`: all of it at once, against a server that loses, repeats and reorders at random
+//! - `http`, `socket`, `resume`, `sending`, `connecting`: the contract of each layer
+//! - `chaos`, `world`: all layers against a server that loses, repeats and reorders frames at random
 
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and so has what it is made of")]
+#![expect(clippy::unwrap_used, reason = "tests report failures by panicking")]
 
 mod chaos;
 mod connecting;

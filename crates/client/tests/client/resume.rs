@@ -23,7 +23,7 @@ async fn a_gap_is_read_from_the_log_and_duplicates_are_dropped() {
     assert_eq!(entries(&mut updates, C, 2).await, [1, 2]);
     let (id, log) = peer.log_command().await;
     assert_eq!((log.conversation_id, log.after, log.limit), (C, Seq::new(2), Some(200)));
-    // What is too early is held, however long the log takes.
+    // Early entries are held until the log was read.
     peer.entries(C, [7]).await;
     nothing(&mut updates).await;
     peer.ok(id, &log_page(C, [3, 4, 5], 7)).await;
@@ -34,7 +34,7 @@ async fn a_gap_is_read_from_the_log_and_duplicates_are_dropped() {
 }
 
 #[tokio::test]
-async fn a_long_log_is_read_page_after_page() {
+async fn a_long_log_is_read_page_by_page() {
     let server = FakeServer::start().await;
     let (_live, mut updates) = server.live(eager());
     let (mut peer, since) = server.sync(sync_page("t1", &[(C, 450)])).await;
@@ -57,7 +57,7 @@ async fn a_disconnect_in_mid_stream_is_resumed() {
     assert_eq!(entries(&mut updates, C, 2).await, [1, 2]);
     drop(peer);
 
-    // C went on while nobody listened; D is listed although nothing is new in it.
+    // C has new entries since the disconnect; D is listed although it has none.
     let (mut peer, since) = server.sync(sync_page("t2", &[(C, 4)])).await;
     assert_eq!(since.as_deref(), Some("t1"));
     let (id, log) = peer.log_command().await;
@@ -74,19 +74,19 @@ async fn a_disconnect_in_mid_stream_is_resumed() {
     nothing_new(&mut updates).await;
 }
 
-/// The end of a round, and no entry.
+/// Checks that the round ends without an entry.
 async fn nothing_new(updates: &mut godwit_client::Updates) {
     assert!(caught_up(updates).await.is_empty());
 }
 
 #[tokio::test]
-async fn a_token_counts_only_when_what_it_stands_for_was_given() {
+async fn a_token_is_adopted_only_after_its_changes_were_delivered() {
     let server = FakeServer::start().await;
     let (_live, mut updates) = server.live(eager());
     let (mut peer, _) = server.sync(sync_page("t1", &[(C, 3)])).await;
     peer.log_command().await;
     drop(peer);
-    // The log was not read: going on from t1 would lose it.
+    // The log was not read: resuming from t1 would lose the entries.
     let (mut peer, since) = server.sync(sync_page("t2", &[(C, 3)])).await;
     assert_eq!(since, None);
     assert_eq!(updates.state().token, None);
@@ -97,12 +97,12 @@ async fn a_token_counts_only_when_what_it_stands_for_was_given() {
 }
 
 #[tokio::test]
-async fn sync_goes_on_while_there_is_more() {
+async fn sync_continues_while_there_are_more_pages() {
     let server = FakeServer::start().await;
     let (_live, mut updates) = server.live(eager());
     let first = SyncPage { more: true, ..sync_page("t1", &[(C, 1)]) };
     let (mut peer, _) = server.sync(first).await;
-    // The next page and the log are asked for at once.
+    // The client requests the next page and the log concurrently.
     for _ in 0..2 {
         let frame = peer.command().await;
         match frame.command.name() {
@@ -116,7 +116,7 @@ async fn sync_goes_on_while_there_is_more() {
 }
 
 #[tokio::test]
-async fn a_sync_that_fails_is_asked_for_again() {
+async fn a_failed_sync_is_retried() {
     let server = FakeServer::start().await;
     let config = LiveConfig {
         resume: Some(ResumeState { token: Some("t0".into()), ..ResumeState::default() }),
@@ -129,7 +129,7 @@ async fn a_sync_that_fails_is_asked_for_again() {
         ("t0", passing()),
         ("t0", Ok(SyncPage { more: true, ..sync_page("middle", &[]) })),
         ("middle", passing()),
-        // The round has lasted too long for its tokens. That is no reason to load everything anew.
+        // The tokens of the round have expired. The client must not load everything again.
         ("middle", Err(problem(ErrorCode::InvalidCursor, 400, false))),
         ("t0", Ok(sync_page("t1", &[]))),
     ];
@@ -190,7 +190,7 @@ async fn a_truncated_sync_resets_everything() {
         let update = next(&mut updates).await;
         assert!(matches!(update, Update::ResetAll), "{update:?}");
         assert_eq!(*updates.state(), ResumeState::default());
-        // What follows is as on a first start.
+        // The updates of a first start follow.
         let (id, sync) = peer.sync_command().await;
         assert_eq!(sync.since, None);
         peer.ok(id, &sync_page("t2", &[(C, 12)])).await;
@@ -202,7 +202,7 @@ async fn a_truncated_sync_resets_everything() {
 }
 
 #[tokio::test]
-async fn a_server_that_has_less_than_was_seen_resets_the_conversation() {
+async fn a_server_with_fewer_entries_resets_the_conversation() {
     let server = FakeServer::start().await;
     let mut config = eager();
     config.resume =
@@ -230,26 +230,26 @@ async fn a_first_start_begins_at_the_head() {
     let (_live, mut updates) = server.live(config);
     let mut peer = server.sign_in().await;
     let (id, _) = peer.sync_command().await;
-    // It happens after the server has made the page, and comes before it.
+    // Happens after the server has built the page, and arrives before it.
     peer.entries(C, [41]).await;
     peer.ok(id, &sync_page("t1", &[(C, 40)])).await;
     let (id, log) = peer.log_command().await;
     assert_eq!(log.after, Seq::new(40));
     peer.ok(id, &log_page(C, [41], 41)).await;
     assert_eq!(entries(&mut updates, C, 1).await, [41]);
-    // A conversation that comes later begins at its beginning.
+    // A later conversation begins at its first entry.
     peer.entries(D, [1, 2]).await;
     assert_eq!(entries(&mut updates, D, 2).await, [1, 2]);
     peer.stays_quiet().await;
 }
 
 #[tokio::test]
-async fn another_process_goes_on_where_this_one_was() {
+async fn another_process_resumes_at_the_same_position() {
     let server = FakeServer::start().await;
     let (live, mut updates) = server.live(eager());
     let (mut peer, _) = server.sync(sync_page("t1", &[])).await;
     peer.entries(C, [1, 2, 3]).await;
-    // The third lies in the queue, not taken.
+    // The third entry is in the queue, but was not taken.
     assert_eq!(entries(&mut updates, C, 2).await, [1, 2]);
     let kept = serde_json::to_string(updates.state()).unwrap();
     live.close().await;
@@ -267,7 +267,7 @@ async fn another_process_goes_on_where_this_one_was() {
 }
 
 #[tokio::test]
-async fn a_slow_application_costs_no_memory_and_loses_nothing() {
+async fn a_slow_application_uses_bounded_memory_and_loses_nothing() {
     const MANY: u64 = 5_000;
     const LIMIT: usize = 50;
     let server = FakeServer::start().await;
@@ -275,16 +275,16 @@ async fn a_slow_application_costs_no_memory_and_loses_nothing() {
     config.updates_buffered_max = LIMIT;
     let (live, mut updates) = server.live(config);
     let (mut peer, _) = server.sync(sync_page("t1", &[])).await;
-    // All of it goes out although nobody takes anything: the socket is read.
+    // The client reads the socket although the application takes nothing.
     soon("all events to be read", peer.entries(C, 1..=MANY)).await;
-    // And a message can be sent meanwhile.
+    // A message can be sent in the meantime.
     let sending = tokio::spawn(async move { live.send(D, godwit_client::Draft::text("x")).await });
     let (id, sent) = peer.send_command().await;
     peer.ok(id, &crate::sample::message(D, 1, PEER, &sent)).await;
     soon("the acknowledgement", sending).await.unwrap().unwrap();
     peer.stays_quiet().await;
 
-    // What did not fit is read again, and only when there is room.
+    // Dropped entries are read again once there is room.
     let (mut taken, mut first_read) = (Vec::new(), None);
     while taken.len() < MANY as usize {
         tokio::select! {
@@ -304,7 +304,7 @@ async fn a_slow_application_costs_no_memory_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_slow_application_gets_the_latest_cursors_and_names_and_a_sync_for_those_that_had_no_room() {
+async fn a_slow_application_gets_the_latest_cursors_and_names() {
     const LIMIT: u64 = 50;
     const LATE_MAX: u64 = 1_000;
     let server = FakeServer::start().await;
@@ -327,7 +327,7 @@ async fn a_slow_application_gets_the_latest_cursors_and_names_and_a_sync_for_tho
     }
     peer.event(&Event::Cursor(cursor(1, 2))).await;
     peer.stays_quiet().await;
-    // There is no room for this one.
+    // There is no room for this cursor.
     peer.event(&Event::Cursor(cursor(LATE_MAX, 1))).await;
     peer.stays_quiet().await;
 
@@ -355,14 +355,14 @@ async fn a_slow_application_gets_the_latest_cursors_and_names_and_a_sync_for_tho
 }
 
 #[tokio::test]
-async fn a_log_that_cannot_be_read_is_asked_for_again() {
+async fn a_failed_log_read_is_retried() {
     let server = FakeServer::start().await;
     let (_live, mut updates) = server.live(eager());
     let (mut peer, _) = server.sync(sync_page("t1", &[(C, 2)])).await;
     let (id, _) = peer.log_command().await;
     peer.error(id, problem(ErrorCode::Unavailable, 503, true)).await;
     let (id, _) = peer.log_command().await;
-    // A page with nothing in it, although there should be: not believed, and not asked for in a hurry.
+    // An unexpectedly empty page: the client retries later.
     peer.ok(id, &log_page(C, [], 2)).await;
     let (id, _) = peer.log_command().await;
     peer.ok(id, &log_page(C, [1, 2], 2)).await;
@@ -370,7 +370,7 @@ async fn a_log_that_cannot_be_read_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_went_away_is_forgotten() {
+async fn a_gone_conversation_is_forgotten() {
     let server = FakeServer::start().await;
     let (_live, mut updates) = server.live(eager());
     let (mut peer, _) = server.sync(sync_page("t1", &[])).await;
@@ -379,7 +379,7 @@ async fn a_conversation_that_went_away_is_forgotten() {
     drop(peer);
     let gone = Gone { conversation_id: C, reason: GoneReason::Deleted, at: now() };
     let (mut peer, _) = server.sync(SyncPage { gone: vec![gone], ..sync_page("t2", &[(D, 1)]) }).await;
-    // D has gone too, before it could be read.
+    // D is gone too, before it could be read.
     let (id, _) = peer.log_command().await;
     peer.error(id, problem(ErrorCode::NotFound, 404, false)).await;
     assert!(matches!(next(&mut updates).await, Update::Gone(gone) if gone.conversation_id == C));
@@ -393,12 +393,12 @@ fn account(seq: u64) -> AccountEntry {
 }
 
 #[tokio::test]
-async fn account_entries_come_once_and_in_order() {
+async fn account_entries_arrive_once_and_in_order() {
     let server = FakeServer::start().await;
     let (_live, mut updates) = server.live(eager());
     let mut peer = server.sign_in().await;
     let (id, _) = peer.sync_command().await;
-    // These two come live before the page that has the ones before them.
+    // These two arrive live before the page with the earlier ones.
     peer.event(&Event::Account(account(5))).await;
     peer.event(&Event::Account(account(6))).await;
     peer.ok(id, &SyncPage { account: vec![account(5), account(3)], ..sync_page("t1", &[]) }).await;
@@ -417,7 +417,7 @@ async fn account_entries_come_once_and_in_order() {
 }
 
 #[tokio::test]
-async fn account_entries_without_room_are_asked_for_again() {
+async fn account_entries_without_room_are_synced_again() {
     let server = FakeServer::start().await;
     let mut config = eager();
     config.updates_buffered_max = 4;
@@ -473,7 +473,7 @@ async fn cursors_without_room_are_merged() {
 }
 
 #[tokio::test]
-async fn cursors_that_moved_meanwhile_come_with_the_sync() {
+async fn cursors_that_moved_in_the_meantime_come_with_the_sync() {
     let server = FakeServer::start().await;
     let (_live, mut updates) = server.live(eager());
     let cursor = MemberCursor { user_id: PEER, delivered: Seq::new(3), read: Seq::new(2) };
@@ -492,7 +492,7 @@ async fn cursors_that_moved_meanwhile_come_with_the_sync() {
 }
 
 #[tokio::test]
-async fn who_was_given_too_much_asks_for_less_and_ends_at_one() {
+async fn the_page_size_shrinks_down_to_one_after_pages_that_were_too_large() {
     let server = FakeServer::start().await;
     let (_live, mut updates) = server.live(eager());
     for limit in [200, 50, 12, 3, 1, 1] {
@@ -511,7 +511,7 @@ async fn who_was_given_too_much_asks_for_less_and_ends_at_one() {
 }
 
 #[tokio::test]
-async fn it_looks_for_lost_events_now_and_then() {
+async fn the_session_syncs_periodically_to_find_lost_events() {
     let server = FakeServer::start().await;
     let mut config = eager();
     config.sync_every = Some(std::time::Duration::from_millis(20));
@@ -520,7 +520,7 @@ async fn it_looks_for_lost_events_now_and_then() {
     assert!(caught_up(&mut updates).await.is_empty());
     let (id, sync) = peer.sync_command().await;
     assert_eq!(sync.since.as_deref(), Some("t1"));
-    // The event of this entry was lost on the way, and the connection is as good as before.
+    // The event of this entry was lost, although the connection is intact.
     let page = SyncPage { conversations: vec![conversation(C, 1, 0)], ..sync_page("t2", &[]) };
     peer.ok(id, &page).await;
     let (id, _) = peer.log_command().await;

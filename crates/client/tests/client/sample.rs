@@ -1,4 +1,4 @@
-//! Things that servers send.
+//! Sample data of a server.
 
 use godwit_client::protocol::accounts::Device;
 use godwit_client::protocol::conversations::{
@@ -138,7 +138,7 @@ pub(crate) fn conversation(id: ConversationId, head: u64, delivered: u64) -> Con
     }
 }
 
-/// A page that says of each conversation how far it goes.
+/// A page with the head of each conversation.
 pub(crate) fn sync_page(token: &str, heads: &[(ConversationId, u64)]) -> SyncPage {
     SyncPage {
         conversations: heads.iter().map(|(id, head)| conversation(*id, *head, *head)).collect(),

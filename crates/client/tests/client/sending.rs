@@ -1,4 +1,4 @@
-//! Sending: acknowledged, refused, or sent again until it is one of the two. And telling what was received.
+//! Sends, which are retried until they are acknowledged or refused, and acknowledgements of received entries.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn own_entry(seq: u64, sent: &SendMessage) -> Event {
 }
 
 #[tokio::test]
-async fn a_lost_acknowledgement_makes_one_message() {
+async fn a_lost_acknowledgement_does_not_duplicate_a_message() {
     let server = FakeServer::start().await;
     let (live, mut updates) = server.live(eager());
     let (mut peer, _) = server.sync(sync_page("t1", &[])).await;
@@ -40,7 +40,7 @@ async fn a_lost_acknowledgement_makes_one_message() {
     let client_id = sending.client_id().to_owned();
     let (_, sent) = peer.send_command().await;
     assert_eq!((sent.conversation_id, &sent.client_id), (Some(C), &client_id));
-    // The message is durable and its entry is out; the acknowledgement never comes.
+    // The message is durable and its entry was sent, but the acknowledgement is lost.
     peer.event(&own_entry(1, &sent)).await;
     assert_eq!(entries(&mut updates, C, 1).await, [1]);
     drop(peer);
@@ -56,7 +56,7 @@ async fn a_lost_acknowledgement_makes_one_message() {
 }
 
 #[tokio::test]
-async fn a_message_given_while_offline_goes_when_there_is_a_connection() {
+async fn a_message_sent_while_offline_is_delivered_after_the_connect() {
     let server = FakeServer::start().await;
     let (live, _updates) = server.live(eager());
     let sending = give(&live, C, "early").await;
@@ -68,7 +68,7 @@ async fn a_message_given_while_offline_goes_when_there_is_a_connection() {
 }
 
 #[tokio::test]
-async fn a_refusal_for_good_is_the_callers() {
+async fn a_permanent_refusal_is_returned_to_the_caller() {
     let server = FakeServer::start().await;
     let (live, _updates) = server.live(eager());
     let (mut peer, _) = server.sync(sync_page("t1", &[])).await;
@@ -82,7 +82,7 @@ async fn a_refusal_for_good_is_the_callers() {
 }
 
 #[tokio::test]
-async fn a_passing_refusal_is_waited_out_and_nothing_overtakes() {
+async fn a_temporary_refusal_is_retried_and_nothing_overtakes() {
     let server = FakeServer::start().await;
     let (live, _updates) = server.live(eager());
     let (mut peer, _) = server.sync(sync_page("t1", &[])).await;
@@ -114,7 +114,7 @@ async fn a_rate_limit_is_respected() {
 }
 
 #[tokio::test]
-async fn few_are_on_their_way_and_the_rest_waits_with_the_callers() {
+async fn messages_in_flight_are_limited_and_callers_wait() {
     let server = FakeServer::start().await;
     let mut config = eager();
     config.sends_in_flight_max = 2;
@@ -122,7 +122,7 @@ async fn few_are_on_their_way_and_the_rest_waits_with_the_callers() {
     let (live, _updates) = server.live(config);
     let (mut peer, _) = server.sync(sync_page("t1", &[])).await;
     let mut sendings = Vec::new();
-    // Four in the outbox, sixteen handed over; the next one has to wait.
+    // Four messages are in the outbox and sixteen in the channel, so the next one waits.
     for number in 0..20 {
         sendings.push(give(&live, ConversationId::new(500 + number), &number.to_string()).await);
     }
@@ -136,7 +136,7 @@ async fn few_are_on_their_way_and_the_rest_waits_with_the_callers() {
 }
 
 #[tokio::test]
-async fn when_the_session_ends_so_do_the_attempts() {
+async fn the_end_of_the_session_ends_the_retries() {
     let server = FakeServer::start().await;
     let (live, _updates) = server.live(eager());
     let (mut peer, _) = server.sync(sync_page("t1", &[])).await;
@@ -150,7 +150,7 @@ async fn when_the_session_ends_so_do_the_attempts() {
 }
 
 #[tokio::test]
-async fn closing_waits_for_what_is_on_its_way() {
+async fn closing_waits_for_messages_in_flight() {
     let server = FakeServer::start().await;
     let (live, _updates) = server.live(eager());
     let (mut peer, _) = server.sync(sync_page("t1", &[])).await;
@@ -175,21 +175,21 @@ async fn cursor_command(peer: &mut Peer) -> (u64, MoveCursor) {
 }
 
 #[tokio::test]
-async fn what_the_application_takes_is_acknowledged_in_one_go() {
+async fn taken_entries_are_acknowledged_together() {
     let server = FakeServer::start().await;
     let mut config = eager();
     config.acknowledge_after = Some(Duration::from_millis(300));
     let (_live, mut updates) = server.live(config);
     let (mut peer, _) = server.sync(sync_page("t1", &[])).await;
     peer.entries(C, 1..=5).await;
-    // Not before it is taken.
+    // No acknowledgement before the entry is taken.
     peer.stays_quiet().await;
     entries(&mut updates, C, 4).await;
     let (_, cursor) = cursor_command(&mut peer).await;
     assert_eq!((cursor.conversation_id, cursor.delivered, cursor.read), (Some(C), Some(Seq::new(4)), None));
     drop(peer);
 
-    // The reply never came: it is told again, with what was taken since.
+    // The reply was lost, so the move is sent again, merged with later ones.
     entries(&mut updates, C, 1).await;
     let (mut peer, _) = server.sync(sync_page("t2", &[])).await;
     let (id, cursor) = cursor_command(&mut peer).await;
@@ -217,7 +217,7 @@ async fn own_messages_are_not_acknowledged() {
 }
 
 #[tokio::test]
-async fn an_acknowledgement_that_an_earlier_process_owes_is_made_good() {
+async fn entries_that_an_earlier_process_did_not_acknowledge_are_acknowledged() {
     let server = FakeServer::start().await;
     let mut config = eager();
     config.acknowledge_after = Some(Duration::from_millis(10));
@@ -261,7 +261,7 @@ async fn presence_is_watched_again_after_a_reconnect_and_typing_is_not_repeated(
 }
 
 #[tokio::test]
-async fn a_message_without_an_answer_goes_again_on_the_same_connection() {
+async fn a_message_without_an_answer_is_retried_on_the_same_connection() {
     let server = FakeServer::start().await;
     let mut config = eager();
     config.send_timeout = Duration::from_millis(20);
@@ -273,13 +273,13 @@ async fn a_message_without_an_answer_goes_again_on_the_same_connection() {
     assert_ne!(lost, id);
     assert_eq!((&*again.client_id, &again.text), ("first", &sent.text), "nothing overtakes it");
     acknowledge(&mut peer, id, 1, &again).await;
-    // An answer that comes after all is one too many, and does no harm.
+    // A late second answer is ignored.
     acknowledge(&mut peer, lost, 1, &sent).await;
     let message = soon("the acknowledgement", first.acknowledged()).await.unwrap();
     assert_eq!(message.seq, Seq::new(1));
     loop {
         let (id, sent) = peer.send_command().await;
-        // The machine may be slower than the timeout.
+        // On a slow machine, another timeout may have passed.
         if sent.client_id == "second" {
             acknowledge(&mut peer, id, 2, &sent).await;
             break;

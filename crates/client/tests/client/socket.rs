@@ -1,4 +1,4 @@
-//! One socket: replies find their commands, events wait in a bounded queue, the end has a reason.
+//! One socket: replies are matched with commands, events wait in a bounded queue, and the end has a reason.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::fake::{A_WHILE, FakeServer, Peer, soon};
 use crate::sample::{C, ME, hello, log_page, message, problem, signed_in};
 
 const M: MessageId = MessageId::new(7);
-/// Commands that the test below gives.
+/// The number of commands in the test below.
 const COMMANDS: usize = 14;
 
 async fn open(server: &FakeServer, config: SocketConfig) -> (Socket, Events, Peer) {
@@ -24,7 +24,7 @@ async fn open(server: &FakeServer, config: SocketConfig) -> (Socket, Events, Pee
 }
 
 #[tokio::test]
-async fn replies_find_their_commands_in_any_order() {
+async fn replies_are_matched_with_commands_in_any_order() {
     let server = FakeServer::start().await;
     let (socket, _events, mut peer) = open(&server, SocketConfig::default()).await;
     let commands = (0..10).map(|after| {
@@ -46,7 +46,7 @@ async fn replies_find_their_commands_in_any_order() {
 }
 
 #[tokio::test]
-async fn every_command_is_written_as_the_protocol_says() {
+async fn every_command_has_the_format_of_the_protocol() {
     let server = FakeServer::start().await;
     let (socket, _events, mut peer) = open(&server, SocketConfig::default()).await;
     let client = async {
@@ -90,7 +90,7 @@ async fn every_command_is_written_as_the_protocol_says() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_an_error_and_the_socket_goes_on() {
+async fn a_refusal_is_an_error_and_keeps_the_socket() {
     let server = FakeServer::start().await;
     let (socket, mut events, mut peer) = open(&server, SocketConfig::default()).await;
     let (error, ()) = tokio::join!(socket.ping(), async {
@@ -98,7 +98,7 @@ async fn a_refusal_is_an_error_and_the_socket_goes_on() {
         peer.error(frame.id, problem(ErrorCode::SignInFirst, 401, false)).await;
     });
     assert_eq!(error.unwrap_err().code(), Some(ErrorCode::SignInFirst));
-    // Neither is an event that this library does not know the end of it, nor a frame that nobody understands.
+    // Neither an unknown event nor an invalid frame closes the socket.
     peer.raw(Frame::text(r#"{"from_the_future":{}}"#)).await;
     peer.raw(Frame::text("not json")).await;
     peer.entries(C, [1]).await;
@@ -114,7 +114,7 @@ async fn pings_are_answered() {
 }
 
 #[tokio::test]
-async fn the_end_has_a_reason_and_reaches_everybody() {
+async fn all_callers_get_the_reason_of_the_end() {
     let server = FakeServer::start().await;
     let (socket, mut events, mut peer) = open(&server, SocketConfig::default()).await;
     let waiting = tokio::spawn({
@@ -130,14 +130,14 @@ async fn the_end_has_a_reason_and_reaches_everybody() {
         matches!(soon("the reply", waiting).await.unwrap(), Err(Error::Closed(reason)) if reason == closed)
     );
     assert!(matches!(socket.ping().await, Err(Error::Closed(reason)) if reason == closed));
-    // What came before the end can still be taken.
+    // Events from before the end can still be taken.
     assert!(events.next().await.is_some());
     assert!(events.next().await.is_none());
     assert_eq!(events.closed(), Some(&closed));
 }
 
 #[tokio::test]
-async fn a_broken_connection_is_lost() {
+async fn a_broken_connection_is_reported_as_lost() {
     let server = FakeServer::start().await;
     let (socket, _events, peer) = open(&server, SocketConfig::default()).await;
     drop(peer);
@@ -145,7 +145,7 @@ async fn a_broken_connection_is_lost() {
 }
 
 #[tokio::test]
-async fn closing_says_goodbye() {
+async fn closing_sends_a_close_frame() {
     let server = FakeServer::start().await;
     let (socket, _events, mut peer) = open(&server, SocketConfig::default()).await;
     let (closed, ()) = tokio::join!(socket.close(), async {
@@ -156,19 +156,19 @@ async fn closing_says_goodbye() {
 }
 
 #[tokio::test]
-async fn events_wait_in_a_bounded_queue_and_come_in_order() {
+async fn events_wait_in_a_bounded_queue_in_order() {
     const LIMIT: usize = 8;
     let server = FakeServer::start().await;
     let config = SocketConfig { events_buffered_max: LIMIT, ..SocketConfig::default() };
     let (socket, mut events, mut peer) = open(&server, config).await;
-    // More than the network holds: the writing stops because the reading does.
+    // More than the buffers of the network hold: the server's writes block because the client does not read.
     const MANY: u64 = 40_000;
     let mut writing = tokio::spawn(async move {
         peer.entries(C, 1..=MANY).await;
         peer
     });
     assert!(tokio::time::timeout(A_WHILE * 3, &mut writing).await.is_err(), "all was read");
-    // Commands still go out; only their replies are behind the events.
+    // Commands are still sent; only their replies queue behind the events.
     let pinging = tokio::spawn(async move { socket.ping().await });
     for seq in 1..=MANY {
         match soon("an event", events.next()).await {
@@ -183,7 +183,7 @@ async fn events_wait_in_a_bounded_queue_and_come_in_order() {
 }
 
 #[tokio::test]
-async fn a_command_without_a_reply_times_out_and_keeps_its_place() {
+async fn a_command_without_a_reply_times_out_and_keeps_its_permit() {
     let server = FakeServer::start().await;
     let mut hello = hello();
     hello.limits.commands_in_flight_max = 2;
@@ -194,7 +194,7 @@ async fn a_command_without_a_reply_times_out_and_keeps_its_place() {
     for outcome in [outcomes.0, outcomes.1, outcomes.2] {
         assert!(matches!(outcome, Err(Error::Timeout { .. })), "{outcome:?}");
     }
-    // The server holds two of them: a third is not sent before it has answered one.
+    // Two commands are in flight: a third is not sent before one is answered.
     let (first, _second) = (peer.command().await, peer.command().await);
     let (outcome, ()) = tokio::join!(socket.ping(), async {
         peer.stays_quiet().await;
@@ -219,7 +219,7 @@ async fn a_frame_that_is_too_large_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_silent_server_ends_the_socket_and_pings_keep_it() {
+async fn a_silent_server_ends_the_socket_unless_it_sends_pings() {
     let server = FakeServer::start().await;
     let mut hello = hello();
     hello.heartbeat_ms = 500;
@@ -235,7 +235,7 @@ async fn a_silent_server_ends_the_socket_and_pings_keep_it() {
 }
 
 #[tokio::test]
-async fn a_refused_handshake_says_why() {
+async fn a_refused_handshake_reports_the_reason() {
     let server = FakeServer::start().await;
     let config = SocketConfig { access_token: Some("stale".into()), ..SocketConfig::default() };
     let refusing = async {

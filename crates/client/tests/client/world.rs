@@ -1,4 +1,4 @@
-//! A small server that keeps its promises about logs, and breaks everything that a network can break.
+//! A small server with correct logs and a network with all kinds of faults.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -21,7 +21,7 @@ use tokio_tungstenite::tungstenite::Message as Frame;
 
 use crate::sample;
 
-/// Small, so that there are many pages.
+/// A small page size, so that there are many pages.
 const LOG_PAGE: usize = 7;
 const SYNC_PAGE: usize = 2;
 
@@ -32,7 +32,7 @@ pub(crate) struct World {
 struct State {
     rng: StdRng,
     logs: BTreeMap<ConversationId, Log>,
-    /// Rises with every change; tokens are made of it.
+    /// Increases with every change. Sync tokens are derived from it.
     clock: u64,
     sockets: Vec<mpsc::Sender<String>>,
 }
@@ -64,7 +64,7 @@ impl World {
         (world, url)
     }
 
-    /// Appends once per client id, and tells everybody, more or less.
+    /// Appends once per client id, and sends the event to all sockets with random faults.
     pub(crate) fn append(&self, id: ConversationId, sender: UserId, sent: &SendMessage) -> Message {
         let mut state = self.lock();
         state.clock += 1;
@@ -130,7 +130,7 @@ impl World {
                             return;
                         }
                         self.answer(frame, &out);
-                        // The work is done, and nobody hears of it.
+                        // The command was executed, but its reply is lost.
                         if self.chance(0.02) {
                             return;
                         }
@@ -164,7 +164,7 @@ impl World {
         self.later(reply, out);
     }
 
-    /// Replies overtake each other and the events.
+    /// Sends a frame after a random delay, so that replies overtake each other and events.
     fn later(&self, frame: String, out: &mpsc::Sender<String>) {
         send_later(frame, self.pause(3), out.clone());
     }

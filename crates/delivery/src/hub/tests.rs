@@ -109,7 +109,7 @@ async fn an_event_reaches_every_socket_of_the_users_and_no_other() {
 }
 
 #[tokio::test]
-async fn entries_reach_members_from_the_first_that_they_see() {
+async fn entries_reach_members_from_their_first_visible_one() {
     let (_, hub) = hub();
     let (ada, bob, eve) = (signed_in(&hub, 1, 10), signed_in(&hub, 2, 20), signed_in(&hub, 3, 30));
     let to = Audience::Members(vec![(user(1), Seq::ZERO), (user(2), Seq::new(5)), (user(4), Seq::ZERO)]);
@@ -118,7 +118,7 @@ async fn entries_reach_members_from_the_first_that_they_see() {
 }
 
 #[tokio::test]
-async fn who_cannot_see_what_an_entry_is_about_gets_less_of_it() {
+async fn entries_about_invisible_messages_are_withheld() {
     let (_, hub) = hub();
     let sockets: Vec<_> = (1..=3).map(|id| signed_in(&hub, id, id * 10)).collect();
     let birds = ConversationId::new(7);
@@ -141,7 +141,7 @@ async fn who_cannot_see_what_an_entry_is_about_gets_less_of_it() {
 }
 
 #[tokio::test]
-async fn what_somebody_has_cleared_they_do_not_get_again() {
+async fn cleared_entries_are_not_delivered_again() {
     let (_, hub) = hub();
     let (ada, bob) = (signed_in(&hub, 1, 10), signed_in(&hub, 2, 20));
     let birds = ConversationId::new(7);
@@ -158,14 +158,14 @@ async fn what_somebody_has_cleared_they_do_not_get_again() {
 }
 
 #[test]
-fn an_entry_is_written_as_the_event_that_clients_read() {
+fn an_entry_is_encoded_as_an_entry_event() {
     let (conversation_id, entry) = (ConversationId::new(7), log_entry(4));
     let event = Event::Entry(EntryEvent { conversation_id, entry: LogEntry::clone(&entry) });
     assert_eq!(frame::text(&EntryFrame::new(conversation_id, &entry)), frame::text(&event));
 }
 
 #[tokio::test]
-async fn closing_a_device_spares_the_others_of_the_user() {
+async fn closing_a_device_keeps_the_users_other_devices() {
     let (_, hub) = hub();
     let (phone, laptop) = (signed_in(&hub, 1, 10), signed_in(&hub, 1, 11));
     hub.close_device(user(1), DeviceId::new(10), CloseCode::SignedOut);
@@ -179,7 +179,7 @@ fn is_replaced(socket: &Socket) -> bool {
 }
 
 #[tokio::test]
-async fn a_further_socket_takes_the_place_of_the_oldest_of_its_device_and_then_of_its_user() {
+async fn a_socket_beyond_the_limit_replaces_the_oldest_of_its_device_then_of_its_user() {
     let (_, hub) = hub();
     let other = signed_in(&hub, 2, 20);
     let phone = signed_in(&hub, 1, 10);
@@ -202,7 +202,7 @@ fn signing_in(hub: &Hub, owner: u64, device: u64) -> Arc<Socket> {
 }
 
 #[tokio::test]
-async fn when_several_come_at_once_as_many_go_as_are_too_many() {
+async fn concurrent_sign_ins_replace_as_many_sockets_as_exceed_the_limit() {
     let (_, hub) = hub();
     // Two sockets of each of three devices; the limit of a user is four.
     let others: Vec<_> = (0..6).map(|n| signing_in(&hub, 1, 10 + n / 2)).collect();
@@ -220,7 +220,7 @@ async fn when_several_come_at_once_as_many_go_as_are_too_many() {
 }
 
 #[tokio::test]
-async fn a_socket_that_is_silent_goes_before_an_older_one() {
+async fn a_silent_socket_is_replaced_before_an_older_one() {
     let (_, hub) = hub();
     let tabs: Vec<_> = (0..3).map(|_| signed_in(&hub, 1, 11)).collect();
     hub.sweep(Duration::from_millis(1_500));
@@ -242,7 +242,7 @@ async fn a_socket_does_not_change_hands() {
 }
 
 #[tokio::test]
-async fn presence_reaches_those_who_watch_until_they_stop() {
+async fn presence_reaches_watchers_until_they_stop() {
     let (_, hub) = hub();
     let watcher = signed_in(&hub, 1, 10);
     hub.watch(&watcher, &[user(5), user(6)]);
@@ -277,7 +277,7 @@ async fn followers_get_what_is_delivered_to_them_until_they_leave_or_close() {
 }
 
 #[tokio::test]
-async fn sockets_are_closed_for_want_of_a_sign_in_of_a_fresh_token_and_of_a_sign_of_life() {
+async fn sockets_are_closed_without_a_sign_in_a_fresh_token_or_a_heartbeat() {
     let (clock, hub) = hub();
     let (silent, anonymous, expiring) = (signed_in(&hub, 1, 10), hub.open(), hub.open());
     hub.sign_in(&expiring, user(2), DeviceId::new(20), Some(Timestamp::from_millis(400)));
@@ -297,7 +297,7 @@ async fn sockets_are_closed_for_want_of_a_sign_in_of_a_fresh_token_and_of_a_sign
 }
 
 #[tokio::test]
-async fn those_who_may_have_missed_something_are_told_once_they_are_signed_in() {
+async fn sockets_get_catch_up_once_they_are_signed_in() {
     let (_, hub) = hub();
     let (socket, anonymous) = (signed_in(&hub, 1, 10), hub.open());
     hub.catch_up(Duration::from_secs(5));
@@ -307,7 +307,7 @@ async fn those_who_may_have_missed_something_are_told_once_they_are_signed_in() 
 }
 
 #[tokio::test]
-async fn a_restart_tells_everybody_to_come_back() {
+async fn a_restart_asks_all_sockets_to_reconnect() {
     let (_, hub) = hub();
     let socket = signed_in(&hub, 1, 10);
     hub.restart(Duration::from_secs(5));

@@ -60,7 +60,7 @@ async fn a_refresh_token_works_once_and_using_it_again_ends_the_session() {
 }
 
 #[tokio::test]
-async fn a_refresh_can_be_repeated_for_a_while_as_long_as_nobody_went_on_from_it() {
+async fn a_refresh_can_be_repeated_within_the_grace_period_until_its_result_is_used() {
     let stage = Stage::new();
     let sessions = &stage.app.sessions;
     let first = stage.app.accounts.register(registration("ada")).await.unwrap().tokens.refresh_token;
@@ -109,7 +109,7 @@ async fn a_new_password_ends_the_other_sessions() {
 
 /// As after a call that failed when the password was stored and the other sessions had not ended.
 #[tokio::test]
-async fn a_repeated_password_change_ends_the_sessions_that_are_left() {
+async fn a_repeated_password_change_ends_the_remaining_sessions() {
     let stage = Stage::new();
     let here = stage.app.accounts.register(registration("ada")).await.unwrap();
     let by = stage.app.sessions.authenticate(&here.tokens.access_token).await.unwrap();
@@ -129,7 +129,7 @@ async fn a_repeated_password_change_ends_the_sessions_that_are_left() {
 }
 
 #[tokio::test]
-async fn a_disabled_user_is_out_at_once_and_can_be_let_in_again() {
+async fn disabling_a_user_ends_their_sessions_until_they_are_enabled_again() {
     let stage = Stage::new();
     let tokens = stage.app.accounts.register(registration("ada")).await.unwrap().tokens;
     stage.app.accounts.set_disabled("ada", true).await.unwrap();
@@ -141,7 +141,7 @@ async fn a_disabled_user_is_out_at_once_and_can_be_let_in_again() {
 }
 
 #[tokio::test]
-async fn a_sign_in_does_not_outlive_what_happens_while_its_password_is_compared() {
+async fn a_sign_in_fails_if_the_account_changes_during_the_password_check() {
     let stage = Stage::new();
     let here = stage.app.accounts.register(registration("ada")).await.unwrap();
     let by = stage.app.sessions.authenticate(&here.tokens.access_token).await.unwrap();
@@ -160,7 +160,7 @@ async fn a_sign_in_does_not_outlive_what_happens_while_its_password_is_compared(
 }
 
 #[tokio::test]
-async fn one_device_too_many_signs_out_the_one_that_was_inactive_longest() {
+async fn exceeding_the_device_limit_signs_out_the_least_recently_active_device() {
     let stage = Stage::new();
     let first = stage.app.accounts.register(registration("ada")).await.unwrap();
     for _ in 0..DEVICES_PER_USER_MAX {
@@ -171,7 +171,7 @@ async fn one_device_too_many_signs_out_the_one_that_was_inactive_longest() {
 }
 
 #[tokio::test]
-async fn nobody_can_revoke_a_device_of_somebody_else() {
+async fn a_user_cannot_revoke_a_device_of_another_user() {
     let stage = Stage::new();
     let ada = stage.app.accounts.register(registration("ada")).await.unwrap();
     let bob = stage.app.accounts.register(registration("bob")).await.unwrap();

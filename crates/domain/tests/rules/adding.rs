@@ -27,7 +27,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn only_those_whom_a_user_lets_can_add_them() {
+async fn only_users_allowed_by_the_setting_can_add_a_user() {
     let stage = Stage::new();
     let [ada, bob, eve, dan] = stage.users(["ada", "bob", "eve", "dan"]).await;
     let group = stage.group(&[ada, dan]).await;
@@ -50,7 +50,7 @@ async fn only_those_whom_a_user_lets_can_add_them() {
 }
 
 #[tokio::test]
-async fn one_user_adds_so_many_strangers_in_a_day_and_what_was_refused_does_not_count() {
+async fn adding_strangers_has_a_daily_limit_that_ignores_refusals() {
     let stage = Stage::new();
     let ada = stage.user("ada").await;
     let group = stage.group(&[ada]).await;
@@ -86,7 +86,7 @@ async fn one_user_adds_so_many_strangers_in_a_day_and_what_was_refused_does_not_
 }
 
 #[tokio::test]
-async fn one_user_makes_so_many_groups_in_a_day_on_whatever_node() {
+async fn creating_groups_has_a_daily_limit_across_nodes() {
     let stage = Stage::new();
     let ada = stage.user("ada").await;
     let node = stage.second_node();
@@ -110,7 +110,7 @@ async fn one_user_makes_so_many_groups_in_a_day_on_whatever_node() {
 }
 
 #[tokio::test]
-async fn who_leaves_for_good_is_not_added_again_and_blocks_who_did() {
+async fn leaving_for_good_prevents_adding_and_blocks_the_adder() {
     let stage = Stage::new();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let group = stage.group(&[ada, eve]).await;
@@ -130,7 +130,7 @@ async fn who_leaves_for_good_is_not_added_again_and_blocks_who_did() {
 }
 
 #[tokio::test]
-async fn who_comes_back_by_themselves_can_be_added_again() {
+async fn joining_again_allows_adding_again() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -146,7 +146,7 @@ async fn who_comes_back_by_themselves_can_be_added_again() {
 }
 
 #[tokio::test]
-async fn an_owner_who_cannot_leave_has_refused_nothing() {
+async fn a_refused_leave_of_the_last_owner_records_nothing() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -162,7 +162,7 @@ async fn an_owner_who_cannot_leave_has_refused_nothing() {
 }
 
 #[tokio::test]
-async fn the_list_of_those_left_for_good_has_an_end() {
+async fn the_list_of_refused_groups_is_bounded() {
     let stage = Stage::new();
     let [ada, bob, eve, dan] = stage.users(["ada", "bob", "eve", "dan"]).await;
     let mut left = Vec::new();

@@ -15,7 +15,7 @@ async fn banned(stage: &Stage, by: UserId, group: ConversationId) -> Vec<UserId>
 }
 
 #[tokio::test]
-async fn who_is_banned_is_removed_and_comes_back_by_no_way_until_it_is_lifted() {
+async fn a_banned_user_is_removed_and_cannot_return_until_the_ban_is_lifted() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -52,7 +52,7 @@ async fn who_is_banned_is_removed_and_comes_back_by_no_way_until_it_is_lifted() 
 }
 
 #[tokio::test]
-async fn owners_ban_anybody_admins_members_and_strangers_and_others_nobody() {
+async fn owners_ban_anybody_admins_ban_members_and_strangers_members_ban_nobody() {
     let stage = Stage::new();
     let [ada, bob, dan, eve] = stage.users(["ada", "bob", "dan", "eve"]).await;
     let group = stage.group(&[ada, bob, dan]).await;

@@ -6,7 +6,7 @@ use godwit_testkit::delivery::Delivered;
 use crate::stage::{Stage, text};
 
 #[tokio::test]
-async fn who_blocks_or_is_blocked_cannot_send_and_history_stays() {
+async fn a_block_prevents_sending_in_both_directions_and_keeps_the_history() {
     let stage = Stage::new();
     let (ada, bob, conversation) = stage.pair().await;
     stage.app.writing.send(ada, conversation, text("before")).await.unwrap();
@@ -49,7 +49,7 @@ async fn nothing_is_delivered_once_a_block_has_returned() {
 }
 
 #[tokio::test]
-async fn marks_and_presence_of_the_blocked_are_not_shown() {
+async fn a_block_hides_cursors_and_presence() {
     let stage = Stage::new();
     let (ada, bob, conversation) = stage.pair().await;
     let message = stage.app.writing.send(ada, conversation, text("a")).await.unwrap().message;
@@ -66,7 +66,7 @@ async fn marks_and_presence_of_the_blocked_are_not_shown() {
 }
 
 #[tokio::test]
-async fn who_types_in_a_group_is_not_told_to_those_they_blocked_or_who_blocked_them() {
+async fn typing_notices_in_groups_respect_blocks_in_both_directions() {
     let stage = Stage::new();
     let [ada, bob, eve, dan] = stage.users(["ada", "bob", "eve", "dan"]).await;
     let group = stage.group(&[ada, bob, eve, dan]).await;
@@ -79,7 +79,7 @@ async fn who_types_in_a_group_is_not_told_to_those_they_blocked_or_who_blocked_t
 }
 
 #[tokio::test]
-async fn blocking_ends_watching_both_ways() {
+async fn blocking_ends_presence_watching_in_both_directions() {
     let stage = Stage::new();
     let (ada, bob, _) = stage.pair().await;
     stage.app.people.block(ada, bob).await.unwrap();
@@ -89,7 +89,7 @@ async fn blocking_ends_watching_both_ways() {
 }
 
 #[tokio::test]
-async fn a_new_conversation_needs_two_people_who_want_it() {
+async fn a_block_prevents_a_new_direct_conversation() {
     let stage = Stage::new();
     let (ada, bob) = (stage.user("ada").await, stage.user("bob").await);
     assert!(matches!(stage.app.inbox.open_direct(ada, ada).await, Err(InboxError::NotWithSelf)));

@@ -91,7 +91,7 @@ async fn pages_of_history_go_through_all_of_it() {
 }
 
 #[tokio::test]
-async fn logs_threads_stars_and_pins_go_on_where_they_end() {
+async fn pages_of_logs_threads_stars_and_pins_continue_after_the_size_limit() {
     let stage = Stage::new();
     let (ada, id, messages) = long_talk(&stage).await;
     let mut after = Seq::ZERO;
@@ -143,7 +143,7 @@ async fn logs_threads_stars_and_pins_go_on_where_they_end() {
 }
 
 #[tokio::test]
-async fn versions_and_what_is_scheduled_go_on_where_they_end() {
+async fn pages_of_versions_and_scheduled_messages_continue_after_the_size_limit() {
     let stage = Stage::new();
     let (ada, _, id) = stage.pair().await;
     let message = say(&stage, ada, id, 0, None).await;
@@ -191,7 +191,7 @@ async fn versions_and_what_is_scheduled_go_on_where_they_end() {
 }
 
 #[tokio::test]
-async fn lists_with_long_drafts_go_on_where_they_end() {
+async fn pages_with_long_drafts_continue_after_the_size_limit() {
     const CONVERSATIONS: usize = 40;
     let stage = Stage::new();
     let ada = stage.user("ada").await;
@@ -278,7 +278,7 @@ async fn pages_of_receipts_go_through_all_members() {
 
 /// Those that end by their number of items alone.
 #[tokio::test]
-async fn short_items_fit_as_many_as_there_can_be() {
+async fn a_full_page_of_short_items_stays_below_the_size_limit() {
     let stage = Stage::new();
     let ada = stage.user("ada").await;
     let mut members = vec![ada];

@@ -13,7 +13,7 @@ async fn send_three(stage: &Stage, ada: UserId, conversation: ConversationId) {
 }
 
 #[tokio::test]
-async fn marks_move_the_status_of_messages_and_the_unread_count() {
+async fn cursors_change_message_status_and_unread_count() {
     let stage = Stage::new();
     let (ada, bob, conversation) = stage.pair().await;
     send_three(&stage, ada, conversation).await;
@@ -32,7 +32,7 @@ async fn marks_move_the_status_of_messages_and_the_unread_count() {
 }
 
 #[tokio::test]
-async fn marks_never_go_back_and_never_past_the_end() {
+async fn cursors_never_move_back_or_past_the_head() {
     let stage = Stage::new();
     let (ada, bob, conversation) = stage.pair().await;
     send_three(&stage, ada, conversation).await;
@@ -46,7 +46,7 @@ async fn marks_never_go_back_and_never_past_the_end() {
 }
 
 #[tokio::test]
-async fn sending_reads_up_to_the_own_message() {
+async fn sending_moves_the_read_cursor_to_the_sent_message() {
     let stage = Stage::new();
     let (ada, bob, conversation) = stage.pair().await;
     send_three(&stage, ada, conversation).await;
@@ -57,7 +57,7 @@ async fn sending_reads_up_to_the_own_message() {
 }
 
 #[tokio::test]
-async fn receipts_tell_when_also_before_the_move_is_written() {
+async fn receipts_have_times_before_the_cursor_move_is_written() {
     let stage = Stage::new();
     let (ada, bob, conversation) = stage.pair().await;
     send_three(&stage, ada, conversation).await;
@@ -80,7 +80,7 @@ async fn receipts_tell_when_also_before_the_move_is_written() {
 }
 
 #[tokio::test]
-async fn many_moves_are_one_event_and_one_write() {
+async fn many_cursor_moves_cause_one_event_and_one_write() {
     let stage = Stage::new();
     let (ada, bob, conversation) = stage.pair().await;
     send_three(&stage, ada, conversation).await;
@@ -114,7 +114,7 @@ fn told(stage: &Stage, user: UserId) -> Vec<(UserId, Seq)> {
 
 /// If read marks are hidden, a move of a read mark alone causes no event.
 #[tokio::test]
-async fn with_receipts_off_others_hear_of_deliveries_alone() {
+async fn with_receipts_off_others_see_only_deliveries() {
     let stage = Stage::new();
     let (ada, bob, conversation) = stage.pair().await;
     send_three(&stage, ada, conversation).await;
@@ -139,7 +139,7 @@ async fn with_receipts_off_others_hear_of_deliveries_alone() {
 
 /// A status of "read by all" would reveal that each member has read the message.
 #[tokio::test]
-async fn the_status_says_nothing_of_somebody_who_has_blocked_one() {
+async fn the_status_hides_the_reading_of_a_blocker() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -160,7 +160,7 @@ async fn the_status_says_nothing_of_somebody_who_has_blocked_one() {
 
 /// The list shows the newest message that the user has not concealed, with the status of that message.
 #[tokio::test]
-async fn an_older_message_in_the_list_is_not_told_to_be_read_by_who_has_blocked_one() {
+async fn the_status_of_an_older_last_message_hides_the_reading_of_a_blocker() {
     let stage = Stage::new();
     let (ada, bob, conversation) = stage.pair().await;
     let first = stage.say(ada, conversation, "one").await;

@@ -26,7 +26,7 @@ async fn large(stage: &Stage) -> (Vec<UserId>, ConversationId) {
 }
 
 #[tokio::test]
-async fn at_the_crossing_no_row_is_lost_or_doubled() {
+async fn growing_into_a_large_conversation_neither_loses_nor_duplicates_inbox_rows() {
     let stage = Stage::new();
     let users = many(&stage, MESSAGES.fan_out_members_max + 2).await;
     let group = stage.group(&users[..4]).await;
@@ -51,7 +51,7 @@ async fn at_the_crossing_no_row_is_lost_or_doubled() {
 }
 
 #[tokio::test]
-async fn activity_unread_and_order_are_as_in_small_ones() {
+async fn large_conversations_have_the_same_activity_unread_counts_and_order() {
     let stage = Stage::new();
     let (users, group) = large(&stage).await;
     stage.clock.advance_ms(1_000);
@@ -80,7 +80,7 @@ async fn activity_unread_and_order_are_as_in_small_ones() {
 }
 
 #[tokio::test]
-async fn only_those_who_are_connected_are_told() {
+async fn only_connected_members_receive_events_of_large_conversations() {
     let stage = Stage::new();
     stage.delivery.set_online(stage.user("early").await, true);
     let (users, group) = large(&stage).await;
@@ -101,7 +101,7 @@ async fn only_those_who_are_connected_are_told() {
 }
 
 #[tokio::test]
-async fn who_is_removed_while_they_connect_does_not_follow() {
+async fn a_member_removed_while_connecting_does_not_follow() {
     let stage = Stage::new();
     let (users, group) = large(&stage).await;
     let (ada, bob) = (users[0], users[1]);
@@ -117,7 +117,7 @@ async fn who_is_removed_while_they_connect_does_not_follow() {
 }
 
 #[tokio::test]
-async fn who_clears_a_conversation_while_they_connect_sees_no_more_of_it() {
+async fn a_conversation_cleared_while_connecting_stays_cleared() {
     let stage = Stage::new();
     let (users, group) = large(&stage).await;
     let (ada, bob) = (users[0], users[1]);
@@ -134,7 +134,7 @@ async fn who_clears_a_conversation_while_they_connect_sees_no_more_of_it() {
 
 /// Another node removes a member who was just added, before the node that added them has told its sockets.
 #[tokio::test]
-async fn who_is_removed_as_soon_as_they_are_added_does_not_follow() {
+async fn a_member_removed_right_after_being_added_does_not_follow() {
     let stage = Stage::new();
     let (users, group) = large(&stage).await;
     let ada = users[0];
@@ -149,7 +149,7 @@ async fn who_is_removed_as_soon_as_they_are_added_does_not_follow() {
 }
 
 #[tokio::test]
-async fn who_leaves_a_group_as_soon_as_it_is_made_does_not_follow() {
+async fn a_member_leaving_right_after_creation_does_not_follow() {
     let stage = Stage::new();
     let users = many(&stage, MESSAGES.fan_out_members_max + 1).await;
     let (bob, eve) = (users[1], users[2]);
@@ -176,7 +176,7 @@ async fn deleting_for_oneself_makes_nobody_follow() {
 }
 
 #[tokio::test]
-async fn members_are_known_one_by_one() {
+async fn members_of_large_conversations_are_loaded_one_by_one() {
     let stage = Stage::new();
     let (users, group) = large(&stage).await;
     let stranger = stage.user("stranger").await;
@@ -198,7 +198,7 @@ async fn members_are_known_one_by_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reactions_of_many_are_one_entry_a_second() {
+async fn reactions_in_large_conversations_are_batched_into_one_entry_per_second() {
     let stage = Stage::new();
     let (users, group) = large(&stage).await;
     let message = stage.say(users[0], group, "hello").await;
@@ -216,7 +216,7 @@ async fn reactions_of_many_are_one_entry_a_second() {
 }
 
 #[tokio::test]
-async fn deleting_it_for_oneself_and_for_all() {
+async fn a_large_conversation_can_be_deleted_for_oneself_and_for_all() {
     let stage = Stage::new();
     let (users, group) = large(&stage).await;
     stage.say(users[0], group, "before").await;

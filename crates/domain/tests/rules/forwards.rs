@@ -16,7 +16,7 @@ fn forward(client_id: &str, of: MessageId) -> Draft {
 }
 
 #[tokio::test]
-async fn the_server_copies_what_is_forwarded_as_it_is_now() {
+async fn a_forward_copies_the_current_content() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let eve = stage.user("eve").await;
@@ -40,7 +40,7 @@ async fn the_server_copies_what_is_forwarded_as_it_is_now() {
 }
 
 #[tokio::test]
-async fn what_one_wrote_is_not_forwarded_from_oneself() {
+async fn a_forward_of_an_own_message_names_no_origin() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let group = stage.group(&[ada, bob]).await;
@@ -54,7 +54,7 @@ async fn what_one_wrote_is_not_forwarded_from_oneself() {
 }
 
 #[tokio::test]
-async fn what_goes_away_or_happened_is_not_forwarded() {
+async fn disappearing_deleted_and_system_messages_cannot_be_forwarded() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let group = stage.group(&[bob, ada]).await;
@@ -83,7 +83,7 @@ async fn what_goes_away_or_happened_is_not_forwarded() {
 }
 
 #[tokio::test]
-async fn a_repeated_forward_is_the_same_message_whatever_became_of_the_original() {
+async fn a_repeated_forward_is_idempotent_after_changes_of_the_original() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let group = stage.group(&[bob, ada]).await;

@@ -12,7 +12,7 @@ use godwit_protocol::{ErrorCode, Timestamp, UserId};
 use crate::stage::{Stage, saying};
 
 #[tokio::test]
-async fn a_group_begins_with_its_maker_as_owner_and_is_in_everybodys_inbox() {
+async fn a_new_group_has_its_creator_as_owner_and_is_in_all_inboxes() {
     let stage = Stage::new();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -25,7 +25,7 @@ async fn a_group_begins_with_its_maker_as_owner_and_is_in_everybodys_inbox() {
 }
 
 #[tokio::test]
-async fn who_cannot_be_added_is_named_and_the_others_are_there() {
+async fn users_who_cannot_be_added_are_named_and_the_others_are_added() {
     let stage = Stage::new();
     let [ada, bob, eve, dan] = stage.users(["ada", "bob", "eve", "dan"]).await;
     stage.app.people.block(eve, ada).await.unwrap();
@@ -64,7 +64,7 @@ async fn the_same_client_id_makes_one_group() {
 }
 
 #[tokio::test]
-async fn comings_and_goings_stand_in_the_history_and_count_as_nothing_unread() {
+async fn membership_notices_are_in_the_history_and_do_not_count_as_unread() {
     let stage = Stage::new();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -89,7 +89,7 @@ async fn comings_and_goings_stand_in_the_history_and_count_as_nothing_unread() {
 }
 
 #[tokio::test]
-async fn who_is_removed_hears_and_sees_nothing_more() {
+async fn a_removed_member_gets_no_events_and_no_access() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -136,7 +136,7 @@ async fn newcomers_see_what_the_group_lets_them_see() {
 }
 
 #[tokio::test]
-async fn in_a_channel_only_owners_and_admins_write_and_readers_come_unseen() {
+async fn in_a_channel_only_owners_and_admins_write_and_joins_have_no_notice() {
     let stage = Stage::new();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let channel = stage.channel(&[ada, bob]).await;

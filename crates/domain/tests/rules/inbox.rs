@@ -21,7 +21,7 @@ async fn groups(stage: &Stage, ada: godwit_protocol::UserId, count: usize) -> Ve
 }
 
 #[tokio::test]
-async fn pinned_ones_come_first_in_the_order_that_was_chosen() {
+async fn pinned_conversations_come_first_in_the_chosen_order() {
     let stage = Stage::new();
     let ada = stage.user("ada").await;
     let g = groups(&stage, ada, 5).await;
@@ -47,7 +47,7 @@ async fn pinned_ones_come_first_in_the_order_that_was_chosen() {
 }
 
 #[tokio::test]
-async fn what_is_archived_is_a_list_of_its_own_and_not_pinned() {
+async fn archived_conversations_are_a_separate_list_and_not_pinned() {
     let stage = Stage::new();
     let ada = stage.user("ada").await;
     let g = groups(&stage, ada, 2).await;
@@ -65,7 +65,7 @@ async fn what_is_archived_is_a_list_of_its_own_and_not_pinned() {
 }
 
 #[tokio::test]
-async fn a_mark_stays_until_the_conversation_is_read() {
+async fn the_unread_mark_stays_until_the_conversation_is_read() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -80,7 +80,7 @@ async fn a_mark_stays_until_the_conversation_is_read() {
 }
 
 #[tokio::test]
-async fn a_draft_is_the_same_on_all_devices_and_nobody_elses() {
+async fn a_draft_is_shared_between_the_devices_of_one_user() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -107,7 +107,7 @@ async fn a_draft_is_the_same_on_all_devices_and_nobody_elses() {
 }
 
 #[tokio::test]
-async fn what_is_deleted_for_oneself_comes_back_with_the_next_message_and_without_the_past() {
+async fn a_conversation_deleted_for_oneself_returns_with_the_next_message_only() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let group = stage.group(&[ada, bob]).await;
@@ -172,7 +172,7 @@ async fn a_message_that_is_deleted_for_oneself_is_not_unread() {
 }
 
 #[tokio::test]
-async fn a_row_names_who_said_the_last_thing_as_they_are_called_now() {
+async fn an_inbox_row_has_the_current_name_of_the_last_sender() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let group = stage.group(&[ada, bob]).await;

@@ -24,7 +24,7 @@ fn token(invite: &Invite) -> InviteToken {
 }
 
 #[tokio::test]
-async fn a_link_lets_people_in_until_it_is_used_up_expired_or_revoked() {
+async fn an_invite_link_works_until_it_is_used_up_expired_or_revoked() {
     let stage = Stage::new();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let group = stage.group(&[ada]).await;
@@ -93,7 +93,7 @@ async fn works(stage: &Stage, by: UserId, invite: &Invite) -> bool {
 }
 
 #[tokio::test]
-async fn a_link_is_worth_what_its_maker_may_do_now() {
+async fn an_invite_link_works_only_while_its_creator_may_invite() {
     let stage = Stage::new();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -132,7 +132,7 @@ async fn a_link_is_worth_what_its_maker_may_do_now() {
 }
 
 #[tokio::test]
-async fn the_makers_of_links_are_asked_for_in_large_conversations_too() {
+async fn the_creators_of_invite_links_are_checked_in_large_conversations_too() {
     let stage = Stage::new();
     let [ada, bob, c, d, e, eve] = stage.users(["ada", "bob", "cat", "dan", "eli", "eve"]).await;
     let group = stage.group(&[ada, bob, c, d, e]).await;
@@ -147,7 +147,7 @@ async fn the_makers_of_links_are_asked_for_in_large_conversations_too() {
 }
 
 #[tokio::test]
-async fn the_same_client_id_again_gives_the_same_link() {
+async fn a_repeated_client_id_returns_the_same_invite_link() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -163,7 +163,7 @@ async fn the_same_client_id_again_gives_the_same_link() {
 }
 
 #[tokio::test]
-async fn the_token_is_told_to_nobody_else() {
+async fn the_token_of_an_invite_link_is_secret() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;

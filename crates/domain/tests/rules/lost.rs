@@ -58,7 +58,7 @@ async fn checked_log(stage: &Stage, users: &[UserId], conversation: Conversation
 }
 
 #[tokio::test]
-async fn a_message_that_is_sent_again_after_a_loss_is_there_once() {
+async fn a_message_resent_after_a_lost_answer_is_stored_once() {
     for lost in [Lost::Request, Lost::Answer] {
         let stage = Stage::new();
         let (ada, bob, chat) = stage.pair().await;
@@ -78,7 +78,7 @@ async fn a_message_that_is_sent_again_after_a_loss_is_there_once() {
 }
 
 #[tokio::test]
-async fn what_was_written_is_told_also_when_the_store_could_not_say_so() {
+async fn a_write_with_an_unknown_outcome_is_delivered() {
     let stage = Stage::new();
     let (ada, bob, chat) = stage.pair().await;
     stage.delivery.take();
@@ -91,7 +91,7 @@ async fn what_was_written_is_told_also_when_the_store_could_not_say_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_is_lost_of_what_two_nodes_write_at_once_nothing_acknowledged_is() {
+async fn lost_answers_never_lose_acknowledged_writes_of_two_nodes() {
     const SENDERS: usize = 4;
     const EACH: usize = 20;
     let stage = Stage::new();
@@ -120,7 +120,7 @@ async fn whatever_is_lost_of_what_two_nodes_write_at_once_nothing_acknowledged_i
 
 /// A repeatable action takes effect once, whichever attempt succeeded.
 #[tokio::test]
-async fn whatever_else_is_done_again_after_a_loss_is_done_once() {
+async fn other_actions_repeated_after_a_lost_answer_are_applied_once() {
     for lost in [Lost::Request, Lost::Answer] {
         let stage = Stage::new();
         let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;

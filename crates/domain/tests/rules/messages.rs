@@ -41,7 +41,7 @@ async fn an_edit_is_a_new_version_and_the_old_ones_can_be_read() {
 }
 
 #[tokio::test]
-async fn only_the_author_edits_and_not_for_ever() {
+async fn only_the_author_can_edit_within_the_edit_window() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -91,7 +91,7 @@ async fn after_a_delete_no_content_leaves_the_server() {
 }
 
 #[tokio::test]
-async fn admins_delete_what_others_wrote_in_groups_and_nobody_in_direct_conversations() {
+async fn admins_can_delete_messages_of_others_in_groups_but_nobody_in_direct_conversations() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let group = stage.group(&[ada, bob]).await;
@@ -105,7 +105,7 @@ async fn admins_delete_what_others_wrote_in_groups_and_nobody_in_direct_conversa
 }
 
 #[tokio::test]
-async fn what_one_deletes_for_oneself_others_still_see() {
+async fn a_message_deleted_for_oneself_stays_visible_to_others() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let mut messages = Vec::new();
@@ -149,7 +149,7 @@ async fn everybody_has_one_reaction_to_a_message() {
 }
 
 #[tokio::test]
-async fn replies_quote_what_is_there_now_and_make_a_thread() {
+async fn replies_quote_the_current_content_and_form_a_thread() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -191,7 +191,7 @@ async fn mentions_are_counted_until_they_are_read() {
 }
 
 #[tokio::test]
-async fn pins_are_listed_the_latest_first() {
+async fn pins_are_listed_latest_first() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -211,7 +211,7 @@ async fn pins_are_listed_the_latest_first() {
 }
 
 #[tokio::test]
-async fn forwards_name_where_they_came_from_first() {
+async fn forwards_name_the_original_message() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let eve = stage.user("eve").await;
@@ -227,7 +227,7 @@ async fn forwards_name_where_they_came_from_first() {
 }
 
 #[tokio::test]
-async fn who_hides_what_they_read_is_not_told_either() {
+async fn a_user_without_read_receipts_does_not_see_those_of_others() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let message = stage.say(ada, direct, "hello").await;
@@ -259,7 +259,7 @@ async fn who_hides_what_they_read_is_not_told_either() {
 }
 
 #[tokio::test]
-async fn what_one_does_not_see_one_does_not_change() {
+async fn an_invisible_message_cannot_be_changed() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let (one, two) = (stage.say(bob, direct, "one").await, stage.say(bob, direct, "two").await);

@@ -102,7 +102,7 @@ fn with_peers() -> (Stage, Arc<Scripted>) {
 }
 
 #[tokio::test]
-async fn what_another_node_has_done_is_seen_when_it_is_told_and_not_before() {
+async fn changes_of_another_node_are_visible_after_its_hint() {
     let (stage, peers) = with_peers();
     let (ada, bob, chat) = stage.pair().await;
     let other = stage.second_node();
@@ -134,7 +134,7 @@ async fn what_another_node_has_done_is_seen_when_it_is_told_and_not_before() {
 
 /// A hint may be forged: it makes nobody a member and gives nobody a role.
 #[tokio::test]
-async fn hearsay_lets_nobody_in() {
+async fn a_hint_never_grants_access() {
     let (stage, peers) = with_peers();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -159,7 +159,7 @@ async fn hearsay_lets_nobody_in() {
 
 /// A hint that takes something away is applied at once, whoever sends it: a forged one only costs a read of the store.
 #[tokio::test]
-async fn hearsay_lets_somebody_out() {
+async fn a_hint_can_revoke_access() {
     let (stage, peers) = with_peers();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let group = stage.group(&[ada, bob, eve]).await;
@@ -172,7 +172,7 @@ async fn hearsay_lets_somebody_out() {
 }
 
 #[tokio::test]
-async fn a_node_that_may_have_missed_something_asks_the_store() {
+async fn a_node_that_may_have_missed_hints_reads_the_store() {
     let stage = Stage::new();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let group = stage.group(&[ada, bob, eve]).await;
@@ -190,7 +190,7 @@ async fn a_node_that_may_have_missed_something_asks_the_store() {
 }
 
 #[tokio::test]
-async fn a_node_whose_trust_is_over_asks_the_store_by_itself() {
+async fn a_node_with_an_expired_cache_reads_the_store() {
     let stage = Stage::new();
     let (ada, bob, chat) = stage.pair().await;
     let other = stage.second_node();
@@ -204,7 +204,7 @@ async fn a_node_whose_trust_is_over_asks_the_store_by_itself() {
 }
 
 #[tokio::test]
-async fn others_are_told_of_every_append_and_wait_for_what_takes_something_away() {
+async fn peers_get_every_append_and_revocations_wait_for_them() {
     let (stage, peers) = with_peers();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let group = stage.group(&[ada, bob, eve]).await;
@@ -250,7 +250,7 @@ async fn cursors_of_other_nodes_move_forward_only() {
 }
 
 #[tokio::test]
-async fn what_is_handed_over_is_done_once_and_in_order_whatever_becomes_of_the_other_node() {
+async fn forwarded_actions_are_applied_once_and_in_order_despite_failures_of_the_other_node() {
     let (stage, peers) = with_peers();
     let (ada, bob, chat) = stage.pair().await;
     peers.other.set(stage.second_node()).unwrap();
@@ -272,7 +272,7 @@ async fn what_is_handed_over_is_done_once_and_in_order_whatever_becomes_of_the_o
 }
 
 #[tokio::test]
-async fn what_may_not_be_done_twice_is_not_when_nobody_knows_whether_it_was() {
+async fn a_non_idempotent_action_with_an_unknown_outcome_is_not_repeated() {
     let (stage, peers) = with_peers();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let group = stage.group(&[ada, bob, eve]).await;

@@ -32,7 +32,7 @@ async fn schedule(stage: &Stage, by: UserId, request: ScheduleMessage) -> Schedu
 }
 
 #[tokio::test]
-async fn stars_are_found_again_while_the_message_can_be_seen() {
+async fn stars_are_listed_while_the_message_is_visible() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -73,7 +73,7 @@ async fn a_scheduled_message_is_sent_once_when_its_time_comes() {
 }
 
 #[tokio::test]
-async fn it_can_be_changed_and_cancelled_before() {
+async fn a_scheduled_message_can_be_changed_and_cancelled() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let at = |ms| stage.now().plus_millis(ms);
@@ -104,7 +104,7 @@ async fn it_can_be_changed_and_cancelled_before() {
 }
 
 #[tokio::test]
-async fn a_change_that_was_answered_is_not_undone_by_the_sweeper() {
+async fn the_sweeper_does_not_undo_an_acknowledged_change() {
     for puts_off in [false, true] {
         let stage = Stage::new();
         let (ada, bob, direct) = stage.pair().await;
@@ -134,7 +134,7 @@ async fn a_change_that_was_answered_is_not_undone_by_the_sweeper() {
 }
 
 #[tokio::test]
-async fn what_is_put_off_after_it_was_found_to_be_due_is_left_alone() {
+async fn a_message_postponed_after_the_sweep_found_it_is_not_sent() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let soon = stage.now().plus_millis(1_000);
@@ -181,7 +181,7 @@ async fn two_devices_that_change_different_fields_lose_neither_change() {
 }
 
 #[tokio::test]
-async fn it_can_be_sent_before_its_time_and_then_only_once() {
+async fn a_scheduled_message_can_be_sent_early_and_only_once() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let at = |ms| stage.now().plus_millis(ms);
@@ -206,7 +206,7 @@ async fn it_can_be_sent_before_its_time_and_then_only_once() {
 }
 
 #[tokio::test]
-async fn sending_it_again_gives_the_message_also_when_it_is_out_of_sight() {
+async fn repeating_an_early_send_returns_the_message_even_if_it_is_hidden() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -223,7 +223,7 @@ async fn sending_it_again_gives_the_message_also_when_it_is_out_of_sight() {
 }
 
 #[tokio::test]
-async fn one_that_may_not_be_sent_says_so_and_can_be_tried_again() {
+async fn a_scheduled_message_that_cannot_be_sent_reports_why_and_can_be_retried() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let at = |ms| stage.now().plus_millis(ms);
@@ -292,7 +292,7 @@ async fn after_cancelling_the_client_id_is_free_again() {
 }
 
 #[tokio::test]
-async fn what_was_sent_is_remembered_for_a_while_and_only_so_much_of_it() {
+async fn sent_scheduled_messages_are_remembered_within_limits() {
     let stage = Stage::new();
     let (ada, _, direct) = stage.pair().await;
     let at = |ms| stage.now().plus_millis(ms);
@@ -312,7 +312,7 @@ async fn what_was_sent_is_remembered_for_a_while_and_only_so_much_of_it() {
 }
 
 #[tokio::test]
-async fn what_was_scheduled_is_decided_on_what_the_user_may_do_when_its_time_comes() {
+async fn permissions_of_a_scheduled_message_are_checked_at_send_time() {
     let stage = Stage::new();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let group = stage.group(&[ada, bob, eve]).await;

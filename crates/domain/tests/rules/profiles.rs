@@ -35,7 +35,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn those_who_share_a_conversation_are_told_unless_one_has_blocked_the_other() {
+async fn profile_changes_reach_conversation_partners_except_blocked_ones() {
     let stage = Stage::new();
     let [ada, bob, eve, dan, kim, zoe] = stage.users(["ada", "bob", "eve", "dan", "kim", "zoe"]).await;
     let direct = stage.app.inbox.open_direct(ada, bob).await.unwrap().conversation.id;
@@ -66,7 +66,7 @@ async fn those_who_share_a_conversation_are_told_unless_one_has_blocked_the_othe
 }
 
 #[tokio::test]
-async fn large_conversations_are_not_told() {
+async fn profile_changes_are_not_sent_to_large_conversations() {
     let stage = Stage::new();
     let users = stage.users(["ada", "bob", "eve", "dan", "kim"]).await;
     assert!(users.len() < USER_UPDATE_MEMBERS_MAX, "it is large by its fan-out");
@@ -76,7 +76,7 @@ async fn large_conversations_are_not_told() {
 }
 
 #[tokio::test]
-async fn nobody_changes_their_name_all_day() {
+async fn profile_changes_have_a_daily_limit() {
     let stage = Stage::new();
     let [ada, _] = stage.users(["ada", "bob"]).await;
     for number in 0..PROFILE_CHANGES_PER_DAY_MAX {
@@ -96,7 +96,7 @@ async fn nobody_changes_their_name_all_day() {
 }
 
 #[tokio::test]
-async fn a_handle_that_was_given_up_is_kept_for_its_owner() {
+async fn a_former_handle_is_reserved_for_its_owner() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     stage.rename(ada, "countess").await.unwrap();
@@ -112,7 +112,7 @@ async fn a_handle_that_was_given_up_is_kept_for_its_owner() {
 }
 
 #[tokio::test]
-async fn nobody_keeps_one_handle_after_another() {
+async fn the_number_of_reserved_handles_is_limited() {
     let stage = Stage::new();
     let ada = stage.user("ada").await;
     for number in 0..FORMER_HANDLES_MAX {
@@ -133,7 +133,7 @@ async fn nobody_keeps_one_handle_after_another() {
 }
 
 #[tokio::test]
-async fn reserved_handles_are_given_by_the_operator_alone() {
+async fn only_the_operator_can_assign_reserved_handles() {
     let stage = Stage::new();
     let bob = stage.user("bob").await;
     let reserved = |outcome| matches!(outcome, Err(AccountError::HandleReserved));
@@ -147,7 +147,7 @@ async fn reserved_handles_are_given_by_the_operator_alone() {
 }
 
 #[tokio::test]
-async fn passwords_that_are_guessed_first_are_refused_wherever_they_are_set() {
+async fn common_passwords_are_refused_everywhere() {
     let stage = Stage::new();
     let signed_in = stage.app.accounts.register(registration("ada")).await.unwrap();
     let by = stage.app.sessions.authenticate(&signed_in.tokens.access_token).await.unwrap();

@@ -12,7 +12,7 @@ use crate::stage::{Stage, saying};
 const ROUNDS: usize = 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_invite_is_used_no_more_often_than_it_may_be() {
+async fn concurrent_joins_do_not_exceed_the_uses_of_an_invite() {
     let stage = Stage::new();
     let ada = stage.user("ada").await;
     let group = stage.group(&[ada]).await;
@@ -37,7 +37,7 @@ async fn an_invite_is_used_no_more_often_than_it_may_be() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_owners_who_demote_each_other_one_is_left() {
+async fn concurrent_demotions_leave_one_owner() {
     for _ in 0..ROUNDS {
         let stage = Stage::new();
         let [ada, bob] = stage.users(["ada", "bob"]).await;
@@ -56,7 +56,7 @@ async fn of_two_owners_who_demote_each_other_one_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_deleted_while_it_is_edited_has_no_content() {
+async fn a_message_deleted_during_an_edit_has_no_content() {
     for _ in 0..ROUNDS {
         let stage = Stage::new();
         let [ada, bob] = stage.users(["ada", "bob"]).await;
@@ -80,7 +80,7 @@ async fn what_is_deleted_while_it_is_edited_has_no_content() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_is_a_member_of_what_was_deleted_while_they_joined() {
+async fn joining_during_a_deletion_creates_no_membership() {
     for _ in 0..ROUNDS {
         let stage = Stage::new();
         let [ada, bob] = stage.users(["ada", "bob"]).await;
@@ -101,7 +101,7 @@ async fn nobody_is_a_member_of_what_was_deleted_while_they_joined() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reactions_at_once_are_counted_once_for_each() {
+async fn concurrent_reactions_are_counted_once_each() {
     let stage = Stage::new();
     let ada = stage.user("ada").await;
     let mut users = vec![ada];

@@ -8,7 +8,7 @@ use godwit_testkit::Lost;
 use crate::stage::{ADDING, Stage};
 
 #[tokio::test]
-async fn what_is_done_to_members_can_be_repeated() {
+async fn membership_changes_are_idempotent() {
     let stage = Stage::new();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let group = stage.group(&[ada, bob, eve]).await;
@@ -31,7 +31,7 @@ async fn what_is_done_to_members_can_be_repeated() {
 }
 
 #[tokio::test]
-async fn disabling_somebody_ends_what_they_had_begun() {
+async fn a_disabled_user_has_no_access_on_any_node() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let eve = stage.user("eve").await;
@@ -53,7 +53,7 @@ async fn disabling_somebody_ends_what_they_had_begun() {
 
 /// Even if the first call has used up the daily allowance, and whatever has happened to the added users.
 #[tokio::test]
-async fn a_group_that_was_made_is_made_again_by_nobody() {
+async fn creating_a_group_is_idempotent() {
     let stage = Stage::new();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     stage.app.people.block(eve, ada).await.unwrap();
@@ -84,7 +84,7 @@ async fn a_group_that_was_made_is_made_again_by_nobody() {
 
 /// An action that finds its change already decided is answered only once that change is durable.
 #[tokio::test]
-async fn who_finds_it_done_is_answered_when_it_is_done() {
+async fn a_repeated_action_fails_if_the_batch_of_the_first_fails() {
     let stage = Stage::new();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let group = stage.group(&[ada, bob, eve]).await;
@@ -102,7 +102,7 @@ async fn who_finds_it_done_is_answered_when_it_is_done() {
 
 /// Two concurrent requests with one client id create one link, and both get it.
 #[tokio::test]
-async fn a_link_that_is_asked_for_twice_at_once_is_one() {
+async fn concurrent_requests_for_an_invite_link_create_one() {
     let stage = Stage::new();
     let ada = stage.user("ada").await;
     let group = stage.group(&[ada]).await;

@@ -177,7 +177,7 @@ async fn talks(stage: &Stage, names: &str) -> (UserId, Vec<Talk>) {
 }
 
 #[tokio::test]
-async fn after_each_change() {
+async fn a_returning_client_is_up_to_date_after_each_change() {
     let stage = Stage::new();
     let (reader, mut talks) = talks(&stage, "user").await;
     assert!(AWAY_MS > 2 * stage.store.activity_lag_ms());
@@ -197,7 +197,7 @@ async fn after_each_change() {
 }
 
 #[tokio::test]
-async fn after_all_of_them_at_once() {
+async fn a_returning_client_is_up_to_date_after_all_changes() {
     let stage = Stage::new();
     let (reader, mut talks) = talks(&stage, "user").await;
     let mut replica = Replica::new(&stage, reader).await;
@@ -217,7 +217,7 @@ async fn after_all_of_them_at_once() {
 
 /// A user who hides read marks also hides that they have moved.
 #[tokio::test]
-async fn nobody_is_told_that_a_mark_moved_which_they_may_not_see() {
+async fn sync_omits_hidden_cursor_moves() {
     let stage = Stage::new();
     let (ada, bob, id) = stage.pair().await;
     let head = stage.say(bob, id, "hello").await.seq;
@@ -254,7 +254,7 @@ async fn nobody_is_told_that_a_mark_moved_which_they_may_not_see() {
 }
 
 #[tokio::test]
-async fn also_by_another_node() {
+async fn a_returning_client_is_up_to_date_on_another_node() {
     let stage = Stage::new();
     let (reader, mut talks) = talks(&stage, "user").await;
     let mut replica = Replica::new(&stage, reader).await;

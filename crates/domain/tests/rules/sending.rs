@@ -34,7 +34,7 @@ async fn a_message_is_stored_delivered_to_all_members_and_read_by_its_sender() {
 }
 
 #[tokio::test]
-async fn the_same_client_id_gives_the_original_back_also_at_once_and_on_another_node() {
+async fn a_repeated_client_id_returns_the_original_even_concurrently_and_on_another_node() {
     let stage = Stage::new();
     let (ada, _, conversation) = stage.pair().await;
     let nodes = [stage.app.clone(), stage.second_node()];
@@ -55,7 +55,7 @@ async fn the_same_client_id_gives_the_original_back_also_at_once_and_on_another_
 }
 
 #[tokio::test]
-async fn two_nodes_that_know_nothing_of_each_other_write_one_log_without_gaps() {
+async fn two_independent_nodes_write_one_log_without_gaps() {
     let stage = Stage::new();
     let (ada, bob, conversation) = stage.pair().await;
     let nodes = [stage.app.clone(), stage.second_node()];
@@ -125,7 +125,7 @@ async fn a_stranger_learns_nothing() {
 }
 
 #[tokio::test]
-async fn a_reply_stays_in_its_conversation_and_a_forward_names_what_its_sender_can_see() {
+async fn replies_stay_in_their_conversation_and_forwards_need_a_visible_message() {
     let stage = Stage::new();
     let (ada, bob, with_bob) = stage.pair().await;
     let eve = stage.user("eve").await;
@@ -148,7 +148,7 @@ async fn a_reply_stays_in_its_conversation_and_a_forward_names_what_its_sender_c
 }
 
 #[tokio::test]
-async fn history_pages_say_what_lies_beyond_them() {
+async fn history_pages_report_whether_more_messages_exist() {
     let stage = Stage::new();
     let (ada, _, conversation) = stage.pair().await;
     let mut messages = Vec::new();

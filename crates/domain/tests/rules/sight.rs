@@ -72,7 +72,7 @@ fn from_joining() -> NewConversation {
 }
 
 #[tokio::test]
-async fn who_sees_history_from_joining_gets_nothing_of_what_was_before() {
+async fn a_member_with_history_from_joining_sees_nothing_earlier() {
     // In a small group, and in a large one.
     for others in [0, 6] {
         let stage = Stage::new();
@@ -96,7 +96,7 @@ async fn who_sees_history_from_joining_gets_nothing_of_what_was_before() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_a_message_that_is_gone() {
+async fn no_content_of_a_deleted_message_is_left() {
     for is_deleted in [true, false] {
         let stage = Stage::new();
         let [ada, bob] = stage.users(["ada", "bob"]).await;
@@ -126,7 +126,7 @@ async fn nothing_is_left_of_a_message_that_is_gone() {
 }
 
 #[tokio::test]
-async fn what_happens_to_a_message_out_of_sight_does_not_name_it() {
+async fn entries_about_an_invisible_message_are_withheld() {
     let stage = Stage::new();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     stage.delivery.set_online(eve, true);
@@ -144,7 +144,7 @@ async fn what_happens_to_a_message_out_of_sight_does_not_name_it() {
 }
 
 #[tokio::test]
-async fn a_retry_after_coming_back_gives_the_message_without_what_it_says() {
+async fn a_retry_after_rejoining_returns_the_message_without_content() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let id = stage.make(false, &[ada, bob], from_joining()).await;
@@ -161,7 +161,7 @@ async fn a_retry_after_coming_back_gives_the_message_without_what_it_says() {
 }
 
 #[tokio::test]
-async fn what_one_deletes_for_oneself_is_gone_for_oneself() {
+async fn a_message_deleted_for_oneself_is_hidden_everywhere() {
     for others in [0, 6] {
         let stage = Stage::new();
         let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
@@ -200,7 +200,7 @@ async fn what_one_deletes_for_oneself_is_gone_for_oneself() {
 }
 
 #[tokio::test]
-async fn the_sender_deletes_for_all_what_they_have_deleted_for_themselves() {
+async fn a_sender_can_delete_for_all_after_deleting_for_themselves() {
     let stage = Stage::new();
     let (ada, bob, id) = stage.pair().await;
     let message = stage.say(ada, id, SECRET).await;
@@ -211,7 +211,7 @@ async fn the_sender_deletes_for_all_what_they_have_deleted_for_themselves() {
 }
 
 #[tokio::test]
-async fn a_conversation_deleted_for_oneself_comes_back_with_what_is_new_alone() {
+async fn a_conversation_deleted_for_oneself_returns_with_new_messages_only() {
     let stage = Stage::new();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let id = stage.group(&[ada, bob, eve]).await;
@@ -238,7 +238,7 @@ async fn a_conversation_deleted_for_oneself_comes_back_with_what_is_new_alone() 
 }
 
 #[tokio::test]
-async fn the_log_has_no_version_but_the_newest() {
+async fn the_log_has_only_the_newest_version() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let id = stage.group(&[ada, bob]).await;
@@ -263,7 +263,7 @@ async fn the_log_has_no_version_but_the_newest() {
 }
 
 #[tokio::test]
-async fn what_somebody_has_read_is_told_nobody_who_is_not_to_know() {
+async fn hidden_read_cursors_are_not_revealed() {
     let stage = Stage::new();
     let (ada, bob, id) = stage.pair().await;
     let message = stage.say(ada, id, "read me").await;
@@ -308,7 +308,7 @@ async fn what_somebody_has_read_is_told_nobody_who_is_not_to_know() {
 }
 
 #[tokio::test]
-async fn who_is_not_a_member_does_not_learn_what_is_in_a_conversation() {
+async fn a_non_member_learns_nothing_about_a_conversation() {
     let stage = Stage::new();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let id = stage.group(&[ada, bob]).await;
@@ -324,7 +324,7 @@ async fn who_is_not_a_member_does_not_learn_what_is_in_a_conversation() {
 }
 
 #[tokio::test]
-async fn a_page_around_a_message_is_full_where_there_is_enough() {
+async fn a_page_around_a_message_is_full_if_enough_messages_exist() {
     let stage = Stage::new();
     let (ada, _, id) = stage.pair().await;
     let mut sent = Vec::new();
@@ -341,7 +341,7 @@ async fn a_page_around_a_message_is_full_where_there_is_enough() {
 }
 
 #[tokio::test]
-async fn the_same_client_id_of_another_draft_is_the_first_message() {
+async fn a_client_id_reused_for_another_text_returns_the_first_message() {
     let stage = Stage::new();
     let (ada, _, id) = stage.pair().await;
     let draft = |words: &str| Draft {
@@ -356,7 +356,7 @@ async fn the_same_client_id_of_another_draft_is_the_first_message() {
 
 /// A quote shows the message as of the delivery of the reply, even if both happened in one batch.
 #[tokio::test]
-async fn what_is_edited_at_the_same_time_is_quoted_as_it_is_then() {
+async fn a_quote_has_the_result_of_a_concurrent_edit() {
     let stage = Stage::new();
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let group = stage.group(&[ada, bob, eve]).await;
@@ -384,7 +384,7 @@ fn live_changes(stage: &Stage, user: UserId) -> Vec<Change> {
 
 /// What is deleted at once is told live as the log has it: without the content.
 #[tokio::test]
-async fn what_is_deleted_at_the_same_time_is_told_without_content() {
+async fn a_concurrently_deleted_message_is_delivered_without_content() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -409,7 +409,7 @@ async fn what_is_deleted_at_the_same_time_is_told_without_content() {
 }
 
 #[tokio::test]
-async fn of_two_edits_at_the_same_time_the_newest_alone_has_a_text() {
+async fn of_two_concurrent_edits_only_the_newest_has_a_text() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let group = stage.group(&[ada, bob]).await;
@@ -432,7 +432,7 @@ async fn of_two_edits_at_the_same_time_the_newest_alone_has_a_text() {
 
 /// Many who have deleted a message for themselves do not keep the others from what becomes of it.
 #[tokio::test]
-async fn what_many_have_hidden_is_left_to_be_read() {
+async fn an_entry_hidden_by_many_members_is_left_to_the_log() {
     let stage = Stage::new();
     let [ada, bob] = stage.users(["ada", "bob"]).await;
     let mut members = vec![ada, bob];

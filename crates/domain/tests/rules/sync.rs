@@ -107,7 +107,7 @@ async fn a_later_sync_lists_what_changed() {
 }
 
 #[tokio::test]
-async fn what_another_device_read_is_in_the_sync() {
+async fn reads_of_another_device_are_in_the_sync() {
     let stage = Stage::new();
     let (ada, bob, conversation) = stage.pair().await;
     stage.app.writing.send(ada, conversation, text("a")).await.unwrap();
@@ -123,7 +123,7 @@ async fn what_another_device_read_is_in_the_sync() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_ahead_of_the_account_log_is_truncated_and_starts_anew() {
+async fn a_sync_token_ahead_of_the_account_log_causes_a_full_reload() {
     let stage = Stage::new();
     let (ada, conversations) = busy_user(&stage).await;
     let (_, mut token) = sync_all(&stage, ada, None, 50).await;
@@ -135,7 +135,7 @@ async fn a_token_that_is_ahead_of_the_account_log_is_truncated_and_starts_anew()
 }
 
 #[tokio::test]
-async fn an_empty_conversation_is_in_the_list_of_who_made_it_until_somebody_speaks() {
+async fn an_empty_conversation_is_listed_only_for_its_creator() {
     let stage = Stage::new();
     let (ada, bob, conversation) = stage.pair().await;
     let inbox = async |user| {

@@ -11,7 +11,7 @@ async fn set_timer(stage: &Stage, by: UserId, conversation: ConversationId, secs
 }
 
 #[tokio::test]
-async fn what_has_disappeared_is_nowhere() {
+async fn an_expired_message_is_gone_everywhere() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     stage.say(ada, direct, "stays").await;

@@ -3,29 +3,29 @@
 /// Why the server closed a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloseCode {
-    /// The server restarts.
+    /// The server is restarting.
     ServiceRestart,
-    /// The frame was not one of a WebSocket client.
+    /// The frame violated the WebSocket protocol.
     Protocol,
     /// The frame was larger than allowed.
     TooLarge,
-    /// The frame was not UTF-8.
+    /// A text frame was not valid UTF-8.
     NotUtf8,
-    /// A fault of the server.
+    /// An internal error of the server.
     Internal,
     /// The session has ended or the account was disabled: sign in again.
     SignedOut,
-    /// The access token expired and no fresh one came.
+    /// The access token expired and the client did not sign in with a new one.
     TokenExpired,
-    /// No sign-in came in time.
+    /// The client did not sign in in time.
     SignInTimeout,
-    /// The client read too slowly and its queue was full: connect again and resume.
+    /// The client read too slowly, and its send queue was full: reconnect and resume.
     TooSlow,
-    /// Nothing came for two heartbeats.
+    /// The client sent nothing for two heartbeat intervals.
     HeartbeatTimeout,
-    /// Too many frames that the server could not accept.
+    /// The client sent too many invalid frames.
     Flood,
-    /// The user opened another socket, and had as many as one device or one user can have. This was the oldest.
+    /// A newer socket replaced this one, because the device or the user had reached the limit of open sockets.
     Replaced,
 }
 
@@ -66,7 +66,7 @@ impl CloseCode {
         Self::ALL.iter().copied().find(|c| c.code() == code)
     }
 
-    /// Whether connecting again with the same credentials makes sense.
+    /// Whether the client should reconnect with the same credentials.
     pub const fn reconnect(self) -> bool {
         match self {
             Self::ServiceRestart
@@ -86,18 +86,18 @@ impl CloseCode {
 
     pub const fn reason(self) -> &'static str {
         match self {
-            Self::ServiceRestart => "the server restarts",
-            Self::Protocol => "the frame is not one of a WebSocket client",
+            Self::ServiceRestart => "the server is restarting",
+            Self::Protocol => "WebSocket protocol error",
             Self::TooLarge => "the frame is too large",
-            Self::NotUtf8 => "the frame is not UTF-8",
+            Self::NotUtf8 => "the frame is not valid UTF-8",
             Self::Internal => "internal error",
             Self::SignedOut => "the session has ended",
             Self::TokenExpired => "the access token has expired",
-            Self::SignInTimeout => "no sign-in in time",
-            Self::TooSlow => "too slow to read",
-            Self::HeartbeatTimeout => "no answer to heartbeats",
-            Self::Flood => "too many bad frames",
-            Self::Replaced => "another socket of the user took its place",
+            Self::SignInTimeout => "the client did not sign in in time",
+            Self::TooSlow => "the client reads too slowly",
+            Self::HeartbeatTimeout => "the client did not answer heartbeats",
+            Self::Flood => "too many invalid frames",
+            Self::Replaced => "replaced by a newer socket of the user",
         }
     }
 }

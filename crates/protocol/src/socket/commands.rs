@@ -1,4 +1,4 @@
-//! The commands, in one list.
+//! The list of all commands.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::object::Object;
 
-/// Everything that commands take and are answered with.
+/// The bodies of commands and of their replies.
 pub mod bodies {
     pub use crate::conversations::{
         Conversation, CreateConversation, CreatedConversation, DeleteConversation, MemberCursor, Membership,
@@ -26,19 +26,19 @@ pub mod bodies {
     pub use crate::sync::SyncPage;
 }
 
-/// Calls a macro with the list of all commands. The server makes its dispatch and the AsyncAPI document of it.
+/// Calls a macro with the list of all commands. The server generates its dispatch and the AsyncAPI document from this list.
 ///
-/// A row is `name: Variant(Body) -> Reply, Kind, when, "summary";`. `Kind` is a [`CommandKind`]. The reply comes `at_once`, before
-/// the next command is read, or `when_durable`: then replies to later commands may come first.
+/// A row is `name: Variant(Body) -> Reply, Kind, when, "summary";`. `Kind` is a [`CommandKind`]. The server replies `at_once`,
+/// before it reads the next command, or `when_durable`: then replies to later commands may come first.
 #[macro_export]
 macro_rules! socket_commands {
     ($with:ident) => {
         $with! {
             sign_in: SignIn(SignInSocket) -> SignedInSocket, Session, at_once,
-                "Sign the socket in, or extend it with a new token of the same device. Required first, unless the handshake had an Authorization header.";
+                "Sign the socket in, or extend its session with a new token of the same device. Must be the first command, unless the handshake had an Authorization header.";
 
             send: Send(SendMessage) -> Message, Send, when_durable,
-                "Send a message. The reply comes when it is durable; the same client_id returns the original.";
+                "Send a message. The reply comes when the message is durable; repeating the client_id returns the original message.";
             edit: Edit(EditMessage) -> Message, Change, at_once,
                 "Edit a message.";
             delete: Delete(DeleteMessage) -> Empty, Change, at_once,
@@ -75,7 +75,7 @@ macro_rules! socket_commands {
             remove_member: RemoveMember(OfMember) -> Empty, Change, at_once,
                 "Remove a member.";
             ban: Ban(OfMember) -> Empty, Change, at_once,
-                "Remove a user for good: they cannot join or be added until the ban is lifted.";
+                "Ban a user. The ban removes them, and they cannot join or be added until it is lifted.";
             unban: Unban(OfMember) -> Empty, Change, at_once,
                 "Lift a ban.";
             set_role: SetRole(SetRole) -> Empty, Change, at_once,
@@ -87,7 +87,7 @@ macro_rules! socket_commands {
             join_by_invite: JoinByInvite(JoinByInvite) -> Conversation, Change, at_once,
                 "Join with an invite link.";
             leave: Leave(Leave) -> Empty, Change, at_once,
-                "Leave a conversation; with block, for good.";
+                "Leave a conversation, with block for good.";
             create_invite: CreateInvite(CreateInvite) -> Invite, Change, at_once,
                 "Create an invite link. The same client_id returns the same link.";
             revoke_invite: RevokeInvite(RevokeInvite) -> Empty, Change, at_once,
@@ -104,7 +104,7 @@ macro_rules! socket_commands {
             history: History(ReadHistory) -> MessagePage, Read, at_once,
                 "Messages of a conversation: the newest, or those before, after or around a position. Always oldest first.";
             log: Log(ReadLog) -> LogPage, Read, at_once,
-                "Every change of a conversation since a seq, in order, for a client that resumes. A page may have fewer entries than requested; it is the last if more is false.";
+                "Every change in a conversation after a seq, in order, for a client that resumes. A page may have fewer entries than requested; it is the last one if more is false.";
             sync: Sync(Sync) -> SyncPage, Read, at_once,
                 "Conversations that changed or went away since a token.";
             watch_presence: WatchPresence(WatchPresence) -> PresenceList, Read, at_once,
@@ -115,15 +115,15 @@ macro_rules! socket_commands {
     };
 }
 
-/// What a command does, as far as limits are concerned.
+/// The kind of a command, which determines its rate limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandKind {
-    /// It is about the socket itself.
+    /// A command about the socket itself.
     Session,
-    /// It sends a message, which has a limit of its own.
+    /// A command that sends a message. Messages have a limit of their own.
     Send,
     Read,
-    /// Others are told of it, or it is stored.
+    /// A command that stores something or sends events to others.
     Change,
 }
 
@@ -144,7 +144,7 @@ macro_rules! define {
             $(
                 #[doc = $summary]
                 #[doc = ""]
-                #[doc = concat!("Answered by [`", stringify!($reply), "`](bodies::", stringify!($reply), ").")]
+                #[doc = concat!("The reply is [`", stringify!($reply), "`](bodies::", stringify!($reply), ").")]
                 $variant(bodies::$body),
             )+
         }
@@ -198,12 +198,12 @@ impl<'de> Deserialize<'de> for CommandFrame {
                             return Err(de::Error::duplicate_field("id"));
                         }
                     } else if command.replace(Command::next_value(&key, &mut map)?).is_some() {
-                        return Err(de::Error::custom("a frame has one command"));
+                        return Err(de::Error::custom("a frame must not have more than one command"));
                     }
                 }
                 Ok(CommandFrame {
                     id: id.ok_or_else(|| de::Error::missing_field("id"))?,
-                    command: command.ok_or_else(|| de::Error::custom("a frame has a command"))?,
+                    command: command.ok_or_else(|| de::Error::custom("the frame has no command"))?,
                 })
             }
         }
@@ -236,12 +236,12 @@ mod tests {
             r#"{"id":1,"ping":[]}"#,
             r#"[1]"#,
         ] {
-            assert!(parse(wrong).is_err(), "{wrong} was taken for a command");
+            assert!(parse(wrong).is_err(), "{wrong} was accepted as a command");
         }
     }
 
     #[test]
-    fn a_command_is_written_as_it_is_read() {
+    fn a_command_survives_a_round_trip() {
         for (name, body) in [
             ("ping", "{}"),
             ("sign_in", r#"{"access_token":"t"}"#),

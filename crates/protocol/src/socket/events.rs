@@ -1,4 +1,4 @@
-//! The events, in one list, and what they carry.
+//! The list of all events, and their bodies.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,8 @@ use crate::people::{Presence, User};
 use crate::sync::AccountEntry;
 use crate::{ConversationId, Timestamp, UserId};
 
-/// Calls a macro with the list of all events: `name: Variant(Body), "summary";`. The AsyncAPI document is made of it.
+/// Calls a macro with the list of all events: `name: Variant(Body), "summary";`. The server generates the AsyncAPI document
+/// from it.
 #[macro_export]
 macro_rules! socket_events {
     ($with:ident) => {
@@ -17,7 +18,7 @@ macro_rules! socket_events {
             hello: Hello(Hello),
                 "The first frame on every socket.";
             entry: Entry(EntryEvent),
-                "A new entry in the log of one of the user's conversations. Every socket of every member receives it, including the sender's. A gap in seq means that entries were missed: then read the log.";
+                "A new entry in the log of one of the user's conversations. Every socket of every member receives it, including the sender's. A gap in seq means that the client missed entries: it must read the log.";
             cursor: Cursor(CursorEvent),
                 "A member has received or read further.";
             typing: Typing(TypingEvent),
@@ -25,7 +26,7 @@ macro_rules! socket_events {
             presence: Presence(PresenceEvent),
                 "A user whom the socket watches went online or offline.";
             user_updated: UserUpdated(User),
-                "A user changed their handle, name or picture. Sent to at most 1,000 people who share a conversation of at most 100 members with them; others see it when they look the user up.";
+                "A user changed their handle, name or picture. Sent to at most 1,000 people who share a conversation of at most 100 members with the user; everyone else sees the change when they load the user again.";
             account: Account(AccountEntry),
                 "Something changed for the user: settings, blocks, devices, or their read cursor on another device.";
             reconnect: Reconnect(Reconnect),
@@ -38,7 +39,7 @@ macro_rules! socket_events {
 
 macro_rules! define {
     ($($name:ident: $variant:ident($body:ident), $summary:literal;)+) => {
-        /// Something that happened. The frame is `{"<event>": {…}}`.
+        /// An event. The frame is `{"<event>": {…}}`.
         #[derive(Debug, Clone, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Event {
@@ -59,7 +60,7 @@ pub struct Hello {
     pub server_time: Timestamp,
     /// The server sends pings at this interval, and closes a socket that is silent for twice as long.
     pub heartbeat_ms: u32,
-    /// Time limit for signing in, unless the handshake did.
+    /// Time limit for signing in, unless the handshake has done so.
     pub sign_in_within_ms: u32,
     /// Whether the `Authorization` header of the handshake signed the socket in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +87,7 @@ pub struct EntryEvent {
     pub entry: LogEntry,
 }
 
-/// [`Event::Entry`] of an entry that is held elsewhere.
+/// [`Event::Entry`] with a borrowed entry.
 #[derive(Debug, Serialize)]
 pub struct EntryFrame<'a> {
     entry: BorrowedEntry<'a>,
@@ -140,13 +141,13 @@ pub struct PresenceList {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Reconnect {
-    /// Differs between sockets, so that not all reconnect at once.
+    /// Randomized per socket, so that clients do not all reconnect at once.
     pub after_ms: u32,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CatchUp {
-    /// Differs between sockets, so that not all ask at once.
+    /// Randomized per socket, so that clients do not all call `sync` at once.
     pub after_ms: u32,
 }

@@ -3,8 +3,8 @@
 //! A client sends `{"id": 7, "send": {…}}` and gets `{"id": 7, "ok": {…}}` or `{"id": 7, "error": {…}}`. A frame
 //! without `id` is an event, such as `{"entry": {…}}`. Every frame is one JSON text frame.
 //!
-//! [`socket_commands`](crate::socket_commands) and [`socket_events`](crate::socket_events) are the lists that everything else is
-//! made of: the enums here, the dispatch of the server, the AsyncAPI document.
+//! The lists [`socket_commands`](crate::socket_commands) and [`socket_events`](crate::socket_events) generate everything else:
+//! the enums here, the dispatch of the server and the AsyncAPI document.
 
 mod close;
 mod commands;
@@ -37,7 +37,7 @@ pub struct SignInSocket {
 pub struct SignedInSocket {
     pub user_id: UserId,
     pub device: Device,
-    /// When the server closes the socket, unless the client signs in on it again with a new token.
+    /// The server closes the socket at this time unless the client signs in again with a new token.
     pub expires_at: Timestamp,
 }
 
@@ -85,14 +85,14 @@ pub struct WatchPresence {
 #[serde(deny_unknown_fields)]
 pub struct Empty {}
 
-/// A reply that went well.
+/// The reply to a command that succeeded.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct OkFrame<T> {
     pub id: u64,
     pub ok: T,
 }
 
-/// The reply to a command that failed. `id` is absent if the frame was too broken to read it.
+/// The reply to a command that failed. `id` is absent if the server could not read it from the frame.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ErrorFrame {

@@ -110,7 +110,7 @@ async fn users_of_a_running_server() {
 }
 
 #[tokio::test]
-async fn the_admin_socket_is_for_the_owner_alone() {
+async fn only_the_owner_can_use_the_admin_socket() {
     let DataFolder { data, folder: _folder, _store } = DataFolder::new();
     let _server = ServerProcess::on(&data, &[]).await;
     let mode = fs::metadata(data.join("admin.sock")).unwrap().permissions().mode();

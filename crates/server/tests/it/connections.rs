@@ -18,7 +18,7 @@ fn half_open(server: &ServerProcess) -> TcpStream {
 }
 
 #[tokio::test]
-async fn thousands_of_half_open_handshakes_hinder_nobody() {
+async fn thousands_of_half_open_handshakes_do_not_slow_others_down() {
     let few = "server.anonymous_per_address_max=100";
     let patient = "server.header_timeout_ms=3600000";
     let server = ServerProcess::with_args(&["--set", few, "--set", patient]).await;
@@ -33,7 +33,7 @@ async fn thousands_of_half_open_handshakes_hinder_nobody() {
 }
 
 #[tokio::test]
-async fn a_head_that_never_ends_is_given_up() {
+async fn an_endless_request_head_times_out() {
     let by_default = Duration::from_millis(Config::default().server.header_timeout_ms);
     let server = ServerProcess::with_args(&["--set", "server.header_timeout_ms=200"]).await;
     let began = Instant::now();
@@ -43,7 +43,7 @@ async fn a_head_that_never_ends_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_head_that_is_too_large_is_refused() {
+async fn a_request_head_that_is_too_large_is_refused() {
     let server = ServerProcess::start().await;
     let mut stream = raw::connect(server.address());
     let head = format!("GET /healthz HTTP/1.1\r\nhost: godwit\r\nx: {}\r\n\r\n", "x".repeat(20_000));
@@ -79,7 +79,7 @@ fn register(server: &ServerProcess) -> String {
 }
 
 #[tokio::test]
-async fn a_client_that_takes_nothing_is_given_up() {
+async fn a_client_that_reads_nothing_is_disconnected() {
     let server = ServerProcess::with_args(&["--set", "server.write_timeout_ms=500"]).await;
     let mut greedy = raw::connect(server.address());
     greedy.set_write_timeout(Some(Duration::from_millis(500))).unwrap();

@@ -80,7 +80,7 @@ async fn chatter(socket: Socket, chat: ConversationId, stop: Arc<AtomicBool>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_key_from_many_connections_at_once_is_one_message_also_after_a_restart() {
+async fn concurrent_sends_with_one_client_id_create_one_message_even_after_a_restart() {
     let mut server = unlimited().await;
     let [mut ada, mut bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let chat = ada.open_direct(&bob).await;

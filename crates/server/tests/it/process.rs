@@ -115,7 +115,7 @@ impl ServerProcess {
     }
 
     /// The same on a store with faults: a server that fails to start is started again.
-    pub(crate) async fn start_again_and_again(&mut self) {
+    pub(crate) async fn restart_repeatedly(&mut self) {
         for _ in 1..STARTS_MAX {
             if self.try_to_start().await.is_ok() {
                 return;

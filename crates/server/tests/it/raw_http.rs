@@ -17,7 +17,7 @@ use crate::people::soon;
 const INTERNALS: &[&str] =
     &[".rs", "::", "panick", "serde", "lsm_tree", "tokio", "axum", "hyper", "backtrace", "/tmp"];
 
-/// One server, asked with whatever is put into a request.
+/// Sends hand-written requests to one server.
 /// Less than the server waits for another request of a stranger: one that it closes in the same moment would be lost.
 const IDLE_MAX: Duration = Duration::from_secs(2);
 
@@ -73,7 +73,7 @@ impl RawHttp {
 }
 
 impl Ask {
-    /// As the user who is signed in at `http`.
+    /// Adds the token of the user who is signed in at `http`.
     pub(crate) fn by(self, http: &Http) -> Self {
         let token = http.access_token().unwrap();
         self.token(&token)

@@ -32,7 +32,7 @@ const LAST: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn each_call_made_twice_does_what_the_guide_says() {
+async fn repeated_calls_behave_as_the_guide_says() {
     let stage = Stage::start().await;
     let mut expected = table();
     let mut operations = stage.operations().await;

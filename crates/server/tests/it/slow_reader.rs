@@ -71,7 +71,7 @@ async fn largest_page(by: &Person, chat: ConversationId) -> LogPage {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reader_that_stops_is_disconnected_and_resumes_whole_while_the_others_go_on() {
+async fn a_stalled_reader_is_disconnected_and_resumes_without_affecting_others() {
     let server = unlimited().await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let chat = ada.open_direct(&bob).await;
@@ -124,7 +124,7 @@ async fn a_reader_that_stops_is_disconnected_and_resumes_whole_while_the_others_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reader_that_is_disconnected_is_told_why() {
+async fn a_disconnected_reader_gets_the_close_reason() {
     let server = unlimited().await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let chat = ada.open_direct(&bob).await;
@@ -159,7 +159,7 @@ async fn a_reader_that_is_disconnected_is_told_why() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_asks_for_much_and_reads_nothing_costs_little_and_others_miss_nothing() {
+async fn a_client_that_requests_much_and_reads_nothing_uses_bounded_memory() {
     let server = unlimited().await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let chat = ada.open_direct(&bob).await;
@@ -224,7 +224,7 @@ async fn who_asks_for_much_and_reads_nothing_costs_little_and_others_miss_nothin
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_asks_for_much_at_once_and_reads_it_gets_it_all() {
+async fn a_client_that_requests_much_and_reads_gets_everything() {
     const SOCKETS: usize = 2;
     let server = unlimited().await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
@@ -238,7 +238,7 @@ async fn who_asks_for_much_at_once_and_reads_it_gets_it_all() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_burst_of_large_messages_disconnects_nobody_who_reads() {
+async fn a_burst_of_large_messages_does_not_disconnect_active_readers() {
     let server = unlimited().await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let chat = ada.open_direct(&bob).await;

@@ -39,7 +39,7 @@ fn wait_until_closed(server: &ServerProcess) {
 }
 
 #[tokio::test]
-async fn a_request_under_way_is_answered_before_the_end() {
+async fn a_request_in_flight_is_answered_before_the_shutdown() {
     let mut server = ServerProcess::start().await;
     let body = credentials();
     let mut request = begin_request(&server, &body);
@@ -57,7 +57,7 @@ async fn a_request_under_way_is_answered_before_the_end() {
 }
 
 #[tokio::test]
-async fn idle_and_silent_connections_do_not_delay_the_end() {
+async fn idle_and_silent_connections_do_not_delay_the_shutdown() {
     let mut server = ServerProcess::with_args(&PATIENT).await;
     let silent = raw::connect(server.address());
     let mut half = raw::connect(server.address());
@@ -85,7 +85,7 @@ async fn a_second_signal_stops_at_once() {
 }
 
 #[tokio::test]
-async fn what_takes_too_long_is_cut_off() {
+async fn requests_that_exceed_the_shutdown_timeout_are_cut_off() {
     let mut server = ServerProcess::with_args(&["--set", "server.stop_timeout_ms=300"]).await;
     let _request = begin_request(&server, &credentials());
     server.signal(Signal::TERM);

@@ -34,7 +34,7 @@ struct Shared {
     worn_out: AtomicUsize,
 }
 
-/// How a wire breaks by itself: each connection after some number of bytes from the server, wherever that is in a frame.
+/// Random failures of a wire: each connection breaks after some number of bytes from the server, possibly inside a frame.
 struct Wear {
     random: StdRng,
     bytes: Range<u64>,
@@ -67,7 +67,7 @@ impl Wire {
         self.shared.cut.send_modify(|cuts| *cuts += 1);
     }
 
-    /// Nothing that the server says comes through, until it is told otherwise. What clients say does.
+    /// Stops or resumes the flow of data from the server. Data from clients passes.
     pub(crate) fn stall(&self, stalled: bool) {
         self.shared.stalled.send_replace(stalled);
     }
@@ -115,8 +115,8 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// Carries bytes both ways until one side closes, the wire is cut, or worn out. A cut resets both connections, so that
-/// what was on its way is lost.
+/// Copies bytes in both directions until one side closes, the wire is cut, or worn out. A cut resets both connections, so
+/// data in flight is lost.
 async fn carry(mut client: TcpStream, shared: Arc<Shared>) {
     let mut cut = shared.cut.subscribe();
     let address = *shared.server.borrow();

@@ -11,12 +11,12 @@ use crate::sites::{Folder, Journey, When, with_everybody};
 const SEQUENCES: u32 = 24;
 
 #[test]
-fn a_store_that_was_moved_does_what_the_model_does() {
+fn a_transferred_store_behaves_like_the_model() {
     check(When::Then);
 }
 
 #[test]
-fn what_changes_after_the_first_pass_comes_too() {
+fn changes_after_the_first_pass_are_transferred() {
     check(When::Before);
 }
 

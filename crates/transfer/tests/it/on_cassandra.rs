@@ -43,7 +43,7 @@ fn options(cluster: &Shared) -> Options {
 }
 
 #[test]
-fn there_and_back_nothing_is_different() {
+fn a_transfer_there_and_back_changes_nothing() {
     let runtime = Runtime::new().unwrap();
     let cluster = Cassandra::shared().unwrap_or_else(|error| panic!("{error}"));
     let options = options(&cluster);

@@ -56,7 +56,7 @@ fn kept() -> Vec<Op> {
     ops
 }
 
-/// The same, and then one of them leaves.
+/// The operations of [`kept`], and then one of the members leaves.
 pub(crate) fn kept_also_by_who_left(user: u8) -> Vec<Op> {
     let mut ops = kept();
     ops.push(append(&[Step::Leave { user }]));
@@ -71,13 +71,13 @@ async fn comes_along(when: When, ops: Vec<Op>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_members_keep_comes_along() {
+async fn personal_data_of_members_is_transferred() {
     comes_along(When::Then, kept()).await;
     comes_along(When::Before, kept()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_those_have_hidden_who_left_comes_along() {
+async fn hidden_messages_of_former_members_are_transferred() {
     for user in [1, 2] {
         let mut ops = kept_also_by_who_left(user);
         comes_along(When::Then, ops.clone()).await;

@@ -21,7 +21,7 @@ async fn add_user(store: &Arc<dyn TransferStore>) -> Result<(), StoreError> {
 }
 
 #[tokio::test]
-async fn a_place_where_something_is_stays_as_it_is() {
+async fn a_transfer_to_a_non_empty_store_is_refused() {
     let [(_a, source), (_b, target)] = two().await;
     add_user(&target).await.unwrap();
     assert!(matches!(transfer(&source, &target, 0).run().await, Err(TransferError::NotEmpty(_))));
@@ -30,7 +30,7 @@ async fn a_place_where_something_is_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_move_goes_on_to_where_it_began_only() {
+async fn a_transfer_can_be_resumed_only_to_the_same_target() {
     let [(_a, source), (_b, target)] = two().await;
     let control = Arc::new(Control::default());
     let begun = controlled(&source, &target, 0, control.clone());
@@ -52,7 +52,7 @@ async fn a_move_goes_on_to_where_it_began_only() {
 }
 
 #[tokio::test]
-async fn what_is_abandoned_stays_and_can_be_moved_elsewhere() {
+async fn an_abandoned_source_keeps_its_data_and_can_be_transferred_again() {
     let [(_a, source), (_b, target)] = two().await;
     let control = Arc::new(Control::default());
     let begun = controlled(&source, &target, 0, control.clone());
@@ -66,7 +66,7 @@ async fn what_is_abandoned_stays_and_can_be_moved_elsewhere() {
 }
 
 #[tokio::test]
-async fn what_is_gone_takes_nothing_and_is_not_moved_again() {
+async fn a_retired_source_refuses_writes_and_transfers() {
     let [(_a, source), (_b, target)] = two().await;
     add_user(&source).await.unwrap();
     transfer(&source, &target, 0).run().await.unwrap();
@@ -80,7 +80,7 @@ async fn what_is_gone_takes_nothing_and_is_not_moved_again() {
 
 /// Between the last two steps, the source is retired and the target is not complete yet.
 #[tokio::test]
-async fn an_end_that_was_interrupted_is_made_up_for() {
+async fn an_interrupted_switch_is_completed() {
     let [(_a, source), (_b, target)] = two().await;
     add_user(&source).await.unwrap();
     let control = Arc::new(Control::default());

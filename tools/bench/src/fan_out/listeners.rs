@@ -41,7 +41,7 @@ impl Listeners {
             let socket = world.hub.open();
             anyhow::ensure!(
                 world.hub.sign_in(&socket, *user, DeviceId::new(user.get()), None),
-                "a socket cannot be signed in"
+                "cannot sign a socket in"
             );
             world.app.presence.came_online(*user).await?;
             tasks.push(tokio::spawn(listen(world.hub.clone(), socket, heard.clone())));
@@ -62,15 +62,18 @@ impl Listeners {
                 changed.await;
             }
         };
-        timeout(PATIENCE, come).await.context("a message did not come")
+        timeout(PATIENCE, come).await.context("a message did not arrive")
     }
 
     /// Checks that every listener got every message once and in order.
     pub(super) fn check(&self, messages: usize) -> anyhow::Result<()> {
         let (heard, wrong) =
             (self.heard.messages.load(Ordering::Acquire), self.heard.wrong.load(Ordering::Acquire));
-        anyhow::ensure!(wrong == 0, "{wrong} messages came twice or out of order");
-        anyhow::ensure!(heard == messages * self.count, "{heard} messages came, not {messages} to each");
+        anyhow::ensure!(wrong == 0, "{wrong} messages arrived twice or out of order");
+        anyhow::ensure!(
+            heard == messages * self.count,
+            "{heard} messages arrived instead of {messages} for each listener"
+        );
         Ok(())
     }
 }

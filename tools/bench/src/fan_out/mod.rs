@@ -23,21 +23,21 @@ use crate::numbers::{shown_time, thousands};
 use crate::progress::Progress;
 use listeners::Listeners;
 
-/// Measure what a message costs in groups of different sizes
+/// Measure the cost of a message in groups of different sizes
 ///
-/// Members are made, some of them are online, one of them sends. Every socket checks what it gets: if anything is missing,
-/// doubled or out of order no numbers are printed, and the exit status is 1.
+/// Creates members, of whom some are online, and sends messages from one of them. Every socket checks what it receives: if a
+/// message is missing, duplicated or out of order, no numbers are printed, and the exit status is 1.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// How many members the groups have
+    /// Number of members per group
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [10, 100, 499, 501, 10_000, 100_000])]
     members: Vec<usize>,
 
-    /// How many of them are online, if there are so many
+    /// Maximum number of online members
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     online: usize,
 
-    /// How many messages are sent to each group, one after the other
+    /// Number of messages to each group, sent one after the other
     #[arg(long, value_name = "N", default_value_t = 500)]
     messages: usize,
 }
@@ -71,10 +71,10 @@ async fn measure(arguments: &Arguments, progress: Progress) -> anyhow::Result<Ve
 }
 
 async fn measure_group(members: usize, arguments: &Arguments, progress: Progress) -> anyhow::Result<Outcome> {
-    anyhow::ensure!(members >= 2, "there must be somebody to send to");
-    let folder = tempfile::tempdir().context("no temporary folder can be made")?;
+    anyhow::ensure!(members >= 2, "a group needs at least two members");
+    let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
     let world = World::open(folder.path())?;
-    let making = progress.step(format!("{} members: making them", thousands(members)));
+    let making = progress.step(format!("{} members: creating them", thousands(members)));
     let began = Instant::now();
     let (group, users) = world.make_group(members, |some| making.done().add(some)).await?;
     let joined_per_second = members as f64 / began.elapsed().as_secs_f64();

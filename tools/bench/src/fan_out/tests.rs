@@ -11,7 +11,7 @@ async fn small_and_large_groups_are_measured() {
 }
 
 #[tokio::test]
-async fn one_who_cannot_be_reached_is_an_error() {
+async fn an_unreachable_member_is_an_error() {
     let arguments = Arguments { members: vec![1], online: 1, messages: 1 };
     assert!(measure(&arguments, Progress::Silent).await.is_err());
 }

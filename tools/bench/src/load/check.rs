@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_wrong_when_all_have_all_in_order() {
+    fn complete_and_ordered_deliveries_pass() {
         let mut checker = checker();
         assert_eq!(checker.receivers(0), 2);
         for number in 1..=10 {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_at_the_end_is_noticed() {
+    fn missing_messages_are_detected_at_the_end() {
         let mut checker = checker();
         (1..=9).for_each(|number| assert_eq!(deliver(&mut checker, 9, number), Verdict::First));
         let violations = finish(&checker);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_twice_is_noticed_at_once_and_later() {
+    fn duplicates_are_detected_at_once_and_later() {
         let mut checker = checker();
         (1..=10).for_each(|number| assert_eq!(deliver(&mut checker, 9, number), Verdict::First));
         assert_eq!([10, 1, 5].map(|number| deliver(&mut checker, 9, number)), [Verdict::Wrong; 3]);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn strays_are_noticed() {
+    fn stray_messages_are_detected() {
         let mut checker = checker();
         (1..=10).for_each(|number| assert_eq!(deliver(&mut checker, 9, number), Verdict::First));
         assert_eq!(deliver(&mut checker, 4, 1), Verdict::Wrong, "not a member");

@@ -10,20 +10,21 @@ use super::traffic::Traffic;
 use crate::figures::Value;
 use crate::messenger::Messenger;
 
-/// Measure messages to groups: how many are delivered, and when the last member has one
+/// Measure messages to groups: deliveries per second, and the latency until the last member has a message
 ///
-/// One member of each group sends, and all are online. When a message is acknowledged and everybody has it, the next is sent.
+/// One member of each group sends, and all members are online. The next message is sent when the previous one is acknowledged
+/// and delivered to all.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Arguments {
-    /// How many members the groups have; one run for each
+    /// Members per group; one run per value
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [100, 1_000], value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub(crate) members: Vec<u32>,
 
-    /// How many groups there are
+    /// Number of groups
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) groups: u32,
 
-    /// How many messages of each group are under way
+    /// Messages in flight per group
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) window: u32,
 
@@ -50,7 +51,7 @@ impl Arguments {
         let mut sessions = stage.sign_in(messenger, size * self.groups)?;
         let groups: Vec<Vec<u32>> =
             (0..self.groups).map(|group| (group * size..(group + 1) * size).collect()).collect();
-        let making = stage.step(format!("making groups of {size}"));
+        let making = stage.step(format!("creating groups of {size}"));
         let conversations = sessions.make_conversations(&groups)?;
         drop(making);
         let mut traffic = Traffic::new(self.common.text_bytes);

@@ -29,27 +29,27 @@ pub(super) const SEED: u64 = 11_000;
 
 /// Measure pages of history
 ///
-/// Messages are written first. Then members ask on their sockets for pages at random places, one after the other, and every page is
-/// checked: it must have the messages that stand there, in order.
+/// Writes messages first. Then members request pages at random positions on their sockets, one after the other. Every page is
+/// checked: it must have the right messages in order.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Arguments {
-    /// How many messages there are in all; one run for each
+    /// Total number of messages; one run per value
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [100_000], value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub(crate) messages: Vec<u32>,
 
-    /// In how many conversations they are
+    /// Number of conversations
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) conversations: u32,
 
-    /// How many connections ask at once
+    /// Number of concurrent connections
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) connections: u32,
 
-    /// Ask for the newest page of a conversation, as clients do that open it, and not for any
+    /// Request the newest page of a conversation, as clients do when they open it, instead of a random one
     #[arg(long)]
     pub(crate) newest: bool,
 
-    /// Ask over HTTP, any connection for any conversation, and not on the sockets of the members
+    /// Request pages over HTTP, for any conversation on any connection, instead of on the sockets of the members
     #[arg(long)]
     pub(crate) http: bool,
 

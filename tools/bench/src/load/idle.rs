@@ -14,13 +14,13 @@ use crate::figures::Value;
 use crate::messenger::Messenger;
 use crate::numbers::thousands;
 
-/// Measure connections that do nothing: memory each, how fast they sign in, what heartbeats cost
+/// Measure idle connections: memory per connection, sign-ins per second, and the cost of heartbeats
 ///
-/// All users sign in for the first time. Then the server starts again, so that its memory shows connections and nothing
-/// else, and they come back.
+/// All users sign in for the first time. Then the server restarts, so that its memory consists only of connections, and the
+/// users sign in again.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Arguments {
-    /// How many users are connected; one run for each
+    /// Number of connected users; one run per value
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [10_000], value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) connections: Vec<u32>,
 
@@ -89,7 +89,7 @@ impl Arguments {
         listen(&mut sessions, Duration::from_secs_f64(self.common.warm_up))?;
         drop(settling);
 
-        let _listening = stage.step(format!("doing nothing for {} s", self.common.seconds));
+        let _listening = stage.step(format!("idling for {} s", self.common.seconds));
         let (before, pings_before) = (stage.sample()?, sessions.net.pings);
         listen(&mut sessions, Duration::from_secs_f64(self.common.seconds))?;
         let (after, pings) = (stage.sample()?, sessions.net.pings - pings_before);

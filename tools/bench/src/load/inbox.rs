@@ -27,19 +27,19 @@ const OK: u16 = 200;
 
 /// Measure the first page of the inbox over HTTP
 ///
-/// Some readers are in as many conversations as asked for, and something was said in each. Then connections ask for their
-/// lists, one after the other, and every page is checked: it must have as many conversations as it can, none of them twice.
+/// Readers are members of the given number of conversations with a message in each. Then connections request their lists, one
+/// after the other. Every page is checked: it must be full and have no conversation twice.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Arguments {
-    /// How many conversations a reader has; one run for each
+    /// Conversations per reader; one run per value
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [10, 1_000], value_parser = clap::value_parser!(u32).range(1..=100_000))]
     conversations: Vec<u32>,
 
-    /// How many readers there are
+    /// Number of readers
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=400))]
     readers: u32,
 
-    /// How many connections ask at once
+    /// Number of concurrent connections
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
 
@@ -85,7 +85,7 @@ impl Arguments {
         let members: Vec<Vec<u32>> = (0..conversations)
             .map(|conversation| std::iter::once(conversation % MAKERS).chain(MAKERS..users).collect())
             .collect();
-        let making = stage.step(format!("making {} conversations", thousands(conversations as usize)));
+        let making = stage.step(format!("creating {} conversations", thousands(conversations as usize)));
         let made = sessions.make_conversations(&members)?;
         let readers = authorizations(&sessions.messenger, MAKERS..users)?;
         let mut traffic = Traffic::new(self.common.text_bytes);
@@ -122,7 +122,11 @@ impl Asking for Lists {
 
     /// The preview of each conversation contains the stamp of its message.
     fn take(&mut self, _: u32, status: Option<u16>, page: &[u8], _: &mut Vec<u8>) -> anyhow::Result<Done> {
-        ensure!(status == Some(OK), "a list is refused: {status:?} {}", String::from_utf8_lossy(page));
+        ensure!(
+            status == Some(OK),
+            "the server refused a list: {status:?} {}",
+            String::from_utf8_lossy(page)
+        );
         let listed = Stamp::all(page).map(|stamp| stamp.stream);
         let different = listed.clone().collect::<BTreeSet<u32>>().len();
         ensure!(

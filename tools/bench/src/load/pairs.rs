@@ -10,20 +10,20 @@ use super::sessions::Sessions;
 use super::traffic::Traffic;
 use crate::messenger::Messenger;
 
-/// Measure how many messages go through between pairs of people, and how soon they come
+/// Measure the throughput and the latency of messages between pairs of users
 ///
-/// Everyone who sends keeps some messages under way: when one is acknowledged and delivered, the next is sent.
+/// Each sender keeps a window of messages in flight: when one is acknowledged and delivered, it sends the next.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Arguments {
-    /// How many pairs talk to each other
+    /// Number of pairs
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) pairs: u32,
 
-    /// How many messages of each sender are under way
+    /// Messages in flight per sender
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) window: u32,
 
-    /// Both of each pair send
+    /// Both users of each pair send
     #[arg(long)]
     pub(crate) both: bool,
 

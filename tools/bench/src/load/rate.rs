@@ -17,17 +17,17 @@ use crate::wire::Net;
 const WINDOW: usize = 64;
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Measure how soon messages come at a fixed rate
+/// Measure the latency of messages at a fixed rate
 ///
-/// Messages are sent by the clock, and not when the server is ready for them: the time of one counts from when it should have
-/// been sent, so that a server that stalls is not forgiven what it held up.
+/// Messages are sent on a schedule, whatever the server does (open loop). The latency of a message counts from its scheduled
+/// time, so that stalls of the server count in full.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Arguments {
-    /// How many messages are sent a second; one run for each
+    /// Messages per second; one run per value
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [500], value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub(crate) rate: Vec<u64>,
 
-    /// How many pairs send in turn
+    /// Number of pairs, which send in turn
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) pairs: u32,
 
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_due_at_even_times_for_ever() {
+    fn messages_are_due_at_even_intervals() {
         let mut schedule = Schedule { began_ns: 7, rate: 3, sent: 0 };
         let mut due = |sent| {
             schedule.sent = sent;

@@ -24,21 +24,21 @@ use crate::wire::frame::{self, Opcode};
 const WRITERS: u32 = 64;
 const WINDOW: usize = 8;
 
-/// Measure clients that come back at once and catch up
+/// Measure many clients that return at once and catch up
 ///
-/// Clients note where they are and are cut off. Something is written to each of them. Then all of them connect, sign in, ask
-/// what has changed and read what they have missed: all of it, in order, which is checked.
+/// Clients record their position and are disconnected. Each of them gets messages while offline. Then all of them connect,
+/// sign in, sync and read the missed messages, which must be complete and in order.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Arguments {
-    /// How many clients come back; one run for each
+    /// Number of returning clients; one run per value
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1_000], value_parser = clap::value_parser!(u32).range(1..=100_000))]
     clients: Vec<u32>,
 
-    /// How many messages each of them has missed
+    /// Missed messages per client
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     missed: u32,
 
-    /// How many of them are on their way at once
+    /// Number of clients that return concurrently
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     at_once: u32,
 
@@ -64,12 +64,12 @@ impl Arguments {
         let mut clients: Vec<Client> =
             ids.map(|id| Ok(Client::new(id?, 0))).collect::<anyhow::Result<_>>()?;
         sessions.cut_off(WRITERS..users);
-        self.visit(stage, &mut sessions, &mut clients, "noting where everybody is", 0)?;
+        self.visit(stage, &mut sessions, &mut clients, "recording the positions of all clients", 0)?;
         sessions.cut_off(WRITERS..users);
         let mut writing = self.write(stage, sessions, &conversations)?;
 
         let before = stage.sample()?;
-        let what = format!("{} clients come back", thousands(count as usize));
+        let what = format!("{} clients return", thousands(count as usize));
         let Connected { took, latencies } =
             self.visit(stage, writing.sessions(), &mut clients, &what, self.missed)?;
         let spent = Spent { seconds: took.as_secs_f64(), before, after: stage.sample()? };
@@ -216,7 +216,7 @@ impl Client {
 
     /// Returns whether there are more pages.
     fn take_sync(&mut self, frame: &[u8], missed: u32) -> anyhow::Result<bool> {
-        let refused = || format!("a sync is refused: {}", String::from_utf8_lossy(frame));
+        let refused = || format!("the server refused a sync: {}", String::from_utf8_lossy(frame));
         let OkFrame { ok: page, .. }: OkFrame<SyncPage> =
             serde_json::from_slice(frame).with_context(refused)?;
         ensure!(!page.truncated, "no result, because a sync is not complete");

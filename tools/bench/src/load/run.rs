@@ -27,25 +27,25 @@ use crate::wire::Net;
 /// The update interval of the progress line while messages are in flight.
 pub(super) const ROUND: Duration = Duration::from_millis(100);
 
-/// What every scenario can be told.
+/// The options of every scenario.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Common {
     #[command(flatten)]
     pub(crate) which: Which,
 
-    /// How long it is measured, in seconds
+    /// Duration of the measurement, in seconds
     #[arg(long, value_name = "N", default_value = "10", value_parser = seconds)]
     pub(crate) seconds: f64,
 
-    /// How long it runs before that, in seconds
+    /// Warm-up before the measurement, in seconds
     #[arg(long, value_name = "N", default_value = "3", value_parser = seconds)]
     pub(crate) warm_up: f64,
 
-    /// How long texts are, in bytes
+    /// Length of a message text, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 200, value_parser = text_bytes)]
     pub(crate) text_bytes: usize,
 
-    /// Add the result to this file, as one line of JSON
+    /// Append the result to this file, as one line of JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Common {
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     const SECONDS_MAX: f64 = 86_400.0;
     let seconds = text.parse().ok().filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds));
-    seconds.ok_or_else(|| format!("a number of seconds, up to {SECONDS_MAX}"))
+    seconds.ok_or_else(|| format!("must be a number of seconds up to {SECONDS_MAX}"))
 }
 
 /// Between the size of the stamp and the limit of the API.
@@ -62,7 +62,7 @@ pub(super) fn text_bytes(text: &str) -> Result<usize, String> {
     text.parse()
         .ok()
         .filter(|bytes| (STAMP_BYTES..=max).contains(bytes))
-        .ok_or_else(|| format!("a text has {STAMP_BYTES} to {max} bytes"))
+        .ok_or_else(|| format!("must be {STAMP_BYTES} to {max} bytes"))
 }
 
 /// Runs a scenario on its server, and prints the result.
@@ -190,7 +190,7 @@ impl Stage {
         let after = self.sample()?;
         drop(measuring);
 
-        let _finishing = self.step("waiting for what is under way");
+        let _finishing = self.step("waiting for messages in flight");
         load.stop();
         let mut watch = Watch::start(load.net());
         while load.traffic().under_way() > 0 {

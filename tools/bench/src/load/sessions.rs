@@ -145,7 +145,7 @@ impl Watch {
         if something_happened {
             *self = Self::start(net);
         }
-        ensure!(net.now_ns() < self.until_ns, "the server has done nothing for {} s", PATIENCE.as_secs());
+        ensure!(net.now_ns() < self.until_ns, "the server has made no progress for {} s", PATIENCE.as_secs());
         Ok(())
     }
 }

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_has_its_beginning_and_not_its_end() {
+    fn a_span_includes_its_start_and_excludes_its_end() {
         assert!(![0, 7, u64::MAX - 1].iter().any(|at_ns| Span::NEVER.has(*at_ns)));
         let span = Span::since(5);
         assert_eq!([4, 5, u64::MAX - 1].map(|at_ns| span.has(at_ns)), [false, true, true]);

@@ -65,7 +65,7 @@ impl Messenger for Centrifugo {
         }
         let claims = json!({ "sub": format!("{}u{user}", self.run) });
         let token = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.key)
-            .context("a token cannot be signed")?;
+            .context("cannot sign a token")?;
         Self::command(out, format_args!(r#"{{"id":{CONNECT_ID},"connect":{{"token":"{token}"}}}}"#));
         Ok(Done::NotYet)
     }
@@ -190,7 +190,7 @@ fn replied(frame: &[u8], id: u32, out: &mut Vec<u8>) -> anyhow::Result<Done> {
 /// The command id of a reply. A reply with an error is an error.
 fn reply_id(line: &[u8]) -> anyhow::Result<Option<u32>> {
     let Some(rest) = line.strip_prefix(br#"{"id":"#) else { return Ok(None) };
-    let end = memchr(b',', rest).context("a reply that says nothing")?;
+    let end = memchr(b',', rest).context("the reply is empty")?;
     ensure!(
         !rest[end..].starts_with(br#","error""#),
         "the server refuses: {}",
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_sent_as_the_server_reads_it() {
+    fn a_message_has_the_format_of_the_server() {
         let mut out = Vec::new();
         messenger().send(4, 0, 7, b"hello", &mut out);
         assert_eq!(out[6..], *br#"{"id":7,"publish":{"channel":"rc4","data":{"text":"hello"}}}"#);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_refuses_ends_the_run() {
+    fn a_refusal_ends_the_run() {
         let refused = br#"{"id":7,"error":{"code":103,"message":"permission denied"}}"#;
         let error = messenger().read(0, refused, &mut Vec::new(), &mut |_| {}).unwrap_err().to_string();
         assert!(error.contains("permission denied"), "{error}");

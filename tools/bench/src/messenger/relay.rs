@@ -87,7 +87,8 @@ impl Messenger for Relay {
         each: &mut impl FnMut(Incoming),
     ) -> anyhow::Result<()> {
         if let Some(ticket) = frame.strip_prefix(b"a") {
-            let ticket = u32::from_str_radix(str::from_utf8(ticket)?, 16).context("a ticket is no number")?;
+            let ticket =
+                u32::from_str_radix(str::from_utf8(ticket)?, 16).context("a ticket is not a number")?;
             each(Incoming::Acknowledged { ticket });
         } else if let Some(stamp) = Stamp::find(frame) {
             each(Incoming::Delivered { stamp, place: None });
@@ -102,7 +103,7 @@ impl History for Relay {
     }
 
     fn ask_newest(&mut self, _: u32, _: u32, _: u32, _: &mut Vec<u8>) -> anyhow::Result<()> {
-        bail!("it keeps nothing")
+        bail!("the relay stores no messages")
     }
 
     fn read_page(
@@ -113,6 +114,6 @@ impl History for Relay {
         _: &mut Vec<u8>,
         _: &mut impl FnMut(Stamp),
     ) -> anyhow::Result<Done> {
-        bail!("it keeps nothing")
+        bail!("the relay stores no messages")
     }
 }

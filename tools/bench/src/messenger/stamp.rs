@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stamps_are_found_in_whatever_they_were_wrapped() {
+    fn stamps_are_found_in_any_encoding() {
         let stamp = Stamp { stream: 7, number: u32::MAX, sent_ns: 0x0123_4567_89ab_cdef };
         let mut text = b"what was there before".to_vec();
         stamp.write(&mut text, 200);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_stamp_is_not_taken_for_one() {
+    fn similar_texts_are_not_taken_for_stamps() {
         for frame in [
             "",
             "hello",

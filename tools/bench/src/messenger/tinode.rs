@@ -116,8 +116,9 @@ impl Messenger for Tinode {
         if reply_id(frame)? != Some(SIGN_IN_ID) {
             return Ok(Done::NotYet);
         }
-        let Reply { ctrl } = serde_json::from_slice(frame).context("a reply that cannot be read")?;
-        self.users[user as usize] = Some(serde_json::from_value(ctrl.params).context("nobody signed in")?);
+        let Reply { ctrl } = serde_json::from_slice(frame).context("cannot parse a reply")?;
+        self.users[user as usize] =
+            Some(serde_json::from_value(ctrl.params).context("the reply names no user")?);
         Ok(Done::Yes)
     }
 
@@ -148,7 +149,7 @@ impl Messenger for Tinode {
         }
         let Conversation { members, group } = &mut self.conversations[conversation as usize];
         if members.len() > 2 && group.is_none() {
-            let reply: Reply = serde_json::from_slice(frame).context("a reply that cannot be read")?;
+            let reply: Reply = serde_json::from_slice(frame).context("cannot parse a reply")?;
             *group = Some(reply.ctrl.topic);
         }
         Ok(Done::Yes)
@@ -232,8 +233,8 @@ fn append(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
 /// The command id of a reply. A reply with an error is an error.
 fn reply_id(frame: &[u8]) -> anyhow::Result<Option<&str>> {
     let Some(rest) = frame.strip_prefix(CTRL) else { return Ok(None) };
-    let end = memchr::memchr(b'"', rest).context("a reply that is cut off")?;
-    let code = memmem::rfind(rest, CODE).context("a reply without a code")?;
+    let end = memchr::memchr(b'"', rest).context("a reply is truncated")?;
+    let code = memmem::rfind(rest, CODE).context("a reply has no code")?;
     let is_good = matches!(rest.get(code + CODE.len()), Some(b'2' | b'3'));
     ensure!(is_good, "the server refuses: {}", String::from_utf8_lossy(frame));
     Ok(Some(str::from_utf8(&rest[..end])?))
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn each_of_two_calls_their_topic_by_the_other() {
+    fn the_topic_of_a_direct_conversation_is_the_peer() {
         for (user, topic) in [(0, "usrB"), (1, "usrA")] {
             let mut out = Vec::new();
             messenger().send(0, user, 7, b"hello", &mut out);
@@ -282,7 +283,7 @@ mod tests {
 
     /// As the server sent them.
     #[test]
-    fn frames_are_understood() {
+    fn frames_are_parsed() {
         let mut text = Vec::new();
         STAMP.write(&mut text, 40);
         let text = String::from_utf8(text).unwrap();

@@ -28,11 +28,11 @@ pub(super) fn check<M: History>(stage: &mut Stage, messenger: M) -> anyhow::Resu
     let mut traffic = Traffic::new(TEXT_BYTES);
     let streams = talk(&mut sessions, &mut traffic, PAIRS, false, WINDOW)?;
     let mut writing = ClosedLoop::new(sessions, traffic, streams);
-    let step = stage.step("writing what has to be kept");
+    let step = stage.step("writing messages");
     stage.judge(writing.write_up_to(MESSAGES, &step.done())?)?;
     drop(step);
 
-    let _step = stage.step("ending it without a warning, and looking for what it has kept");
+    let _step = stage.step("killing the server, and counting the stored messages");
     stage.server.start_again()?;
     let mut messenger = writing.into_messenger();
     messenger.move_to(stage.server.address());
@@ -41,7 +41,7 @@ pub(super) fn check<M: History>(stage: &mut Stage, messenger: M) -> anyhow::Resu
     let acknowledged = (PAIRS * MESSAGES) as usize;
     ensure!(
         kept == acknowledged,
-        "it acknowledged {acknowledged} messages, and {kept} are there after a crash"
+        "it acknowledged {acknowledged} messages, but only {kept} remain after a crash"
     );
     let mut report = Report::new("durable", name, json!({ "messages": acknowledged }));
     report.add("kept", Value::Number(kept as f64));

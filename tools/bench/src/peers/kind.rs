@@ -16,7 +16,7 @@ pub(super) enum Kind {
     Relay,
 }
 
-/// Programs that are not looked for.
+/// Paths of programs, which replace the search for them.
 #[derive(Debug, Clone, Args)]
 pub(super) struct Programs {
     /// The godwit binary [default: the one beside this program]
@@ -66,7 +66,7 @@ impl Kind {
 
 impl Programs {
     pub(super) fn wukongim(&self) -> anyhow::Result<PathBuf> {
-        let provided = "go install github.com/WuKongIM/WuKongIM@v2.2.5-20260422, or say --wukongim PATH";
+        let provided = "go install github.com/WuKongIM/WuKongIM@v2.2.5-20260422, or use --wukongim PATH";
         find(self.wukongim.as_deref(), &["wukongim", "WuKongIM"], provided)
     }
 
@@ -77,7 +77,7 @@ impl Programs {
     }
 
     pub(super) fn centrifugo(&self) -> anyhow::Result<PathBuf> {
-        let provided = "go install github.com/centrifugal/centrifugo/v6@latest, or say --centrifugo PATH";
+        let provided = "go install github.com/centrifugal/centrifugo/v6@latest, or use --centrifugo PATH";
         find(self.centrifugo.as_deref(), &["centrifugo"], provided)
     }
 
@@ -91,7 +91,7 @@ impl Programs {
         let found = find(
             given.or(newest).as_deref(),
             &["postgres"],
-            "apt-get install postgresql, or say --postgresql DIR",
+            "apt-get install postgresql, or use --postgresql DIR",
         )?;
         Ok(found.parent().map_or_else(PathBuf::new, Path::to_owned))
     }
@@ -101,7 +101,7 @@ impl Programs {
 pub(super) fn find(given: Option<&Path>, names: &[&str], provided: &str) -> anyhow::Result<PathBuf> {
     if let Some(path) = given {
         if !path.is_file() {
-            bail!("{} is not there: {provided}", path.display());
+            bail!("{} does not exist: {provided}", path.display());
         }
         return Ok(path.canonicalize()?);
     }
@@ -114,7 +114,7 @@ pub(super) fn find(given: Option<&Path>, names: &[&str], provided: &str) -> anyh
         .find(|program| program.is_file());
     match found {
         Some(program) => Ok(program),
-        None => bail!("there is no {}: {provided}", names[0]),
+        None => bail!("cannot find {}: {provided}", names[0]),
     }
 }
 
@@ -123,11 +123,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_there_is_named_with_what_would_provide_it() {
+    fn a_missing_program_is_named_with_a_way_to_install_it() {
         let missing = find(None, &["no-such-program-anywhere"], "apt-get install it").unwrap_err();
-        assert_eq!(missing.to_string(), "there is no no-such-program-anywhere: apt-get install it");
+        assert_eq!(missing.to_string(), "cannot find no-such-program-anywhere: apt-get install it");
         let given = find(Some(Path::new("/no/such")), &["sh"], "look again").unwrap_err();
-        assert_eq!(given.to_string(), "/no/such is not there: look again");
+        assert_eq!(given.to_string(), "/no/such does not exist: look again");
         assert!(find(None, &["no-such-program-anywhere", "sh"], "").unwrap().is_file());
     }
 }

@@ -103,7 +103,7 @@ impl Scenario {
 
     pub(super) const fn title(self) -> &'static str {
         match self {
-            Self::Durable => "keeping what is acknowledged",
+            Self::Durable => "durability",
             Self::Pairs => "pairs",
             Self::Rate => "fixed rate",
             Self::SmallGroup => "small group",

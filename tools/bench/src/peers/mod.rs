@@ -33,39 +33,39 @@ use crate::wire::files::connections_possible;
 
 /// Compare Godwit with other messengers on this machine
 ///
-/// Nothing is installed: who is not found is named, with what would provide it, and the others are measured. Each is started
-/// in a fresh folder on free ports, checked that it keeps what it acknowledges, measured and ended.
+/// Installs nothing: a messenger that is not found is named with a way to install it, and the others are measured. Each one is
+/// started in a fresh folder on free ports, checked for durability, measured and stopped.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Only these
+    /// Measure only these messengers
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',', default_values_t = Kind::ALL)]
     only: Vec<Kind>,
 
-    /// Only these scenarios. With a few of them a round is short, and the machine is the same for all
+    /// Measure only these scenarios. Short rounds reduce the influence of changing load on the machine
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',', default_values_t = Scenario::ALL)]
     scenario: Vec<Scenario>,
 
-    /// How long each scenario is measured, in seconds
+    /// Duration of each scenario, in seconds
     #[arg(long, value_name = "N", default_value = "10", value_parser = seconds)]
     seconds: f64,
 
-    /// How often everything is measured; medians are shown
+    /// Number of rounds; the results are medians
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
 
-    /// How many connections are idle, as far as the limit of open files allows
+    /// Number of idle connections, reduced to the limit of open files if necessary
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
 
-    /// See whether everything works, in a short time: with less of everything, so that the figures mean little
+    /// Quick check that everything works, with smaller sizes; the figures mean little
     #[arg(long)]
     quick: bool,
 
-    /// Add all results to this file, each as one line of JSON, and the comparison as the last one
+    /// Append all results to this file, one line of JSON each, and the comparison as the last one
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Where temporary folders are made: on a real disk
+    /// Folder for temporary folders, which must be on a real disk
     #[arg(long, value_name = "DIR", default_value = DATA_DEFAULT)]
     data: PathBuf,
 
@@ -87,7 +87,7 @@ pub(crate) fn main(arguments: &Arguments) -> anyhow::Result<()> {
     let mut table = Table::new(&arguments.only, &arguments.scenario);
     if possible < plan.idle_connections {
         table.note(format!(
-            "{} idle connections in the place of {}, because of the limit of open files (ulimit -n)",
+            "{} idle connections instead of {}, because of the limit of open files (ulimit -n)",
             thousands(possible as usize),
             thousands(plan.idle_connections as usize)
         ));

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_can_be_made_from_it() {
+    fn the_table_is_exported_as_json() {
         let json = table().json("today");
         assert_eq!(json["rows"][0]["figures"]["WuKongIM"], 10_000.0);
         assert_eq!((&json["rows"][0]["ratio"], &json["rows"][0]["is_met"]), (&json!(5.0), &json!(true)));

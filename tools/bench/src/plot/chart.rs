@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chart_has_its_words_and_stays_within_its_frame() {
+    fn a_chart_has_its_texts_and_stays_within_its_frame() {
         let line =
             |name: &str, y: f64| Line { name: name.into(), points: vec![(100.0, y), (1_000.0, 2.0 * y)] };
         let chart = Chart {

@@ -17,16 +17,16 @@ use clap::Args;
 
 use pictures::PICTURES;
 
-/// Draw results as SVG pictures
+/// Plot results as SVG files
 ///
-/// Of several results with the same parameters the one in the middle is drawn.
+/// Of several results with the same parameters, the median is plotted.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Files that scenarios have written with --json
+    /// Result files of scenarios, written with --json
     #[arg(required = true, value_name = "RESULTS")]
     results: Vec<PathBuf>,
 
-    /// The folder for the pictures
+    /// Folder for the SVG files
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
@@ -35,9 +35,9 @@ pub(crate) fn main(arguments: &Arguments) -> anyhow::Result<()> {
     let results = results::read(&arguments.results)?;
     let charts: Vec<_> =
         PICTURES.iter().filter_map(|picture| Some((picture.file, picture.draw(&results)?))).collect();
-    ensure!(!charts.is_empty(), "there is nothing in these results that could be plotted");
+    ensure!(!charts.is_empty(), "these results contain nothing to plot");
     fs::create_dir_all(&arguments.out)
-        .with_context(|| format!("{} cannot be made", arguments.out.display()))?;
+        .with_context(|| format!("cannot create {}", arguments.out.display()))?;
     for (file, chart) in charts {
         let path = arguments.out.join(file);
         fs::write(&path, chart.to_svg()).with_context(|| format!("{} cannot be written", path.display()))?;

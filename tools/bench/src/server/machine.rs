@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_machine_is_known() {
+    fn the_machine_is_described() {
         let machine = describe();
         assert!(machine["cores"].as_u64() > Some(0) && machine["memory_mib"].as_u64() > Some(0), "{machine}");
     }

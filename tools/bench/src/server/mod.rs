@@ -28,31 +28,31 @@ pub(crate) const DATA_DEFAULT: &str = "target";
 /// Which server.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Which {
-    /// The godwit binary that is started [default: the one beside this program]
+    /// The godwit binary to start [default: the one beside this program]
     #[arg(long, value_name = "PATH", conflicts_with = "url")]
     pub(crate) server: Option<PathBuf>,
 
-    /// Where the server's temporary folder is made: on a real disk [default: target]
+    /// Folder for the server's temporary folder, which must be on a real disk [default: target]
     #[arg(long, value_name = "DIR", conflicts_with = "url")]
     pub(crate) data: Option<PathBuf>,
 
-    /// A setting of the server that is started, such as socket.heartbeat_ms=5000; can be given several times
+    /// A setting of the started server, such as socket.heartbeat_ms=5000; repeatable
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "url")]
     pub(crate) set: Vec<String>,
 
-    /// Use a server that runs, such as http://127.0.0.1:8080. It must not limit rates
+    /// Use a running server, such as http://127.0.0.1:8080. It must not have rate limits
     #[arg(long, value_name = "URL", requires = "key")]
     pub(crate) url: Option<String>,
 
-    /// Its auth.application.secret
+    /// The auth.application.secret of the running server
     #[arg(long, value_name = "SECRET", requires = "url")]
     pub(crate) key: Option<String>,
 
-    /// Its metrics.listen, such as http://127.0.0.1:9464
+    /// The metrics address of the running server, such as http://127.0.0.1:9464
     #[arg(long, value_name = "URL", requires = "url")]
     pub(crate) metrics_url: Option<String>,
 
-    /// Its process, if it runs on this machine, to tell what it uses
+    /// The process id of the running server, if it is on this machine, to measure its resource usage
     #[arg(long, value_name = "PID", requires = "url")]
     pub(crate) pid: Option<u32>,
 }
@@ -78,7 +78,7 @@ impl Which {
             Some(path) => path.clone(),
             None => std::env::current_exe()?.with_file_name("godwit"),
         };
-        ensure!(binary.is_file(), "{} is not there: build it, or say --server PATH", binary.display());
+        ensure!(binary.is_file(), "{} does not exist: build it, or use --server PATH", binary.display());
         let data = self.data.as_deref().unwrap_or(Path::new(DATA_DEFAULT));
         Ok(Server::Started(ServerProcess::start(&binary, data, &self.set)?))
     }
@@ -162,7 +162,7 @@ impl Server {
 }
 
 fn address_of(url: &str) -> anyhow::Result<SocketAddr> {
-    let wrong = || format!("`{url}` is not a server: write http://ADDRESS:PORT");
+    let wrong = || format!("`{url}` is not a server: use the form http://ADDRESS:PORT");
     url.strip_prefix("http://")
         .map(|rest| rest.trim_end_matches('/'))
         .and_then(|rest| rest.parse().ok())

@@ -102,13 +102,13 @@ impl PeerProcess {
                 if self.parts[index].ready.is_it() {
                     return Ok(());
                 }
-                ensure!(began.elapsed() < START_MAX, "it does not start within {} s", START_MAX.as_secs());
+                ensure!(began.elapsed() < START_MAX, "it did not start within {} s", START_MAX.as_secs());
                 thread::sleep(LOOK_INTERVAL);
             }
             // A killed process may still hold resources that this one needs.
             if began.elapsed() > START_MAX / 10 {
                 let words =
-                    last_line(&self.log(index)).unwrap_or_else(|| "it ends and says nothing".to_owned());
+                    last_line(&self.log(index)).unwrap_or_else(|| "it exited without output".to_owned());
                 bail!("it does not start: {words}");
             }
             thread::sleep(LOOK_INTERVAL);
@@ -120,7 +120,7 @@ impl PeerProcess {
         let Part { command, is_asked, .. } = &mut self.parts[index];
         command.stdout(log.try_clone()?).stderr(log);
         let program = Path::new(command.get_program()).display().to_string();
-        let child = command.spawn().with_context(|| format!("{program} cannot be started"))?;
+        let child = command.spawn().with_context(|| format!("cannot start {program}"))?;
         self.running.add(child, *is_asked);
         Ok(())
     }
@@ -156,13 +156,12 @@ pub(crate) fn free_ports<const N: usize>() -> anyhow::Result<[SocketAddr; N]> {
 /// Runs a program to its end, and returns an error with the reason if it failed.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let program = Path::new(command.get_program()).display().to_string();
-    let output =
-        command.stdin(Stdio::null()).output().with_context(|| format!("{program} cannot be started"))?;
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {program}"))?;
     if !output.status.success() {
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said);
-        let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
-        bail!("{program} fails: {last}");
+        let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no output");
+        bail!("{program} failed: {last}");
     }
     Ok(())
 }

@@ -120,16 +120,16 @@ impl ServerProcess {
     pub(crate) fn start_again(&mut self) -> anyhow::Result<()> {
         self.kill();
         let program = Path::new(self.command.get_program()).display().to_string();
-        let mut child = self.command.spawn().with_context(|| format!("{program} cannot be started"))?;
+        let mut child = self.command.spawn().with_context(|| format!("cannot start {program}"))?;
         let stdout = child.stdout.take().context("its stdout is piped")?;
         self.running.add(child, false);
         match find_addresses(stdout).recv_timeout(START_MAX) {
             Ok(addresses) => self.addresses = addresses,
             Err(RecvTimeoutError::Timeout) => {
-                bail!("the server does not start within {} s", START_MAX.as_secs())
+                bail!("the server did not start within {} s", START_MAX.as_secs())
             }
             Err(RecvTimeoutError::Disconnected) => {
-                let words = self.last_words().unwrap_or_else(|| "it ends and says nothing".to_owned());
+                let words = self.last_words().unwrap_or_else(|| "it exited without output".to_owned());
                 bail!("the server does not start: {words}")
             }
         }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_ends_and_its_folder_goes_with_it() {
+    async fn a_stopped_server_leaves_no_folder() {
         let folder = folder();
         let binary = script(
             folder.path(),
@@ -228,12 +228,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn why_a_server_does_not_start_is_said() {
+    async fn a_failed_start_reports_the_reason() {
         let folder = folder();
         let binary = script(folder.path(), "echo 'error: no room' >&2; exit 1");
         let error = ServerProcess::start(&binary, folder.path(), &[]).unwrap_err();
         assert_eq!(error.to_string(), "the server does not start: error: no room");
         let gone = ServerProcess::start(&folder.path().join("nothing"), folder.path(), &[]).unwrap_err();
-        assert!(gone.to_string().contains("cannot be started"), "{gone}");
+        assert!(gone.to_string().contains("cannot start"), "{gone}");
     }
 }

@@ -146,7 +146,7 @@ async fn end_when_interrupted(ends: Arc<Ends>) {
 
 /// Refuses a folder in memory, where an fsync costs nothing.
 fn make_folder(data: &Path) -> anyhow::Result<TempDir> {
-    let wrong = || format!("no folder can be made in {}", data.display());
+    let wrong = || format!("cannot create a folder in {}", data.display());
     fs::create_dir_all(data).with_context(wrong)?;
     let kind = statfs(data).with_context(wrong)?.f_type;
     ensure!(

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_read_whatever_it_is_called() {
+    fn a_process_with_any_name_is_parsed() {
         let stat = "7 (a) b (c)) S 1 7 7 0 -1 4 1 2 3 4 250 50 9 9 20 0 3 0 1 2 3";
         assert_eq!(cpu_ticks(stat), Some(300));
         assert_eq!(resident_pages("100 42 3 4"), Some(42));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn disks_are_counted_without_their_parts() {
+    fn disks_are_counted_without_partitions() {
         let stats = "254 0 vda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 42 803\n\
             254 1 vda1 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 0 0\n\
             254 16 vdb 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 8 9\n\
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_takes_what_its_files_take() {
+    fn the_size_of_a_folder_is_that_of_its_files() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("inner")).unwrap();
         fs::write(folder.path().join("inner/file"), [7; 100_000]).unwrap();

@@ -99,7 +99,7 @@ impl FromStr for Location {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is not a store: write embedded:DIR or cassandra://HOST,…/KEYSPACE");
+        let wrong = || format!("`{text}` is not a store: use embedded:DIR or cassandra://HOST,…/KEYSPACE");
         match text.split_once(':') {
             Some(("embedded", folder)) if !folder.is_empty() => Ok(Self::Embedded(folder.into())),
             Some(("cassandra", rest)) => {
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stores_are_written_and_read_back() {
+    fn locations_survive_a_round_trip() {
         for text in ["embedded:/var/lib/godwit", "embedded:./data", "cassandra://a,b:9043/godwit"] {
             assert_eq!(text.parse::<Location>().unwrap().to_string(), text);
         }

@@ -32,32 +32,31 @@ use location::Location;
 use plan::Plan;
 use report::Report;
 
-/// Measure stores by themselves, side by side: appends, pages, look-ups
+/// Measure stores without a server, side by side: appends, pages, look-ups
 ///
-/// Everything that was written is read again and checked. If anything is missing, doubled or changed no numbers are
-/// printed, and the exit status is 1.
+/// Reads all written data again and checks it. If anything is missing, duplicated or changed, no numbers are printed, and the
+/// exit status is 1.
 ///
-/// What it writes stays there: give it a folder or a keyspace of its own.
+/// The written data is not removed: use a separate folder or keyspace.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// embedded:DIR, or cassandra://HOST,…/KEYSPACE; can be given several times [default: embedded, in a temporary
-    /// folder]
+    /// embedded:DIR, or cassandra://HOST,…/KEYSPACE; repeatable [default: embedded, in a temporary folder]
     ///
-    /// Ratios are to the first one.
+    /// Ratios are relative to the first store.
     #[arg(long = "store", value_name = "URL")]
     stores: Vec<Location>,
 
-    /// How long each scenario is measured
+    /// Duration of each scenario, in seconds
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     seconds: u64,
 
-    /// Write the figures into this file too
+    /// Also write the figures to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
 pub(crate) fn main(arguments: &Arguments) -> anyhow::Result<()> {
-    let temporary = tempfile::tempdir().context("no temporary folder can be made")?;
+    let temporary = tempfile::tempdir().context("cannot create a temporary folder")?;
     let stores = match &*arguments.stores {
         [] => vec![Location::Embedded(temporary.path().to_owned())],
         given => given.to_vec(),

@@ -147,12 +147,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ratios_say_which_way() {
+    fn ratios_show_the_direction() {
         assert_eq!([0.0412, 1.0, 24.24, 3_000.4].map(shown_ratio), ["÷ 24.3", "× 1.00", "× 24.2", "× 3,000"]);
     }
 
     #[test]
-    fn stores_stand_side_by_side_and_what_one_does_not_know_is_a_dash() {
+    fn stores_are_columns_and_missing_figures_are_dashes() {
         let mut report = Report::default();
         let outcome = |figures: &[(&'static str, Value)]| Outcome {
             scenario: "append".into(),

@@ -22,7 +22,7 @@ pub(super) async fn run(
     let opened = open(location, step("opening")).await?;
     let table_bytes_before = opened.work().table_bytes;
     let mut stage =
-        Stage::set(&*opened.port(), plan, step("making users, conversations and a history")).await?;
+        Stage::set(&*opened.port(), plan, step("creating users, conversations and a history")).await?;
     let mut outcomes = Vec::new();
     for ((_, batch), chats) in plan.appends.iter().zip(&mut stage.appends) {
         outcomes.push(append::measure(&opened, chats, *batch, plan.time, &step).await?);

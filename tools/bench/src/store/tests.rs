@@ -26,7 +26,7 @@ fn small() -> Plan {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_scenarios_run_and_every_figure_is_told() {
+async fn all_scenarios_run_and_report_every_figure() {
     let folders = [TempDir::new().unwrap(), TempDir::new().unwrap()];
     let stores = folders.each_ref().map(|folder| Location::Embedded(folder.path().to_owned()));
     let report = measure(&stores, &small(), Progress::Silent).await.unwrap();
@@ -81,7 +81,7 @@ impl Talk {
 }
 
 #[tokio::test]
-async fn a_log_as_it_was_written_passes() {
+async fn an_intact_log_passes() {
     Talk::new().await.check().await.unwrap();
 }
 
@@ -98,7 +98,7 @@ async fn a_gap_in_a_store_is_an_error() {
 }
 
 #[tokio::test]
-async fn messages_that_were_acknowledged_and_are_not_there_are_found() {
+async fn lost_messages_are_found() {
     let mut talk = Talk::new().await;
     talk.chat.state.head = talk.chat.next(talk.store.ids(), 3).unwrap().effects.head;
     let (conversation, acknowledged) = (talk.chat.id, talk.chat.head().seq);

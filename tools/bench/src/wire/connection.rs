@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_come_from_as_many_addresses_as_they_need() {
+    fn connections_use_as_many_source_addresses_as_needed() {
         let server = "127.0.0.1:80".parse().unwrap();
         let from = |number| source(server, number, 0x0102).map(|address| address.to_string());
         let expected = ["127.1.2.1:10000", "127.1.2.1:29999", "127.1.2.2:10000", "127.1.2.3:19999"];

@@ -82,8 +82,8 @@ pub(crate) fn parse(buffer: &[u8]) -> anyhow::Result<Option<Frame<'_>>> {
         first & FINAL != 0 && first & 0x0f != 0,
         "the message came in several frames, which is not known here"
     );
-    ensure!(first & 0x70 == 0, "a frame with an extension that was not asked for");
-    ensure!(second & MASKED == 0, "a frame that is masked, which servers must not do");
+    ensure!(first & 0x70 == 0, "a frame uses an extension that was not negotiated");
+    ensure!(second & MASKED == 0, "a frame of the server is masked");
     let (length, head) = match (*second, rest) {
         (LENGTH_IN_TWO, [a, b, ..]) => (usize::from(u16::from_be_bytes([*a, *b])), 4),
         (LENGTH_IN_EIGHT, [a, b, c, d, e, f, g, h, ..]) => {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_frame_is_waited_for() {
+    fn an_incomplete_frame_is_not_parsed() {
         for length in [5_usize, 300, 70_000] {
             let mut bytes = vec![FINAL | 2];
             match length {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_server_may_send_is_refused() {
+    fn invalid_frames_are_refused() {
         let too_long = [&[FINAL | 1, LENGTH_IN_EIGHT][..], &u64::MAX.to_be_bytes()].concat();
         for wrong in [&[1, 0][..], &[FINAL, 0], &[FINAL | 3, 0], &[FINAL | 1, MASKED], &[0xc1, 0], &too_long]
         {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn closing_says_why() {
+    fn a_close_frame_has_a_reason() {
         assert_eq!(close_reason(b"\x0f\xa4too slow"), "4004 too slow");
         assert_eq!(close_reason(b""), "no reason");
     }

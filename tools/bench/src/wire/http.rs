@@ -53,11 +53,11 @@ pub(crate) fn upgrade(out: &mut Vec<u8>, host: SocketAddr, path: &str, headers: 
 /// The first answer of a buffer, in place. `None` if it is incomplete.
 pub(crate) fn parse(buffer: &[u8]) -> anyhow::Result<Option<Answer<'_>>> {
     let Some(end) = memmem::find(&buffer[..buffer.len().min(HEAD_BYTES_MAX)], b"\r\n\r\n") else {
-        ensure!(buffer.len() < HEAD_BYTES_MAX, "the head of an answer is too long");
+        ensure!(buffer.len() < HEAD_BYTES_MAX, "the head of a response is too long");
         return Ok(None);
     };
     let (head, body_start) = (&buffer[..end], end + 4);
-    let status = status(head).context("an answer that is not HTTP/1.1")?;
+    let status = status(head).context("a response is not HTTP/1.1")?;
     let rest = &buffer[body_start..];
     let found = match (status, field(head, b"transfer-encoding")) {
         (SWITCHING_PROTOCOLS, _) => Some((Cow::Borrowed(&rest[..0]), 0)),
@@ -95,7 +95,7 @@ fn status(head: &[u8]) -> Option<u16> {
 }
 
 fn body_length(head: &[u8]) -> anyhow::Result<usize> {
-    let length = field(head, b"content-length").context("an answer that does not say how long it is")?;
+    let length = field(head, b"content-length").context("a response has no length")?;
     let length: usize = str::from_utf8(length)?.parse().context("the length of an answer is not a number")?;
     ensure!(length <= BODY_BYTES_MAX, "an answer of {length} bytes");
     Ok(length)
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_read_one_after_the_other_and_parts_waited_for() {
+    fn responses_are_parsed_one_by_one_and_incomplete_ones_wait() {
         let one = b"HTTP/1.1 200 OK\r\nDate: x\r\nContent-Length: 5\r\n\r\nhello";
         let two = [&one[..], b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"].concat();
         for end in 0..one.len() {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_are_put_together() {
+    fn chunks_are_joined() {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
         for (chunks, body) in
             [("a\r\n0123456789\r\n0\r\n\r\n", "0123456789"), ("2\r\nab\r\n1\r\nc\r\n0\r\n\r\n", "abc")]
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_refused() {
+    fn invalid_responses_are_refused() {
         let endless = vec![b'x'; HEAD_BYTES_MAX];
         for wrong in [
             &b"SSH-2.0-x\r\n\r\n"[..],

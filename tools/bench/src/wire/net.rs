@@ -34,15 +34,15 @@ pub(crate) struct Net {
 pub(crate) trait Receiver {
     /// The connection is a WebSocket now.
     fn opened(&mut self, _: &mut Net, _connection: u32) -> anyhow::Result<()> {
-        bail!("a socket that nobody asked for")
+        bail!("an unexpected socket")
     }
 
     fn frame(&mut self, _: &mut Net, _connection: u32, _payload: &[u8]) -> anyhow::Result<()> {
-        bail!("a frame that nobody asked for")
+        bail!("an unexpected frame")
     }
 
     fn answer(&mut self, _: &mut Net, _connection: u32, _status: u16, _body: &[u8]) -> anyhow::Result<()> {
-        bail!("an answer that nobody asked for")
+        bail!("an unexpected response")
     }
 }
 
@@ -51,7 +51,7 @@ impl Net {
     pub(crate) fn new(connections: usize) -> anyhow::Result<Self> {
         super::files::allow_connections(connections)?;
         Ok(Self {
-            poller: Poller::new().context("epoll is not there")?,
+            poller: Poller::new().context("epoll is not available")?,
             connections: (0..connections).map(|_| Connection::closed()).collect(),
             listed: Vec::new(),
             buffer: vec![0; READ_BYTES],
@@ -109,7 +109,7 @@ impl Net {
     pub(crate) fn poll(&mut self, until_ns: u64, receiver: &mut impl Receiver) -> anyhow::Result<()> {
         self.write_listed()?;
         let mut events = std::mem::take(&mut self.events);
-        self.poller.wait(self.now_ns(), until_ns, &mut events).context("epoll does not answer")?;
+        self.poller.wait(self.now_ns(), until_ns, &mut events).context("epoll failed")?;
         for ready in events.drain(..).filter_map(Ready::of) {
             if ready.to_write {
                 self.go_on_writing(ready.connection)?;
@@ -125,7 +125,7 @@ impl Net {
     fn open(&mut self, connection: u32, to: SocketAddr, speaks: Speaks) -> anyhow::Result<()> {
         let place = &mut self.connections[connection as usize];
         ensure!(place.speaks == Speaks::Nothing, "connection {connection} is open already");
-        place.open(to, speaks).with_context(|| format!("{to} cannot be connected to"))?;
+        place.open(to, speaks).with_context(|| format!("cannot connect to {to}"))?;
         let socket = place.socket().context("it was opened just now")?;
         Ok(self.poller.add(socket, connection, true)?)
     }
@@ -142,7 +142,7 @@ impl Net {
 
     fn write(&mut self, connection: u32) -> anyhow::Result<()> {
         let place = &mut self.connections[connection as usize];
-        let written = place.write().context("the server does not take what is written")?;
+        let written = place.write().context("cannot write to the server")?;
         let waits = written == Written::Part;
         if waits != place.waits_for_room
             && let Some(socket) = place.socket()
@@ -154,7 +154,7 @@ impl Net {
     }
 
     fn go_on_writing(&mut self, connection: u32) -> anyhow::Result<()> {
-        self.connections[connection as usize].failure().context("the server cannot be connected to")?;
+        self.connections[connection as usize].failure().context("cannot connect to the server")?;
         self.write(connection)
     }
 
@@ -173,7 +173,7 @@ impl Net {
     ) -> anyhow::Result<()> {
         let place = &mut self.connections[connection as usize];
         let half = place.half.len();
-        ensure!(half <= MESSAGE_BYTES_MAX, "the server sends something that does not end");
+        ensure!(half <= MESSAGE_BYTES_MAX, "the server sends a message that is too long");
         if buffer.len() < half + READ_BYTES {
             buffer.resize(half + READ_BYTES, 0);
         }

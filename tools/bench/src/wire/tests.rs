@@ -76,7 +76,7 @@ fn text(payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn frames_are_put_together_however_they_come() {
+fn split_frames_are_reassembled() {
     let long = vec![b'x'; 60_000];
     let all = [UPGRADED, &text(b"one"), &text(&long), b"\x89\x01p", &text(b"three")].concat();
     let sent = all.clone();
@@ -101,7 +101,7 @@ fn frames_are_put_together_however_they_come() {
 }
 
 #[test]
-fn a_socket_that_is_closed_says_why() {
+fn a_closed_socket_reports_the_reason() {
     let (address, server) = server(|mut stream| {
         stream.write_all(&[UPGRADED, b"\x88\x0a\x0f\xa4too slow"].concat()).unwrap();
         // Until the client disconnects.
@@ -116,7 +116,7 @@ fn a_socket_that_is_closed_says_why() {
 }
 
 #[test]
-fn a_server_that_does_not_want_a_socket_is_quoted() {
+fn a_refused_upgrade_quotes_the_server() {
     let (address, server) = server(|mut stream| {
         stream.write_all(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 2\r\n\r\nno").unwrap();
     });
@@ -143,7 +143,7 @@ fn requests_are_answered_one_after_the_other() {
 }
 
 #[test]
-fn much_that_is_written_waits_for_room() {
+fn large_writes_wait_for_room() {
     const BYTES: usize = 8 * 1024 * 1024;
     let (address, server) = server(|mut stream| {
         thread::sleep(MOMENT);
@@ -160,7 +160,7 @@ fn much_that_is_written_waits_for_room() {
 }
 
 #[test]
-fn nobody_waits_longer_than_asked() {
+fn poll_returns_at_the_requested_time() {
     let mut net = Net::new(0).unwrap();
     let mut heard = Heard::default();
     for us in [0, 300, 2_500] {

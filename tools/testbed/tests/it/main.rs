@@ -1,3 +1,3 @@
-//! Whether what the testbed starts is what it says, and comes back from what tests do to it.
+//! The started clusters work as documented, and recover from the faults that tests cause.
 
 mod on_cassandra;

@@ -20,7 +20,7 @@ fn three_nodes_answer() {
 }
 
 #[test]
-fn what_was_killed_and_paused_is_back_for_the_next() {
+fn killed_and_paused_nodes_are_repaired_for_the_next_test() {
     let cluster = Cassandra::alone().unwrap();
     let points = cluster.contact_points();
     cluster.kill(3).unwrap();
@@ -34,7 +34,7 @@ fn what_was_killed_and_paused_is_back_for_the_next() {
 }
 
 #[test]
-fn a_paused_node_is_silent_and_soon_counts_as_down() {
+fn a_paused_node_is_silent_and_soon_marked_down() {
     let cluster = Cassandra::alone().unwrap();
     let points = cluster.contact_points();
     cluster.pause(3).unwrap();
@@ -45,7 +45,7 @@ fn a_paused_node_is_silent_and_soon_counts_as_down() {
 }
 
 #[test]
-fn the_secured_node_speaks_tls_only() {
+fn the_secured_node_requires_tls() {
     let node = Cassandra::secured().unwrap();
     assert!(!answers(&node.contact_point(), SILENCE), "it answered without TLS");
     let certificate = std::fs::read_to_string(node.ca_certificate()).unwrap();
@@ -65,7 +65,7 @@ fn redis_answers_until_it_is_dropped() {
     assert_eq!(ping(&address), None);
 }
 
-/// Whether a node answers to the first question of every client: which options it has.
+/// Whether a node answers the first request of every client, OPTIONS.
 fn answers(point: &str, longest: Duration) -> bool {
     const OPTIONS: [u8; 9] = [4, 0, 0, 0, 5, 0, 0, 0, 0];
     const SUPPORTED: u8 = 6;

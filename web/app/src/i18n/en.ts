@@ -1,4 +1,4 @@
-/** The English texts. Their keys are the keys there are. */
+/** The English texts. Their keys define the keys of all languages. */
 
 export const en = {
   you: "You",
@@ -107,7 +107,7 @@ export const en = {
   "composer.emoji": "Emoji",
   "composer.mention": "Mention",
   "composer.editing": "Editing",
-  "composer.replying": "Reply to {name}",
+  "composer.replying": "Replying to {name}",
   "composer.closed": "Only admins can send messages.",
   "composer.blocked": "You have blocked this person.",
   "message.menu": "Message options",
@@ -237,7 +237,7 @@ export const en = {
   "members.menu": "Options for {name}",
   "members.message": "Send a message",
   "members.make_admin": "Make admin",
-  "members.make_member": "Make member",
+  "members.make_member": "Remove as admin",
   "members.make_owner": "Transfer ownership",
   "members.make_owner_text": "{name} will own the group, and you will become an admin. You cannot undo this.",
   "members.remove": "Remove from group",
@@ -280,7 +280,7 @@ export const en = {
   "join.join": "Join",
   "join.open": "Open",
   "forward.search": "Forward to…",
-  "stars.empty": "No starred messages yet.",
+  "stars.empty": "No starred messages yet",
   "scheduled.empty": "No scheduled messages",
   "scheduled.when": "Send at",
   "scheduled.saved": "Will be sent {when}",

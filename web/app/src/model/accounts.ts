@@ -1,4 +1,4 @@
-/** Who is signed in on this browser, and which of them is shown. */
+/** The accounts that are signed in on this browser, and which one is active. */
 
 import {
   Http,
@@ -21,24 +21,24 @@ export interface KnownAccount {
   id: UserId;
   handle: string;
   name: string;
-  /** The session has ended, and nobody has signed in again yet. */
+  /** The session has ended, and the user has not signed in again yet. */
   ended?: boolean;
 }
 
 const ACCOUNTS_KEY = "godwit.accounts";
 const ACTIVE_KEY = "godwit.active";
-/** Who has signed in on this browser before; kept when they sign out. */
+/** The device proofs of users who have signed in on this browser. They are kept after sign-out. */
 const DEVICES_KEY = "godwit.devices";
 
 class Accounts {
   readonly list = signal<readonly KnownAccount[]>(read());
   readonly activeId = signal<UserId | undefined>(localStorage.getItem(ACTIVE_KEY) ?? undefined);
   readonly session = signal<Session | undefined>(undefined);
-  /** Somebody signs in beside those who are there. */
+  /** The user is adding another account. */
   readonly adding = signal(false);
   private openingId: UserId | undefined;
 
-  /** Goes on with whoever was shown last. */
+  /** Activates the account that was active last. */
   async start(): Promise<void> {
     const account = activeAccount.value;
     if (!account || account.ended || account.id === this.openingId) {
@@ -52,7 +52,7 @@ class Accounts {
     }
   }
 
-  /** Another tab has signed somebody in or out. Who was shown here and is gone makes room for another. */
+  /** Another tab has signed an account in or out. If the active account is gone, activates another one. */
   async takeOver(): Promise<void> {
     this.list.value = read();
     const account = activeAccount.value;
@@ -83,7 +83,7 @@ class Accounts {
     await this.start();
   }
 
-  /** Forgets all that is stored here of the account that is shown. */
+  /** Signs the active account out and deletes its data from this browser. */
   async signOut(): Promise<void> {
     const id = this.activeId.value;
     if (id === undefined) {
@@ -91,11 +91,12 @@ class Accounts {
     }
     const tokens = tokensOf(id).get();
     await this.leave();
-    // Here first: another tab that hears of it from the server would keep the account as one that was signed out elsewhere.
+    // Removes it locally before the server ends the session: otherwise another tab would learn of it from the server first,
+    // and keep the account as one that was signed out elsewhere.
     await Promise.all([this.remove(id), endSession(tokens)]);
   }
 
-  /** Takes an account off this browser, and goes on with another where there is one. */
+  /** Removes an account from this browser, and activates another one if there is one. */
   async remove(id: UserId): Promise<void> {
     this.change((list) => list.filter((one) => one.id !== id));
     this.activate(this.list.value[0]?.id);
@@ -103,7 +104,7 @@ class Accounts {
     await this.start();
   }
 
-  /** The server has ended the session of the account that is shown. */
+  /** The server has ended the session of the active account. */
   private async ended(id: UserId): Promise<void> {
     await this.leave();
     this.change((list) => list.map((one) => (one.id === id ? { ...one, ended: true } : one)));
@@ -145,7 +146,7 @@ class Accounts {
   }
 
   private activate(id: UserId | undefined): void {
-    // A conversation belongs to one account; an invite is for whoever follows the link.
+    // An open conversation belongs to one account, but any account can use an invite link.
     const was = this.activeId.value;
     if (was !== undefined && was !== id && place.value.screen === "conversation") {
       go({ screen: "list" });
@@ -158,7 +159,7 @@ class Accounts {
     }
   }
 
-  /** What is changed is what is stored: another tab may have changed it too. */
+  /** Changes the stored list rather than the one in memory, because another tab may have changed it too. */
   private change(by: (list: readonly KnownAccount[]) => readonly KnownAccount[]): void {
     this.list.value = by(read());
     localStorage.setItem(ACCOUNTS_KEY, JSON.stringify(this.list.value));
@@ -181,7 +182,7 @@ function anonymous(): Http {
   return new Http({ baseUrl: location.origin, deviceProofs: new WebDeviceProofs(localStorage, DEVICES_KEY) });
 }
 
-/** Without a connection the session goes on to exist on the server, where another device can revoke it. */
+/** Without a connection, the session stays on the server until another device revokes it. */
 async function endSession(tokens: Tokens | undefined): Promise<void> {
   const http = new Http({ baseUrl: location.origin, tokens: new MemoryTokenStore(tokens) });
   await http.auth.signOut().catch(() => undefined);
@@ -202,7 +203,7 @@ function read(): KnownAccount[] {
   return JSON.parse(localStorage.getItem(ACCOUNTS_KEY) ?? "[]") as KnownAccount[];
 }
 
-/** How this browser appears in the list of devices. */
+/** The name of this browser in the list of devices. */
 function deviceName(): string {
   const browser = /(Firefox|Edg|OPR|Chrome|Safari)\//.exec(navigator.userAgent)?.[1] ?? "Browser";
   const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/.exec(navigator.userAgent)?.[1] ?? "";

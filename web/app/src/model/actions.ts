@@ -1,4 +1,4 @@
-/** What a person does to conversations and messages, from wherever it is asked for. */
+/** Actions of the user on conversations and messages, shared by all components. */
 
 import {
   type Conversation,
@@ -16,7 +16,7 @@ import { go } from "./place.js";
 import type { Session } from "./session.js";
 import { attempt } from "./tasks.js";
 
-/** Muted until somebody unmutes it: longer than any of this will be in use. */
+/** Muted until the user unmutes the conversation. */
 export const FOREVER = "9999-01-01T00:00:00.000Z";
 
 export async function openDirect(session: Session, user: UserId): Promise<void> {
@@ -38,7 +38,7 @@ export async function changeMembership(
   }
 }
 
-/** Moves a pinned conversation up or down by one, if it can be. */
+/** Moves a pinned conversation up or down by one, if possible. */
 export async function movePinned(session: Session, id: ConversationId, by: -1 | 1): Promise<void> {
   const order = pinnedIds(session);
   const from = order.indexOf(id);
@@ -64,7 +64,7 @@ export async function markRead(session: Session, conversation: Conversation): Pr
     await changeMembership(session, id, { marked_unread: false });
   }
   const last = last_message?.seq ?? 0;
-  // Asked for at once: what the session tells later would take away a mark that is set meanwhile.
+  // Sent at once: a delayed cursor move would remove a mark that the user sets in the meantime.
   if (
     last > conversation.me.read &&
     (await attempt(session.http.conversations.moveCursor(id, { read: last })))
@@ -73,7 +73,7 @@ export async function markRead(session: Session, conversation: Conversation): Pr
   }
 }
 
-/** Gives the message to the session, which keeps it until it has arrived. */
+/** Passes the message to the session, which stores it until the server has it. */
 export async function send(session: Session, id: ConversationId, message: SendMessage): Promise<boolean> {
   session.handoff.begin({ id, message });
   const taken = (await attempt(session.live.enqueue(id, message))) !== undefined;
@@ -87,7 +87,7 @@ export async function forward(session: Session, message: Message, to: Conversati
   }
 }
 
-/** A second time takes the reaction back. */
+/** Adds the reaction, or removes it if the user already has it. */
 export async function react(session: Session, message: Message, reaction: string): Promise<void> {
   const { messages } = session.http;
   const task =

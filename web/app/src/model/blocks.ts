@@ -1,4 +1,4 @@
-/** Whom the user has blocked, on whichever device. */
+/** The users whom this user has blocked, on any device. */
 
 import type { Http, UserId } from "@godwit/sdk";
 import { signal } from "@preact/signals";

@@ -1,6 +1,6 @@
 /**
- * What is kept for the first paint after a reload: conversations as they are, and the newest messages of those that
- * were opened or that something was said in. Written a moment after the changes, together with the place in the stream.
+ * The cache for the first paint after a reload: all conversations, and the newest messages of conversations that were
+ * opened or that had new messages. It is written shortly after changes, together with the position in the update stream.
  */
 
 import type {
@@ -22,7 +22,7 @@ const WRITE_AFTER_MS = 500;
 export class Cache {
   private readonly conversations = new Set<ConversationId>();
   private readonly messages = new Map<string, Message>();
-  /** Changes of messages that may be cached. */
+  /** Changes to messages that may be in the cache. */
   private readonly entries = new Map<ConversationId, LogEntry[]>();
   private readonly gone = new Set<ConversationId>();
   private readonly reset = new Set<ConversationId>();
@@ -55,7 +55,7 @@ export class Cache {
     this.plan();
   }
 
-  /** These are the newest messages; what was cached before may have a gap before them. */
+  /** Stores the newest messages. Replaces older cached ones, because there may be a gap between them. */
   newest(id: ConversationId, messages: readonly Message[]): void {
     this.reset.add(id);
     // A message may have been cached while the page was on its way.
@@ -66,7 +66,7 @@ export class Cache {
     this.plan();
   }
 
-  /** The conversation is gone: nothing that was said there stays. */
+  /** The conversation is gone: deletes its messages. */
   forget(id: ConversationId): void {
     this.gone.add(id);
     this.entries.delete(id);
@@ -87,12 +87,12 @@ export class Cache {
     this.plan();
   }
 
-  /** Writes what has changed. A cache that cannot be written costs a slower start, and nothing else. */
+  /** Writes the changes. If this fails, the next start is slower, but nothing is lost. */
   async write(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
     const cached = await this.readCached();
-    // From here on at once: what is written must be as new as the place in the stream.
+    // No `await` between here and `take`: the messages must be as new as the position in the stream.
     cached.forEach((messages, id) => this.rewrite(id, messages));
     await this.live.checkpoint(this.take()).catch(() => undefined);
   }
@@ -110,7 +110,7 @@ export class Cache {
     }
   }
 
-  /** Brings messages up to date that are cached, or about to be: a page may be older than what came meanwhile. */
+  /** Applies changes to messages that are or will be cached, because a page may be older than the entries after it. */
   private rewrite(id: ConversationId, cached: readonly Message[]): void {
     const entries = this.entries.get(id) ?? [];
     this.entries.delete(id);
@@ -125,7 +125,7 @@ export class Cache {
         (one, entry) => one && messageAfter(one, entry, this.me),
         message,
       );
-      // One that is gone cannot be taken out alone, but without its text it gives nothing away.
+      // The cache cannot delete a single message, so an expired one is stored without its content.
       const kept = now ?? { ...message, text: null, media: null, deleted_at: message.created_at };
       if (isReset || kept !== message) {
         this.messages.set(keyOf(kept), kept);

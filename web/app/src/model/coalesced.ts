@@ -1,4 +1,4 @@
-/** Does the work once, a moment after the first of many calls: a thousand updates are one picture. */
+/** Runs the work once, shortly after the first of many calls, so that a thousand updates cause one render. */
 export function coalesced(work: () => void): () => void {
   let due = false;
   return () => {

@@ -1,6 +1,6 @@
 /**
- * Texts that were not sent yet: kept here at once, and a little later on the server, for the other devices. The server has
- * one for each conversation; those for threads stay here.
+ * Drafts. They are stored locally at once, and shortly later on the server for the user's other devices. The server has one
+ * draft per conversation; drafts in threads are only local.
  */
 
 import type {
@@ -13,7 +13,7 @@ import type {
 } from "@godwit/sdk";
 import { signal } from "@preact/signals";
 
-/** After the last keystroke. */
+/** The delay after the last keystroke. */
 const SAVE_AFTER_MS = 1_500;
 
 export interface Draft {
@@ -23,18 +23,18 @@ export interface Draft {
 
 type Stored = Record<ConversationId, Draft>;
 
-/** Where the drafts of an account are. */
+/** The storage key for the drafts of an account. */
 export function draftsKey(account: UserId): string {
   return `godwit.drafts.${account}`;
 }
 
 export class Drafts {
   /**
-   * What was typed here. It stays after it is saved: the server's word for it comes later, and a field that shows an
-   * older text meanwhile would lose what is typed into it.
+   * Drafts that were typed on this device. They stay after they are saved until the server's event arrives: if the field
+   * showed the older draft in the meantime, text that the user types there would be lost.
    */
   private readonly own = signal<Stored>({});
-  /** Those that the server may not have yet; only they are stored. */
+  /** Drafts that the server may not have yet. Only these are in local storage. */
   private readonly unsaved = new Set<ConversationId>();
   private readonly threads = signal<Record<MessageId, string>>({});
   private readonly timers = new Map<ConversationId, ReturnType<typeof setTimeout>>();
@@ -49,7 +49,7 @@ export class Drafts {
     this.threads.value = JSON.parse(storage.getItem(threadsKey(key)) ?? "{}") as Record<MessageId, string>;
   }
 
-  /** Tracked. What was typed here wins over what another device had before. */
+  /** Tracked. A draft that was typed on this device wins over an older one of another device. */
   of(conversation: Conversation): Draft {
     return this.own.value[conversation.id] ?? draftOf(conversation.me) ?? { text: "" };
   }
@@ -76,13 +76,13 @@ export class Drafts {
     this.storage.setItem(threadsKey(this.key), JSON.stringify(this.threads.value));
   }
 
-  /** Nothing is left of the account that had this key. */
+  /** Deletes the drafts of an account. */
   static forget(storage: Pick<Storage, "removeItem">, key: string): void {
     storage.removeItem(key);
     storage.removeItem(threadsKey(key));
   }
 
-  /** The server tells what the draft is now. Another device wins, unless something was typed here since. */
+  /** The server reports the current draft. It wins unless the user has typed on this device since. */
   heard(id: ConversationId, membership: Pick<Membership, "draft">): void {
     const own = this.own.value[id];
     if (own && !this.unsaved.has(id) && !isSame(own, draftOf(membership) ?? { text: "" })) {
@@ -90,7 +90,7 @@ export class Drafts {
     }
   }
 
-  /** The connection is back: what could not be saved is saved. */
+  /** The connection is back: saves the drafts that could not be saved. */
   saveAll(): void {
     this.unsaved.forEach((id) => void this.send(id));
   }
@@ -106,7 +106,7 @@ export class Drafts {
     } catch {
       return;
     }
-    // Unless somebody went on typing meanwhile.
+    // Unless the user has typed more in the meantime.
     if (this.own.value[id] === draft) {
       this.unsaved.delete(id);
       this.store();

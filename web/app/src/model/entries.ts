@@ -1,8 +1,8 @@
 /**
- * What a change in the log does to a conversation and to a message.
+ * Applies log entries to conversations and messages.
  *
- * All of it can be done twice without harm: a conversation that comes as a whole is newer than entries that follow it.
- * Only replies are counted, so `messageAfter` must see a new message once.
+ * Applying an entry twice is harmless, because a loaded conversation may be newer than the entries that arrive after it. The
+ * exception is the count of replies: `messageAfter` must see each new message exactly once.
  */
 
 import type { Conversation, LogEntry, MemberCursor, Message, Seq, UserId } from "@godwit/sdk";
@@ -12,7 +12,7 @@ import { onOneLine } from "../text/index.js";
 type MessageEntry = Extract<LogEntry, { type: "message" }>;
 type DetailsEntry = Extract<LogEntry, { type: "details_changed" }>;
 
-/** Events by which the server names what happened, for those changes that stand between the messages. */
+/** The event names of the server for changes that appear as notices between the messages. */
 const NOTICES: Partial<Record<LogEntry["type"], string>> = {
   created: "conversation.created",
   members_added: "members.added",
@@ -27,14 +27,14 @@ const NOTICES: Partial<Record<LogEntry["type"], string>> = {
   pinned: "message.pinned",
 };
 
-/** Who comes and goes is not told where there are too many of them. */
+/** Changes without a notice in large conversations, where they would be too frequent. */
 const UNSEEN_IN_CROWDS: ReadonlySet<LogEntry["type"]> = new Set([
   "members_added",
   "member_joined",
   "member_left",
 ]);
 
-/** The conversation after the change. */
+/** The conversation after the entry. */
 export function conversationAfter(conversation: Conversation, entry: LogEntry, me: UserId): Conversation {
   if (entry.seq <= conversation.head) {
     return conversation;
@@ -80,7 +80,7 @@ export function conversationAfter(conversation: Conversation, entry: LogEntry, m
   }
 }
 
-/** The message after the change; `undefined` when it is not there any more. */
+/** The message after the entry; `undefined` if it no longer exists. */
 export function messageAfter(message: Message, entry: LogEntry, me: UserId): Message | undefined {
   switch (entry.type) {
     case "message":
@@ -89,7 +89,7 @@ export function messageAfter(message: Message, entry: LogEntry, me: UserId): Mes
         : message;
     case "edited":
       if (entry.text == null) {
-        // It was edited again, or deleted: a later entry says so.
+        // The message was edited again or deleted: a later entry follows.
         return message;
       }
       if (message.id === entry.message_id && !message.deleted_at) {
@@ -121,7 +121,7 @@ export function messageAfter(message: Message, entry: LogEntry, me: UserId): Mes
   }
 }
 
-/** The entry as the history shows it, where it shows it. */
+/** The notice for the entry, if the history shows one. */
 export function noticeOf(
   conversation: Pick<Conversation, "id" | "kind" | "large">,
   entry: LogEntry,
@@ -218,7 +218,7 @@ function withOwner(conversation: Conversation, from: UserId, to: UserId, me: Use
   return { ...conversation, me: { ...conversation.me, role } };
 }
 
-/** What is absent did not change; an empty text, or zero seconds, stands for nothing. */
+/** Absent fields did not change. An empty text or zero seconds means that the value was removed. */
 function withDetails(conversation: Conversation, entry: DetailsEntry): Conversation {
   return {
     ...conversation,

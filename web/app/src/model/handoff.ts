@@ -1,6 +1,6 @@
 /**
- * Messages between the field in which they were written and the session, which takes a moment to store them. What a reload
- * finds here is given to the session once more: the client id makes it the same message.
+ * Messages on their way from the composer to the session, which needs a moment to store them. After a reload, messages that
+ * are left here are passed to the session again. The client id makes this idempotent.
  */
 
 import type { ConversationId, SendMessage, UserId } from "@godwit/sdk";
@@ -10,7 +10,7 @@ export interface Handed {
   message: SendMessage;
 }
 
-/** Where those of an account are. */
+/** The storage key for the messages of an account. */
 export function handoffKey(account: UserId): string {
   return `godwit.handoff.${account}`;
 }
@@ -21,7 +21,7 @@ export class Handoff {
     private readonly key: string,
   ) {}
 
-  /** In the order in which they were written. */
+  /** The remaining messages, in the order in which they were written. */
   left(): Handed[] {
     try {
       const stored = JSON.parse(this.storage.getItem(this.key) ?? "[]") as unknown;
@@ -31,7 +31,7 @@ export class Handoff {
     }
   }
 
-  /** Stored when this returns. Where there is no room for it, it is as safe as the session makes it. */
+  /** Stores the message synchronously. If the storage is full, only the session protects it. */
   begin(handed: Handed): void {
     try {
       this.store([...this.left(), handed]);
@@ -40,7 +40,7 @@ export class Handoff {
     }
   }
 
-  /** The session has it, or has refused it. */
+  /** The session has stored or refused the message. */
   end(clientId: string): void {
     this.store(this.left().filter(({ message }) => message.client_id !== clientId));
   }

@@ -1,4 +1,4 @@
-/** The messages that are in memory: the histories that were opened last, and the thread that is open. */
+/** The messages in memory: the histories that were opened last, and the open thread. */
 
 import type {
   Conversation,
@@ -21,9 +21,9 @@ export interface HistoriesSource {
   http: Http;
   cached(id: ConversationId): Promise<Message[]>;
   conversation(id: ConversationId): Conversation | undefined;
-  /** A conversation comes into sight, perhaps not for the first time. */
+  /** A conversation was opened, possibly not for the first time. */
   onOpen(id: ConversationId): void;
-  /** The newest messages of a conversation have been read from the server. */
+  /** The newest messages of a conversation were loaded from the server. */
   onNewest(id: ConversationId, messages: readonly Message[]): void;
 }
 
@@ -33,11 +33,11 @@ export class Histories {
 
   constructor(private readonly source: HistoriesSource) {}
 
-  /** The history of a conversation, opened where the user left it. */
+  /** The history of a conversation, at the position where the user left it. */
   timeline(id: ConversationId): Timeline {
     const known = this.timelines.get(id);
     if (known) {
-      // The one that was used last is last.
+      // Moves the history to the end, because the map is in order of use.
       this.timelines.delete(id);
       this.timelines.set(id, known);
       return known;
@@ -58,13 +58,13 @@ export class Histories {
     return timeline;
   }
 
-  /** A conversation comes into sight, perhaps not for the first time. */
+  /** A conversation was opened, possibly not for the first time. */
   reopen(id: ConversationId): void {
     this.timeline(id).reopen(...this.unreadOf(id));
     this.source.onOpen(id);
   }
 
-  /** The thread that a message began, or is part of. */
+  /** The thread that a message started or belongs to. */
   thread(id: MessageId): Thread {
     if (this.lastThread?.id !== id) {
       const { me, http } = this.source;
@@ -82,7 +82,7 @@ export class Histories {
     this.lastThread?.apply(entry);
   }
 
-  /** What the server answered with to a change of this message. */
+  /** The server's response to a change of this message. */
   update(changed: Message): void {
     this.timelines.get(changed.conversation_id)?.update(changed);
     this.lastThread?.update(changed);
@@ -94,13 +94,13 @@ export class Histories {
     this.lastThread?.hide(id);
   }
 
-  /** What is shown of a conversation may have gaps. */
+  /** Loads a history again, because it may have gaps. */
   reload(id: ConversationId): void {
     void this.timelines.get(id)?.loadNewest();
     void this.lastThread?.reload();
   }
 
-  /** The connection is back. */
+  /** The connection is back: retries failed loads. */
   loadFailed(): void {
     for (const timeline of this.timelines.values()) {
       void timeline.retry();
@@ -119,7 +119,7 @@ export class Histories {
     void this.lastThread?.reload();
   }
 
-  /** After which entry there are unread messages, and how many. */
+  /** The entry after which messages are unread, and their number. */
   private unreadOf(id: ConversationId): [Seq | undefined, number] {
     const conversation = this.source.conversation(id);
     return conversation && conversation.unread > 0

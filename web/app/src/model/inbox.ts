@@ -15,7 +15,7 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { coalesced } from "./coalesced.js";
 import { conversationAfter, withCursor } from "./entries.js";
 
-/** What is absent from a membership is not set. */
+/** The values of fields that are absent from a membership. */
 export const UNSET = { pin_place: null, muted_until: null, draft: null } satisfies Partial<Membership>;
 
 export class Inbox {
@@ -23,11 +23,11 @@ export class Inbox {
   private readonly shown = signal<ReadonlyMap<ConversationId, Conversation>>(new Map());
   private readonly show = coalesced(() => (this.shown.value = new Map(this.known)));
 
-  /** Pinned first in their order, then the latest activity. Archived ones are included. */
+  /** Pinned conversations in their order, then the others by latest activity, including archived ones. */
   readonly sorted: ReadonlySignal<readonly Conversation[]> = computed(() =>
     [...this.shown.value.values()].sort(inOrder),
   );
-  /** Conversations that wait to be read, as the badge counts them. */
+  /** Unread messages of conversations that are neither muted nor archived, for the badge. */
   readonly unreadTotal: ReadonlySignal<number> = computed(() =>
     this.sorted.value
       .filter((conversation) => !conversation.me.archived && !isMuted(conversation, Date.now()))
@@ -36,21 +36,21 @@ export class Inbox {
 
   constructor(private readonly me: UserId) {}
 
-  /** As it is now; not tracked. */
+  /** The current state; not tracked. */
   get(id: ConversationId): Conversation | undefined {
     return this.known.get(id);
   }
 
-  /** As it is shown; tracked. */
+  /** The current state; tracked. */
   watch(id: ConversationId): Conversation | undefined {
     return this.shown.value.get(id);
   }
 
   put(conversation: Conversation): void {
     const known = this.known.get(conversation.id);
-    // An answer that was overtaken by entries must not take them back.
+    // A response that is older than entries that have arrived must not undo them.
     if (!known || conversation.head >= known.head) {
-      // In entries that were passed over members may have left, whose marks would count, and others joined.
+      // Members may have left or joined in skipped entries, so the known cursors are no longer complete.
       const isSameLog = known?.head === conversation.head;
       const cursors = conversation.cursors ?? (isSameLog ? known.cursors : undefined);
       this.set(cursors ? { ...conversation, cursors } : conversation);
@@ -68,7 +68,7 @@ export class Inbox {
     this.show();
   }
 
-  /** Says whether the conversation is known. */
+  /** Returns whether the conversation is known. */
   apply(id: ConversationId, entry: LogEntry): boolean {
     return this.change(id, (conversation) => conversationAfter(conversation, entry, this.me));
   }
@@ -81,7 +81,7 @@ export class Inbox {
     this.change(id, (conversation) => ({ ...conversation, me: { ...conversation.me, ...membership } }));
   }
 
-  /** The user has read up to `seq`, here or elsewhere, after which so many messages are left. */
+  /** The user has read up to `seq`, on any device. `unread` messages are left. */
   setRead(id: ConversationId, seq: Seq, unread: number): void {
     this.change(id, (conversation) => {
       const before = conversation.me.read;
@@ -89,13 +89,13 @@ export class Inbox {
         return conversation;
       }
       const moved = withCursor(conversation, { user_id: this.me, delivered: seq, read: seq }, this.me);
-      // What was read before is not read again: a mark that was set since stays.
+      // An old read position must not remove a mark that the user has set since.
       const me = { ...moved.me, marked_unread: moved.me.marked_unread && before === seq };
       return { ...moved, me, unread, unread_mentions: Math.min(moved.unread_mentions, unread) };
     });
   }
 
-  /** Whom one talks to alone has another name. Gives back which conversation that is. */
+  /** Renames the direct conversation with this user. Returns its id. */
   setPeer(user: User): ConversationId | undefined {
     for (const conversation of this.known.values()) {
       if (conversation.peer?.id === user.id) {
@@ -127,7 +127,7 @@ export function isMuted(conversation: Conversation, nowMs: number): boolean {
   return conversation.me.muted_until != null && Date.parse(conversation.me.muted_until) > nowMs;
 }
 
-/** Whether the user may write there, as far as the rules of the conversation go. */
+/** Whether the permissions of the conversation let the user send messages. */
 export function maySend(conversation: Conversation): boolean {
   return (
     conversation.kind === "direct" ||
@@ -145,7 +145,7 @@ function inOrder(one: Conversation, other: Conversation): number {
   if (place !== 0) {
     return place;
   }
-  // Times of the server are in order as they are written; comparing them as words of a language would be slow.
+  // Times of the server sort as plain strings. `localeCompare` would be slow.
   return one.last_activity_at < other.last_activity_at
     ? 1
     : one.last_activity_at > other.last_activity_at

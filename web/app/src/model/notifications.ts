@@ -1,6 +1,6 @@
 /**
- * Telling somebody who looks elsewhere that something was said, and taking it back when it was read. The service worker shows
- * it, so that there is one for all tabs, also on phones.
+ * Shows notifications for new messages, and closes them when the messages are read. The service worker shows them, so that
+ * all tabs share one notification. Phones require this too.
  */
 
 import type { Conversation, ConversationId, Message } from "@godwit/sdk";
@@ -19,7 +19,7 @@ export async function askPermission(): Promise<void> {
   permission.value = await Notification.requestPermission();
 }
 
-/** A mention gets through even where the conversation is muted. */
+/** Mentions cause a notification even if the conversation is muted. */
 export function worthTelling(
   conversation: Conversation,
   message: Message,
@@ -55,7 +55,7 @@ function isInSight(id: ConversationId): boolean {
   );
 }
 
-/** The conversation was read, here or elsewhere, or is gone. */
+/** Closes the notification of a conversation that was read, on any device, or that is gone. */
 export async function withdraw(id: ConversationId): Promise<void> {
   if (permission.value === "granted") {
     const worker = await navigator.serviceWorker.getRegistration();
@@ -63,7 +63,7 @@ export async function withdraw(id: ConversationId): Promise<void> {
   }
 }
 
-/** Goes to the conversation of a notification that somebody clicked on. */
+/** Opens the conversation of a notification that the user clicks. */
 export function followNotifications(): void {
   if ("serviceWorker" in navigator) {
     navigator.serviceWorker.addEventListener(

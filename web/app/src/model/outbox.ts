@@ -1,13 +1,13 @@
-/** Messages on their way, as the history shows them below what has arrived. */
+/** Unsent messages, which the history shows below the others. */
 
 import type { ConversationId, LogEntry, Message, UnsentMessage, UserId } from "@godwit/sdk";
 import { signal } from "@preact/signals";
 
 export interface Pending {
   unsent: UnsentMessage;
-  /** The server has it, and the entry is about to come. */
+  /** Set when the server has the message and its entry has not arrived yet. */
   sent?: Message;
-  /** When it was first seen here, for its place in the day. */
+  /** When the message was written, to group it by day. */
   at: string;
 }
 
@@ -16,12 +16,12 @@ export class OutboxView {
 
   constructor(private readonly me: UserId) {}
 
-  /** Tracked; in the order in which they were given. */
+  /** Tracked; in the order in which they were written. */
   of(conversation: ConversationId): Pending[] {
     return this.pending.value.filter((one) => one.unsent.conversationId === conversation);
   }
 
-  /** On its way, or refused; also a second time. */
+  /** Adds or updates a message that is queued or refused. */
   put(unsent: UnsentMessage): void {
     const known = this.pending.value.find((one) => one.unsent.clientId === unsent.clientId);
     const at = known?.at ?? new Date().toISOString();
@@ -36,7 +36,7 @@ export class OutboxView {
     );
   }
 
-  /** The message has arrived as an entry. */
+  /** Removes a message whose entry has arrived. */
   apply(entry: LogEntry): void {
     if (entry.type === "message" && entry.message.sender_id === this.me && entry.message.client_id) {
       this.remove(entry.message.client_id);

@@ -1,4 +1,4 @@
-/** What concerns the account alone: its profile, its stars, and what is only loaded when somebody looks at it. */
+/** Data that only the user themselves sees: profile, stars, and lists that are loaded on demand. */
 
 import type { AccountEntry, Http, Me, MessageId, User, UserId } from "@godwit/sdk";
 import { signal } from "@preact/signals";
@@ -6,7 +6,7 @@ import { signal } from "@preact/signals";
 import { allOf } from "./pages.js";
 import type { People } from "./people.js";
 
-/** Whose session it is, and who wants to know what becomes of it. */
+/** The owner of a session, with callbacks for changes of the account. */
 export interface Owner {
   id: UserId;
   handle: string;
@@ -18,7 +18,7 @@ export interface Owner {
 export class Own {
   readonly me = signal<User & Partial<Me>>({ id: "", handle: "", display_name: "" });
   readonly starred = signal<ReadonlySet<MessageId>>(new Set());
-  /** Counts the changes of what is only loaded when somebody looks at it. */
+  /** Counts changes of the scheduled messages, which are loaded on demand. */
   readonly scheduledChanges = signal(0);
   readonly deviceChanges = signal(0);
 
@@ -32,7 +32,7 @@ export class Own {
     people.learn(this.me.value);
   }
 
-  /** The connection is there: what may have changed meanwhile is asked for. */
+  /** The connection is back: loads data that may have changed in the meantime. */
   load(): void {
     void this.loadMe();
     void this.loadStars().catch(() => undefined);

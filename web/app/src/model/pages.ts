@@ -1,8 +1,8 @@
-/** Lists that the server gives page by page. */
+/** Loads paginated lists. */
 
-/** The longest page there is. */
+/** The maximum page size. */
 const PAGE = 200;
-/** Whoever has more than so many pages is not shown the rest; the server knows it all. */
+/** The number of pages to load. The rest of a longer list is not shown. */
 const PAGES_MAX = 10;
 
 /** The items of all pages. */

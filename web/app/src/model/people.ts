@@ -1,28 +1,28 @@
-/** Who is behind an id. Names that are not known yet are asked for, many at a time. */
+/** The users behind ids. Unknown users are loaded in batches. */
 
 import type { User, UserId } from "@godwit/sdk";
 import { type Signal, signal } from "@preact/signals";
 
-/** Names in one question, as many as the server answers. */
+/** Users per request, the limit of the server. */
 const LOOKUP_MAX = 50;
-/** Names that are asked for again at once when some may be old: the latest. The others are when they are shown again. */
+/** Users that are reloaded at once when profiles may be stale: the latest ones. The others are reloaded when shown. */
 const RENEWED_MAX = 500;
 
 export class People {
   private readonly known = new Map<UserId, Signal<User | undefined>>();
   private readonly waiting: UserId[] = [];
   private readonly unanswered = new Set<UserId>();
-  /** Who may have another name since they were asked for. */
+  /** Users whose profile may have changed since it was loaded. */
   private readonly stale = new Set<UserId>();
   private isAsking = false;
 
-  /** Those whom `lookUp` does not know are not in its answer. `onChanged` hears of those who are not who they were. */
+  /** `lookUp` omits users that do not exist. `onChanged` is called for users whose profile has changed. */
   constructor(
     private readonly lookUp: (ids: UserId[]) => Promise<readonly User[]>,
     private readonly onChanged: (user: User) => void = () => undefined,
   ) {}
 
-  /** Tracked: whoever asks is told when the answer comes. */
+  /** Tracked: the caller is notified when the user is loaded. */
   user(id: UserId): User | undefined {
     let known = this.known.get(id);
     if (!known) {
@@ -50,19 +50,19 @@ export class People {
     }
   }
 
-  /** The connection is back: who could not be asked for is asked for again. */
+  /** The connection is back: retries failed loads. */
   askAgain(): void {
     this.askAll([...this.unanswered]);
   }
 
-  /** Something may have been missed: those who are known may have another name by now, and nobody told of it. */
+  /** Changes of profiles may have been missed: marks all known users as stale. */
   renew(): void {
     const known = [...this.known.keys()].filter((id) => id !== "" && !this.unanswered.has(id));
     known.slice(0, -RENEWED_MAX).forEach((id) => this.stale.add(id));
     this.askAll([...this.unanswered, ...known.slice(-RENEWED_MAX)]);
   }
 
-  /** Somebody who is known by this handle. */
+  /** The known user with this handle. */
   byHandle(handle: string): User | undefined {
     for (const { value } of this.known.values()) {
       if (value?.handle === handle) {
@@ -94,7 +94,7 @@ export class People {
       return;
     }
     this.isAsking = true;
-    // Whoever is needed for the same picture is asked for together.
+    // Batches all users that are needed for the same render.
     await Promise.resolve();
     while (this.waiting.length > 0) {
       const ids = this.waiting.splice(0, LOOKUP_MAX);
@@ -108,7 +108,7 @@ export class People {
   }
 }
 
-/** Whether others see no difference. */
+/** Whether the visible profile is the same. */
 function isSame(one: User, other: User): boolean {
   return (
     one.handle === other.handle &&

@@ -1,11 +1,11 @@
-/** Which screen is shown. It is kept in the address, so that going back, reloading and links work. */
+/** The current screen. It is kept in the URL, so that the back button, reloads and links work. */
 
 import type { ConversationId, MessageId } from "@godwit/sdk";
 import { signal } from "@preact/signals";
 
 export type Place =
   | { screen: "list" }
-  /** `thread` is the message that began the thread that is open beside the conversation. */
+  /** `thread` is the message that started the thread that is open beside the conversation. */
   | { screen: "conversation"; id: ConversationId; thread?: MessageId }
   | { screen: "join"; token: string };
 
@@ -30,12 +30,12 @@ export function go(to: Place): void {
   place.value = to;
 }
 
-/** What somebody opens in order to join. */
+/** The link for an invite token. */
 export function inviteLink(token: string): string {
   return `${location.origin}/#/join/${token}`;
 }
 
-/** The token in a link that somebody pasted; a bare token is taken as it is. */
+/** The token in a pasted invite link. Also accepts a bare token. */
 export function inviteTokenOf(text: string): string | undefined {
   return /^(?:.*#\/join\/)?([\w-]+)$/.exec(text.trim())?.[1];
 }

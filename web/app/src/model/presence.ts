@@ -1,16 +1,16 @@
-/** Who is there. Only of those who are in sight is it asked. */
+/** Presence of users. Only the presence of visible users is watched. */
 
 import { PRESENCE_WATCHED_MAX, type PresenceEvent, type UserId } from "@godwit/sdk";
 import { type Signal, signal } from "@preact/signals";
 
 export class Presence {
-  /** One for each, so that a row is not drawn again because of somebody else. */
+  /** One signal per user, so that a change re-renders only the rows of that user. */
   private readonly known = new Map<UserId, Signal<PresenceEvent | undefined>>();
   private watched = "";
 
   constructor(private readonly watchPresence: (users: UserId[]) => void) {}
 
-  /** Tracked; `undefined` when it is not known, or not shown. */
+  /** Tracked; `undefined` if unknown or hidden. */
   of(user: UserId): PresenceEvent | undefined {
     return this.slot(user).value;
   }
@@ -19,7 +19,7 @@ export class Presence {
     this.slot(presence.user_id).value = presence;
   }
 
-  /** The people of the list, the ones that matter most first. */
+  /** Watches the users in the list, most important first. */
   watch(users: UserId[]): void {
     const some = [...new Set(users)].slice(0, PRESENCE_WATCHED_MAX).sort();
     if (some.join() !== this.watched) {

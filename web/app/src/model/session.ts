@@ -1,4 +1,4 @@
-/** One account at work: the live session and the stores. */
+/** The session of one account: the live session and the stores. */
 
 import {
   type Connection,
@@ -30,7 +30,7 @@ import { type Stores, Updates } from "./updates.js";
 
 export class Session implements Stores {
   readonly connection = signal<Connection>({ state: "connecting" });
-  /** What happened while this client was away has been taken in. */
+  /** All changes from while this client was away have been applied. */
   readonly caughtUp = signal(false);
   readonly own: Own;
   readonly inbox: Inbox;
@@ -120,7 +120,7 @@ export class Session implements Stores {
     void withdraw(id);
   }
 
-  /** A conversation that came as the answer to a request. */
+  /** Stores a conversation from a response. */
   learn(conversation: Conversation): void {
     if (conversation.peer) {
       this.people.learn(conversation.peer);
@@ -133,20 +133,20 @@ export class Session implements Stores {
     this.cache.changed(id);
   }
 
-  /** Lists come without the cursors of others: what is opened shows how far its messages have come. */
+  /** Loads the cursors of the other members, which lists do not include, for the status of the messages. */
   completeCursors(id: ConversationId): void {
     const conversation = this.inbox.get(id);
     if (conversation && !hasAllCursors(conversation, this.account.id)) {
-      // If it fails, the marks are those that the server sent with the messages.
+      // If this fails, the status that the server sent with each message is shown.
       void this.refresh(id).catch(() => undefined);
     }
   }
 
-  /** What was written just before a reload. */
+  /** Sends a message that was written just before a reload. */
   private async takeOver({ id, message }: Handed): Promise<void> {
     await this.live.enqueue(id, message).then(
       () => this.handoff.end(message.client_id),
-      // It is tried again after the next reload.
+      // The next reload retries it.
       () => undefined,
     );
   }
@@ -157,7 +157,7 @@ export class Session implements Stores {
     }
   }
 
-  /** The row of whom one talks to alone has their name. */
+  /** Updates the name of the direct conversation with a renamed user. */
   private renamed(user: User): void {
     const id = this.inbox.setPeer(user);
     if (id !== undefined) {
@@ -165,13 +165,13 @@ export class Session implements Stores {
     }
   }
 
-  /** Those of the list that one talks to alone. */
+  /** Watches the presence of the peers of direct conversations. */
   private watchPeople(): void {
     this.presence.watch(this.inbox.sorted.value.flatMap((conversation) => conversation.peer?.id ?? []));
   }
 }
 
-/** What a conversation is called, also while its name is empty. */
+/** The displayed name of a conversation, with a fallback for an empty name. */
 export function titleOf(conversation: Conversation): string {
   return conversation.name === "" ? t("conversation.nameless") : conversation.name;
 }

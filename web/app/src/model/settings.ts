@@ -1,4 +1,4 @@
-/** What a person chose for this browser. */
+/** Settings of this browser. */
 
 import { effect, type Signal, signal } from "@preact/signals";
 
@@ -7,7 +7,7 @@ export type LanguageChoice = "system" | "en" | "es";
 
 export const theme = stored<Theme>("godwit.theme", "system", ["system", "light", "dark"]);
 export const languageChoice = stored<LanguageChoice>("godwit.language", "system", ["system", "en", "es"]);
-/** Whether this browser tells of messages, where it is allowed to. */
+/** Whether to show notifications, if the browser allows them. */
 export const notificationsOn = stored<"on" | "off">("godwit.notifications", "on", ["on", "off"]);
 
 function stored<T extends string>(key: string, initial: T, allowed: readonly T[]): Signal<T> {

@@ -1,4 +1,4 @@
-/** How far a message of one's own has come, as the cursors of the others tell. */
+/** The delivery status of the user's own messages, from the cursors of the other members. */
 
 import type { Conversation, Seq, UserId } from "@godwit/sdk";
 
@@ -8,7 +8,7 @@ export function progressOf(
   conversation: Pick<Conversation, "cursors" | "large" | "member_count">,
   seq: Seq,
   me: UserId,
-  /** What the server said when it sent the message: all there is where not all cursors are known. */
+  /** The status that the server sent with the message, used when not all cursors are known. */
   told: string,
 ): Progress {
   const others = (conversation.cursors ?? []).filter((cursor) => cursor.user_id !== me);
@@ -22,8 +22,9 @@ export function progressOf(
 }
 
 /**
- * Lists come without cursors, and events bring those that move: all of them are known once it was opened. They are counted,
- * because nobody is among them who has left: `Inbox` forgets them when it passes over entries.
+ * Lists have no cursors, and events bring only those that move. All cursors are known after the conversation was loaded on
+ * its own. Comparing counts is sufficient, because `Inbox` drops the cursors when it skips entries in which members may have
+ * left.
  */
 export function hasAllCursors(
   conversation: Pick<Conversation, "cursors" | "large" | "member_count">,

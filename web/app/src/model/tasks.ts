@@ -1,4 +1,4 @@
-/** Asking the server for something, with a word to the user when it does not work. */
+/** Requests to the server that report errors to the user. */
 
 import { ApiError, GodwitError } from "@godwit/sdk";
 import { signal } from "@preact/signals";
@@ -25,7 +25,7 @@ export function dismiss(id: number): void {
   toasts.value = toasts.value.filter((one) => one.id !== id);
 }
 
-/** The answer, or `undefined` after the user was told that there is none. */
+/** The result, or `undefined` after an error was reported to the user. */
 export async function attempt<T>(task: Promise<T>): Promise<{ value: T } | undefined> {
   try {
     return { value: await task };
@@ -35,9 +35,9 @@ export async function attempt<T>(task: Promise<T>): Promise<{ value: T } | undef
   }
 }
 
-/** Why something failed, in the words of the user where there are some. */
+/** The translated explanation of an error. */
 export function explained(error: unknown): string {
-  // Where the code is unknown something between here and the server spoke, which has no words for people.
+  // An unknown code comes from something between the client and the server, such as a proxy.
   if (error instanceof ApiError && error.code !== "unknown") {
     return (
       knownError(error.code) ?? fieldRule(error.code, error.field) ?? error.detail ?? error.problem.title

@@ -1,7 +1,7 @@
 /**
- * A thread: the message that began it, and what was replied to it and to its replies, oldest first.
+ * A thread: the message that started it, and all direct and indirect replies, oldest first.
  *
- * Replies are messages of the conversation like all others; this is another view of them.
+ * Replies are ordinary messages of the conversation; a thread is another view of them.
  */
 
 import type { LogEntry, Message, MessageId, ThreadPage, UserId } from "@godwit/sdk";
@@ -9,7 +9,7 @@ import { batch, signal } from "@preact/signals";
 
 import { messageAfter } from "./entries.js";
 
-/** The longest page there is: few threads need a second one. */
+/** The maximum page size. Few threads need a second page. */
 const PAGE_REPLIES = 200;
 
 export interface ThreadSource {
@@ -21,28 +21,28 @@ export class Thread {
   readonly root = signal<Message | undefined>(undefined);
   readonly replies = signal<readonly Message[]>([]);
   readonly loading = signal(false);
-  /** The last attempt to load failed; the next one may not. */
+  /** Whether the last attempt to load failed. */
   readonly failed = signal(false);
-  /** Where the next page begins, unless all replies are here. */
+  /** The cursor of the next page; `undefined` if all replies are loaded. */
   readonly next = signal<string | undefined>(undefined);
 
-  /** What came while a page was under way. */
+  /** Entries that arrived while a page was being loaded. */
   private meanwhile: LogEntry[] = [];
   private attempt = 0;
 
   constructor(
-    /** A message of it, most often the one that began it. */
+    /** Any message of the thread, usually the one that started it. */
     readonly id: MessageId,
     private readonly source: ThreadSource,
   ) {}
 
-  /** From the beginning: what is here, or about to be, may have gaps. */
+  /** Loads the thread again from the beginning, because it may have gaps. */
   reload(): Promise<void> {
     this.next.value = undefined;
     return this.ask();
   }
 
-  /** The first page, or the one after those that are here. */
+  /** Loads the next page. */
   async load(): Promise<void> {
     if (!this.loading.value) {
       await this.ask();
@@ -62,7 +62,7 @@ export class Thread {
     this.replies.value = this.replies.value.filter((message) => message.id !== id);
   }
 
-  /** What the server answered with to a change of this message. */
+  /** The server's response to a change of this message. */
   update(changed: Message): void {
     this.map((message) => (message.id === changed.id ? changed : message));
   }
@@ -99,7 +99,7 @@ export class Thread {
 
   private change(entry: LogEntry): void {
     this.map((message) => messageAfter(message, entry, this.source.me));
-    // The user may not see what began it.
+    // The user may not be able to see the root.
     const root = this.root.value?.id ?? this.replies.value[0]?.thread_id;
     const isReply = entry.type === "message" && root != null && entry.message.thread_id === root;
     if (!isReply || this.next.value !== undefined) {
@@ -111,7 +111,7 @@ export class Thread {
     }
   }
 
-  /** A root that is gone stays as a message without content, since its replies are still there. */
+  /** A deleted root stays as a message without content, because its replies still exist. */
   private map(how: (message: Message) => Message | undefined): void {
     const root = this.root.value;
     const now = root && how(root);

@@ -1,9 +1,9 @@
 /**
- * A window into the history of one conversation: messages without gaps between them.
+ * A window into the history of one conversation, without gaps.
  *
- * It grows at either end and is cut at the other, so it stays small however far somebody scrolls; and it grows by few
- * messages at once, which are here before they are asked for, so that no frame of the page has much to do. Changes come
- * from the live session; those that come while a page is under way are applied to the page again, since it may be older.
+ * The window grows at one end and shrinks at the other, so it stays small however far the user scrolls. It grows by a few
+ * messages at a time, which are prefetched, so that no frame has much work. Changes come from the live session; those that
+ * arrive while a page is being loaded are also applied to the page, because the page may be older.
  */
 
 import type {
@@ -21,13 +21,13 @@ import { batch, computed, signal } from "@preact/signals";
 
 import { messageAfter, noticeOf } from "./entries.js";
 
-/** Messages of one page that is asked for. The next one is, when fewer than these are here and not shown. */
+/** Messages per page. The next page is prefetched when fewer loaded messages than this are outside of the window. */
 export const PAGE_MESSAGES = 40;
-/** By how many messages the window grows at once. */
+/** The number of messages by which the window grows at a time. */
 export const STEP_MESSAGES = 10;
-/** Messages that are shown at once: more than any screen has room for. */
+/** Messages in the window: more than fit on any screen. */
 export const WINDOW_MESSAGES_MAX = 200;
-/** Messages that are kept. */
+/** Messages in memory. */
 export const KEPT_MESSAGES_MAX = 400;
 
 export interface TimelineSource {
@@ -35,14 +35,14 @@ export interface TimelineSource {
   history(asked: History, limit: number): Promise<MessagePage>;
   cached(): Promise<Message[]>;
   conversation(): Conversation | undefined;
-  /** The newest messages have been read from the server. */
+  /** The newest messages were loaded from the server. */
   onNewest(messages: readonly Message[]): void;
 }
 
-/** What is loaded: a page at one end, or one in place of all that is here. */
+/** What a page replaces: it is added at one end, or it replaces all messages. */
 type Part = "before" | "after" | "all";
 
-/** What is shown, by the entries of its first and its last message. */
+/** The window, as the `seq` of its first and last message. */
 interface Range {
   from: Seq;
   to: Seq;
@@ -52,45 +52,45 @@ const END = Number.POSITIVE_INFINITY;
 const ALL: Range = { from: 0, to: END };
 
 export class Timeline {
-  /** All messages that are here, and whether the server has others before and after them. */
+  /** All messages in memory, and whether the server has more before and after them. */
   private readonly kept = signal<readonly Message[]>([]);
   private readonly serverBefore = signal(true);
   private readonly serverAfter = signal(false);
   private readonly range = signal(ALL);
 
-  /** Those that are shown. */
+  /** The messages in the window. */
   readonly messages = computed(() => {
     const { from, to } = this.range.value;
     return this.kept.value.filter(({ seq }) => seq >= from && seq <= to);
   });
-  /** How many are here before and after those. */
+  /** The number of messages in memory before and after the window. */
   private readonly keptBefore = computed(
     () => this.kept.value.filter(({ seq }) => seq < this.range.value.from).length,
   );
   private readonly keptAfter = computed(
     () => this.kept.value.filter(({ seq }) => seq > this.range.value.to).length,
   );
-  /** Whether all that is here before, or after, is shown, so that more has to come from the server. */
+  /** Whether the window reaches the first or last message in memory, so that more must come from the server. */
   readonly startShown = computed(() => this.keptBefore.value === 0);
   readonly endShown = computed(() => this.keptAfter.value === 0);
   readonly moreAfter = computed(() => this.serverAfter.value || !this.endShown.value);
   readonly loading = signal<Part | undefined>(undefined);
-  /** What could not be loaded the last time. */
+  /** The part whose last load failed. */
   readonly failed = signal<Part | undefined>(undefined);
-  /** Whether what is shown came from the server, and not only from the cache. */
+  /** Whether the messages come from the server, and not only from the cache. */
   readonly loaded = signal(false);
-  /** Messages of others after this entry were new when the conversation was opened. */
+  /** Messages from others after this entry were unread when the conversation was opened. */
   readonly unreadAfter = signal<Seq | undefined>(undefined);
 
-  /** What came while a page was under way. */
+  /** Entries that arrived while a page was being loaded. */
   private meanwhile: LogEntry[] = [];
-  /** Replies up to this entry are counted in what is shown. */
+  /** Replies up to this entry are included in the counts of the messages. */
   private countedTo: Seq = 0;
   private attempt = 0;
 
   constructor(private readonly source: TimelineSource) {}
 
-  /** Shows what is cached, then what the server has: the newest, or what is around the first unread message. */
+  /** Shows cached messages first, then those of the server: the newest, or those around the first unread message. */
   async open(unreadAfter: Seq | undefined, unread: number): Promise<void> {
     this.unreadAfter.value = unreadAfter;
     const attempt = this.attempt;
@@ -98,13 +98,13 @@ export class Timeline {
     if (attempt === this.attempt && this.kept.value.length === 0) {
       this.kept.value = cached;
     }
-    // Somebody may have jumped elsewhere meanwhile.
+    // The user may have jumped elsewhere in the meantime.
     if (attempt === this.attempt) {
       await this.loadFirst(unreadAfter, unread);
     }
   }
 
-  /** It comes into sight again: what is new has a line before it, and is shown. */
+  /** The conversation is opened again: shows the new messages, with a line before the first. */
   reopen(unreadAfter: Seq | undefined, unread: number): void {
     this.unreadAfter.value = unreadAfter;
     const first = this.messages.value[0]?.seq ?? 0;
@@ -122,7 +122,7 @@ export class Timeline {
     });
   }
 
-  /** The end of the conversation, in place of what is shown. */
+  /** Moves the window to the end of the conversation. */
   async showNewest(): Promise<void> {
     if (this.loaded.value && !this.serverAfter.value) {
       this.stopReplacing();
@@ -132,12 +132,12 @@ export class Timeline {
     }
   }
 
-  /** What is around a message, in place of what is shown. */
+  /** Moves the window to a message. */
   loadAround(position: Position): Promise<void> {
     return this.load("all", { around: position }, (page) => this.replace(page));
   }
 
-  /** Has a message among those that are shown, and says whether it is there. */
+  /** Brings a message into the window. Returns whether it exists. */
   async bring(id: MessageId): Promise<boolean> {
     const index = this.kept.value.findIndex((message) => message.id === id);
     if (this.loaded.value && index >= 0) {
@@ -149,7 +149,7 @@ export class Timeline {
     }
     const failedBefore = this.failed.value;
     await this.loadAround(id);
-    // That one message is not there says nothing about the others.
+    // A missing message does not mean that loading is broken.
     this.failed.value = failedBefore;
     if (!this.loaded.value) {
       await this.loadNewest();
@@ -157,7 +157,7 @@ export class Timeline {
     return this.has(id);
   }
 
-  /** Shows more of what is here before, and has the server send what comes before that. */
+  /** Grows the window at its start, and prefetches the messages before. */
   showBefore(): void {
     const more = Math.min(STEP_MESSAGES, this.keptBefore.value);
     if (more > 0) {
@@ -212,7 +212,7 @@ export class Timeline {
     }
   }
 
-  /** Loads what could not be loaded. */
+  /** Retries the failed load. */
   async retry(): Promise<void> {
     switch (this.failed.value) {
       case "before":
@@ -240,7 +240,7 @@ export class Timeline {
     this.kept.value = this.kept.value.filter((message) => message.id !== id);
   }
 
-  /** What the server answered with to a change of this message. */
+  /** The server's response to a change of this message. */
   update(changed: Message): void {
     this.kept.value = this.kept.value.map((message) => (message.id === changed.id ? changed : message));
   }
@@ -252,7 +252,7 @@ export class Timeline {
   }
 
   private async load(what: Part, asked: History, merge: (page: MessagePage) => void): Promise<void> {
-    // A jump elsewhere makes what is under way meaningless.
+    // A jump cancels loads in progress.
     const attempt = ++this.attempt;
     const head = this.source.conversation()?.head ?? 0;
     this.loading.value = what;
@@ -280,7 +280,7 @@ export class Timeline {
     }
   }
 
-  /** What is about to take the place of what is shown does not. */
+  /** Cancels a load that would replace all messages. */
   private stopReplacing(): void {
     if (this.loading.value === "all") {
       this.attempt += 1;
@@ -299,7 +299,7 @@ export class Timeline {
     this.show(0, page.messages.length);
   }
 
-  /** Shows the messages of these indices. What reaches the end of the conversation goes on with what is said. */
+  /** Shows the messages at these indices. A window at the end of the conversation follows new messages. */
   private show(from: number, to: number): void {
     const all = this.kept.value;
     const isEnd = to >= all.length && !this.serverAfter.value;
@@ -325,7 +325,7 @@ export class Timeline {
     }
   }
 
-  /** What is new stands at the end, if what is here reaches it. */
+  /** Appends a new message, if the messages in memory reach the end of the conversation. */
   private withNew(messages: readonly Message[], entry: LogEntry): readonly Message[] {
     const conversation = this.source.conversation();
     const added =
@@ -334,7 +334,7 @@ export class Timeline {
     return !added || this.serverAfter.value || added.seq <= last ? messages : [...messages, added];
   }
 
-  /** However much is said, not more than this is kept and shown. */
+  /** Enforces the limits of messages in memory and in the window. */
   private limit(): void {
     if (this.kept.value.length > KEPT_MESSAGES_MAX) {
       this.kept.value = this.kept.value.slice(-KEPT_MESSAGES_MAX);

@@ -1,4 +1,4 @@
-/** Who is typing where. A notice is void after a while unless it comes again. */
+/** Users who are typing, per conversation. A notice expires unless it is repeated. */
 
 import type { ConversationId, TypingEvent, UserId } from "@godwit/sdk";
 import { signal } from "@preact/signals";
@@ -28,7 +28,7 @@ export class Typing {
     }
   }
 
-  /** Also when the message has come. */
+  /** Also called when a message of the user arrives. */
   stopped(conversation: ConversationId, user: UserId): void {
     const key = keyOf(conversation, user);
     clearTimeout(this.timers.get(key));

@@ -1,4 +1,4 @@
-/** What an update of the live session means for each of the stores. */
+/** Applies updates of the live session to the stores. */
 
 import type { AccountEntry, Connection, ConversationId, LogEntry, Update } from "@godwit/sdk";
 import type { Signal } from "@preact/signals";
@@ -17,7 +17,7 @@ import { go, place } from "./place.js";
 import type { Presence } from "./presence.js";
 import type { Typing } from "./typing.js";
 
-/** The session, as far as updates concern it. */
+/** The part of the session that updates change. */
 export interface Stores {
   readonly account: Owner;
   readonly own: Own;
@@ -32,9 +32,9 @@ export interface Stores {
   readonly drafts: Drafts;
   readonly cache: Cache;
   readonly histories: Histories;
-  /** Asks the server for the conversation as it is now. */
+  /** Loads the conversation again. */
   refresh(id: ConversationId): Promise<void>;
-  /** Asks the server for the marks of others, where not all are known. */
+  /** Loads the cursors of the other members, if not all are known. */
   completeCursors(id: ConversationId): void;
   learn(conversation: Extract<Update, { type: "conversation" }>["conversation"]): void;
 }
@@ -69,7 +69,7 @@ export class Updates {
         break;
       case "caught_up":
         caughtUp.value = true;
-        // New names are not in what was caught up with.
+        // Changes of profiles are not part of catching up.
         people.renew();
         void cache.write();
         break;
@@ -105,7 +105,7 @@ export class Updates {
   private entered(id: ConversationId, entry: LogEntry): void {
     const { cache, histories, inbox, outbox, typing } = this.stores;
     const isKnown = inbox.apply(id, entry);
-    // What the list shows may be among the messages that expired.
+    // The last message in the list may have expired.
     const refreshed = !isKnown || entry.type === "expired" ? this.refresh(id) : undefined;
     histories.apply(id, entry);
     outbox.apply(entry);
@@ -183,7 +183,7 @@ export class Updates {
     }
   }
 
-  /** If it fails, the next entry or the next connection brings it up to date. */
+  /** If this fails, the next entry or the next connection updates the conversation. */
   private async refresh(id: ConversationId): Promise<void> {
     await this.stores.refresh(id).catch(() => undefined);
   }

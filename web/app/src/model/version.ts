@@ -1,12 +1,12 @@
-/** The service worker that keeps the page, and whether it has a newer one than this. */
+/** The service worker that caches the page, and whether a new version is available. */
 
 import { signal } from "@preact/signals";
 
 const WORKER = "/sw.js";
-/** A tab that stays open for days looks for a new version when somebody comes back to it, but not more often than this. */
+/** A tab checks for a new version when it becomes visible, but not more often than this. */
 const LOOK_AFTER_MS = 60_000;
 
-/** The part of the browser that `require-trusted-types-for` needs, of which TypeScript does not know. */
+/** The Trusted Types API, which `require-trusted-types-for` needs and TypeScript does not declare. */
 interface TrustedTypes {
   createPolicy(
     name: string,
@@ -14,13 +14,13 @@ interface TrustedTypes {
   ): { createScriptURL(url: string): string };
 }
 
-/** A newer version of the page is there, and comes with the next reload. */
+/** Whether a new version of the page is available after a reload. */
 export const isOutdated = signal(false);
 
 let registration: ServiceWorkerRegistration | undefined;
 let lookedAtMs = 0;
 
-/** Where there are no service workers, as without HTTPS, the page works with a network only. */
+/** Registers the service worker. Without one, for example without HTTPS, the page does not work offline. */
 export async function keepPage(): Promise<void> {
   if (!("serviceWorker" in navigator)) {
     return;
@@ -31,7 +31,7 @@ export async function keepPage(): Promise<void> {
   watchInstalling();
 }
 
-/** One that comes while there is another has a newer page; the very first one has the page that is shown. */
+/** A worker that installs beside another one has a new version. The very first worker has the current version. */
 function watchInstalling(): void {
   const worker = registration?.installing;
   if (worker && registration?.active) {
@@ -41,11 +41,11 @@ function watchInstalling(): void {
   }
 }
 
-/** Asks the server whether there is a new version. */
+/** Checks for a new version. */
 export function lookForNewVersion(): void {
   if (registration && Date.now() - lookedAtMs > LOOK_AFTER_MS) {
     lookedAtMs = Date.now();
-    // Without a network nothing is new.
+    // Fails without a network.
     registration.update().catch(() => undefined);
   }
 }

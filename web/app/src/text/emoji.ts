@@ -1,11 +1,11 @@
-/** The emoji that can be picked: a set of our own, small enough to come with the page. */
+/** The emoji of the picker: a small set, so that it can be part of the page. */
 
 export interface EmojiCategory {
   id: "smileys" | "people" | "nature" | "food" | "activities" | "travel" | "objects" | "symbols";
   emoji: readonly string[];
 }
 
-/** Offered first for a reaction. */
+/** The reactions that a menu offers first. */
 export const QUICK_REACTIONS: readonly string[] = ["👍", "❤️", "😂", "😮", "😢", "🎉"];
 
 export const EMOJI: readonly EmojiCategory[] = [

@@ -1,14 +1,14 @@
 /**
- * What is known about texts without knowing a server or a page. Pure functions only.
+ * Pure functions on texts, independent of the server and of the components.
  *
- * - `segments`: a text as plain parts, links and mentions; whether it is nothing but emoji
- * - `mention`: which mention is being typed, and completing it
- * - `rows`: messages as what a history shows: days, the line before new messages, notices, groups
+ * - `segments`: splits a text into plain parts, links and mentions; detects texts of only emoji
+ * - `mention`: the mention that is being typed, and its completion
+ * - `rows`: the rows of a history: days, the line before new messages, notices, grouped messages
  * - `preview`: the beginning of a text on one line
- * - `initials`: what stands for a person who has no picture
- * - `isolated`: a name as part of a sentence
- * - `emoji`: the emoji that can be picked, by category
- * - `search`: whether a name matches what somebody types
+ * - `initials`: the initials of a user without a picture
+ * - `isolated`: isolates the text direction of a name in a sentence
+ * - `emoji`: the emoji of the picker, by category
+ * - `search`: whether a name matches a query
  */
 
 export { EMOJI, type EmojiCategory, QUICK_REACTIONS } from "./emoji.js";

@@ -1,6 +1,6 @@
-/** What stands for a person or a group without a picture. */
+/** Initials and colour of a user or a group without a picture. */
 
-/** How many colours there are for it; the style sheet has as many. */
+/** The number of colours; must match the style sheet. */
 const HUES = 8;
 
 /** The first letters of the first two words; an emoji counts as a letter. */
@@ -9,7 +9,7 @@ export function initialsOf(name: string): string {
   return words.slice(0, 2).map(firstLetter).join("").toLocaleUpperCase();
 }
 
-/** The same colour for the same id, everywhere. */
+/** The colour for an id. It never changes. */
 export function hueOf(id: string): number {
   let sum = 0;
   for (const character of id) {
@@ -18,7 +18,7 @@ export function hueOf(id: string): number {
   return sum % HUES;
 }
 
-/** Without the marks above and below it, of which some names have hundreds. */
+/** Strips combining marks, of which some names have hundreds. */
 function firstLetter(word: string): string {
   const letter = /[\p{L}\p{N}\p{Extended_Pictographic}]/u.exec(word.normalize("NFC"));
   return letter?.[0] ?? "";

@@ -1,9 +1,9 @@
 /** The mention that is being typed in the composer. */
 
 export interface MentionQuery {
-  /** Where the `@` is. */
+  /** The index of the `@`. */
   start: number;
-  /** What follows it up to the caret. */
+  /** The text between the `@` and the caret. */
   query: string;
 }
 
@@ -16,7 +16,7 @@ export function mentionAt(text: string, caret: number): MentionQuery | undefined
   return query === undefined ? undefined : { start: caret - query.length - 1, query };
 }
 
-/** The text with the mention filled in, and where the caret is then. */
+/** The text with the completed mention, and the new position of the caret. */
 export function completedMention(
   text: string,
   mention: MentionQuery,

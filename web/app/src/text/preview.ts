@@ -1,9 +1,9 @@
-/** As long as the previews that the server makes. */
+/** The length of the server's previews. */
 export const PREVIEW_CHARS_MAX = 100;
 
 /** The beginning of a text, on one line. */
 export function onOneLine(text: string, charsMax = PREVIEW_CHARS_MAX): string {
-  // Cutting first keeps a long text from being walked through for the sake of its first line.
+  // Truncates first, so that a long text is not scanned completely.
   const line = text
     .slice(0, charsMax * 8)
     .replace(/\s+/gu, " ")

@@ -1,9 +1,9 @@
-/** Messages as what a history shows, from top to bottom. */
+/** The rows of a history, from top to bottom. */
 
-/** Messages of one sender that are closer than this stand together. */
+/** Messages of one sender within this time are grouped. */
 export const GROUP_GAP_MS = 5 * 60_000;
 
-/** What has to be known of a message in order to place it. */
+/** The properties of a message that determine its place. */
 export interface Placed {
   key: string;
   seq: number;
@@ -20,13 +20,13 @@ export type Row<M extends Placed> =
       type: "message";
       key: string;
       message: M;
-      /** The first and the last of those that stand together. */
+      /** Whether the message is the first or the last of its group. */
       first: boolean;
       last: boolean;
     };
 
 /**
- * @param unreadAfter messages of others after this entry were new when the conversation was opened
+ * @param unreadAfter messages from others after this entry were unread when the conversation was opened
  */
 export function rowsOf<M extends Placed>(
   messages: readonly M[],
@@ -59,7 +59,7 @@ export function rowsOf<M extends Placed>(
   return rows;
 }
 
-/** The message before goes on into the next one, unless that begins a group. */
+/** Ends the group of the previous message if the next one starts a new group. */
 function endGroup<M extends Placed>(rows: Row<M>[], nextBegins: boolean): void {
   const previous = rows.at(-1);
   if (previous?.type === "message" && !nextBegins) {
@@ -72,7 +72,7 @@ function together(one: Placed, next: Placed): boolean {
   return one.senderId === next.senderId && !one.isNotice && close;
 }
 
-/** The day where the reader is. */
+/** The day in the reader's time zone. */
 function dayOf(at: string): string {
   return new Date(at).toDateString();
 }

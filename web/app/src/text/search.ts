@@ -1,4 +1,4 @@
-/** Whether each word of the query begins a word of the name. Case and accents do not matter. */
+/** Whether each word of the query is a prefix of a word in the name. Ignores case and accents. */
 export function matchesSearch(name: string, query: string): boolean {
   const words = plain(name).split(/[\s._@-]+/u);
   return plain(query)

@@ -1,4 +1,4 @@
-/** A text as plain parts, links and mentions. What comes out is shown as text; only the address of a link is used otherwise. */
+/** Splits a text into plain parts, links and mentions. All parts are rendered as text; only `href` of a link is not. */
 
 export type Segment =
   | { type: "text"; text: string }
@@ -6,13 +6,13 @@ export type Segment =
   /** `handle` is in lower case, without the `@`. */
   | { type: "mention"; text: string; handle: string };
 
-/** A text with more emoji than this is shown in the usual size. */
+/** A text with more emoji than this is shown in normal size. */
 const LARGE_EMOJI_MAX = 3;
 
-/** Characters that turn the direction end an address, which they could make look like another one. */
+/** A bidirectional control character ends a link, because it could make the link look like another one. */
 const TOKEN =
   /(?<link>\b(?:https?:\/\/|www\.)[^\s<>"\u202a-\u202e\u2066-\u2069]+)|(?<![\w@./])@(?<handle>[a-z0-9_.]{3,32})/giu;
-/** Ends a sentence rather than an address. */
+/** Punctuation that ends a sentence rather than a link. */
 const TRAILING = /[.,;:!?'"»”’…]+$/u;
 const ONLY_EMOJI =
   /^(?:\p{RI}\p{RI}|\p{Emoji}(?:\p{Emoji_Modifier}|\uFE0F\u20E3?)?(?:\u200D\p{Emoji}(?:\p{Emoji_Modifier}|\uFE0F)?)*|\s)+$/u;
@@ -37,7 +37,7 @@ export function segmentsOf(text: string): Segment[] {
   return segments;
 }
 
-/** A few emoji and nothing else. Digits are emoji to Unicode, but not to people. */
+/** Whether the text is a few emoji and nothing else. Excludes digits, which Unicode classifies as emoji. */
 export function isOnlyEmoji(text: string): boolean {
   const trimmed = text.trim();
   if (trimmed === "" || trimmed.length > LARGE_EMOJI_MAX * 16 || /[0-9#*]/.test(trimmed)) {
@@ -58,7 +58,7 @@ function mentionOf(found: string): Segment | undefined {
   return text.length > 3 ? { type: "mention", text, handle: text.slice(1).toLowerCase() } : undefined;
 }
 
-/** A closing bracket belongs to the address only if it was opened there. */
+/** A closing bracket belongs to the link only if the link has the opening one. */
 function withoutTrailing(link: string): string {
   let text = link.replace(TRAILING, "");
   while (text.endsWith(")") && count(text, ")") > count(text, "(")) {

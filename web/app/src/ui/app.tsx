@@ -1,11 +1,11 @@
 /**
  * The components of the page.
  *
- * - here: which of the two big screens is shown: signing in, or the messenger
- * - `shell`: list and conversation beside each other; `list/` and `conversation/` are those two
- * - `dialogs/`: everything that opens over them; `dialog` says which is open
- * - `menu`, `modal`, `avatar`, `icon`: pieces that all of them use
- * - `context`: the session that a component belongs to; `page`: what is outside of the application
+ * - here: selects one of the two main screens: sign-in or the messenger
+ * - `shell`: the list (`list/`) and the conversation (`conversation/`) side by side
+ * - `dialogs/`: all dialogs; `dialog` is the open one
+ * - `menu`, `modal`, `avatar`, `icon`: shared components
+ * - `context`: the session that a component belongs to; `page`: document-level properties, such as the title
  */
 
 import { accounts, activeAccount } from "../model/index.js";

@@ -9,7 +9,7 @@ interface AvatarProps {
   size?: "small" | "large";
 }
 
-/** Initials on a colour that stays the same. Pictures from elsewhere would tell their server who looks, so none are loaded. */
+/** Initials on a fixed colour. External pictures are not loaded, because their server would learn who views them. */
 export function Avatar({ id, name, group, online, size }: AvatarProps) {
   const initials = initialsOf(name);
   return (

@@ -5,16 +5,16 @@ import { useEffect } from "preact/hooks";
 import { t } from "../i18n/index.js";
 import { useSession } from "./context.js";
 
-/** A connection that is lost and made again within this time needs no word. */
+/** A lost connection is reported only if it is not restored within this time. */
 const QUIET_MS = 3_000;
 
-/** How it stands with the connection, when there is something to say. */
+/** The state of the connection, if there is a problem. */
 export function ConnectionLine() {
   const connection = useSession().connection.value;
   const { state } = connection;
   const away = state === "offline" || state === "connecting";
   const isLong = useSignal(false);
-  /** While it is tried again and again, the line stays as it is. */
+  /** Keeps the text stable during repeated attempts. */
   const hasFailed = useSignal(false);
   useEffect(() => {
     if (!away) {
@@ -44,7 +44,7 @@ export function ConnectionLine() {
   );
 }
 
-/** Another window of the same account took its place. */
+/** Whether another window of the same account replaced this one. */
 function isReplaced(reason: StopReason): boolean {
   return reason.by === "server" && reason.closeCode === CloseCode.REPLACED;
 }

@@ -9,7 +9,7 @@ export const SessionContext = createContext<Session | undefined>(undefined);
 export function useSession(): Session {
   const session = useContext(SessionContext);
   if (!session) {
-    throw new Error("this component is shown without a session");
+    throw new Error("this component was rendered without a session");
   }
   return session;
 }

@@ -1,4 +1,4 @@
-/** What the server takes for a handle; it is the one that decides. */
+/** The attributes of a field for a handle. The server makes the final check. */
 export const HANDLE_FIELD = {
   required: true,
   minLength: 3,
@@ -9,7 +9,7 @@ export const HANDLE_FIELD = {
   dir: "ltr",
 } as const;
 
-/** What somebody typed into a field of a form; empty where there is no such field. */
+/** The value of a form field; empty if there is no such field. */
 export function fieldOf(form: HTMLFormElement, name: string): string {
   const value = new FormData(form).get(name);
   return typeof value === "string" ? value : "";

@@ -1,4 +1,4 @@
-/** The pictures of the buttons. Each is drawn with lines in a square of 24. */
+/** The icons, as SVG paths in a 24×24 box. */
 
 const PATHS = {
   back: "M15 5l-7 7 7 7",
@@ -42,7 +42,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** A picture says nothing to a screen reader: the button around it has the words. */
+/** Hidden from screen readers: the button around the icon has a label. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg class={`icon icon-${name}`} viewBox="0 0 24 24" aria-hidden="true" focusable="false">

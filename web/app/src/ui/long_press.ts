@@ -1,8 +1,8 @@
 import { useRef } from "preact/hooks";
 
-/** Longer than browsers wait that open a menu by themselves; where they do not, this does. */
+/** Longer than the long press of browsers that open the context menu themselves. Others need this one. */
 const LONG_PRESS_MS = 650;
-/** A finger that moves further is scrolling. */
+/** A finger that moves further than this is scrolling. */
 const MOVED_PX = 10;
 
 interface Press {
@@ -17,11 +17,11 @@ interface LongPress {
   onTouchMove: (event: TouchEvent) => void;
   onTouchEnd: (event: TouchEvent) => void;
   onTouchCancel: () => void;
-  /** The browser was first. */
+  /** To be called when the browser opens the menu itself. */
   cancel: () => void;
 }
 
-/** Asks for the menu of what is pressed for long, as the other button of a mouse does. */
+/** Fires a context-menu event after a long press. */
 export function useLongPress(): LongPress {
   const press = useRef<Press>();
   const cancel = () => clearTimeout(press.current?.timer);
@@ -51,7 +51,7 @@ export function useLongPress(): LongPress {
     onTouchEnd: (event) => {
       cancel();
       if (press.current?.done) {
-        // Else the finger that lets go would also click what is below.
+        // Otherwise lifting the finger would click the element below.
         event.preventDefault();
         press.current = undefined;
       }

@@ -1,7 +1,7 @@
 import { t } from "../i18n/index.js";
 import type { Progress } from "../model/status.js";
 
-/** One tick when the server has a message, two when all have it, coloured when all have read it. */
+/** One tick: sent. Two ticks: delivered to all. Coloured ticks: read by all. */
 export function Marks({ progress }: { progress: Progress }) {
   const label = t(`progress.${progress}`);
   return (

@@ -1,4 +1,4 @@
-/** Menus that open where somebody clicked, or beside what has the focus. One at a time. */
+/** Context menus, at the pointer or beside the focused element. One is open at a time. */
 
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
@@ -24,15 +24,15 @@ interface OpenMenu {
 }
 
 interface MenuOffers {
-  /** Offers the quick reactions above the items. */
+  /** Shows the quick reactions above the items. */
   onReact?: ((reaction: string) => void) | undefined;
-  /** What gets the focus; the items unless it is said. */
+  /** The part that gets the focus. Default: the items. */
   first?: "reactions" | undefined;
 }
 
 const openMenu = signal<OpenMenu | undefined>(undefined);
 
-/** Opens at the pointer; when the keyboard asked for it, below the element. */
+/** Opens a menu at the pointer, or below the element if the keyboard opened it. */
 export function showMenu(event: Event, label: string, items: MenuItem[], offers: MenuOffers = {}): void {
   event.preventDefault();
   event.stopPropagation();

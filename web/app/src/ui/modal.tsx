@@ -9,11 +9,11 @@ interface ModalProps {
   title: string;
   onClose: () => void;
   children: ComponentChildren;
-  /** Stays in sight while the rest scrolls. */
+  /** Stays visible while the rest scrolls. */
   footer?: ComponentChildren;
 }
 
-/** A window over the page. The browser keeps the focus inside, closes it with Escape and gives the focus back. */
+/** A modal dialog. The browser traps the focus, closes the dialog with Escape, and restores the focus. */
 export function Modal({ title, onClose, children, footer }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();

@@ -1,4 +1,4 @@
-/** What people and events are called, in the words of the reader. */
+/** Texts for people, notices and previews, in the language of the reader. */
 
 import type { Conversation, Message, UserId } from "@godwit/sdk";
 
@@ -10,10 +10,10 @@ export function nameOf(session: Session, user: UserId): string {
   return session.people.user(user)?.display_name ?? "…";
 }
 
-/** Notices that differ by whether the reader did it (`.you`), or it was done to the reader (`.me`). */
+/** Notices with variants for when the reader is the actor (`.you`) or the affected member (`.me`). */
 type Variant<V extends string> = { [K in Key]: `${K}.${V}` extends Key ? K : never }[Key];
 
-/** What somebody did. */
+/** A notice about an actor. */
 function done(session: Session, notice: Variant<"you">, actor: UserId, values: Values = {}): string {
   if (actor === session.account.id) {
     return t(`${notice}.you`, values);
@@ -21,7 +21,7 @@ function done(session: Session, notice: Variant<"you">, actor: UserId, values: V
   return t(notice, { actor: isolated(nameOf(session, actor)), ...values });
 }
 
-/** What somebody did to a member. */
+/** A notice about an actor and an affected member. */
 function doneTo(
   session: Session,
   notice: Extract<Variant<"you">, Variant<"me">>,
@@ -44,7 +44,7 @@ function membersAdded(session: Session, actor: UserId, members: readonly UserId[
   return done(session, "notice.members_added", actor, { members: names.join(", ") });
 }
 
-/** What happened, as a line between the messages. */
+/** The text of a notice. */
 export function noticeText(session: Session, message: Message): string {
   const { notice, sender_id: actor } = message;
   switch (notice?.type) {
@@ -92,7 +92,7 @@ export function noticeText(session: Session, message: Message): string {
   }
 }
 
-/** The line below the name in the list. */
+/** The preview of the last message in the list. */
 export function previewOf(session: Session, conversation: Conversation): string {
   const last = conversation.last_message;
   if (!last) {
@@ -130,7 +130,7 @@ export function typingText(session: Session, conversation: Conversation, who: re
 const HOUR_SECS = 3_600;
 const DAY_SECS = 24 * HOUR_SECS;
 
-/** A time after which messages disappear. */
+/** The duration after which messages disappear. */
 export function duration(secs: number): string {
   if (secs % DAY_SECS === 0) {
     return plural("duration.days", secs / DAY_SECS);

@@ -1,4 +1,4 @@
-/** What of the page is not inside the application: its language, its colours, its title, its icon, its version. */
+/** Document-level properties: language, theme, title, badge and version. */
 
 import { effect } from "@preact/signals";
 
@@ -25,7 +25,7 @@ export function keepPageInStep(): void {
     badge(unread);
   });
   effect(() => {
-    // A server that comes back may have been replaced by a newer one.
+    // After a restart, the server may have a newer version.
     if (accounts.session.value?.connection.value.state === "online") {
       lookForNewVersion();
     }
@@ -33,7 +33,7 @@ export function keepPageInStep(): void {
   document.addEventListener("visibilitychange", lookForNewVersion);
 }
 
-/** On the icon of the installed application, where there is such a thing. */
+/** Sets the badge on the icon of the installed app, if supported. */
 function badge(unread: number): void {
   if ("setAppBadge" in navigator) {
     navigator.setAppBadge(unread).catch(() => undefined);

@@ -4,11 +4,11 @@ import { useEffect } from "preact/hooks";
 
 import { useSession } from "./context.js";
 
-/** After the last keystroke. */
+/** The delay after the last keystroke. */
 const SEARCH_AFTER_MS = 200;
 const PEOPLE_MAX = 20;
 
-/** People whose name or handle begins like this, a moment after it was typed; `undefined` before any answer. */
+/** Users whose name or handle matches the query; `undefined` before the first response. */
 export function usePeopleSearch(query: string): readonly User[] | undefined {
   const session = useSession();
   const found = useSignal<readonly User[] | undefined>(undefined);
@@ -26,7 +26,7 @@ export function usePeopleSearch(query: string): readonly User[] | undefined {
           session.people.learn(...users);
           found.value = users;
         })
-        // Typed on, or no connection: what was found before stays.
+        // Aborted by further typing, or no connection: keeps the previous results.
         .catch(() => undefined);
     }, SEARCH_AFTER_MS);
     return () => {

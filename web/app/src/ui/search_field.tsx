@@ -1,7 +1,7 @@
 import { t, type Key } from "../i18n/index.js";
 import { Icon } from "./icon.js";
 
-/** Longer ones are refused. */
+/** The server refuses longer queries. */
 const QUERY_CHARS_MAX = 64;
 
 interface SearchFieldProps {

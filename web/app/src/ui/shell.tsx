@@ -1,4 +1,4 @@
-/** List and conversation beside each other; on a phone one of them at a time. */
+/** The list and the conversation side by side, or one at a time on phones. */
 
 import { useEffect } from "preact/hooks";
 
@@ -25,7 +25,7 @@ export function Shell() {
     return () => document.removeEventListener("keydown", listener);
   }, [session]);
 
-  // What is open belongs to the account that is shown.
+  // An open dialog belongs to the active account.
   useEffect(() => closeDialog, []);
 
   return (

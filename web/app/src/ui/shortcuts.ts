@@ -1,4 +1,4 @@
-/** Keys that work everywhere. Those of the composer and of messages are where these are. */
+/** Global keyboard shortcuts. The composer and messages handle their own keys. */
 
 import { go, place } from "../model/place.js";
 import type { Session } from "../model/index.js";
@@ -23,7 +23,7 @@ export function onShortcut(session: Session, event: KeyboardEvent): void {
   }
 }
 
-/** The conversation above or below the one that is open. */
+/** Opens the conversation above or below the current one. */
 function goToNeighbour(session: Session, step: number): void {
   const list = session.inbox.sorted.value.filter((conversation) => !conversation.me.archived);
   const here = place.value;

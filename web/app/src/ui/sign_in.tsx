@@ -6,7 +6,7 @@ import { explained } from "../model/tasks.js";
 import { isolated } from "../text/index.js";
 import { fieldOf, HANDLE_FIELD } from "./form.js";
 
-/** Signing in, and registering: the same form with one field more. */
+/** Sign-in and registration: the same form, with one more field for registration. */
 export function SignIn({ ended }: { ended: KnownAccount | undefined }) {
   const registering = useSignal(false);
   const busy = useSignal(false);
@@ -93,7 +93,7 @@ export function SignIn({ ended }: { ended: KnownAccount | undefined }) {
   );
 }
 
-/** Who is signed out here may be here as somebody else, or want to be forgotten. */
+/** After a sign-out: switch to another account, or remove this one from the browser. */
 function OtherWays({ ended }: { ended: KnownAccount }) {
   const others = accounts.list.value.filter((account) => account.id !== ended.id && !account.ended);
   return (

@@ -5,11 +5,11 @@ import { dismiss, toasts } from "../model/tasks.js";
 import { isOutdated } from "../model/version.js";
 import { IconButton } from "./icon.js";
 
-/** What went wrong, at the edge of the page; and that there is a newer page. */
+/** Toasts: errors, and the notice that a new version is available. */
 export function Toasts() {
   const element = useRef<HTMLDivElement>(null);
   const count = toasts.value.length + Number(isOutdated.value);
-  // Shown anew for each, so that it is above a dialog that was opened before.
+  // Shown again for each toast, so that the toast is above a dialog that was opened before.
   useEffect(() => {
     if (count > 0) {
       element.current?.hidePopover();

@@ -1,10 +1,9 @@
 /**
- * Keeps the files of the page, so that it opens without a network. What people say is not its business: of all requests
- * it answers only those for these files, and `/v1/` is none of them. Pages show notifications through it; it opens what
- * somebody clicked on.
+ * The service worker. It caches the files of the page, so that the page opens without a network. It answers only requests
+ * for these files and never requests to `/v1/`. Pages show notifications through it, and it handles clicks on them.
  *
- * A version is kept as a whole. A new one is served from the moment it is complete; pages that are open go on with what
- * they have, and say that there is a new one.
+ * A version is cached as a whole, and served as soon as it is complete. Open pages keep their version and tell the user
+ * that a new one is available.
  */
 
 export {};
@@ -12,16 +11,16 @@ export {};
 declare const self: ServiceWorkerGlobalScope;
 
 interface Shell {
-  /** Different whenever one of the files is. */
+  /** Changes whenever one of the files changes. */
   version: string;
   paths: string[];
 }
 
-/** The build puts the files here. */
+/** The build replaces this with the list of files. */
 const SHELL = "__SHELL__" as unknown as Shell;
 const PREFIX = "godwit-shell-";
 const CACHE = PREFIX + SHELL.version;
-/** With the one before: a page of it may just be asking for its scripts. */
+/** Includes the previous version, because an open page may still load its scripts. */
 const VERSIONS_KEPT = 2;
 const HASHED = "/assets/";
 
@@ -43,13 +42,13 @@ self.addEventListener("notificationclick", (event) => {
 
 async function keep(): Promise<void> {
   const cache = await caches.open(CACHE);
-  // Past the cache of the browser, which may have files of another version under the same names.
+  // Bypasses the HTTP cache, which may have files of another version under the same names.
   await cache.addAll(SHELL.paths.map((path) => new Request(path, { cache: "no-cache" })));
   await self.skipWaiting();
 }
 
 async function forgetOld(): Promise<void> {
-  // In the order in which they were made.
+  // `keys` returns the caches in the order of their creation.
   const names = (await caches.keys()).filter((name) => name.startsWith(PREFIX) && name !== CACHE);
   await Promise.all(names.slice(0, 1 - VERSIONS_KEPT).map((name) => caches.delete(name)));
 }
@@ -58,11 +57,11 @@ async function kept(path: string): Promise<Response> {
   const own = await caches.open(CACHE);
   const found =
     (await own.match(path, { ignoreVary: true })) ?? (await caches.match(path, { ignoreVary: true }));
-  // The browser may have thrown it away.
+  // The browser may have evicted the file.
   return found ?? fetch(path);
 }
 
-/** In a page that is open, or else in a new one. */
+/** Opens the conversation in an open page, or in a new one. */
 async function openConversation(id: string): Promise<void> {
   const [page] = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
   if (page) {

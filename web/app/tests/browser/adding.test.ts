@@ -11,7 +11,7 @@ async function showSettings(person: Person): Promise<void> {
   await person.dialog.getByRole("heading", { name: "Settings" }).waitFor();
 }
 
-it("is up to oneself, and the other is told to send a link", async () => {
+it("adds only users who allow it, and suggests an invite link for others", async () => {
   const ada = await world.arrive("ada1", "Ada One");
   const bob = await world.arrive("bob1", "Bob One");
   await showSettings(bob);
@@ -25,7 +25,7 @@ it("is up to oneself, and the other is told to send a link", async () => {
   await ada.page.getByText("1 person does not let you add them. Send them an invite link.").waitFor();
 });
 
-it("ends for good with whoever did it blocked", async () => {
+it("lets a user leave a group for good and blocks the member who added them", async () => {
   const ada = await world.arrive("ada2", "Ada Two");
   const bob = await world.arrive("bob2", "Bob Two");
   await createGroup(ada, "Waders", "bob2");
@@ -41,7 +41,7 @@ it("ends for good with whoever did it blocked", async () => {
   expect((await own.groups.refusedGroups()).conversation_ids).toHaveLength(1);
 });
 
-it("shows a new name at once, and after an absence", async () => {
+it("shows a new name at once, and after a disconnect", async () => {
   const ada = await world.arrive("ada3", "Ada Three");
   const { person: bob, wire } = await world.arriveByWire("bob3", "Bob Three");
   await ada.startDirect("bob3");
@@ -57,7 +57,7 @@ it("shows a new name at once, and after an absence", async () => {
   await bob.row("Lovelace").waitFor();
 });
 
-it("refuses a password that others would guess", async () => {
+it("refuses a password that is easy to guess", async () => {
   const { page } = await world.visit("ada4");
   await page.getByRole("button", { name: "Create an account" }).click();
   await page.getByLabel("Username").fill("ada4");

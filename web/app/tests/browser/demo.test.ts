@@ -1,4 +1,4 @@
-/** The world of `godwit demo`, as somebody finds it who has just started the server. Makes the pictures of the README. */
+/** The data of `godwit demo` in the page. Takes the screenshots of the README. */
 
 import { mkdir, writeFile } from "node:fs/promises";
 
@@ -40,7 +40,7 @@ async function signIn(options: Parameters<Browser["newContext"]>[0]): Promise<Pa
   return page;
 }
 
-/** With `UPDATE_DOCS=1` what is seen becomes the picture of this name. */
+/** With `UPDATE_DOCS=1`, saves a screenshot under this name. */
 async function picture(page: Page, name: string): Promise<void> {
   if (!UPDATE) {
     return;
@@ -59,7 +59,7 @@ async function picture(page: Page, name: string): Promise<void> {
   await writeFile(`${PICTURES}${name}.webp`, Buffer.from(webp.split(",")[1] ?? "", "base64"));
 }
 
-it("is a world to look around in, at a desk", async () => {
+it("shows the demo data on a desktop", async () => {
   const page = await signIn(DESKTOP);
   expect(await page.locator(".row").count()).toBeGreaterThan(7);
   await page.locator(".row", { hasText: "Estuary counts" }).click();
@@ -68,7 +68,7 @@ it("is a world to look around in, at a desk", async () => {
   await page.context().close();
 });
 
-it("and on a phone in the dark", async () => {
+it("shows the demo data on a phone in the dark theme", async () => {
   const page = await signIn({ ...PHONE, colorScheme: "dark" });
   await picture(page, "phone-list");
   await page.locator(".row", { hasText: "Estuary counts" }).click();

@@ -11,13 +11,13 @@ async function showDetails(person: Person): Promise<void> {
   await person.dialog.getByRole("heading", { name: "Details", exact: true }).waitFor();
 }
 
-/** Chooses from the menu of a member, in the details. */
+/** Chooses an item from the menu of a member. */
 async function choose(person: Person, member: string, item: string): Promise<void> {
   await person.dialog.getByRole("button", { name: `Options for ${member}` }).click();
   await person.chooseItem(item);
 }
 
-/** What the menu of a member offers. */
+/** The items in the menu of a member. */
 async function offered(person: Person, member: string): Promise<string[]> {
   await person.dialog.getByRole("button", { name: `Options for ${member}` }).click();
   const items = await person.page.getByRole("menuitem").allTextContents();
@@ -25,12 +25,12 @@ async function offered(person: Person, member: string): Promise<string[]> {
   return items;
 }
 
-/** A line between the messages. */
+/** Waits for a notice in the history. */
 function notice(person: Person, text: string): Promise<void> {
   return person.page.locator(".notice", { hasText: text }).last().waitFor();
 }
 
-it("is made, renamed and described, and everybody sees it", async () => {
+it("creates, renames and describes a group, and all members see it", async () => {
   const ada = await world.arrive("ada", "Ada Lovelace");
   const bob = await world.arrive("bob", "Bob Hopper");
   const cleo = await world.arrive("cleo", "Cleo Lamarr");
@@ -53,7 +53,7 @@ it("is made, renamed and described, and everybody sees it", async () => {
   expect(await offered(bob, "Cleo Lamarr")).toEqual(["Send a message"]);
 });
 
-it("has roles, which allow what they say", async () => {
+it("lets members do what their role allows", async () => {
   const ada = await world.arrive("ada2", "Ada Two");
   const bob = await world.arrive("bob2", "Bob Two");
   const cleo = await world.arrive("cleo2", "Cleo Two");
@@ -77,13 +77,13 @@ it("has roles, which allow what they say", async () => {
   await showDetails(cleo);
   await choose(bob, "Cleo Two", "Remove from group");
   await cleo.page.getByText("No conversations yet").waitFor();
-  // What was open about the group is closed, and the page goes on to work.
+  // The dialog of the group is closed, and the page still works.
   await cleo.chooseForAccount("Settings");
   await cleo.dialog.getByRole("heading", { name: "Settings" }).waitFor();
   await notice(ada, "⁨Bob Two⁩ removed ⁨Cleo Two⁩");
 });
 
-it("bans people, who cannot come back until that is lifted", async () => {
+it("bans users, who cannot return until the ban is lifted", async () => {
   const ada = await world.arrive("ada8", "Ada Eight");
   const bob = await world.arrive("bob8", "Bob Eight");
   await createGroup(ada, "Waders", "bob8");
@@ -100,7 +100,7 @@ it("bans people, who cannot come back until that is lifted", async () => {
   await ada.dialog.getByRole("heading", { name: "Banned people" }).waitFor({ state: "detached" });
 });
 
-it("has permissions, which take effect where the others are", async () => {
+it("applies changed permissions on the pages of other members", async () => {
   const ada = await world.arrive("ada3", "Ada Three");
   const bob = await world.arrive("bob3", "Bob Three");
   await createGroup(ada, "Waders", "bob3");
@@ -124,7 +124,7 @@ it("has permissions, which take effect where the others are", async () => {
   await name.waitFor({ state: mayEdit ? "detached" : "visible" });
 });
 
-it("lets people in by links, until these run out", async () => {
+it("lets users join by invite links until the links are used up", async () => {
   const ada = await world.arrive("ada4", "Ada Four");
   const bob = await world.arrive("bob4", "Bob Four");
   const cleo = await world.arrive("cleo4", "Cleo Four");
@@ -166,7 +166,7 @@ it("lets people in by links, until these run out", async () => {
   await field.waitFor({ state: "detached" });
 });
 
-it("is joined by somebody who has to sign in first", async () => {
+it("lets a user join by a link after signing in", async () => {
   const ada = await world.arrive("ada5", "Ada Five");
   const own = await ada.api();
   const { id } = (await own.conversations.open({ kind: "group", name: "Waders" })).value;
@@ -192,7 +192,7 @@ it("is joined by somebody who has to sign in first", async () => {
   await cleo.dialog.getByText("This link is no longer valid.").waitFor();
 });
 
-it("is handed over, left and deleted", async () => {
+it("transfers the ownership of a group, leaves it and deletes it", async () => {
   const ada = await world.arrive("ada6", "Ada Six");
   const bob = await world.arrive("bob6", "Bob Six");
   const cleo = await world.arrive("cleo6", "Cleo Six");
@@ -234,7 +234,7 @@ it("is handed over, left and deleted", async () => {
   await cleo.page.getByText("No conversations yet").waitFor();
 });
 
-it("cannot be turned or torn by a name", async () => {
+it("renders names with markup, control characters and other directions safely", async () => {
   const html = "<img src=x onerror=alert(1)>";
   const ada = await world.arrive("ada7", html);
   const bob = await world.arrive("bob7", `Z${"\u0315\u0300\u0334\u0322".repeat(15)}`);

@@ -1,6 +1,6 @@
 import type { Person } from "./person.js";
 
-/** Makes a group through the page. */
+/** Creates a group through the page. */
 export async function createGroup(owner: Person, name: string, ...handles: string[]): Promise<void> {
   await owner.page.getByRole("button", { name: "New conversation" }).first().click();
   await owner.dialog.getByRole("button", { name: "Group" }).click();

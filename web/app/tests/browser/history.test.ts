@@ -6,7 +6,7 @@ import { together } from "./together.js";
 const MESSAGES = 260;
 const world = together();
 
-it("loads a long history both ways without jumping, and goes to what is quoted", async () => {
+it("loads a long history in both directions without jumps, and jumps to a quoted message", async () => {
   const ada = await world.arrive("ada", "Ada");
   const bob = await world.arrive("bob", "Bob");
   const [own, his] = [await ada.api(), await bob.api()];
@@ -17,7 +17,7 @@ it("loads a long history both ways without jumping, and goes to what is quoted",
   }
   await own.messages.send(direct.id, textMessage("the very last", { replyTo: first.value.id }));
 
-  // So many are unread that the history opens where they begin.
+  // With this many unread messages, the history opens at the first of them.
   await bob.open("Ada");
   const scroller = bob.page.locator(".history-scroller");
   await bob.message("the very first").waitFor();
@@ -26,20 +26,20 @@ it("loads a long history both ways without jumping, and goes to what is quoted",
   await bob.message("the very last").waitFor();
   await bob.page.waitForFunction(() => !document.title.startsWith("("));
 
-  /** The first row that is seen. */
+  /** The `seq` of the first visible row. */
   const topSeq = () =>
     scroller.evaluate((element) => {
       const top = element.getBoundingClientRect().top;
       const rows = [...element.querySelectorAll<HTMLElement>("[data-seq]")];
       return Number(rows.find((one) => one.getBoundingClientRect().bottom > top)?.dataset.seq);
     });
-  /** How far a row is below the upper edge, in pixels. */
+  /** The distance of a row from the upper edge, in pixels. */
   const offsetOf = (seq: number) =>
     scroller.evaluate((element, wanted) => {
       const row = element.querySelector(`[data-seq="${wanted}"]`);
       return row === null ? NaN : row.getBoundingClientRect().top - element.getBoundingClientRect().top;
     }, seq);
-  // A page that is loaded while nobody scrolls must not move what is seen.
+  // A page that is loaded without scrolling must not move the visible rows.
   const before = await scroller.evaluate((element) => {
     element.scrollTop = 700;
     return element.querySelectorAll("[data-seq]").length;

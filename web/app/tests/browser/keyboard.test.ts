@@ -6,7 +6,7 @@ import { together } from "./together.js";
 
 const world = together();
 
-/** Waits until the element that has the focus has this in its text, its name or its class. */
+/** Waits until the text, the name or the class of the focused element contains this. */
 async function focused(person: Person, what: string): Promise<void> {
   await person.page.waitForFunction((wanted) => {
     const element = document.activeElement;
@@ -21,7 +21,7 @@ async function press(person: Person, ...keys: string[]): Promise<void> {
   }
 }
 
-/** Goes back with the tabulator key until a message has the focus; says how many stops that were. */
+/** Presses Shift+Tab until a message has the focus. Returns the number of presses. */
 async function tabToMessages(person: Person): Promise<number> {
   for (let stops = 1; stops < 30; stops += 1) {
     await person.page.keyboard.press("Shift+Tab");
@@ -29,10 +29,10 @@ async function tabToMessages(person: Person): Promise<number> {
       return stops;
     }
   }
-  throw new Error("the tabulator key does not get to the messages");
+  throw new Error("Tab does not reach the messages");
 }
 
-it("does with keys what can be done with a pointer, and never loses the focus", async () => {
+it("supports everything by keyboard, and never loses the focus", async () => {
   const ada = await world.arrive("ada", "Ada");
   const bob = await world.arrive("bob", "Bob");
   const [own, his] = [await ada.api(), await bob.api()];
@@ -44,7 +44,7 @@ it("does with keys what can be done with a pointer, and never loses the focus", 
   await ada.message("four").waitFor();
   await focused(ada, "Message");
 
-  // All messages are one stop and its parts, however many there are: here the menu of the last message, and itself.
+  // All messages together are one tab stop with its inner elements, here the menu of the last message.
   expect(await tabToMessages(ada)).toBe(3);
   await focused(ada, "four");
   await press(ada, "ArrowUp", "ArrowUp");
@@ -107,7 +107,7 @@ it("does with keys what can be done with a pointer, and never loses the focus", 
   await focused(ada, "Message");
 });
 
-it("completes a mention with keys, and Escape takes back one thing at a time", async () => {
+it("completes a mention by keyboard, and cancels one thing per Escape", async () => {
   const ada = await world.arrive("ada2", "Ada Two");
   const bob = await world.arrive("bob2", "Bob Two");
   const bea = await world.arrive("bea2", "Bea Two");
@@ -143,7 +143,7 @@ it("completes a mention with keys, and Escape takes back one thing at a time", a
   await focused(ada, "Message");
 });
 
-it("reads aloud what is said, and nothing else", async () => {
+it("announces new messages to screen readers, and nothing else", async () => {
   const ada = await world.arrive("ada3", "Ada Three");
   const bob = await world.arrive("bob3", "Bob Three");
   await bob.startDirect("ada3");
@@ -161,7 +161,7 @@ it("reads aloud what is said, and nothing else", async () => {
   await expect.poll(() => spoken.textContent()).toBe("Bob Three: from now on");
 });
 
-it("brings the message that has the focus into sight", async () => {
+it("scrolls the focused message into view", async () => {
   const ada = await world.arrive("ada9", "Ada Nine");
   const bob = await world.arrive("bob9", "Bob Nine");
   const [own, his] = [await ada.api(), await bob.api()];
@@ -174,7 +174,7 @@ it("brings the message that has the focus into sight", async () => {
   await tabToMessages(ada);
   for (let index = 38; index >= 10; index -= 1) {
     await ada.page.keyboard.press("ArrowUp");
-    // As long as it takes to put it elsewhere again.
+    // Waits until another scroll would have happened.
     await ada.page.evaluate(
       () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
     );

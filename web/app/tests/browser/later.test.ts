@@ -1,4 +1,4 @@
-/** Messages that are sent later, that disappear, and that are not taken. */
+/** Scheduled, disappearing and refused messages. */
 
 import { expect, it } from "vitest";
 
@@ -35,7 +35,7 @@ it("schedules a message, changes it, sends it now, and cancels another one", asy
   expect(await bob.messages.count()).toBe(1);
 });
 
-it("sends what was scheduled when its time has come", async () => {
+it("sends a scheduled message at its time", async () => {
   const ada = await world.arrive("ada2", "Ada Two");
   const bob = await world.arrive("bob2", "Bob Two");
   await ada.startDirect("bob2");
@@ -53,7 +53,7 @@ it("sends what was scheduled when its time has come", async () => {
   await ada.message("in a moment").waitFor();
 });
 
-it("lets messages disappear on both sides, and says so", async () => {
+it("makes messages disappear on both sides, and shows the timer", async () => {
   const ada = await world.arrive("ada3", "Ada Three");
   const bob = await world.arrive("bob3", "Bob Three");
   await ada.startDirect("bob3");
@@ -79,7 +79,7 @@ it("lets messages disappear on both sides, and says so", async () => {
   await bob.page.locator(".timer-mark").waitFor({ state: "detached" });
 });
 
-it("says why a message is not taken, and sends it again when it may be", async () => {
+it("shows why a message was refused, and sends it again when this is possible", async () => {
   const ada = await world.arrive("ada4", "Ada Four");
   const bob = await world.arrive("bob4", "Bob Four");
   await ada.startDirect("bob4");
@@ -101,7 +101,7 @@ it("says why a message is not taken, and sends it again when it may be", async (
   await bob.message("are you there?").waitFor();
   await refused.waitFor({ state: "detached" });
 
-  // What is too long can be made shorter.
+  // A message that is too long can be edited.
   await ada.say(`too long${"!".repeat(8_000)}`);
   await ada.message("too long").getByRole("button", { name: "Edit" }).click();
   expect((await ada.composer.inputValue()).length).toBe(8_008);

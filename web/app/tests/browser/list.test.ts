@@ -6,7 +6,7 @@ import { together } from "./together.js";
 
 const world = together();
 
-/** A direct conversation with each, in which they have said something; the last one is the newest. */
+/** Creates a direct conversation with a message from each user; the last one is the newest. */
 async function hearFrom(person: Person, ...others: [handle: string, name: string, text: string][]) {
   const own = await person.api();
   const me = await own.accounts.me();
@@ -20,7 +20,7 @@ async function hearFrom(person: Person, ...others: [handle: string, name: string
   }
 }
 
-it("pins, mutes, archives, marks and deletes, the same on another device", async () => {
+it("pins, mutes, archives, marks and deletes conversations on all devices", async () => {
   const ada = await world.arrive("ada", "Ada Lovelace");
   const phone = await world.visit("ada", { width: 390, height: 780 });
   await phone.signIn();
@@ -84,7 +84,7 @@ it("opens the menu of a row by a long press and by keyboard", async () => {
   await touches.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
   await ada.chooseItem("Pin");
   await ada.row("Bob Two").getByText("Pinned").waitFor({ state: "attached" });
-  // The finger that let go did not open the conversation below it.
+  // Lifting the finger did not open the conversation below.
   expect(await ada.page.locator(".conversation").count()).toBe(0);
 
   await ada.row("Bob Two").focus();
@@ -97,7 +97,7 @@ it("opens the menu of a row by a long press and by keyboard", async () => {
   expect(focused).toContain("row");
 });
 
-it("is gone through with the keyboard", async () => {
+it("moves through the rows by keyboard", async () => {
   const ada = await world.arrive("ada3", "Ada Three");
   await hearFrom(
     ada,
@@ -132,7 +132,7 @@ it("is gone through with the keyboard", async () => {
   await expect.poll(() => ada.page.getByRole("searchbox").inputValue()).toBe("");
 });
 
-it("finds conversations and people, and begins to talk to them", async () => {
+it("finds conversations and people, and starts conversations", async () => {
   const ada = await world.arrive("ada4", "Ada Four");
   await hearFrom(ada, ["bob4", "Bób Four", "hello"]);
   await world.arrive("robert4", "Robert Four");
@@ -151,7 +151,7 @@ it("finds conversations and people, and begins to talk to them", async () => {
   await ada.row("Bób Four").waitFor();
 });
 
-it("shows who types and who is there, and what was not sent yet", async () => {
+it("shows typing, presence and drafts", async () => {
   const ada = await world.arrive("ada5", "Ada Five");
   const bob = await world.arrive("bob5", "Bob Five");
   const tablet = await world.visit("ada5");
@@ -187,7 +187,7 @@ it("shows who types and who is there, and what was not sent yet", async () => {
   await ada.page.getByText("Last seen").waitFor();
 });
 
-it("tells what was last said, whatever it was", async () => {
+it("shows a preview of the last message of every kind", async () => {
   const ada = await world.arrive("ada6", "Ada Six");
   const bob = await world.arrive("bob6", "Bob Six");
   const [own, his] = [await ada.api(), await bob.api()];

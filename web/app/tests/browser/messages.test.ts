@@ -5,7 +5,7 @@ import { together } from "./together.js";
 
 const world = together();
 
-it("forwards a message, which says from whom it is", async () => {
+it("forwards a message with the name of its author", async () => {
   const ada = await world.arrive("ada", "Ada");
   const bob = await world.arrive("bob", "Bob");
   const eve = await world.arrive("eve", "Eve");
@@ -24,7 +24,7 @@ it("forwards a message, which says from whom it is", async () => {
     .getByText(/Forwarded from .?Bob/)
     .waitFor();
 
-  // A forward of a forward names where it began.
+  // A forward of a forward names the original author.
   await eve.startDirect("bob");
   await eve.open("Ada");
   await eve.choose("High tide", "Forward");
@@ -36,7 +36,7 @@ it("forwards a message, which says from whom it is", async () => {
     .waitFor();
 });
 
-it("finds starred and pinned messages again, however old", async () => {
+it("opens starred and pinned messages, however old", async () => {
   const ada = await world.arrive("ada2", "Ada Two");
   const bob = await world.arrive("bob2", "Bob Two");
   const [own, his] = [await ada.api(), await bob.api()];
@@ -59,7 +59,7 @@ it("finds starred and pinned messages again, however old", async () => {
   await ada.page.locator(".pinned-line").click();
   await ada.page.locator(".message.flashed", { hasText: "the one to remember" }).waitFor();
 
-  // From elsewhere, while nothing of the conversation is loaded.
+  // From another screen, while the conversation is not loaded.
   await ada.page.goto(`${ada.url}/#/`);
   await ada.page.reload();
   await ada.chooseForAccount("Starred messages");
@@ -75,7 +75,7 @@ it("finds starred and pinned messages again, however old", async () => {
   await ada.dialog.getByText("No starred messages yet").waitFor();
 });
 
-it("tells who has a message, who has read it, who reacted and what it was before", async () => {
+it("shows receipts, reactions and earlier versions of a message", async () => {
   const ada = await world.arrive("ada3", "Ada Three");
   const bob = await world.arrive("bob3", "Bob Three");
   const eve = await world.arrive("eve3", "Eve Three");
@@ -86,7 +86,7 @@ it("tells who has a message, who has read it, who reacted and what it was before
   await ada.say("a godwit");
   await bob.open("Birds");
   await bob.message("a godwit").waitFor();
-  // Eve has it, and looks elsewhere.
+  // Eve has received the message, but looks at another screen.
   await eve.page.locator(".row", { hasText: "a godwit" }).waitFor();
 
   await ada.choose("a godwit", "Message info");
@@ -128,7 +128,7 @@ it("tells who has a message, who has read it, who reacted and what it was before
   expect(await bob.messages.count()).toBe(0);
 });
 
-it("shows where the new messages begin, each time a conversation is opened", async () => {
+it("shows a line before the new messages each time a conversation is opened", async () => {
   const ada = await world.arrive("ada4", "Ada Four");
   const bob = await world.arrive("bob4", "Bob Four");
   await ada.startDirect("bob4");
@@ -144,7 +144,7 @@ it("shows where the new messages begin, each time a conversation is opened", asy
   await bob.page.locator(".unread-line + .message", { hasText: "the second" }).waitFor();
   expect(await bob.page.locator(".unread-line").count()).toBe(1);
 
-  // Whoever looks at older messages is told how many have come, and is not moved.
+  // A user who looks at older messages sees the number of new ones, and the page does not scroll.
   for (let index = 0; index < 40; index += 1) {
     await his.messages.send(direct.id, textMessage(`filling ${index}.`));
   }

@@ -5,7 +5,7 @@ import { together } from "./together.js";
 
 const world = together();
 
-it("leaves no gap and nothing twice for three people of whom one is cut off", async () => {
+it("delivers every message once to three users, one of whom is disconnected", async () => {
   const { person: ada, wire } = await world.arriveByWire("ada", "Ada");
   const bob = await world.arrive("bob", "Bob");
   const cyd = await world.arrive("cyd", "Cyd");
@@ -37,13 +37,13 @@ it("leaves no gap and nothing twice for three people of whom one is cut off", as
   }
 });
 
-it("says nothing of a connection that is lost and made again at once", async () => {
+it("does not report a connection that is restored at once", async () => {
   const { person: ada, wire } = await world.arriveByWire("ada2", "Ada Two");
   const bob = await world.arrive("bob2", "Bob Two");
   await ada.startDirect("bob2");
   await ada.say("before");
   await ada.progress("before", "sent");
-  // However slow the machine is: the line may be there when the connection was away for so long, and not before.
+  // Independent of the speed of the machine: the line may appear only after the connection was lost for this time.
   await ada.page.evaluate(() => {
     const line = document.querySelector<HTMLElement>(".connection");
     const seen: { lostAt?: number; shownAt?: number } = {};
@@ -70,7 +70,7 @@ it("says nothing of a connection that is lost and made again at once", async () 
   expect((shownAt ?? Infinity) - (lostAt ?? 0)).toBeGreaterThan(2_500);
 });
 
-it("is of use over a slow network, and sends nothing twice", async () => {
+it("works over a slow network, and sends nothing twice", async () => {
   const ada = await world.arrive("ada3", "Ada Three");
   const bob = await world.arrive("bob3", "Bob Three");
   await ada.startDirect("bob3");
@@ -96,7 +96,7 @@ it("is of use over a slow network, and sends nothing twice", async () => {
   expect(await bob.messages.allTextContents()).toEqual(["at full speed", ...said]);
 });
 
-it("keeps two tabs of one account in step", async () => {
+it("keeps two tabs of one account in sync", async () => {
   const ada = await world.arrive("ada4", "Ada Four");
   const bob = await world.arrive("bob4", "Bob Four");
   await bob.startDirect("ada4");
@@ -121,7 +121,7 @@ it("keeps two tabs of one account in step", async () => {
   expect(await ada.messages.allTextContents()).toEqual(expected);
 });
 
-it("loses nothing and doubles nothing when the server is killed again and again", async () => {
+it("neither loses nor duplicates messages when the server is killed repeatedly", async () => {
   const ada = await world.arrive("ada5", "Ada Five");
   const bob = await world.arrive("bob5", "Bob Five");
   await ada.startDirect("bob5");
@@ -140,7 +140,7 @@ it("loses nothing and doubles nothing when the server is killed again and again"
   }
 });
 
-/** Until it is no longer on its way. */
+/** Waits until the message was sent. */
 async function arrived(person: Person, text: string): Promise<void> {
   await person.page.locator(".message[data-seq]", { hasText: text }).waitFor();
 }

@@ -6,14 +6,14 @@ import { together } from "./together.js";
 
 const world = together();
 
-/** What is there inside of a service worker, and not in a page. */
+/** The part of the service worker scope that the tests use. */
 interface WorkerScope {
   registration: ServiceWorkerRegistration;
   NotificationEvent: new (type: string, fields: { notification: Notification }) => Event;
   dispatchEvent(event: Event): void;
 }
 
-/** Titles and texts of what the browser shows. */
+/** Titles and texts of the notifications that the browser shows. */
 function shown(person: Person): Promise<string[]> {
   return person.page.evaluate(async () => {
     const notifications = await (await navigator.serviceWorker.ready).getNotifications();
@@ -21,7 +21,7 @@ function shown(person: Person): Promise<string[]> {
   });
 }
 
-it("tells of messages that nobody sees, once for each conversation, and not when they were read", async () => {
+it("shows one notification per conversation for unseen messages, and closes it when they are read", async () => {
   const ada = await world.arrive("ada", "Ada");
   await ada.context.grantPermissions(["notifications"]);
   await ada.page.reload();
@@ -39,7 +39,7 @@ it("tells of messages that nobody sees, once for each conversation, and not when
   await ada.message("second").waitFor();
   await expect.poll(() => shown(ada)).toEqual([]);
 
-  // Whoever looks at it sees it.
+  // No notification for a conversation that is open and visible.
   await his.messages.send(direct.id, textMessage("third"));
   await ada.message("third").waitFor();
   expect(await shown(ada)).toEqual([]);
@@ -59,7 +59,7 @@ it("tells of messages that nobody sees, once for each conversation, and not when
   await expect.poll(() => shown(ada)).toEqual([]);
 });
 
-it("opens the conversation of a notification that is clicked on", async () => {
+it("opens the conversation of a clicked notification", async () => {
   const ada = await world.arrive("ada2", "Ada Two");
   await ada.context.grantPermissions(["notifications"]);
   await ada.page.reload();
@@ -69,7 +69,7 @@ it("opens the conversation of a notification that is clicked on", async () => {
   await his.messages.send(direct.id, textMessage("look here"));
   await expect.poll(() => shown(ada)).toEqual(["Bob Two: look here"]);
 
-  // No test can click outside of the page; to the worker this is the same.
+  // A test cannot click outside of the page. For the worker, this event is the same.
   const [worker] = ada.context.serviceWorkers();
   await worker?.evaluate(async () => {
     const scope = globalThis as unknown as WorkerScope;

@@ -5,7 +5,7 @@ import { together } from "./together.js";
 
 const world = together();
 
-it("opens without a network, shows what was said, and sends later what is said meanwhile", async () => {
+it("opens without a network, shows cached messages, and sends new ones later", async () => {
   const { person: ada, wire } = await world.arriveByWire("ada", "Ada");
   const bob = await world.arrive("bob", "Bob");
   await ada.startDirect("bob");
@@ -31,7 +31,7 @@ it("opens without a network, shows what was said, and sends later what is said m
   expect(await bob.messages.allTextContents()).toEqual(["before the cut", "and an answer", "from the dark"]);
 });
 
-it("keeps the files of the page and nothing else", async () => {
+it("caches the files of the page and nothing else", async () => {
   const ada = await world.arrive("ada2", "Ada Two");
   await kept(ada);
   await ada.page.reload();
@@ -48,10 +48,10 @@ it("keeps the files of the page and nothing else", async () => {
   ).toEqual([]);
 });
 
-it("says when there is a new version, and shows it after a reload", async () => {
+it("announces a new version, and loads it after a reload", async () => {
   const ada = await world.arrive("ada3", "Ada Three");
   await kept(ada);
-  // Another worker for the same pages is what a new version is to the browser.
+  // For the browser, another worker with the same scope is a new version.
   await ada.page.evaluate(async () => {
     const trusted = (
       window as unknown as {
@@ -72,13 +72,13 @@ it("can be installed", async () => {
   const { errors } = await cdp.send("Page.getAppManifest");
   expect(errors).toEqual([]);
   const { installabilityErrors } = await cdp.send("Page.getInstallabilityErrors");
-  // A private window, as tests have, offers nothing to install.
+  // Tests run in a private window, which cannot install apps.
   expect(installabilityErrors.map((error) => error.errorId).filter((id) => id !== "in-incognito")).toEqual(
     [],
   );
 });
 
-/** Until the service worker has all of the page. */
+/** Waits until the service worker has cached the page. */
 async function kept(person: Person): Promise<void> {
   await person.page.evaluate(async () => {
     await navigator.serviceWorker.ready;

@@ -1,4 +1,4 @@
-/** Somebody who uses the page: a browser context of their own, and what they do there. */
+/** A user of the page, with a browser context of their own. */
 
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 import { expect } from "vitest";
@@ -8,11 +8,11 @@ import { Http } from "@godwit/sdk";
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS =
   "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
-/** Nothing takes as long as this, also on a machine that has much else to do. */
+/** Longer than any step takes, even on a busy machine. */
 const PATIENCE_MS = 90_000;
 export const PASSWORD = "correct horse battery";
 
-/** How far a message has come, in order. */
+/** The delivery states of a message, in order. */
 const PROGRESS = ["sending", "sent", "delivered", "read"] as const;
 
 export function openBrowser(): Promise<Browser> {
@@ -28,7 +28,7 @@ export interface Look {
 }
 
 export class Person {
-  /** What the page complained about. */
+  /** Errors in the console of the page. */
   readonly complaints: string[] = [];
 
   private constructor(
@@ -39,7 +39,7 @@ export class Person {
   ) {
     page.on("pageerror", (error) => this.complaints.push(error.message));
     page.on("console", (message) => {
-      // A request that fails while there is no connection is what the test is about.
+      // Requests without a connection fail as expected.
       if (
         message.type() === "error" &&
         !/Failed to load resource|WebSocket connection/.test(message.text())
@@ -88,7 +88,7 @@ export class Person {
     return new Person(handle, context, page, url);
   }
 
-  /** The same person through the API, for what is not under test. */
+  /** The same user through the API, for steps that are not under test. */
   async api(): Promise<Http> {
     const http = new Http({ baseUrl: this.url });
     await http.auth.signIn({ handle: this.handle, password: PASSWORD });
@@ -113,13 +113,13 @@ export class Person {
     return this.page.locator(".list .row", { hasText: name });
   }
 
-  /** Chooses from the menu of a row of the list. */
+  /** Chooses an item from the menu of a row in the list. */
   async chooseForRow(name: string, item: string): Promise<void> {
     await this.row(name).click({ button: "right" });
     await this.chooseItem(item);
   }
 
-  /** Chooses from the menu of the account. */
+  /** Chooses an item from the account menu. */
   async chooseForAccount(item: string): Promise<void> {
     await this.page.getByRole("button", { name: "Account:" }).click();
     await this.chooseItem(item);
@@ -174,7 +174,7 @@ export class Person {
     await expect.poll(stored).toContain(text);
   }
 
-  /** Chooses from the menu of a message. */
+  /** Chooses an item from the menu of a message. */
   async choose(text: string, item: string): Promise<void> {
     await this.message(text).locator(".bubble").click({ button: "right" });
     await this.page.getByRole("menuitem", { name: item, exact: true }).click();
@@ -193,7 +193,7 @@ export class Person {
     await this.composerOfThread.press("Enter");
   }
 
-  /** Waits until an own message has come at least as far as this. */
+  /** Waits until an own message has at least this delivery state. */
   async progress(text: string, progress: (typeof PROGRESS)[number]): Promise<void> {
     const far = PROGRESS.slice(PROGRESS.indexOf(progress)).map((one) => `[data-progress=${one}]`);
     await this.page.locator(`.message:is(${far.join()})`, { hasText: text }).last().waitFor();

@@ -1,4 +1,4 @@
-/** Each screen, as axe and a person see it. The pictures are in `shots`, for somebody to look at. */
+/** Checks each screen for accessibility with axe. The screenshots in `shots` are for manual review. */
 
 import { AxeBuilder } from "@axe-core/playwright";
 import { textMessage } from "@godwit/sdk";
@@ -26,7 +26,7 @@ afterAll(async () => {
   await site.stop();
 });
 
-/** A small world: a few people, a group, a history with all that can be in one. */
+/** Creates test data: a few users, a group, and a history with messages of every kind. */
 async function furnish(): Promise<void> {
   const [grace, alan] = await Promise.all([
     Person.arrive(browser, site.url, "grace", "Grace Hopper"),
@@ -81,13 +81,13 @@ async function look(person: Person, name: string): Promise<void> {
   expect.soft(found, name).toEqual([]);
 }
 
-it("signing in", async () => {
+it("sign-in is accessible", async () => {
   const visitor = await Person.visit(browser, site.url, "nobody");
   await look(visitor, "sign-in");
   await visitor.context.close();
 });
 
-it("list and conversation", async () => {
+it("list and conversation are accessible", async () => {
   await ada.page.getByText("The second one is my favourite").first().waitFor();
   await look(ada, "list");
   await ada.open("Wader watch");
@@ -107,7 +107,7 @@ it("list and conversation", async () => {
   await ada.composer.fill("");
 });
 
-it("dialogs", async () => {
+it("dialogs are accessible", async () => {
   const { page } = ada;
   await page.locator(".conversation-title").click();
   await page.getByRole("dialog").getByText("owner").waitFor();
@@ -137,7 +137,7 @@ it("dialogs", async () => {
   await page.keyboard.press("Escape");
 });
 
-it("a phone, in the dark, in Spanish, and from right to left", async () => {
+it("phones, the dark theme, Spanish and right-to-left texts are accessible", async () => {
   const state = await ada.context.storageState();
   for (const [name, options] of Object.entries({
     phone: { viewport: { width: 390, height: 780 }, hasTouch: true },

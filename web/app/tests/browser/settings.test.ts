@@ -11,7 +11,7 @@ async function showSettings(person: Person): Promise<void> {
   await person.dialog.getByRole("heading", { name: "Settings" }).waitFor();
 }
 
-/** What this browser has stored. */
+/** The data that this browser has stored. */
 async function stored(person: Person): Promise<string[]> {
   return person.page.evaluate(async () => [
     ...Object.keys(localStorage).filter((key) => /tokens|drafts/.test(key)),
@@ -19,7 +19,7 @@ async function stored(person: Person): Promise<string[]> {
   ]);
 }
 
-it("says who one is, here and on another device", async () => {
+it("changes the profile on all devices", async () => {
   const ada = await world.arrive("ada", "Ada Lovelace");
   const bob = await world.arrive("bob", "Bob Hopper");
   const phone = await world.visit("ada", { width: 390, height: 780 });
@@ -41,7 +41,7 @@ it("says who one is, here and on another device", async () => {
   await bob.page.locator(".conversation-name", { hasText: "Ada King" }).waitFor();
 });
 
-it("changes the password, and signs out everywhere else", async () => {
+it("changes the password, and signs out all other devices", async () => {
   const ada = await world.arrive("ada2", "Ada Two");
   const phone = await world.visit("ada2", { width: 390, height: 780 });
   await phone.signIn();
@@ -66,7 +66,7 @@ it("changes the password, and signs out everywhere else", async () => {
   await phone.page.getByRole("button", { name: "Account: Ada Two" }).waitFor();
 });
 
-it("signs a device out from another one, which forgets what it had", async () => {
+it("signs out another device, which deletes its data", async () => {
   const ada = await world.arrive("ada3", "Ada Three");
   const bob = await world.arrive("bob3", "Bob Three");
   await ada.startDirect("bob3");
@@ -93,7 +93,7 @@ it("signs a device out from another one, which forgets what it had", async () =>
   await bob.context.close();
 });
 
-it("keeps several accounts, switches between them, and signs out", async () => {
+it("switches between several accounts, and signs out", async () => {
   const ada = await world.arrive("ada4", "Ada Four");
   const { page } = ada;
   await ada.chooseForAccount("Add an account");
@@ -106,7 +106,7 @@ it("keeps several accounts, switches between them, and signs out", async () => {
   await ada.chooseForAccount("Switch to ⁨Ada Four");
   await page.getByRole("button", { name: "Account: Ada Four" }).waitFor();
 
-  // From elsewhere: the account that is shown is signed out, and the other one is still there.
+  // Another device signs the active account out; the other account stays.
   const elsewhere = await ada.api();
   const { devices } = await elsewhere.accounts.devices();
   const here = devices.find((device) => !device.current);
@@ -126,13 +126,13 @@ it("keeps several accounts, switches between them, and signs out", async () => {
   await expect.poll(() => stored(ada)).toEqual([]);
   const accounts = await page.evaluate(() => localStorage.getItem("godwit.accounts"));
   expect(accounts).toBe("[]");
-  // What is done in one tab is done in all.
+  // All tabs follow.
   await tab.getByText("You were signed out").waitFor({ state: "detached" });
   await ada.signIn();
   await tab.getByRole("button", { name: "Account: Ada Four" }).waitFor();
 });
 
-it("shows others what one allows", async () => {
+it("hides presence and read receipts from others when switched off", async () => {
   const ada = await world.arrive("ada6", "Ada Six");
   const bob = await world.arrive("bob6", "Bob Six");
   await bob.startDirect("ada6");
@@ -153,7 +153,7 @@ it("shows others what one allows", async () => {
   await bob.progress("did you read this?", "delivered");
 });
 
-it("blocks somebody, and both can tell", async () => {
+it("blocks a user, and both see the effect", async () => {
   const ada = await world.arrive("ada7", "Ada Seven");
   const bob = await world.arrive("bob7", "Bob Seven");
   await ada.startDirect("bob7");
@@ -185,7 +185,7 @@ it("blocks somebody, and both can tell", async () => {
   await ada.message("there you are").waitFor();
 });
 
-it("speaks the language and has the colours that one chose", async () => {
+it("uses the chosen language and theme", async () => {
   const ada = await world.arrive("ada8", "Ada Eight");
   await showSettings(ada);
   const paper = () => ada.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -206,7 +206,7 @@ it("speaks the language and has the colours that one chose", async () => {
   expect(await ada.page.evaluate(() => document.documentElement.lang)).toBe("es");
 });
 
-it("lets notifications be turned off in this browser", async () => {
+it("turns notifications off in this browser", async () => {
   const ada = await world.arrive("ada10", "Ada Ten");
   await ada.context.grantPermissions(["notifications"]);
   await ada.page.reload();
@@ -219,7 +219,7 @@ it("lets notifications be turned off in this browser", async () => {
   expect(await notify.isChecked()).toBe(false);
 });
 
-it("says why somebody cannot come in", async () => {
+it("shows why a sign-in failed", async () => {
   await world.arrive("ada9", "Ada Nine");
   const bob = await world.visit("ada9");
   const { page } = bob;

@@ -1,4 +1,4 @@
-/** A real server with a folder of its own, which serves the page and keeps its address when it is started again. */
+/** A real server with its own data folder. It serves the page, and keeps its address after a restart. */
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 const { GODWIT_BIN: binary = "", ...environment } = process.env;
-// The server takes every variable that begins with GODWIT_ for a setting, and refuses what is none.
+// The server treats every variable with the prefix GODWIT_ as a setting, and refuses unknown ones.
 const env = { ...environment, GODWIT_LOG__LEVEL: "error" };
 const LISTENING = /listening on http:\/\/[^:]+:(\d+)/;
 
@@ -22,7 +22,7 @@ export class Site {
     return Site.startIn(await newFolder());
   }
 
-  /** With the people and conversations of `godwit demo`; what it says of how to sign in comes along. */
+  /** Starts a server with the data of `godwit demo`. `told` is its output, which says how to sign in. */
   static async startDemo(): Promise<{ site: Site; told: string }> {
     const data = await newFolder();
     const { stdout } = await promisify(execFile)(binary, ["demo", "--data", data], { env });
@@ -35,7 +35,7 @@ export class Site {
     const page = await fetch(site.url);
     if (!page.headers.get("content-type")?.startsWith("text/html")) {
       await site.stop();
-      throw new Error("the server was built without the page: build that first");
+      throw new Error("the server was built without the web client: build that first");
     }
     return site;
   }
@@ -60,11 +60,11 @@ export class Site {
           resolve(Number(port));
         }
       });
-      child.once("exit", () => reject(new Error("the server ended before it listened")));
+      child.once("exit", () => reject(new Error("the server exited before it listened")));
     });
   }
 
-  /** As a power failure would: nothing is finished, nobody is told. */
+  /** Kills the server without a graceful shutdown. */
   async killServer(): Promise<void> {
     const child = this.server;
     if (child?.exitCode === null && child.signalCode === null) {
@@ -82,7 +82,7 @@ export class Site {
 
 function newFolder(): Promise<string> {
   if (binary === "") {
-    throw new Error("GODWIT_BIN must name the server to test with");
+    throw new Error("GODWIT_BIN must be the path of the server binary");
   }
   return mkdtemp(join(tmpdir(), "godwit-web-"));
 }

@@ -5,7 +5,7 @@ import { together } from "./together.js";
 const world = together();
 const arrive = (handle: string, name: string) => world.arrive(handle, name);
 
-it("lets two people talk, both ways", async () => {
+it("delivers messages, replies, reactions, edits and deletions in both directions", async () => {
   const ada = await arrive("ada", "Ada Lovelace");
   const bob = await arrive("bob", "Bob Hopper");
   await ada.startDirect("bob");
@@ -29,7 +29,7 @@ it("lets two people talk, both ways", async () => {
   await bob.message("This message was deleted").waitFor();
 });
 
-it("keeps what is said without a network, and sends it once when it is back", async () => {
+it("keeps messages without a network, and sends each once when it is back", async () => {
   const ada = await arrive("ada2", "Ada Two");
   const bob = await arrive("bob2", "Bob Two");
   await ada.startDirect("bob2");
@@ -46,7 +46,7 @@ it("keeps what is said without a network, and sends it once when it is back", as
   await ada.context.setOffline(false);
   await ada.page.reload();
   await ada.progress("two without a network", "sending");
-  // What waits to be sent and what was kept of the history are read beside each other.
+  // The unsent messages and the cached history are loaded concurrently.
   await ada.message("before").waitFor();
   expect(await ada.messages.allTextContents()).toEqual([
     "before",
@@ -65,7 +65,7 @@ it("keeps what is said without a network, and sends it once when it is back", as
   ]);
 });
 
-it("sends what was being sent when the page was reloaded, and sends it once", async () => {
+it("sends a message once if the page is reloaded during the send", async () => {
   const ada = await arrive("ada3", "Ada Three");
   const bob = await arrive("bob3", "Bob Three");
   await ada.startDirect("bob3");
@@ -80,7 +80,7 @@ it("sends what was being sent when the page was reloaded, and sends it once", as
   expect(await bob.messages.allTextContents()).toEqual(said);
 });
 
-it("goes on after the server was killed and started again", async () => {
+it("continues after the server was killed and restarted", async () => {
   const ada = await arrive("ada4", "Ada Four");
   const bob = await arrive("bob4", "Bob Four");
   await ada.startDirect("bob4");
@@ -95,7 +95,7 @@ it("goes on after the server was killed and started again", async () => {
   await bob.message("after it").waitFor();
 });
 
-it("shows hostile names and texts as they are", async () => {
+it("shows hostile names and texts as plain text", async () => {
   const name = "<img src=x onerror=alert(1)>";
   const ada = await arrive("ada5", name);
   const bob = await arrive("bob5", "Z̸̢̛̲͎̈́a̵̧͇̓l̶g̷o");

@@ -1,4 +1,4 @@
-/** Texts that try to break out of their message. */
+/** Texts that try to overflow or disrupt their message. */
 
 import { forwardMessage, textMessage } from "@godwit/sdk";
 import { expect, it } from "vitest";
@@ -18,7 +18,7 @@ const TEXTS = [
 ];
 const world = together();
 
-/** Messages whose parts reach out of their bubble, or bubbles that reach out of the page. */
+/** Messages that overflow their bubble, and bubbles that overflow the page. */
 function escaped(person: Person): Promise<string[]> {
   return person.page.locator(".history-scroller").evaluateAll((scrollers) =>
     scrollers.flatMap((scroller) => {
@@ -36,7 +36,7 @@ function escaped(person: Person): Promise<string[]> {
   );
 }
 
-it("keeps long, towering and turned texts in their places, wide and narrow, in both directions", async () => {
+it("contains long texts, stacked marks and bidirectional texts on wide and narrow screens", async () => {
   const name = `${ZALGO} ${"Long".repeat(12)}`;
   const ada = await world.arrive("ada", "Ada");
   const bob = await world.arrive("bob", name);
@@ -67,7 +67,7 @@ it("keeps long, towering and turned texts in their places, wide and narrow, in b
       expect(beyond).toBeLessThanOrEqual(0);
     }
   }
-  // A name or an address in a text of the other direction is one piece.
+  // A name or a link in a text of the other direction stays in one piece.
   await ada.page.setViewportSize({ width: 1_280, height: 740 });
   await ada.page.evaluate(() => (document.documentElement.dir = "ltr"));
   const pieces = await ada
@@ -76,7 +76,7 @@ it("keeps long, towering and turned texts in their places, wide and narrow, in b
     .evaluateAll((parts) => parts.map((part) => part.getClientRects().length));
   expect(pieces).toEqual([1, 1]);
 
-  // The time is below the text that turns the direction, and reads as ever.
+  // The direction of the text does not affect the time below it.
   const time = ada.message("never closed").locator("time");
   await expect.poll(() => time.textContent()).toMatch(/^\d{1,2}:\d\d$/);
 });

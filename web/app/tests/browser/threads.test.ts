@@ -5,7 +5,7 @@ import { together } from "./together.js";
 
 const world = together();
 
-it("keeps the replies to a message together in a thread", async () => {
+it("shows the replies to a message in a thread", async () => {
   const ada = await world.arrive("ada", "Ada");
   const bob = await world.arrive("bob", "Bob");
   await ada.startDirect("bob");
@@ -16,7 +16,7 @@ it("keeps the replies to a message together in a thread", async () => {
   await bob.sayInThread("I do");
   await bob.thread.locator(".message", { hasText: "I do" }).waitFor();
 
-  // What began the thread says so, on both sides and without a reload.
+  // The root shows the number of replies, on both sides and without a reload.
   const count = (person: typeof ada) => person.message("Who comes").getByRole("button", { name: /repl/ });
   await count(bob).filter({ hasText: "1 reply" }).waitFor();
   await count(ada).filter({ hasText: "1 reply" }).click();
@@ -25,7 +25,7 @@ it("keeps the replies to a message together in a thread", async () => {
   await count(bob).filter({ hasText: "2 replies" }).waitFor();
   await count(ada).filter({ hasText: "2 replies" }).waitFor();
 
-  // A reply is a message like others: it can be edited, and what was said stands in the conversation too.
+  // A reply is an ordinary message: it can be edited, and it is in the conversation too.
   await ada.composerOfThread.press("ArrowUp");
   await ada.composerOfThread.fill("See you there at noon");
   await ada.composerOfThread.press("Enter");
@@ -60,7 +60,7 @@ it("shows the rest of a thread that is longer than a page", async () => {
   await bob.thread.getByText("reply 202.").waitFor();
 });
 
-it("takes the place of the conversation on a phone, and gives it back", async () => {
+it("replaces the conversation on a phone until the thread is closed", async () => {
   const ada = await world.arrive("ada3", "Ada Three");
   await world.arrive("bob3", "Bob Three");
   await ada.startDirect("bob3");

@@ -1,4 +1,4 @@
-/** What the tests of a file share: one site, one browser, and people who leave after each test. */
+/** The fixture of a test file: one site and one browser for all tests, and users per test. */
 
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
@@ -10,13 +10,13 @@ import { Wire } from "./wire.js";
 export interface Together {
   readonly site: Site;
   arrive(handle: string, name: string, look?: Look): Promise<Person>;
-  /** Somebody whose connection can be cut. */
+  /** A new user whose connection can be cut. */
   arriveByWire(handle: string, name: string): Promise<{ person: Person; wire: Wire }>;
-  /** Somebody who has opened the page and not signed in yet. */
+  /** A user who has opened the page and not signed in yet. */
   visit(handle: string, look?: Look): Promise<Person>;
 }
 
-/** Whatever happens in a test, no page may have complained. */
+/** Also checks after each test that no page has logged an error. */
 export function together(): Together {
   let site: Site | undefined;
   let browser: Browser | undefined;
@@ -41,7 +41,7 @@ export function together(): Together {
 
   const running = (): Browser => {
     if (!browser) {
-      throw new Error("people come while tests run");
+      throw new Error("users can arrive only during a test");
     }
     return browser;
   };
@@ -53,7 +53,7 @@ export function together(): Together {
   return {
     get site() {
       if (!site) {
-        throw new Error("the site is there while tests run");
+        throw new Error("the site exists only during a test");
       }
       return site;
     },

@@ -1,4 +1,4 @@
-/** The cable between somebody and the site, which can be pulled and put back. */
+/** A TCP proxy between a user and the site that can be cut and restored. */
 
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
@@ -25,7 +25,7 @@ export class Wire {
     return `http://127.0.0.1:${(this.near.address() as AddressInfo).port}`;
   }
 
-  /** What is on its way is lost, in the middle of it. */
+  /** Drops all connections, including data in flight. */
   cut(): void {
     this.isCut = true;
     this.sockets.forEach((socket) => socket.destroy());

@@ -22,7 +22,7 @@ async function texts(): Promise<(string | null | undefined)[]> {
   return (await storage.cachedMessages("c")).map((one) => one.text);
 }
 
-it("writes what came, and changes of it that come later", async () => {
+it("writes messages and later changes to them", async () => {
   cache.apply("c", messageEntry(message(1, "bob", "helo")));
   await cache.write();
   cache.apply("c", edited(2, "m1", "hello"));
@@ -30,14 +30,14 @@ it("writes what came, and changes of it that come later", async () => {
   expect(await texts()).toEqual(["hello"]);
 });
 
-it("does not go back to what a page says that is older than a change", async () => {
+it("keeps a change that is newer than a page", async () => {
   cache.apply("c", edited(3, "m1", "hello"));
   cache.newest("c", [message(1, "bob", "helo"), message(2, "bob", "there")]);
   await cache.write();
   expect(await texts()).toEqual(["hello", "there"]);
 });
 
-it("puts nothing before the newest page that was cached before it", async () => {
+it("drops cached messages before the newest page", async () => {
   cache.apply("c", messageEntry(message(1, "bob", "long ago")));
   await cache.write();
   cache.apply("c", edited(8, "m1", "very long ago"));
@@ -62,7 +62,7 @@ it("keeps a message that came before the first page of an empty conversation", a
   expect(await texts()).toEqual(["just now"]);
 });
 
-it("keeps nothing of a conversation that is gone", async () => {
+it("deletes a conversation that is gone", async () => {
   cache.apply("c", messageEntry(message(1, "bob", "a secret")));
   await cache.write();
   cache.apply("c", edited(2, "m1", "another secret"));
@@ -72,7 +72,7 @@ it("keeps nothing of a conversation that is gone", async () => {
   expect(await texts()).toEqual([]);
 });
 
-it("keeps no text of a message that has expired", async () => {
+it("deletes the text of an expired message", async () => {
   cache.apply("c", messageEntry(message(1, "bob", "a secret")));
   await cache.write();
   cache.apply("c", { type: "expired", seq: 2, at: AT, message_ids: ["m1"] });

@@ -45,7 +45,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe("a draft for a thread", () => {
-  it("is there after a reload until it was sent, and then nowhere", () => {
+  it("survives a reload until it is sent, and is then deleted", () => {
     const storage = new Map<string, string>();
     const { drafts, server } = setting("{}", storage);
     drafts.changeInThread("m1", "hi");
@@ -61,7 +61,7 @@ describe("a draft for a thread", () => {
 });
 
 describe("a draft", () => {
-  it("is kept at once, and saved once after the last keystroke", async () => {
+  it("is stored locally at once, and saved once after the last keystroke", async () => {
     const { server, drafts, stored } = setting();
     drafts.change("c", { text: "h" });
     drafts.change("c", { text: "hi", replyTo: "m1" });
@@ -72,7 +72,7 @@ describe("a draft", () => {
     expect(stored()).toEqual({});
   });
 
-  it("stays as it was typed until the server's word of it comes", async () => {
+  it("stays as typed until the server's event arrives", async () => {
     const { drafts } = setting();
     drafts.change("c", { text: "newer" });
     await vi.advanceTimersByTimeAsync(LATER_MS);
@@ -81,7 +81,7 @@ describe("a draft", () => {
     expect(drafts.of(withDraft("older")).text).toBe("newer");
   });
 
-  it("gives way to another device, unless something was typed since", async () => {
+  it("is replaced by that of another device, unless the user has typed since", async () => {
     const { drafts } = setting();
     drafts.change("c", { text: "mine" });
     drafts.heard("c", { draft: saved("from elsewhere") });
@@ -91,7 +91,7 @@ describe("a draft", () => {
     expect(drafts.of(withDraft("later, from elsewhere")).text).toBe("later, from elsewhere");
   });
 
-  it("is still to be saved when somebody typed on while it was", async () => {
+  it("is saved again if the user types during a save", async () => {
     const { server, drafts, stored } = setting();
     let letGo: () => void = () => undefined;
     server.hold = new Promise((resolve) => (letGo = resolve));
@@ -103,7 +103,7 @@ describe("a draft", () => {
     expect(stored()).toEqual({ c: { text: "one two" } });
   });
 
-  it("is saved when the connection is back, also after a reload", async () => {
+  it("is saved when the connection is back, even after a reload", async () => {
     const { server, drafts, stored } = setting('{"c":{"text":"from before"}}');
     expect(drafts.of(conversation(1)).text).toBe("from before");
     server.failing = true;

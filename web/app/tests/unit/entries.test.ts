@@ -8,7 +8,7 @@ import { conversation, message, messageEntry } from "./samples.js";
 const AT = "2026-03-01T12:00:00Z";
 
 describe("a conversation", () => {
-  it("counts what others say until the user says something", () => {
+  it("counts messages from others as unread until the user sends one", () => {
     const said = [
       messageEntry(message(2, "bob", "hi")),
       messageEntry({ ...message(3, "bob", "you, @ada"), mentions: { user_ids: ["ada"] } }),
@@ -19,12 +19,12 @@ describe("a conversation", () => {
     expect(answered).toMatchObject({ unread: 0, unread_mentions: 0 });
   });
 
-  it("takes each entry once", () => {
+  it("applies each entry once", () => {
     const once = conversationAfter(conversation(1), messageEntry(message(2, "bob", "hi")), "ada");
     expect(conversationAfter(once, messageEntry(message(2, "bob", "hi")), "ada")).toBe(once);
   });
 
-  it("shows an edit and a delete of its last message", () => {
+  it("shows the edit and the deletion of its last message", () => {
     const said = conversationAfter(conversation(1), messageEntry(message(2, "bob", "helo")), "ada");
     const edit: LogEntry = {
       type: "edited",
@@ -41,7 +41,7 @@ describe("a conversation", () => {
     expect(conversationAfter(edited, gone, "ada").last_message).toMatchObject({ preview: "", deleted: true });
   });
 
-  it("knows its details, its pins and who is there", () => {
+  it("tracks details, pins and members", () => {
     const entries: LogEntry[] = [
       { type: "details_changed", seq: 2, at: AT, by: "bob", name: "Waders" },
       { type: "pinned", seq: 3, at: AT, by: "bob", message_id: "m1", message_seq: 1 },
@@ -80,13 +80,13 @@ describe("a message", () => {
     reactions: [{ reaction: "👍", count: 2 }],
   };
 
-  it("learns the own reaction from an entry that is the same for all", () => {
+  it("derives the user's own reaction from a shared entry", () => {
     const after = messageAfter(message(2, "bob", "hi"), reacted, "ada");
     expect(after).toMatchObject({ my_reaction: "👍", reactions: [{ reaction: "👍", count: 2 }] });
     expect(messageAfter(message(2, "bob", "hi"), reacted, "bob")?.my_reaction).toBeNull();
   });
 
-  it("loses its words when it is deleted, also where it is quoted", () => {
+  it("loses its content when it is deleted, including in quotes", () => {
     const gone: LogEntry = { type: "deleted", seq: 4, at: AT, by: "bob", message_id: "m2", message_seq: 2 };
     expect(messageAfter(message(2, "bob", "secret"), gone, "ada")).toMatchObject({
       text: null,
@@ -97,14 +97,14 @@ describe("a message", () => {
     expect(messageAfter(reply, gone, "ada")?.quote).toMatchObject({ preview: "", deleted: true });
   });
 
-  it("is not there any more when its time is over", () => {
+  it("is removed when it expires", () => {
     const entry: LogEntry = { type: "expired", seq: 4, at: AT, message_ids: ["m2"] };
     expect(messageAfter(message(2, "bob", "hi"), entry, "ada")).toBeUndefined();
   });
 });
 
 describe("notices", () => {
-  it("stand for what happened, except where nobody would want to read them", () => {
+  it("exist for visible changes, except where they would be too frequent", () => {
     const joined: LogEntry = { type: "member_joined", seq: 4, at: AT, user_id: "cyd" };
     expect(noticeOf(conversation(1), joined)).toMatchObject({
       kind: "system",
@@ -123,20 +123,20 @@ describe("progress", () => {
     cursors: cursors.map(([delivered, read], index) => ({ user_id: `u${index}`, delivered, read })),
   });
 
-  it("is that of the slowest reader", () => {
+  it("is that of the member who is furthest behind", () => {
     expect(progressOf(others([9, 9], [3, 1]), 4, "ada", "SENT")).toBe("sent");
     expect(progressOf(others([9, 9], [4, 1]), 4, "ada", "SENT")).toBe("delivered");
     expect(progressOf(others([9, 9], [4, 4]), 4, "ada", "SENT")).toBe("read");
   });
 
-  it("is what the server said where there are no cursors", () => {
+  it("is the status from the server if there are no cursors", () => {
     expect(progressOf({ large: true, member_count: 900, cursors: [] }, 4, "ada", "DELIVERED")).toBe(
       "delivered",
     );
     expect(progressOf({ large: false, member_count: 2 }, 4, "ada", "READ")).toBe("read");
   });
 
-  it("is what the server said until the cursors of all others are known", () => {
+  it("is the status from the server until all cursors are known", () => {
     const some = { ...others([9, 9], [9, 9]), member_count: 4 };
     expect(progressOf(some, 4, "ada", "SENT")).toBe("sent");
   });

@@ -18,7 +18,7 @@ function storage(roomFor = Infinity) {
   };
 }
 
-it("keeps messages in order until the session has them, over a reload", () => {
+it("keeps messages in order, even after a reload, until the session has them", () => {
   const kept = storage();
   const messages = ["one", "two", "three"].map((text) => textMessage(text));
   messages.forEach((message) => new Handoff(kept, "key").begin({ id: "1", message }));
@@ -30,7 +30,7 @@ it("keeps messages in order until the session has them, over a reload", () => {
   expect(kept.items.size).toBe(0);
 });
 
-it("does without it where there is no room, and ignores what is broken", () => {
+it("tolerates a full storage, and ignores invalid content", () => {
   const full = new Handoff(storage(1), "key");
   full.begin({ id: "1", message: textMessage("one") });
   expect(full.left()).toEqual([]);

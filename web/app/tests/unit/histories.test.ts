@@ -5,7 +5,7 @@ import { Histories } from "../../src/model/histories.js";
 import { conversation } from "./samples.js";
 
 describe("histories", () => {
-  it("say each time that a conversation comes into sight, also when its messages are in memory", () => {
+  it("report each time a conversation is opened, even if its messages are in memory", () => {
     const opened: string[] = [];
     const history = () => Promise.resolve({ messages: [], more_before: false, more_after: false });
     const histories = new Histories({

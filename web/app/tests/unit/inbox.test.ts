@@ -23,7 +23,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe("the inbox", () => {
-  it("has pinned conversations first in their order, then the latest activity", () => {
+  it("sorts pinned conversations first in their order, then by latest activity", () => {
     const inbox = inboxOf(
       one("old", { last_activity_at: "2026-03-01T10:00:00.000Z" }),
       one("second", { last_activity_at: "2026-01-02T10:00:00.000Z" }, { pinned: true, pin_place: 1 }),
@@ -33,7 +33,7 @@ describe("the inbox", () => {
     expect(inbox.sorted.value.map(({ id }) => id)).toEqual(["first", "second", "new", "old"]);
   });
 
-  it("calls a conversation as the other one is called now", () => {
+  it("renames a direct conversation with its peer", () => {
     const peer = { id: "bob", handle: "bob", display_name: "Bob" };
     const inbox = inboxOf(one("a", { kind: "direct", name: "Bob", peer }), one("b"));
     expect(inbox.setPeer({ ...peer, display_name: "Robert" })).toBe("a");
@@ -41,7 +41,7 @@ describe("the inbox", () => {
     expect(inbox.setPeer({ ...peer, id: "eve" })).toBeUndefined();
   });
 
-  it("counts what is unread where somebody wants to hear of it", () => {
+  it("counts unread messages, but not of muted or archived conversations", () => {
     const tomorrow = new Date(Date.now() + DAY_MS).toISOString();
     const yesterday = new Date(Date.now() - DAY_MS).toISOString();
     const inbox = inboxOf(
@@ -54,7 +54,7 @@ describe("the inbox", () => {
     expect(isMuted(one("e"), Date.now())).toBe(false);
   });
 
-  it("does not take entries back for an answer that they overtook", () => {
+  it("ignores a response that is older than applied entries", () => {
     const inbox = inboxOf(one("c"));
     inbox.apply("c", messageEntry(message(6, "bob", "new")));
     inbox.put(one("c"));
@@ -62,7 +62,7 @@ describe("the inbox", () => {
     expect(inbox.get("c")?.unread).toBe(1);
   });
 
-  it("forgets the marks of others when entries were passed over, who may have left or joined in them", () => {
+  it("drops the cursors of others when entries were skipped", () => {
     const cursors = [
       { user_id: "bob", delivered: 9, read: 9 },
       { user_id: "cay", delivered: 9, read: 9 },
@@ -82,13 +82,13 @@ describe("the inbox", () => {
     expect(inbox.get("c")?.cursors).toEqual([{ user_id: "bob", delivered: 9, read: 9 }]);
   });
 
-  it("says whether a conversation is known that an entry is for", () => {
+  it("reports whether the conversation of an entry is known", () => {
     const inbox = inboxOf(one("c"));
     expect(inbox.apply("c", messageEntry(message(6, "bob", "hi")))).toBe(true);
     expect(inbox.apply("d", messageEntry(message(6, "bob", "hi")))).toBe(false);
   });
 
-  it("takes a mark away by reading on, and not by hearing of what was read before", () => {
+  it("removes the unread mark for a new read position, not for an old one", () => {
     const inbox = inboxOf(one("c", { unread: 3, unread_mentions: 2 }));
     inbox.setRead("c", 5, 1);
     expect(inbox.get("c")).toMatchObject({ unread: 1, unread_mentions: 1 });

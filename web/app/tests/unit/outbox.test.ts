@@ -8,7 +8,7 @@ function unsent(clientId: string): UnsentMessage {
   return { conversationId: "c", clientId, message: { ...textMessage(clientId), client_id: clientId } };
 }
 
-it("shows what is on its way until it has arrived as an entry, in the order in which it was given", () => {
+it("shows unsent messages in order until their entries arrive", () => {
   const outbox = new OutboxView("ada");
   outbox.put(unsent("client-1"));
   outbox.put(unsent("client-2"));
@@ -21,7 +21,7 @@ it("shows what is on its way until it has arrived as an entry, in the order in w
   expect(outbox.of("another")).toEqual([]);
 });
 
-it("does not take a message of somebody else for one's own", () => {
+it("does not confuse messages of others with own ones", () => {
   const outbox = new OutboxView("ada");
   outbox.put(unsent("client-1"));
   outbox.apply(messageEntry(message(1, "bob", "one")));

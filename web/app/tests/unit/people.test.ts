@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 
 import { People } from "../../src/model/people.js";
 
-/** Answers when it is told to. */
+/** A directory that answers when the test says so. */
 class Directory {
   readonly asked: string[][] = [];
   private readonly waiting: (() => void)[] = [];
@@ -29,7 +29,7 @@ function user(id: string): User {
 }
 
 describe("people", () => {
-  it("are asked for once, together, and not too many at a time", async () => {
+  it("are loaded once, in bounded batches", async () => {
     const directory = new Directory();
     const people = new People(directory.lookUp);
     const ids = Array.from({ length: 60 }, (_, index) => `${index}`);
@@ -42,7 +42,7 @@ describe("people", () => {
     expect(people.user("59")).toEqual(user("59"));
   });
 
-  it("are not asked for when they are known, or nobody", () => {
+  it("are not loaded if they are known or if the id is empty", () => {
     const directory = new Directory();
     const people = new People(directory.lookUp);
     people.learn(user("1"));
@@ -52,7 +52,7 @@ describe("people", () => {
     expect(people.byHandle("handle_1")).toEqual(user("1"));
   });
 
-  it("are asked for again when the connection is back", async () => {
+  it("are loaded again when the connection is back", async () => {
     const directory = new Directory();
     const people = new People(directory.lookUp);
     directory.reachable = false;
@@ -67,7 +67,7 @@ describe("people", () => {
     expect(directory.asked).toEqual([["1"], ["1"]]);
   });
 
-  it("may have another name after something was missed", async () => {
+  it("are reloaded after missed changes", async () => {
     const directory = new Directory();
     const changed: User[] = [];
     const people = new People(directory.lookUp, (renamed) => changed.push(renamed));
@@ -80,7 +80,7 @@ describe("people", () => {
     expect(changed).toEqual([user("1")]);
   });
 
-  it("are many: the latest are asked for at once, and the others when they are shown", async () => {
+  it("are reloaded at once if used lately, the others when they are shown", async () => {
     const directory = new Directory();
     const people = new People(directory.lookUp);
     people.learn(...Array.from({ length: 502 }, (_, index) => user(`${index}`)));

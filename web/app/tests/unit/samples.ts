@@ -1,4 +1,4 @@
-/** Things as the server sends them, in a conversation of Ada and Bob. */
+/** Sample data in a conversation of Ada and Bob. */
 
 import type { Conversation, LogEntry, Message } from "@godwit/sdk";
 

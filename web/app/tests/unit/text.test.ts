@@ -15,7 +15,7 @@ import {
 } from "../../src/text/index.js";
 
 describe("segments", () => {
-  it("finds links and leaves the end of the sentence alone", () => {
+  it("finds links without the punctuation that follows them", () => {
     expect(segmentsOf("See https://example.org/a_(b), then www.example.com.")).toEqual([
       { type: "text", text: "See " },
       { type: "link", text: "https://example.org/a_(b)", href: "https://example.org/a_(b)" },
@@ -25,25 +25,25 @@ describe("segments", () => {
     ]);
   });
 
-  it("ends a link where the direction is turned, which could make it look like another one", () => {
+  it("ends a link at a bidirectional control character", () => {
     const [link] = segmentsOf("https://example.org/\u202Emoc.live");
     expect(link).toEqual({ type: "link", text: "https://example.org/", href: "https://example.org/" });
   });
 
-  it("never makes a link of anything but http", () => {
+  it("makes links only of http and https URLs", () => {
     for (const text of ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "<a href=x>"]) {
       expect(segmentsOf(text)).toEqual([{ type: "text", text }]);
     }
   });
 
-  it("finds mentions, but not addresses of mail", () => {
+  it("finds mentions, but not in email addresses", () => {
     expect(segmentsOf("@Ada. ada@example.org @x")).toEqual([
       { type: "mention", text: "@Ada", handle: "ada" },
       { type: "text", text: ". ada@example.org @x" },
     ]);
   });
 
-  it("gives back every text unchanged", () => {
+  it("preserves every text", () => {
     for (const text of ["", "a\nb", "\u202Eabc", "http://", "@all @@ada www. https://x)"]) {
       expect(
         segmentsOf(text)
@@ -53,7 +53,7 @@ describe("segments", () => {
     }
   });
 
-  it("knows texts of a few emoji", () => {
+  it("detects texts of a few emoji", () => {
     for (const text of ["👍", "❤️ 🎉", "👨‍👩‍👧", "🇪🇸", "👍🏽"]) {
       expect(isOnlyEmoji(text), text).toBe(true);
     }
@@ -64,7 +64,7 @@ describe("segments", () => {
 });
 
 describe("mentions that are typed", () => {
-  it("begin at a word", () => {
+  it("start at the beginning of a word", () => {
     expect(mentionAt("hi @ad", 6)).toEqual({ start: 3, query: "ad" });
     expect(mentionAt("@", 1)).toEqual({ start: 0, query: "" });
     expect(mentionAt("me@ad", 5)).toBeUndefined();
@@ -92,7 +92,7 @@ describe("rows", () => {
     isNotice,
   });
 
-  it("separates days, groups a sender's messages and draws one line before what is new", () => {
+  it("separates days, groups a sender's messages and has one line before new messages", () => {
     const messages = [
       placed(1, "ada", "2026-03-01T12:00:00"),
       placed(2, "ada", "2026-03-01T12:01:00"),
@@ -107,7 +107,7 @@ describe("rows", () => {
     expect(shown).toEqual(["day", "1(", "2)", "3()", "notice", "day", "unread", "5()", "6()"]);
   });
 
-  it("draws no line before own messages", () => {
+  it("has no line before own messages", () => {
     expect(rowsOf([placed(2, "ada", "2026-03-01T12:00:00")], 1, "ada").map((row) => row.type)).toEqual([
       "day",
       "message",
@@ -116,7 +116,7 @@ describe("rows", () => {
 });
 
 describe("names", () => {
-  it("have initials, whatever they are made of", () => {
+  it("have initials in every script", () => {
     expect(initialsOf("Ada Lovelace")).toBe("AL");
     expect(initialsOf("bob.smith")).toBe("BS");
     expect(initialsOf("🦆 pond")).toBe("🦆P");
@@ -125,7 +125,7 @@ describe("names", () => {
     expect(initialsOf("Z̸̢̛̲a̵l̶g̷o")).toHaveLength(1);
   });
 
-  it("have a colour that stays", () => {
+  it("have a stable colour", () => {
     expect(hueOf("42")).toBe(hueOf("42"));
     expect(hueOf("123456789")).toBeLessThan(8);
   });
@@ -156,7 +156,7 @@ describe("the emoji that can be picked", () => {
 });
 
 describe("a name in a sentence", () => {
-  it("cannot get out of its isolate", () => {
+  it("cannot escape its isolate", () => {
     expect(isolated("Ada")).toBe("\u2068Ada\u2069");
     expect(isolated("A\u2069\u202eda")).toBe("\u2068Ada\u2069");
   });

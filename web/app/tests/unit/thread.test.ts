@@ -8,7 +8,7 @@ function reply(seq: number): Message {
   return { ...message(seq, "bob", `reply ${seq}`), thread_id: "m1" };
 }
 
-/** A thread whose pages are given one after the other. */
+/** A thread that loads these pages one after the other. */
 function threadOf(...pages: (Partial<ThreadPage> | Error)[]): Thread {
   return new Thread("m1", {
     me: "ada",
@@ -24,7 +24,7 @@ function threadOf(...pages: (Partial<ThreadPage> | Error)[]): Thread {
 const texts = (thread: Thread) => thread.replies.value.map((one) => one.text);
 
 describe("a thread", () => {
-  it("takes new replies at its end, and no other messages", async () => {
+  it("appends new replies, and no other messages", async () => {
     const thread = threadOf({ replies: [reply(3)] });
     await thread.load();
     thread.apply(messageEntry(reply(3)));
@@ -33,7 +33,7 @@ describe("a thread", () => {
     expect(texts(thread)).toEqual(["reply 3", "reply 5"]);
   });
 
-  it("leaves out what is said until the pages before it are here", async () => {
+  it("omits new replies until all earlier pages are loaded", async () => {
     const thread = threadOf({ replies: [reply(2)], next: "more" }, { replies: [reply(3), reply(4)] });
     await thread.load();
     thread.apply(messageEntry(reply(4)));
@@ -43,7 +43,7 @@ describe("a thread", () => {
     expect(texts(thread)).toEqual(["reply 2", "reply 3", "reply 4", "reply 5"]);
   });
 
-  it("has what came while it was being loaded", async () => {
+  it("includes replies that arrive during a load", async () => {
     const thread = threadOf({ replies: [reply(2)] });
     const loading = thread.load();
     thread.apply(messageEntry(reply(3)));
@@ -51,7 +51,7 @@ describe("a thread", () => {
     expect(texts(thread)).toEqual(["reply 2", "reply 3"]);
   });
 
-  it("begins anew though a page is under way, and is not taken in by that page", async () => {
+  it("ignores a page from before a reload", async () => {
     const thread = threadOf({ replies: [reply(2)] }, { replies: [reply(2), reply(3)] });
     await Promise.all([thread.load(), thread.reload()]);
     expect(texts(thread)).toEqual(["reply 2", "reply 3"]);
@@ -61,7 +61,7 @@ describe("a thread", () => {
     expect(texts(failing)).toEqual(["reply 2"]);
   });
 
-  it("keeps its place when the message that began it is gone", async () => {
+  it("survives the deletion of its root", async () => {
     const thread = threadOf({ replies: [reply(2)] });
     await thread.load();
     thread.apply({ type: "expired", seq: 9, at: "2026-03-01T13:00:00Z", message_ids: ["m1"] });
@@ -69,7 +69,7 @@ describe("a thread", () => {
     expect(texts(thread)).toEqual(["reply 2"]);
   });
 
-  it("can be loaded again after it failed", async () => {
+  it("can be loaded again after a failure", async () => {
     const thread = threadOf(new Error("no connection"), { replies: [reply(2)] });
     await thread.load();
     expect(thread.failed.value).toBe(true);

@@ -12,7 +12,7 @@ import { conversation, message, messageEntry } from "./samples.js";
 
 const ALL = 1_000;
 
-/** A history of `ALL` messages; each page waits until it is let go. */
+/** A history of `ALL` messages. Each page waits until the test releases it. */
 class Source {
   readonly asked: History[] = [];
   cachedMessages: Message[] = [];
@@ -56,7 +56,7 @@ class Source {
   }
 }
 
-/** What was asked for has been answered. */
+/** Waits until pending responses are processed. */
 const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 function expectNoGap(seqs: number[]): void {
@@ -64,7 +64,7 @@ function expectNoGap(seqs: number[]): void {
 }
 
 describe("a timeline", () => {
-  it("shows the cache first, and then what the server has", async () => {
+  it("shows the cache first, and then the messages of the server", async () => {
     const source = new Source();
     source.cachedMessages = [message(3, "bob", "old")];
     let letGo: () => void = () => undefined;
@@ -79,14 +79,14 @@ describe("a timeline", () => {
     expect(source.timeline.moreAfter.value).toBe(false);
   });
 
-  it("opens around the first unread message where there are many", async () => {
+  it("opens at the first unread message if there are many", async () => {
     const source = new Source();
     await source.timeline.open(500, 500);
     expect(source.asked).toEqual([{ around: 500 }]);
     expect(source.timeline.moreAfter.value).toBe(true);
   });
 
-  it("grows both ways by a few, without a gap, and stays small", async () => {
+  it("grows at both ends in small steps without a gap, and stays small", async () => {
     const source = new Source();
     const { timeline } = source;
     await timeline.open(undefined, 0);
@@ -107,11 +107,11 @@ describe("a timeline", () => {
       await settled();
     }
     expect(source.seqs.at(-1)).toBe(ALL);
-    // Each message came once, and once more on the way back unless it was still there.
+    // Each message is loaded at most once per direction.
     expect(source.asked.length).toBeLessThanOrEqual((2 * ALL) / PAGE_MESSAGES);
   });
 
-  it("shows what is here without the server", async () => {
+  it("shows messages in memory without a request", async () => {
     const source = new Source();
     const { timeline } = source;
     await timeline.open(undefined, 0);
@@ -128,7 +128,7 @@ describe("a timeline", () => {
     expect(await timeline.bring(`m${ALL}`)).toBe(true);
   });
 
-  it("goes on at the end where it failed, and at the beginning there is nothing more", async () => {
+  it("retries a failed load at the end, and stops at the beginning", async () => {
     const source = new Source();
     const { timeline } = source;
     await timeline.loadAround(1);
@@ -142,7 +142,7 @@ describe("a timeline", () => {
     expect(source.seqs).toHaveLength(PAGE_MESSAGES + STEP_MESSAGES);
   });
 
-  it("has all of it anew where that failed", async () => {
+  it("retries a failed load of the whole window", async () => {
     const source = new Source();
     const { timeline } = source;
     await timeline.loadAround(500);
@@ -153,7 +153,7 @@ describe("a timeline", () => {
     expect(source.seqs.at(-1)).toBe(ALL);
   });
 
-  it("brings back the end and a message that it has, though neither is shown", async () => {
+  it("moves to the end and to a message in memory outside of the window", async () => {
     const source = new Source();
     const { timeline } = source;
     await timeline.open(undefined, 0);
@@ -175,7 +175,7 @@ describe("a timeline", () => {
     expectNoGap(source.seqs);
   });
 
-  it("stays small while much is said", async () => {
+  it("stays small while many messages arrive", async () => {
     const source = new Source();
     const { timeline } = source;
     await timeline.open(undefined, 0);
@@ -187,7 +187,7 @@ describe("a timeline", () => {
     expectNoGap(source.seqs);
   });
 
-  it("takes what is said at its end only when it is there", async () => {
+  it("appends new messages only at the end of the conversation", async () => {
     const source = new Source();
     await source.timeline.open(undefined, 0);
     source.timeline.apply(messageEntry(message(ALL + 1, "bob", "new")));
@@ -197,7 +197,7 @@ describe("a timeline", () => {
     expect(source.seqs.at(-1)).toBeLessThan(ALL);
   });
 
-  it("applies what came while a page was under way to the page as well", async () => {
+  it("applies entries that arrive during a load to the page", async () => {
     const source = new Source();
     let letGo: () => void = () => undefined;
     source.hold = new Promise((resolve) => (letGo = resolve));
@@ -219,7 +219,7 @@ describe("a timeline", () => {
     expect(source.seqs).toHaveLength(PAGE_MESSAGES + 1);
   });
 
-  it("keeps what it has when a page cannot be had", async () => {
+  it("keeps its messages when a load fails", async () => {
     const source = new Source();
     await source.timeline.open(undefined, 0);
     source.failing = true;
@@ -232,7 +232,7 @@ describe("a timeline", () => {
     expect(source.seqs).toHaveLength(PAGE_MESSAGES + STEP_MESSAGES);
   });
 
-  it("counts each reply once, whether it came with the page or after it", async () => {
+  it("counts each reply once, whether it is in the page or arrives after it", async () => {
     const source = new Source();
     await source.timeline.open(undefined, 0);
     const root = `m${ALL - 5}`;
@@ -252,7 +252,7 @@ describe("a timeline", () => {
     expect(count()).toBe(2);
   });
 
-  it("goes where somebody jumps to while it is being opened", async () => {
+  it("follows a jump during the first load", async () => {
     const source = new Source();
     const opened = source.timeline.open(undefined, 0);
     const brought = source.timeline.bring("100");
@@ -261,7 +261,7 @@ describe("a timeline", () => {
     expect(source.seqs).toContain(100);
   });
 
-  it("stays as it was when the message to jump to is not there", async () => {
+  it("stays unchanged when the target of a jump does not exist", async () => {
     const source = new Source();
     await source.timeline.open(undefined, 0);
     const before = source.seqs;
@@ -271,7 +271,7 @@ describe("a timeline", () => {
     expect(source.timeline.failed.value).toBeUndefined();
   });
 
-  it("has a new line before what is new when it is opened again", async () => {
+  it("has a new line before the new messages when it is opened again", async () => {
     const source = new Source();
     await source.timeline.open(ALL - 1, 1);
     source.timeline.reopen(undefined, 0);
@@ -280,7 +280,7 @@ describe("a timeline", () => {
     expect(source.timeline.unreadAfter.value).toBe(ALL);
     expect(source.asked).toHaveLength(1);
 
-    // Whoever left it far up finds its end again.
+    // A user who left the conversation far up sees its end again.
     await source.timeline.loadAround(100);
     source.timeline.reopen(undefined, 0);
     await vi.waitFor(() => expect(source.seqs.at(-1)).toBe(ALL));

@@ -6,7 +6,7 @@ import { People } from "../../src/model/people.js";
 import { type Stores, Updates } from "../../src/model/updates.js";
 import { conversation } from "./samples.js";
 
-// They are of the page.
+// These modules need a page.
 vi.mock("../../src/model/place.js", () => ({
   go: () => undefined,
   place: { value: { screen: "conversation", id: "c" } },
@@ -14,7 +14,7 @@ vi.mock("../../src/model/place.js", () => ({
 vi.mock("../../src/model/notifications.js", () => ({}));
 
 describe("updates", () => {
-  it("look up those who are known again when something may have been missed", async () => {
+  it("reload known users when changes may have been missed", async () => {
     const bob: User = { id: "bob", handle: "bob", display_name: "Bob" };
     const people = new People(() => Promise.resolve([{ ...bob, display_name: "Robert" }]));
     people.learn(bob);
@@ -24,7 +24,7 @@ describe("updates", () => {
     await vi.waitFor(() => expect(people.user("bob")?.display_name).toBe("Robert"));
   });
 
-  it("load the marks of others where the conversation that is open has changed while this client was away", () => {
+  it("load the cursors of an open conversation that changed while this client was away", () => {
     const completed: string[] = [];
     const stores = {
       cache: { changed: () => undefined },

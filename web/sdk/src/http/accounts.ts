@@ -1,4 +1,4 @@
-/** `/v1/me`, `/v1/devices`: the own account. */
+/** `/v1/me`, `/v1/devices`: the account of the user. */
 
 import type { ChangePassword, DeviceId, DeviceList, Me, UpdateMe } from "../api.js";
 import type { Credentials } from "./credentials.js";
@@ -19,7 +19,7 @@ export class Accounts {
 
   /** `PATCH /v1/me` */
   async updateMe(update: UpdateMe, options?: RequestOptions): Promise<Me> {
-    // The proof that the user has signed in here is stored by handle.
+    // Device proofs are stored by handle, so a rename must move the proof.
     const before = update.handle ? (await this.me(options)).handle : undefined;
     const me = await this.transport.call("patch", "/v1/me", { body: update }, options);
     const proof = before === undefined ? undefined : this.deviceProofs.get(before);
@@ -30,8 +30,8 @@ export class Accounts {
   }
 
   /**
-   * `PUT /v1/me/password`. Every other session of the user ends; this one goes on with new tokens. It cannot be called off:
-   * whoever did would lose them.
+   * `PUT /v1/me/password`. Ends every other session of the user, and gives this one new tokens. The request cannot be
+   * aborted, because the response has the only copy of the new tokens.
    */
   async changePassword(change: ChangePassword): Promise<void> {
     await this.credentials.replaceTokens(async (authorization) => {

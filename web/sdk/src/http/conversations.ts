@@ -1,4 +1,4 @@
-/** `/v1/conversations`, `/v1/sync`: the inbox, and what changed in it. */
+/** `/v1/conversations`, `/v1/sync`: the inbox and its changes. */
 
 import type {
   Conversation,
@@ -25,17 +25,17 @@ import type { Created, RequestOptions, Transport } from "./request.js";
 export class Conversations {
   constructor(private readonly transport: Transport) {}
 
-  /** `POST /v1/conversations`. Made once only if it is direct, or has a `client_id`. */
+  /** `POST /v1/conversations`. Idempotent for direct conversations, and for groups with a `client_id`. */
   open(create: CreateConversation, options?: RequestOptions): Promise<Created<CreatedConversation>> {
     return this.transport.callCreated("post", "/v1/conversations", { body: create }, options);
   }
 
-  /** The direct conversation with `user`, made if there is none. */
+  /** The direct conversation with `user`. Creates it if there is none. */
   async direct(user: UserId, options?: RequestOptions): Promise<Conversation> {
     return (await this.open({ kind: "direct", user_id: user }, options)).value;
   }
 
-  /** `GET /v1/conversations`: the inbox, or what was archived of it. */
+  /** `GET /v1/conversations`: the inbox, or the archived conversations. */
   list(page: Page & { archived?: boolean } = {}, options?: RequestOptions): Promise<ConversationPage> {
     return this.transport.call("get", "/v1/conversations", { query: page }, options);
   }
@@ -61,13 +61,13 @@ export class Conversations {
     return this.transport.call("get", "/v1/conversations/gone", { query: { since } }, options);
   }
 
-  /** `PUT /v1/conversations/pinned`: the pinned ones in this order. */
+  /** `PUT /v1/conversations/pinned`: sets the order of the pinned conversations. */
   async orderPinned(ids: ConversationId[], options?: RequestOptions): Promise<void> {
     const body = { conversation_ids: ids };
     await this.transport.call("put", "/v1/conversations/pinned", { body }, options);
   }
 
-  /** `PATCH /v1/conversations/{id}/me`: pin, mute, archive, mark as unread, keep a draft. */
+  /** `PATCH /v1/conversations/{id}/me`: pin, mute, archive, mark as unread, save a draft. */
   updateMembership(
     id: ConversationId,
     update: UpdateMembership,
@@ -83,13 +83,13 @@ export class Conversations {
     return this.transport.call("put", "/v1/conversations/{id}/cursor", input, options);
   }
 
-  /** `GET /v1/conversations/{id}/log?after=`: every change since, in order. */
+  /** `GET /v1/conversations/{id}/log?after=`: every change after an entry, in order. */
   log(id: ConversationId, after: Seq, limit?: number, options?: RequestOptions): Promise<LogPage> {
     const query = limit === undefined ? { after } : { after, limit };
     return this.transport.call("get", "/v1/conversations/{id}/log", { path: { id }, query }, options);
   }
 
-  /** `GET /v1/sync`. `since` is the token of the page before. */
+  /** `GET /v1/sync`. `since` is the token of the previous page. */
   sync(page: { since?: string; limit?: number } = {}, options?: RequestOptions): Promise<SyncPage> {
     return this.transport.call("get", "/v1/sync", { query: page }, options);
   }

@@ -1,9 +1,9 @@
 /**
  * The tokens of a session.
  *
- * A refresh token is good for one use, and using it twice ends the session. So of all requests that find their access
- * token expired, in this tab and in the others, one refreshes it and the others wait for what it gets. Nobody can call
- * a refresh off: whoever did would lose the only copy of the next refresh token.
+ * A refresh token is valid for one use, and a second use ends the session. Refreshing is therefore single-flight: of all
+ * requests in all tabs that find their access token expired, one refreshes it and the others wait for the result. A
+ * refresh cannot be aborted, because its response has the only copy of the next refresh token.
  */
 
 import type { Tokens } from "../api.js";
@@ -13,9 +13,9 @@ import type { Authorization } from "./request.js";
 import type { TokenStore } from "./token_store.js";
 
 export class Credentials implements Authorization {
-  /** A token of the embedding application, which cannot be refreshed here. */
+  /** A token of the embedding application, which this client cannot refresh. */
   private applicationToken: string | undefined;
-  /** The server refused the refresh token for good. Whoever still waits for a fresh one is told the same. */
+  /** The server refused the refresh token for good. Waiting callers get the same error. */
   private refusal: ApiError | undefined;
 
   constructor(
@@ -53,8 +53,8 @@ export class Credentials implements Authorization {
   }
 
   /**
-   * Runs a request that is answered with the next tokens of this session. Nobody refreshes the old ones meanwhile, in this
-   * tab or in another: their refresh token would count as used twice, which ends the session.
+   * Runs a request whose response has the next tokens of this session. Blocks refreshes in all tabs until then: a refresh
+   * would use the same refresh token twice, which ends the session.
    */
   async replaceTokens(ask: (authorization: Authorization) => Promise<Tokens | undefined>): Promise<void> {
     await this.locks.exclusive(this.lockName, async () => {
@@ -76,7 +76,7 @@ export class Credentials implements Authorization {
       throw this.refusal;
     }
     if (tokens?.access_token !== stale) {
-      // Somebody else has refreshed it, or has signed in or out.
+      // Another caller has refreshed the token, or a user has signed in or out.
       return tokens?.access_token;
     }
     return (await this.rotate(tokens.refresh_token)).access_token;
@@ -96,7 +96,7 @@ export class Credentials implements Authorization {
     }
   }
 
-  /** Puts in what came of the refresh, unless somebody has signed in or out meanwhile. */
+  /** Stores the result of the refresh, unless a user has signed in or out since. */
   private replace(used: string, next: Tokens | undefined): void {
     if (this.store.get()?.refresh_token === used) {
       this.store.set(next);

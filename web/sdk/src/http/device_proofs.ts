@@ -1,21 +1,22 @@
 /**
- * What proves that somebody has signed in on this client before, for each handle. It is kept when they sign out: with the next
- * sign-in it is sent along, and the attempts of strangers to sign in as them do not keep them out. It opens nothing by itself.
+ * Device proofs: a proof shows that the user with a handle has signed in on this client before. Proofs are kept after
+ * sign-out and sent with the next sign-in, so sign-in attempts by strangers do not lock the user out. A proof alone grants
+ * no access.
  */
 
-/** Neither throws: a proof that cannot be kept is no reason to keep somebody out. */
+/** The methods must not throw: sign-in works without a stored proof. */
 export interface DeviceProofs {
   get(handle: string): string | undefined;
   set(handle: string, proof: string): void;
 }
 
-/** Handles that are remembered. The one that signed in longest ago is forgotten first. */
+/** The number of proofs to keep. The proof of the oldest sign-in is removed first. */
 const HANDLES_MAX = 16;
 
-/** A map and no object, in which `__proto__` would be there before anybody has signed in. */
+/** A map rather than an object, where a handle such as `__proto__` would have a value from the start. */
 type Proofs = ReadonlyMap<string, string>;
 
-/** Forgets when the process ends. */
+/** Keeps proofs in memory only. */
 export class MemoryDeviceProofs implements DeviceProofs {
   private proofs: Proofs = new Map();
 
@@ -28,7 +29,7 @@ export class MemoryDeviceProofs implements DeviceProofs {
   }
 }
 
-/** In `localStorage`. */
+/** Keeps proofs in `localStorage`. */
 export class WebDeviceProofs implements DeviceProofs {
   constructor(
     private readonly storage: Pick<Storage, "getItem" | "setItem">,
@@ -44,11 +45,11 @@ export class WebDeviceProofs implements DeviceProofs {
     try {
       this.storage.setItem(this.key, JSON.stringify(proofs));
     } catch {
-      // The storage is full or not allowed. The next sign-in is then that of a new device.
+      // The storage is full or not allowed. The next sign-in then counts as one from a new device.
     }
   }
 
-  /** What cannot be read is as if nobody had signed in. */
+  /** Invalid content counts as no proofs. */
   private read(): Proofs {
     try {
       const stored: unknown = JSON.parse(this.storage.getItem(this.key) ?? "{}");

@@ -21,10 +21,10 @@ import type {
 import type { Page } from "./page.js";
 import type { RequestOptions, Transport } from "./request.js";
 
-/** Which members are asked for. */
+/** Selects members. */
 export interface MemberFilter {
   role?: Role;
-  /** The beginning of a handle, or of a word of a name. */
+  /** A prefix of the handle, or of a word of the name. */
   query?: string;
 }
 
@@ -93,7 +93,7 @@ export class Groups {
     await this.transport.call("post", "/v1/conversations/{id}/leave", { path: { id } }, options);
   }
 
-  /** `POST /v1/conversations/{id}/leave?block=true`: whoever added the user is blocked, and nobody can add them again. */
+  /** `POST /v1/conversations/{id}/leave?block=true`: blocks the member who added the user. Nobody can add the user again. */
   async leaveForGood(id: ConversationId, options?: RequestOptions): Promise<void> {
     const input = { path: { id }, query: { block: true } };
     await this.transport.call("post", "/v1/conversations/{id}/leave", input, options);

@@ -3,9 +3,9 @@
  *
  * - here: `Http`, the groups of routes over one transport
  * - `auth`, `accounts`, `people`, `conversations`, `groups`, `messages`, `personal`, `operation`: the routes
- * - `request`: what every request has in common, typed by the server's document
- * - `credentials`, `token_store`: the tokens, and refreshing them once for everybody who waits
- * - `device_proofs`: who has signed in here before
+ * - `request`: the parts that all requests share, typed by the OpenAPI document
+ * - `credentials`, `token_store`: the tokens, and their single-flight refresh
+ * - `device_proofs`: proofs of earlier sign-ins
  */
 
 import { defaultLocks, type Locks } from "../locks.js";
@@ -29,23 +29,23 @@ export type { Page } from "./page.js";
 export type { Created, RequestOptions } from "./request.js";
 export { MemoryTokenStore, type TokenStore, WebTokenStore } from "./token_store.js";
 
-/** How long a refresh may take: giving it up loses the session, so it is given more time than others. */
+/** Timeout of a refresh. It is longer than that of other requests, because giving up loses the session. */
 const REFRESH_TIMEOUT_MS = 60_000;
 
 export interface HttpConfig {
-  /** Such as `https://chat.example.org`. */
+  /** The address of the server, such as `https://chat.example.org`. */
   baseUrl: string;
-  /** In memory when absent. Tabs of one account share a store. */
+  /** Default: in memory. Tabs of one account share a store. */
   tokens?: TokenStore;
-  /** In memory when absent. */
+  /** Default: in memory. */
   deviceProofs?: DeviceProofs;
-  /** From the first byte of the request to the last of the response. */
+  /** From the first byte of the request to the last byte of the response. */
   timeoutMs?: number;
   fetch?: typeof fetch;
   locks?: Locks;
 }
 
-/** The HTTP API of one server, as one user or as nobody. */
+/** The HTTP API of one server, for one user or without one. */
 export class Http {
   readonly baseUrl: string;
   readonly auth: Auth;

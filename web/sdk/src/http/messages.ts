@@ -18,10 +18,10 @@ import type {
 import type { Page } from "./page.js";
 import type { Created, RequestOptions, Transport } from "./request.js";
 
-/** A place in the history: a message or an entry of the log. The server tells them apart, because ids are above 2^53. */
+/** A position in the history: a message id or a `seq`. The server can tell them apart, because ids are 2^53 or more. */
 export type Position = MessageId | Seq;
 
-/** Which part of the history is asked for; the newest when nothing is said. */
+/** The part of the history to read. Default: the newest messages. */
 export type History =
   | { before: Position }
   | { after: Position }
@@ -32,13 +32,13 @@ export type History =
 export class Messages {
   constructor(private readonly transport: Transport) {}
 
-  /** `POST /v1/conversations/{id}/messages`. Not retried; a live session sends until it knows. */
+  /** `POST /v1/conversations/{id}/messages`. Does not retry; a live session does. */
   send(id: ConversationId, message: SendMessage, options?: RequestOptions): Promise<Created<Message>> {
     const input = { path: { id }, body: message };
     return this.transport.callCreated("post", "/v1/conversations/{id}/messages", input, options);
   }
 
-  /** `GET /v1/conversations/{id}/messages`: oldest first, whichever way was asked. */
+  /** `GET /v1/conversations/{id}/messages`: always oldest first. */
   history(
     id: ConversationId,
     history: History = {},
@@ -55,7 +55,7 @@ export class Messages {
     return this.transport.call("get", "/v1/messages/{id}", { path: { id } }, options);
   }
 
-  /** `PATCH /v1/messages/{id}`: a new text, or a new caption. */
+  /** `PATCH /v1/messages/{id}`: replaces the text or the caption. */
   edit(id: MessageId, text: string, options?: RequestOptions): Promise<Message> {
     return this.transport.call("patch", "/v1/messages/{id}", { path: { id }, body: { text } }, options);
   }

@@ -1,4 +1,4 @@
-/** `/healthz`, `/readyz`: for those who run the server. */
+/** `/healthz`, `/readyz`: for operators of the server. */
 
 import type { Health } from "../api.js";
 import type { RequestOptions, Transport } from "./request.js";

@@ -1,7 +1,7 @@
-/** Which page of a list is asked for. */
+/** Selects a page of a list. */
 export interface Page {
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   after?: string;
-  /** Items on the page; the server chooses when absent. */
+  /** Items per page; the server has a default. */
   limit?: number;
 }

@@ -12,7 +12,7 @@ export class People {
     return this.transport.call("get", "/v1/users", { query: { query, ...page } }, options);
   }
 
-  /** `GET /v1/users?ids=`: those of them that exist. */
+  /** `GET /v1/users?ids=`: the users that exist. */
   users(ids: readonly UserId[], options?: RequestOptions): Promise<UserPage> {
     return this.transport.call("get", "/v1/users", { query: { ids: ids.join(",") } }, options);
   }

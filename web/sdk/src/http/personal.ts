@@ -1,4 +1,4 @@
-/** `/v1/messages/{id}/star`, `/v1/stars`, `/v1/scheduled`: between a user and the server. */
+/** `/v1/messages/{id}/star`, `/v1/stars`, `/v1/scheduled`: data that only the user themselves sees. */
 
 import type {
   Message,

@@ -1,4 +1,4 @@
-/** What every request has in common: the address, the token, the time-out, the status, the body. */
+/** The parts that all requests share: address, token, timeout, status, body. */
 
 import { ApiError, codeOf, ProtocolError, TimeoutError, TransportError } from "../errors.js";
 import type { paths } from "../generated/api.js";
@@ -9,7 +9,7 @@ const STATUS_NO_CONTENT = 204;
 
 export type Method = "get" | "put" | "post" | "patch" | "delete";
 
-/** What the documents say of a route; `never` where there is no such route. */
+/** The types of a route; `never` if the documents do not have it. */
 type Route<M extends Method, P extends keyof paths> = paths[P] extends Record<M, infer R> ? R : never;
 
 type PathOf<R> = R extends { parameters: { path: infer V } } ? { path: V } : { path?: never };
@@ -35,21 +35,21 @@ type AnswersOf<R> = R extends { responses: infer A } ? ContentOf<A[keyof A & (20
 export type Output<M extends Method, P extends keyof paths> = AnswersOf<Route<M, P>>;
 
 export interface RequestOptions {
-  /** Gives the request up. What was asked for may be done all the same. */
+  /** Aborts the request. The server may execute it nevertheless. */
   signal?: AbortSignal;
 }
 
-/** What a request made, or found because it was made before. */
+/** A value that a request created, or that existed before. */
 export interface Created<T> {
   value: T;
-  /** `false` when it was there already. */
+  /** `false` if the value existed before. */
   isNew: boolean;
 }
 
-/** Where a request gets its token from. */
+/** The source of a request's token. */
 export interface Authorization {
   readonly accessToken: string | undefined;
-  /** An access token that is not `stale`; `undefined` when there is no way to get one. */
+  /** An access token that is not `stale`; `undefined` if there is no way to get one. */
   renew(stale: string): Promise<string | undefined>;
 }
 
@@ -76,7 +76,7 @@ export class Transport {
     private readonly authorization: Authorization | undefined,
   ) {}
 
-  /** The same with tokens from elsewhere. */
+  /** The same transport with another source of tokens. */
   with(authorization: Authorization): Transport {
     return new Transport(this.config, authorization);
   }
@@ -101,7 +101,7 @@ export class Transport {
     return { value: answer.body as Output<M, P>, isNew: answer.status === STATUS_CREATED };
   }
 
-  /** A request that is refused because its token has expired is sent once more with a fresh one. */
+  /** Retries a request once with a fresh token if the server refuses it because the token has expired. */
   private async exchange(
     method: Method,
     path: string,
@@ -151,7 +151,7 @@ export class Transport {
     });
   }
 
-  /** Ends the work when its time is over, or when the caller does not want it any more. */
+  /** Aborts the work on a timeout, or when the caller aborts it. */
   private async within<T>(
     operation: string,
     given: AbortSignal | undefined,
@@ -178,7 +178,7 @@ export class Transport {
   }
 }
 
-/** Failures may have any body; successes that are not text are JSON. */
+/** Errors may have any body. Successful responses have JSON unless they are text. */
 async function readBody(response: Response, operation: string): Promise<unknown> {
   const text = await response.text();
   if (!/\bjson\b/.test(response.headers.get("content-type") ?? "")) {

@@ -1,4 +1,4 @@
-/** Where the tokens are kept. Tabs of one account share a store, and see at once what another tab has put there. */
+/** Storage for the tokens. Tabs of one account share a store, and each sees the writes of the others at once. */
 
 import type { Tokens } from "../api.js";
 
@@ -7,7 +7,7 @@ export interface TokenStore {
   set(tokens: Tokens | undefined): void;
 }
 
-/** Forgets when the process ends. */
+/** Keeps tokens in memory only. */
 export class MemoryTokenStore implements TokenStore {
   constructor(private tokens?: Tokens) {}
 
@@ -20,7 +20,7 @@ export class MemoryTokenStore implements TokenStore {
   }
 }
 
-/** In `localStorage`, so that a session survives a reload and is shared by the tabs. */
+/** Keeps tokens in `localStorage`, so that a session survives a reload and all tabs share it. */
 export class WebTokenStore implements TokenStore {
   constructor(
     private readonly storage: Pick<Storage, "getItem" | "setItem" | "removeItem">,

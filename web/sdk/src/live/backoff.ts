@@ -1,20 +1,20 @@
-/** How long to wait before another attempt. */
+/** Exponential backoff between attempts to connect. */
 
-/** Before the first attempt that follows a failure. */
+/** The wait after the first failure. */
 const FIRST_MS = 500;
-/** It doubles up to this. */
+/** The wait doubles up to this value. */
 const MAX_MS = 30_000;
-/** A connection that lasted this long makes the waits begin anew. */
+/** A connection that lasted this long resets the wait. */
 export const STABLE_AFTER_MS = 10_000;
 
 const DOUBLINGS_MAX = 31;
 
-/** From 0 to 1. Passed in, so that tests can choose. */
+/** A random number from 0 to 1. Passed in, so that tests can choose it. */
 export type Random = () => number;
 
 /**
- * The wait after `failures` failures in a row. Chance spreads the upper half of it, so that clients that lost the same
- * server do not come back as one.
+ * The wait after `failures` consecutive failures. Jitter randomizes its upper half, so that clients that lost the same
+ * server do not all reconnect at once.
  */
 export function backoffMs(failures: number, random: Random): number {
   const doublings = Math.min(Math.max(failures - 1, 0), DOUBLINGS_MAX);

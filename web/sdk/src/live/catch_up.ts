@@ -1,46 +1,46 @@
 /**
- * Finding out what changed while nobody listened: rounds of `sync`. Book-keeping without input or output.
+ * Catching up after a disconnect: rounds of `sync`. This module does no I/O.
  *
- * A round asks for everything since the token, page after page. Its last page has the next token, which counts only when
- * the conversations that the round found behind have been read: before that, whoever goes on from the new token would
- * not hear of them again. So a round that is cut off is simply made anew.
+ * A round reads all changes since the token, page by page. Its last page has the next token. The session adopts that token
+ * only after it has read every conversation that the round found behind: a session that resumed from the new token earlier
+ * would not learn of them again. A round that is interrupted starts again.
  */
 
 import type { AccountEntry, ConversationId, Seq, SyncPage } from "../api.js";
 import type { Logs } from "./logs.js";
 import type { Queue } from "./queue.js";
 
-/** Account entries that come live during a round. When there are more, another round follows. */
+/** Account entries that arrive live during a round. If there are more, another round follows. */
 const ACCOUNT_ENTRIES_HELD_MAX = 256;
 
 interface Round {
-  /** The token of the page to be asked for; absent for the first page of all. */
+  /** The token of the page to request; absent for the very first page. */
   since: string | undefined;
   underWay: boolean;
 }
 
 export class CatchUp {
   private round: Round | undefined;
-  /** The token of the last round, until all that it found has been read. */
+  /** The token of the last round, until everything that the round found has been read. */
   private nextToken: string | undefined;
-  /** What the last round found: read at least up to here. */
+  /** The heads that the last round found. The session reads at least up to these. */
   private readonly awaited = new Map<ConversationId, Seq>();
-  /** Account entries that came during a round: they are newer than what the round brings, and come after it. */
+  /** Account entries that arrived during a round. They are newer than those of the round, so they are delivered after it. */
   private held: AccountEntry[] = [];
   /** Another round follows this one. */
   private repeat = false;
 
   constructor(
-    /** All before it has been given to the application. */
+    /** The application has received everything before this token. */
     private token: string | undefined,
     private accountSeq: number,
     private readonly logs: Logs,
     private readonly queue: Queue,
-    /** What else is known of a conversation means nothing any more. */
+    /** Called when all other state of a conversation must be discarded. */
     private readonly onForget: (id: ConversationId) => void,
   ) {}
 
-  /** Begins a round. The one under way may have read before what it should find, so another one follows it. */
+  /** Starts a round. If one is running, it may have read past the new change already, so another one follows. */
   begin(): void {
     if (!this.round) {
       this.beginAnew();
@@ -49,7 +49,7 @@ export class CatchUp {
     }
   }
 
-  /** Begins a round whatever became of the one before: the connection is new. */
+  /** Starts a new round on a new connection, whatever the state of the previous one. */
   beginAnew(): void {
     this.round = { since: this.token, underWay: false };
     this.nextToken = undefined;
@@ -62,7 +62,7 @@ export class CatchUp {
     return this.round?.underWay === false;
   }
 
-  /** The page to be asked for. Its outcome must be reported. */
+  /** The page to request. The caller must report the outcome. */
   nextPage(): { since?: string } | undefined {
     if (!this.round || this.round.underWay) {
       return undefined;
@@ -77,24 +77,24 @@ export class CatchUp {
     }
   }
 
-  /** The server does not take the token of the page. */
+  /** The server refuses the token of the page. */
   pageRefused(): void {
     const since = this.round?.since;
     if (since !== undefined && since === this.token) {
       this.lostTrack();
     } else {
-      // It was one from the middle of the round: the one from its beginning may still be good.
+      // The refused token is from the middle of the round. The one at its start may still be valid.
       this.beginAnew();
     }
   }
 
   page(page: SyncPage): void {
-    // A first sync has nothing that could be incomplete; without this a server that says so would be asked forever.
+    // A first sync cannot be incomplete. Without this check, a server that claims it would be asked forever.
     if (page.truncated && this.round?.since !== undefined) {
       this.lostTrack();
       return;
     }
-    // First what went: a conversation that is listed all the same has come back since.
+    // Handles departures first: a conversation that is listed too has come back since.
     for (const gone of page.gone) {
       this.forget(gone.conversation_id);
       this.awaited.delete(gone.conversation_id);
@@ -126,10 +126,10 @@ export class CatchUp {
     }
   }
 
-  /** An entry of the account log came live. */
+  /** An account entry has arrived live. */
   account(entry: AccountEntry): void {
     if (this.round) {
-      // Whether a conversation went before the round reads of it, or after, is not known: another round tells.
+      // The order of the departure and of the round's reads is unknown, so another round follows.
       const isUnclear = entry.type === "conversation_gone";
       if (this.held.length < ACCOUNT_ENTRIES_HELD_MAX && !isUnclear) {
         this.held.push(entry);
@@ -139,12 +139,12 @@ export class CatchUp {
     } else if (this.queue.hasRoom()) {
       this.give(entry);
     } else {
-      // It is not kept: the round that begins now brings it, when there is room.
+      // Dropped: the round that starts now delivers it, once there is room.
       this.beginAnew();
     }
   }
 
-  /** A conversation was read further. */
+  /** More of a conversation's log was read. */
   progress(id: ConversationId): void {
     const awaited = this.awaited.get(id);
     if (awaited !== undefined && (this.logs.seen(id) ?? awaited) >= awaited) {
@@ -152,14 +152,14 @@ export class CatchUp {
     }
   }
 
-  /** The conversation was reset or is gone: there is nothing to wait for. */
+  /** The conversation was reset or is gone, so the round no longer waits for it. */
   giveUp(id: ConversationId): void {
     if (this.awaited.delete(id)) {
       this.commit();
     }
   }
 
-  /** The token is of no use: everything is loaded anew. */
+  /** The token is invalid: everything is loaded again. */
   private lostTrack(): void {
     this.queue.push({ type: "reset_all" });
     this.logs.forgetAll();

@@ -1,4 +1,4 @@
-/** Giving commands on one connection: what every kind of work has in common. */
+/** Sends commands on one connection, for all modules that do work there. */
 
 import type { CommandName, Commands } from "../api.js";
 import { codeOf, endsSession, GodwitError, retryAfterMsOf, SocketClosedError } from "../errors.js";
@@ -7,10 +7,10 @@ import { backoffMs, type Random } from "./backoff.js";
 import type { Ended } from "./ended.js";
 
 export interface ConnectionPort {
-  /** Something can be begun. */
+  /** New work may be possible. */
   wake(): void;
   end(ended: Ended): void;
-  /** The connection has ended: answers mean nothing any more. */
+  /** Whether the connection has ended, so that replies no longer matter. */
   isOver(): boolean;
 }
 
@@ -30,7 +30,7 @@ export class CommandGiver {
     this.socket.give(name, body, this.unlessOver(outcome), timeoutMs);
   }
 
-  /** What was on its way when the connection ended keeps its place and goes again with the next one. */
+  /** Ignores outcomes after the connection has ended: commands in flight then are sent again on the next connection. */
   unlessOver<T>(outcome: Outcome<T>): Outcome<T> {
     const inTime = (settle: () => void) => {
       if (!this.port.isOver()) {
@@ -44,13 +44,13 @@ export class CommandGiver {
     };
   }
 
-  /** As long as the server wants to be left alone, and longer after each failure. */
+  /** The backoff after a failure, but at least the delay that the server asks for. */
   pauseMs(failures: number, error: unknown): number {
     return Math.max(backoffMs(failures, this.random), retryAfterMsOf(error));
   }
 }
 
-/** Whether the same command may go well later, on this connection or on the next. */
+/** Whether a retry of the command may succeed, on this connection or the next one. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof SocketClosedError || endsSession(error) || codeOf(error) === "sign_in_first") {
     return true;
@@ -58,7 +58,7 @@ export function isPassing(error: unknown): boolean {
   return error instanceof GodwitError && error.temporary;
 }
 
-/** Whether it is time for something, if it is to be done at all. */
+/** Whether a deadline exists and has passed. */
 export function isDue(at: number | undefined, now: number): boolean {
   return at !== undefined && at <= now;
 }

@@ -1,13 +1,13 @@
 /**
- * Cursor moves that the server has to be told of. Book-keeping without input or output.
+ * Cursor moves that the server has not acknowledged. This module does no I/O.
  *
- * They wait a little, because the next one makes the one before needless, and are kept until the server has them. They
- * only move forward: what the server knows already is not told again.
+ * A move waits briefly, because the next move often replaces it, and is kept until the server has acknowledged it. Cursors
+ * only move forward: a move that the server already knows is not sent.
  */
 
 import type { ConversationId, Seq } from "../api.js";
 
-/** Moves on their way at once. */
+/** Moves in flight. */
 const IN_FLIGHT_MAX = 8;
 
 export interface Marks {
@@ -18,7 +18,7 @@ export interface Marks {
 export class CursorMoves {
   private readonly waiting = new Map<ConversationId, Marks>();
   private readonly inFlight = new Map<ConversationId, Marks>();
-  /** What the server has confirmed. */
+  /** The cursors that the server has confirmed. */
   private readonly known = new Map<ConversationId, Marks>();
   private dueAt: number | undefined;
 
@@ -30,7 +30,7 @@ export class CursorMoves {
     this.wait(id, { read: seq }, dueAt);
   }
 
-  /** The next move that is due. Its outcome must be reported. */
+  /** The next due move. The caller must report its outcome. */
   next(now: number): { id: ConversationId; marks: Marks } | undefined {
     if (this.dueAt === undefined || this.dueAt > now || this.inFlight.size >= IN_FLIGHT_MAX) {
       return undefined;
@@ -46,13 +46,13 @@ export class CursorMoves {
     return undefined;
   }
 
-  /** The server has it: its cursor is at least here now. */
+  /** The server has stored the move, so its cursor is at least here. */
   confirmed(id: ConversationId, marks: Required<Marks>): void {
     this.inFlight.delete(id);
     this.known.set(id, marks);
   }
 
-  /** The server will never take it. */
+  /** The server refused the move for good. */
   refused(id: ConversationId): void {
     this.inFlight.delete(id);
   }
@@ -65,13 +65,13 @@ export class CursorMoves {
     }
   }
 
-  /** The conversation is gone, or begins anew: what the server knew of it means nothing. */
+  /** The conversation is gone or was reset, so the confirmed cursor is no longer valid. */
   forget(id: ConversationId): void {
     this.known.delete(id);
     this.waiting.delete(id);
   }
 
-  /** What was on its way may not have come through. */
+  /** The connection is gone: moves in flight are sent again. */
   disconnected(now: number): void {
     const lost = [...this.inFlight];
     this.inFlight.clear();
@@ -88,7 +88,7 @@ export class CursorMoves {
     return this.waiting.size === 0 && this.inFlight.size === 0;
   }
 
-  /** When something is to be done; not while so much is under way that nothing could be. */
+  /** When the next move is due. `undefined` while too many moves are in flight. */
   nextAt(): number | undefined {
     const canGo =
       this.inFlight.size < IN_FLIGHT_MAX && [...this.waiting.keys()].some((id) => !this.inFlight.has(id));

@@ -1,4 +1,4 @@
-/** How a connection, or the attempt to make one, ended, and what follows from it. */
+/** Why a connection, or the attempt to open one, ended, and what the session does next. */
 
 import { codeOf, endsSession, retryAfterMsOf, SocketClosedError } from "../errors.js";
 import { CloseCode, type Closed, describeClosed, mayReconnect } from "../socket/closed.js";
@@ -6,14 +6,14 @@ import type { StopReason } from "./update.js";
 
 export type Ended =
   | { next: "stop"; reason: StopReason }
-  /** The server told when to come back. */
+  /** The server said when to reconnect. */
   | { next: "return"; afterMs: number; cause: string }
-  /** Wait as after a failure, and at least as long as the server wants. */
+  /** Wait for the backoff, and at least as long as the server asks. */
   | {
       next: "retry";
       atLeastMs: number;
       cause: string;
-      /** More waited for this client than the server keeps. */
+      /** The client's queue on the server was full. */
       tooMuch: boolean;
     };
 

@@ -1,14 +1,14 @@
-/** What the browser knows of the network and of the user's attention. */
+/** Signals of the browser about the network and the visibility of the page. */
 
-/** The network is there again or gone; the page is looked at again or not. */
+/** The network came back or was lost; the page became visible or hidden. */
 export type Signal = "online" | "offline" | "visible" | "hidden";
 
 export interface Environment {
-  /** Gives what ends the subscription. */
+  /** Returns a function that ends the subscription. */
   subscribe(listener: (signal: Signal) => void): () => void;
 }
 
-/** The page's, or one that never says anything where there is no page. */
+/** The environment of the page, or one without signals outside of a browser. */
 export function defaultEnvironment(): Environment {
   const scope = globalThis as { window?: EventTarget; document?: Document };
   return scope.window && scope.document

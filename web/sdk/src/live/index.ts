@@ -1,17 +1,17 @@
 /**
- * A session that heals itself.
+ * A session that reconnects and resumes on its own.
  *
- * - here: `Live`, what the application asks for
- * - `update`: what it is told; `state`: what it keeps
- * - `logs` (of `track`s), `outbox`, `cursors`, `catch_up`, `typing`: the book-keeping, each without input or output
+ * - here: `Live`, the requests of the application
+ * - `update`: the events for the application; `state`: the state that is stored in order to resume later
+ * - `logs` (with a `track` per conversation), `outbox`, `cursors`, `catch_up`, `typing`: the state of the session, without I/O
  * - `queue`: between the session and the application
- * - `sending`: messages from the moment they are given, through storage, until they are settled
- * - `session`: connects, waits, connects again; `ended` and `backoff` say what follows when
- * - `link`, `online`: the session while it has a connection; `reading`, `telling`, `renewal` give its `commands`
- * - `environment`: what the browser knows of the network
+ * - `sending`: messages from the call, through storage, until they are settled
+ * - `session`: connects, waits, reconnects; `ended` and `backoff` decide when
+ * - `link`, `online`: the session while it has a connection; `reading`, `telling`, `renewal` send its `commands`
+ * - `environment`: signals of the browser about the network
  *
- * The socket is signed in first and then asked what changed since the token: what happens in between comes as an event.
- * A conversation whose head is further than what was seen is read from its log, and so is one whose events have a gap.
+ * The session signs the socket in before it requests the changes since the token: changes in between arrive as events. It
+ * reads the log of each conversation whose head is ahead of the delivered entries, or whose events have a gap.
  */
 
 import type { ConversationId, Message, SendMessage, Seq, UserId } from "../api.js";
@@ -36,24 +36,24 @@ export type { UnsentMessage, UnsentName } from "./sending.js";
 export type { ResumeState } from "./state.js";
 export { type Connection, StoppedError, type StopReason, type Update } from "./update.js";
 
-/** Updates that wait to be taken. When there are more, entries are not kept but read again later. */
+/** The capacity of the queue of updates. When it is full, entries are dropped and read again later. */
 const UPDATES_BUFFERED_MAX = 1_000;
 const SEND_TIMEOUT_MS = 5_000;
 
 export interface LiveConfig {
-  /** Whoever is signed in here; its tokens are refreshed when they expire. */
+  /** The API with a signed-in user. The session refreshes its tokens when they expire. */
   http: Http;
-  /** What outlives a reload. In memory when absent. */
+  /** Storage for the data that outlives a reload. Default: in memory. */
   storage?: ClientStorage;
-  /** Where the conversations begin that are there on a first start; `head` when absent. */
+  /** Where existing conversations begin on a first start. Default: `head`. */
   startAt?: StartAt;
   updatesBufferedMax?: number;
   /**
-   * How long a message may go without an acknowledgement before it is sent again, after a wait that doubles each time.
-   * The client id makes it the same message. 5 seconds when absent.
+   * The time without an acknowledgement after which a message is sent again, following a backoff. The client id makes the
+   * retry idempotent. Default: 5 seconds.
    */
   sendTimeoutMs?: number;
-  /** That of the browser when absent. */
+  /** Default: the `WebSocket` of the browser. */
   webSocket?: WebSocketConstructor;
   locks?: Locks;
   environment?: Environment;
@@ -63,7 +63,7 @@ export interface LiveConfig {
 export class Live implements AsyncIterable<Update> {
   private readonly ended: Promise<void>;
 
-  /** Begins to connect. Goes on from where the storage says that the application was. */
+  /** Starts to connect. Resumes from the state in the storage. */
   static async start(config: LiveConfig): Promise<Live> {
     const storage = config.storage ?? new MemoryStorage();
     const state = (await storage.resumeState()) ?? emptyState();
@@ -89,8 +89,8 @@ export class Live implements AsyncIterable<Update> {
   }
 
   /**
-   * The next update, in order; `undefined` after the session has stopped. Asking for it says that the one before has
-   * been dealt with: only then it is acknowledged to the server, and does not come again.
+   * The next update, in order; `undefined` after the session has stopped. The call confirms that the application has
+   * processed the previous update: only then the session acknowledges it to the server and does not deliver it again.
    */
   next(): Promise<Update | undefined> {
     return this.session.queue.next();
@@ -102,14 +102,14 @@ export class Live implements AsyncIterable<Update> {
     }
   }
 
-  /** Where the application is after the update that it has dealt with last. */
+  /** The position after the last update that the application has processed. */
   get state(): ResumeState {
     return structuredClone(this.session.queue.state);
   }
 
   /**
-   * Keeps where the application is after the update that it took last, together with what came of it: after a reload
-   * the session goes on exactly there.
+   * Stores the position after the last update that the application took, together with the results of that update. After
+   * a reload the session continues exactly there.
    */
   async checkpoint(changes: CacheChanges = {}): Promise<void> {
     this.session.queue.settleCurrent();
@@ -117,46 +117,46 @@ export class Live implements AsyncIterable<Update> {
   }
 
   /**
-   * Sends a message and waits until it is durable. It is sent again, with the same client id, until the server has
-   * acknowledged it or refused it for good, however often the connection breaks and the page is loaded anew.
+   * Sends a message and waits until it is durable. The session retries with the same client id until the server has
+   * acknowledged the message or refused it for good, however often the connection breaks or the page is reloaded.
    *
-   * Messages to one conversation arrive in the order in which they were given.
+   * Messages to one conversation arrive in the order of the calls.
    */
   send(conversation: ConversationId, message: SendMessage): Promise<Message> {
     return this.session.sending.send(conversation, message);
   }
 
-  /** Like `send`, but done as soon as the message has its place in the order and is stored. Updates tell the rest. */
+  /** Like `send`, but resolves as soon as the message is stored in its order. Updates report the result. */
   enqueue(conversation: ConversationId, message: SendMessage): Promise<void> {
     return this.session.sending.enqueue(conversation, message);
   }
 
-  /** Messages that are on their way or were refused, in the order in which they were given. */
+  /** Messages that are queued, in flight or refused, in the order of the calls. */
   unsent(): UnsentMessage[] {
     return this.session.sending.unsent();
   }
 
-  /** Sends a refused message again, after those that were given since. Says whether there was one. */
+  /** Sends a refused message again, after all queued messages. Returns whether it exists. */
   retry(unsent: UnsentName): Promise<boolean> {
     return this.session.sending.retry(unsent);
   }
 
-  /** Forgets a message that was refused or has not gone yet. Says whether it did: what is on its way stays. */
+  /** Removes a message that was refused or is queued. Returns false if it is in flight. */
   drop(unsent: UnsentName): boolean {
     return this.session.sending.drop(unsent);
   }
 
-  /** The user has read up to `seq`. The server is told a little later, and also after a disconnect. */
+  /** The user has read up to `seq`. The server learns of it after a short delay, or after the next connect. */
   read(conversation: ConversationId, seq: Seq): void {
     this.session.markRead(conversation, seq);
   }
 
-  /** The user types, or has stopped. May be called for every keystroke; forgotten while there is no connection. */
+  /** The user has started or stopped typing. May be called for every keystroke. Dropped without a connection. */
   typing(conversation: ConversationId, typing: boolean): void {
     this.session.setTyping(conversation, typing);
   }
 
-  /** Replaces the users whose presence is told: how it is with them now, after each connect, and when it changes. */
+  /** Replaces the users whose presence is watched. Their presence arrives now, after each connect, and when it changes. */
   watchPresence(users: UserId[]): void {
     if (users.length > PRESENCE_WATCHED_MAX) {
       throw new RangeError(`the presence of at most ${PRESENCE_WATCHED_MAX} users can be watched`);
@@ -164,7 +164,7 @@ export class Live implements AsyncIterable<Update> {
     this.session.watchPresence([...users]);
   }
 
-  /** How it stands with the connection. */
+  /** The state of the connection. */
   get connection(): Connection {
     return this.session.connection;
   }
@@ -188,8 +188,8 @@ export class Live implements AsyncIterable<Update> {
   }
 
   /**
-   * Ends the session after the messages on their way and the cursors have been acknowledged, or after two seconds. What
-   * was not sent stays in the storage.
+   * Ends the session after the messages in flight and the cursors have been acknowledged, or after two seconds. Unsent
+   * messages stay in the storage.
    */
   async close(): Promise<void> {
     this.session.close();

@@ -1,4 +1,4 @@
-/** A connection on which the user is signed in. */
+/** A connection with a signed-in user. */
 
 import type { SignedInSocket } from "../api.js";
 import { codeOf, NotSignedInError } from "../errors.js";
@@ -13,7 +13,7 @@ export interface LinkListener {
 }
 
 export class Link {
-  /** What came before anybody listened: events may follow the answer to the sign-in at once. */
+  /** Events that arrived before a listener was attached. They may follow the reply to the sign-in at once. */
   private early: SocketEvent[] = [];
   private listener: LinkListener | undefined;
 
@@ -56,7 +56,7 @@ export class Link {
     }
   }
 
-  /** Tells all that came, and from now on all that comes. */
+  /** Attaches the listener, which first gets the events that have arrived already. */
   listen(listener: LinkListener): void {
     this.listener = listener;
     const early = this.early;
@@ -79,7 +79,7 @@ export class Link {
 }
 
 export interface SignIn {
-  /** The one that was used in the end. */
+  /** The token that was used in the end. */
   accessToken: string;
   signedIn: SignedInSocket;
 }
@@ -97,7 +97,7 @@ async function signIn(http: Http, socket: Socket, token: string): Promise<SignIn
   }
 }
 
-/** Signs in again before the token expires; `undefined` when there is no other token. */
+/** Signs in again before the token expires; `undefined` if there is no other token. */
 export async function signInAgain(http: Http, socket: Socket, used: string): Promise<SignIn | undefined> {
   const fresh = await http.auth.renew(used);
   return fresh === undefined ? undefined : await signIn(http, socket, fresh);

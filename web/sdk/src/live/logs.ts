@@ -1,50 +1,51 @@
 /**
- * Where each conversation stands: what the application was given, what is known to exist, what came too early.
+ * The position in each conversation's log: the entries that the application has, those that exist, and those that arrived
+ * too early.
  *
- * Everything that comes, live or from a page of the log, is offered here; what is next goes on to the application, what
- * is old is dropped, what is too early is held while the gap before it is read. This is the one place that decides it,
- * and it does no input or output.
+ * Every entry, live or from a page of the log, is offered to this module. The module delivers the next entry to the
+ * application, drops an old one, and holds one that arrived too early until the gap before it is read. No other module
+ * makes this decision, and this one does no I/O.
  */
 
 import type { ConversationId, LogEntry, LogPage, Seq } from "../api.js";
 import { type Deliver, Track } from "./track.js";
 
-/** Entries that came before the ones that precede them, over all conversations. Further ones are read again. */
+/** Entries that arrived too early, across all conversations. Further ones are dropped and read again. */
 const HELD_ENTRIES_MAX = 1_024;
 
 /**
- * Where the conversations begin that are there on a first start: with what comes next, or with the first entry of the
- * log. Those that come later begin at their beginning.
+ * Where existing conversations begin on a first start: at the head, or at the first entry of the log. Later conversations
+ * begin at their first entry.
  */
 export type StartAt = "head" | "beginning";
 
-/** A conversation that does not go on where it was left: it is new here, or what was seen is out of sight now. */
+/** A conversation that does not continue after the last delivered entry: it is new, or the user can no longer see those. */
 export interface Begin {
   isNew: boolean;
-  /** It goes on after this entry. */
+  /** The conversation continues after this entry. */
   seq: Seq;
 }
 
-/** What came of a page of the log. */
+/** The result of a page of the log. */
 export type Read =
   | { outcome: "done" }
-  /** The application must load the conversation anew; it goes on after this entry. */
+  /** The application must load the conversation again; it continues after this entry. */
   | { outcome: "reset"; seq: Seq }
-  /** There should be more, and the page had nothing. */
+  /** There should be more entries, but the page was empty. */
   | { outcome: "stuck" };
 
 export class Logs {
   private readonly tracks = new Map<ConversationId, Track>();
-  /** Conversations that are behind and not being read, the one that waits longest first. */
+  /** Conversations that are behind and not being read, the longest waiting one first. */
   private due: ConversationId[] = [];
   private held = 0;
-  /** The newest entry of conversations of which it is not known yet where they begin. */
+  /** The newest entry of conversations whose start is not known yet. */
   private readonly early = new Map<ConversationId, Seq>();
 
   constructor(
     private readonly start: StartAt,
     seen: Record<ConversationId, Seq>,
-    /** Before the first sync is complete, a conversation that is not known may be an old one. */
+    /** Before the first sync is complete, an unknown conversation may be an old one. */
     private firstSyncDone: boolean,
   ) {
     for (const [id, seq] of Object.entries(seen)) {
@@ -56,7 +57,7 @@ export class Logs {
     return this.tracks.get(id)?.seen;
   }
 
-  /** An entry came live. What is next, and what had waited for it, is delivered. */
+  /** Takes a live entry. Delivers it if it is the next one, together with the held entries that follow it. */
   offer(id: ConversationId, entry: LogEntry, deliver: Deliver): void {
     if (this.beginsUnknown(id, entry.seq)) {
       return;
@@ -67,7 +68,7 @@ export class Logs {
     this.queue(id, track);
   }
 
-  /** An entry came live for which there is no room: it will be read again. */
+  /** A live entry was dropped because the queue is full. It will be read again. */
   skip(id: ConversationId, seq: Seq): void {
     if (this.beginsUnknown(id, seq)) {
       return;
@@ -78,8 +79,8 @@ export class Logs {
   }
 
   /**
-   * A sync lists the conversation, of which the user sees what comes from `from` on. Gives after which entry it begins,
-   * if it is new here.
+   * A sync lists the conversation, which the user sees from `from` on. Returns the entry after which it begins, if it is
+   * new for this client.
    */
   list(id: ConversationId, head: Seq, from: Seq): Seq | undefined {
     const known = this.tracks.get(id);
@@ -96,7 +97,7 @@ export class Logs {
     return begins;
   }
 
-  /** All conversations have been listed: one that is not known from now on is a new one. */
+  /** All conversations have been listed: an unknown one is a new one from now on. */
   listedAll(): void {
     this.firstSyncDone = true;
     const early = [...this.early];
@@ -106,14 +107,14 @@ export class Logs {
     }
   }
 
-  /** A conversation that must be read, and after which entry. Its outcome must be reported. */
+  /** A conversation to read, and the entry after which to read. The caller must report the outcome. */
   nextDue(): { id: ConversationId; after: Seq } | undefined {
     for (let id = this.due.shift(); id !== undefined; id = this.due.shift()) {
       const track = this.tracks.get(id);
       if (track?.reading !== "due") {
         continue;
       }
-      // What was missing may have come by itself.
+      // The missing entries may have arrived in the meantime.
       if (track.isBehind()) {
         track.reading = "under_way";
         return { id, after: track.seen };
@@ -123,7 +124,7 @@ export class Logs {
     return undefined;
   }
 
-  /** A page says that the user sees nothing before this entry. To be told before the page itself. */
+  /** A page says that the user sees nothing before this entry. Called before `page`. */
   begins(id: ConversationId, begins: Seq): Begin | undefined {
     const track = this.tracks.get(id);
     if (!track || begins <= track.seen + 1) {
@@ -134,7 +135,7 @@ export class Logs {
     return { isNew: track.seen === 0, seq };
   }
 
-  /** A page of the log has come, of the conversation that was asked for. */
+  /** A page of the log has arrived. */
   page(id: ConversationId, page: LogPage, deliver: Deliver): Read {
     const track = this.tracks.get(id);
     if (!track) {
@@ -155,7 +156,7 @@ export class Logs {
     return { outcome: track.isBehind() && track.seen === before ? "stuck" : "done" };
   }
 
-  /** The page could not be read; it is due again. */
+  /** The page could not be read. It is due again. */
   readFailed(id: ConversationId): void {
     const track = this.tracks.get(id);
     if (track) {
@@ -164,7 +165,7 @@ export class Logs {
     }
   }
 
-  /** The server says that it has less than was seen. Gives where the conversation goes on. */
+  /** The server has fewer entries than were delivered. Returns where the conversation continues. */
   aheadOfServer(id: ConversationId): Seq | undefined {
     const track = this.tracks.get(id);
     if (!track) {
@@ -181,7 +182,7 @@ export class Logs {
     this.tracks.delete(id);
   }
 
-  /** As on a first start. */
+  /** Returns to the state of a first start. */
   forgetAll(): void {
     this.tracks.clear();
     this.early.clear();
@@ -190,7 +191,7 @@ export class Logs {
     this.firstSyncDone = false;
   }
 
-  /** What was being read will not come: the connection is gone. */
+  /** The connection is gone: pages in flight will not arrive. */
   disconnected(): void {
     for (const [id, track] of this.tracks) {
       if (track.reading === "under_way") {
@@ -204,7 +205,7 @@ export class Logs {
     this.held -= track.release(deliver);
   }
 
-  /** Goes on after `seen` whatever was before. Nothing that is held can be trusted to follow. */
+  /** Continues after `seen`, whatever was before. Held entries may not follow it, so they are dropped. */
   private reset(id: ConversationId, seen: Seq, head: Seq): Track {
     this.forget(id);
     const track = new Track(seen, head);

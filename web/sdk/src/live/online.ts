@@ -1,4 +1,4 @@
-/** A session while it has a connection: what comes, when something is to be done, and how it ends. */
+/** A live session while it has a connection: its events, its timers, and its end. */
 
 import type { ConversationId, EntryEvent } from "../api.js";
 import type { Closed } from "../socket/closed.js";
@@ -12,15 +12,15 @@ import { Renewal } from "./renewal.js";
 import type { Session } from "./session.js";
 import { Telling } from "./telling.js";
 
-/** How long closing may take for what is on its way. */
+/** The time that closing may take for commands in flight. */
 const CLOSE_WITHIN_MS = 2_000;
-/** How often to look for messages of tabs that are gone. */
+/** The interval of the search for messages of closed tabs. */
 const ADOPT_EVERY_MS = 30_000;
-const SERVICE_RESTARTS = "the server restarts";
-/** Longer timers than this fire at once in browsers. */
+const SERVICE_RESTARTS = "the server is restarting";
+/** The longest timer of browsers. A longer one would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** Nothing new is begun, and the connection ends when what is on its way has come through. */
+/** No new commands start, and the connection ends when those in flight are done. */
 interface Leaving {
   at: number;
   ended: () => Ended;
@@ -51,7 +51,7 @@ export class Online {
     this.renewal = new Renewal(session.http, giver, link.accessToken, link.signedIn);
   }
 
-  /** Gives how the connection ended. */
+  /** Resolves when the connection ends, with the reason. */
   run(): Promise<Ended> {
     return new Promise((resolve) => {
       this.finish = resolve;
@@ -61,7 +61,7 @@ export class Online {
     });
   }
 
-  /** Something may have to be done. Calls before it is looked after are one. */
+  /** Schedules a check for work. Several calls before the check cause only one. */
   wake(): void {
     if (!this.awake) {
       this.awake = true;
@@ -107,7 +107,7 @@ export class Online {
       }
     } else {
       this.adopt(now);
-      // What was missed comes first, and then what is to be told.
+      // Missed changes come before outgoing commands.
       this.reading.begin(now);
       this.telling.begin(now);
       this.renewal.begin(now);
@@ -118,7 +118,7 @@ export class Online {
   private adopt(now: number): void {
     if (this.adoptAt <= now) {
       this.adoptAt = now + ADOPT_EVERY_MS;
-      // A storage that cannot be read now can be read the next time.
+      // If the storage cannot be read, the next attempt may succeed.
       this.session.sending.adopt().catch(() => undefined);
     }
   }
@@ -134,7 +134,7 @@ export class Online {
         break;
       case "cursor":
         if (!queue.pushCursor(event.data)) {
-          // A round of `sync`, which waits until there is room, brings the marks that moved.
+          // A round of `sync` waits until there is room, and then brings the cursors that moved.
           catchUp.begin();
         }
         break;
@@ -146,7 +146,7 @@ export class Online {
         break;
       case "user_updated":
         if (!queue.pushIfRoom({ type: "user_updated", user: event.data })) {
-          // No `sync` brings it. The round ends with `caught_up`, after which the application looks names up again.
+          // `sync` does not include profiles. The round ends with `caught_up`, and the application then loads names again.
           catchUp.begin();
         }
         break;
@@ -181,7 +181,7 @@ export class Online {
 
   private leave(withinMs: number, ended: () => Ended): void {
     this.session.cursors.hurry(monotonicMs());
-    // That the application wants to stop is not changed by what the server wants.
+    // A request of the application to stop takes precedence over one of the server.
     if (this.leaving?.ended().next !== "stop") {
       this.leaving = { at: monotonicMs() + withinMs, ended };
     }
@@ -205,7 +205,7 @@ export class Online {
     finish?.(ended);
   }
 
-  /** Wakes up when something is to be done that nobody will tell. */
+  /** Sets the timer for the next deadline. */
   private arm(): void {
     clearTimeout(this.timer);
     const { cursors, outbox } = this.session;

@@ -1,28 +1,27 @@
 /**
- * Messages that are to be sent, until the server has acknowledged or refused them.
+ * Messages to send, until the server has acknowledged or refused them.
  *
- * A conversation has one on its way at a time, and the next one goes when that one is settled: so they arrive in the
- * order in which they were given, whatever has to be sent again. Sending again is safe, because the server knows the
- * client id. This is the book-keeping; it does no input or output.
+ * Each conversation has at most one message in flight, and the next one is sent after that one is settled, so messages
+ * arrive in order despite retries. A retry is safe, because the server deduplicates by client id. This module does no I/O.
  */
 
 import type { ConversationId, SendMessage } from "../api.js";
 
-/** Messages on their way at once, each in another conversation. */
+/** Messages in flight, each in another conversation. */
 const IN_FLIGHT_MAX = 16;
 
 interface Lane {
   queue: SendMessage[];
   onItsWay: boolean;
-  /** Failures in a row of the first one. */
+  /** Consecutive failures of the first message. */
   failures: number;
 }
 
 export class Outbox {
   private readonly lanes = new Map<ConversationId, Lane>();
-  /** Lanes whose first message can go. */
+  /** Lanes whose first message can be sent. */
   private ready: ConversationId[] = [];
-  /** Lanes whose first message must wait before it goes again, and until when. */
+  /** Lanes whose first message waits for its retry, with the time of the retry. */
   private readonly paused = new Map<ConversationId, number>();
   private flying = 0;
 
@@ -40,7 +39,7 @@ export class Outbox {
     }
   }
 
-  /** The next message that can go. Its outcome must be reported. */
+  /** The next message to send. The caller must report its outcome. */
   next(now: number): { id: ConversationId; message: SendMessage } | undefined {
     this.unpause(now);
     while (this.flying < IN_FLIGHT_MAX) {
@@ -59,7 +58,7 @@ export class Outbox {
     return undefined;
   }
 
-  /** The message that was on its way is acknowledged, or refused for good. */
+  /** The message in flight is acknowledged, or refused for good. */
   settle(id: ConversationId): void {
     const lane = this.land(id);
     if (lane) {
@@ -69,7 +68,7 @@ export class Outbox {
     }
   }
 
-  /** The message that was on its way must go again; the time is chosen for the number of failures in a row. */
+  /** The message in flight must be retried, at the time that `at` chooses for the number of consecutive failures. */
   retry(id: ConversationId, at: (failures: number) => number): void {
     const lane = this.land(id);
     if (lane) {
@@ -78,7 +77,7 @@ export class Outbox {
     }
   }
 
-  /** Takes a message out that is not on its way. Says whether it did. */
+  /** Removes a message that is not in flight. Returns whether it did. */
   remove(id: ConversationId, clientId: string): boolean {
     const lane = this.lanes.get(id);
     const index = lane?.queue.findIndex((message) => message.client_id === clientId) ?? -1;
@@ -93,7 +92,7 @@ export class Outbox {
     return true;
   }
 
-  /** Nothing is on its way any more: the connection is gone. All of it goes again, first of all. */
+  /** The connection is gone: all messages in flight are retried first. */
   disconnected(): void {
     const landed = [...this.lanes].filter(([, lane]) => lane.onItsWay);
     for (const [, lane] of landed) {
@@ -103,7 +102,7 @@ export class Outbox {
     this.flying = 0;
   }
 
-  /** When the next message that waits may go. */
+  /** When the next waiting message may be sent. */
   nextAt(): number | undefined {
     return this.paused.size === 0 ? undefined : Math.min(...this.paused.values());
   }

@@ -1,28 +1,29 @@
 /**
- * What lies between the session and the application: updates on their way there, and what was taken on its way back.
+ * The bounded queue between the session and the application: updates in one direction, acknowledgements in the other.
  *
- * The session never waits here. Where there is no room it keeps nothing and reads it again later, so an application that
- * is slow, or that waits for a reply before it takes the next update, holds up neither replies nor the connection.
+ * The session never waits for the application. If the queue is full, the session drops the update and reads it again
+ * later. An application that is slow, or that waits for a reply before it takes the next update, therefore blocks neither
+ * replies nor the connection.
  */
 
 import type { ConversationId, CursorEvent, Seq, UserId } from "../api.js";
 import { note, type ResumeState } from "./state.js";
 import type { Update } from "./update.js";
 
-/** Cursors that moved while there was no room: one for each member and conversation. Further ones are read again. */
+/** Cursor moves that are kept while the queue is full, one per member and conversation. Further ones are read again. */
 const LATE_CURSORS_MAX = 1_000;
 
 export type QueueItem =
   | Update
   /** The conversation begins after this entry. */
   | { type: "begin"; conversationId: ConversationId; seq: Seq }
-  /** All that precedes the token has been put into the queue before it. */
+  /** Every update that precedes the token is in the queue before it. */
   | { type: "token"; token: string };
 
 export class Queue {
-  /** Whoever is signed in: what they send needs no acknowledgement. */
+  /** The signed-in user, whose own messages need no acknowledgement. */
   me: UserId | undefined;
-  /** Tells the session that there is room again, or that something was taken. */
+  /** Notifies the session that there is room again, or that the application has taken an update. */
   onProgress: () => void = () => undefined;
 
   private items: QueueItem[] = [];
@@ -30,28 +31,28 @@ export class Queue {
   private finished = false;
   private readonly lateCursors = new Map<string, CursorEvent>();
   private readonly taken = new Map<ConversationId, Seq>();
-  /** The update that the application is dealing with. */
+  /** The update that the application is processing. */
   private current: Update | undefined;
   private wake: (() => void) | undefined;
 
   constructor(
     private readonly itemsMax: number,
-    /** Where the application is. */
+    /** The position of the application. */
     readonly state: ResumeState,
   ) {}
 
-  // The side of the session
+  // Used by the session
 
-  /** If there is none, `onProgress` tells when there is. */
+  /** If it returns false, `onProgress` is called when there is room. */
   hasRoom(): boolean {
     this.starved = this.items.length >= this.itemsMax;
     return !this.starved;
   }
 
-  /** Also when there is no room: one page may go over the limit, and nothing else is asked for until there is room. */
+  /** Adds the item even if the queue is full: one page may exceed the limit, and the session then requests nothing more. */
   push(item: QueueItem): void {
-    // Nobody cares how it stood with the connection before; and a connection that comes and goes for days while the
-    // application takes nothing must not fill the memory.
+    // Only the latest state of the connection matters. Otherwise a connection that flaps for days while the application takes
+    // nothing would fill the memory.
     if (item.type === "connection" && this.items.at(-1)?.type === "connection") {
       this.items.pop();
     }
@@ -59,7 +60,7 @@ export class Queue {
     this.wake?.();
   }
 
-  /** What is worth nothing when it is late. Says whether there was room. */
+  /** Queues an update that is useless when it is late. Returns false if it was dropped because the queue is full. */
   pushIfRoom(update: Update): boolean {
     const hasRoom = this.items.length < this.itemsMax;
     if (hasRoom) {
@@ -68,7 +69,7 @@ export class Queue {
     return hasRoom;
   }
 
-  /** When there is no room only the latest of each member is kept. Says whether it is: what is not must be read again. */
+  /** If the queue is full, keeps only the latest move of each member. Returns false if the move must be read again. */
   pushCursor(cursor: CursorEvent): boolean {
     const key = `${cursor.conversation_id} ${cursor.user_id}`;
     const late = this.lateCursors.has(key);
@@ -82,22 +83,22 @@ export class Queue {
     return true;
   }
 
-  /** What the application has dealt with since the last time. */
+  /** The entries that the application has processed since the last call. */
   takeTaken(): [ConversationId, Seq][] {
     const taken = [...this.taken];
     this.taken.clear();
     return taken;
   }
 
-  /** Nothing will come any more. */
+  /** No more items will come. */
   finish(): void {
     this.finished = true;
     this.wake?.();
   }
 
-  // The side of the application
+  // Used by the application
 
-  /** The next update; `undefined` after the last. Asking for it says that the one before has been dealt with. */
+  /** The next update; `undefined` after the last one. The call confirms that the previous update was processed. */
   async next(): Promise<Update | undefined> {
     this.settleCurrent();
     for (;;) {
@@ -111,7 +112,7 @@ export class Queue {
     }
   }
 
-  /** The application has dealt with the update that it took last. */
+  /** The application has processed the last update that it took. */
   settleCurrent(): void {
     const update = this.current;
     this.current = undefined;
@@ -158,8 +159,8 @@ export class Queue {
         this.tellTaken(conversationId, entry.seq);
       }
     } else if (update.type === "conversation") {
-      // What was taken before may never have been acknowledged: the page can have been closed just then. And on a first
-      // start the conversation itself tells what is in it.
+      // Acknowledges earlier entries again, because the page may have been closed before it did so. On a first start, the
+      // conversation itself delivers the content of its entries.
       const { id, me } = update.conversation;
       const seen = this.state.seen[id];
       if (seen !== undefined && me.delivered < seen) {

@@ -1,4 +1,4 @@
-/** Reading what was missed: when `sync` and `log` are asked, and what becomes of the answers. */
+/** Reads missed changes: sends `sync` and `log`, and handles the replies. */
 
 import type { ConversationId, LogPage } from "../api.js";
 import { codeOf } from "../errors.js";
@@ -6,14 +6,14 @@ import { monotonicMs } from "../time.js";
 import { type CommandGiver, isDue } from "./commands.js";
 import type { Session } from "./session.js";
 
-/** Pages of logs on their way at once. */
+/** Pages of logs in flight. */
 const LOG_READS_MAX = 4;
-/** Asks for what changed this often, also when nothing seems to be missing: a lost event leaves no trace. */
+/** The interval of additional syncs: a lost event leaves no gap until the next event. */
 const SYNC_EVERY_MS = 15 * 60_000;
 
 export class Reading {
   private logReads = 0;
-  /** The server could not answer: neither `sync` nor `log` until then. */
+  /** The server could not answer. No `sync` and no `log` before this time. */
   private pausedUntil: number | undefined;
   private failures = 0;
   private syncAt: number | undefined;
@@ -23,12 +23,12 @@ export class Reading {
     private readonly giver: CommandGiver,
   ) {}
 
-  /** When something is due. */
+  /** The next deadlines. */
   times(): (number | undefined)[] {
     return [this.pausedUntil, this.syncAt];
   }
 
-  /** What may be lost is asked for within this time. */
+  /** Schedules a sync within this time, because events may have been lost. */
   syncWithin(ms: number): void {
     this.syncAt = Math.min(monotonicMs() + ms, this.syncAt ?? Infinity);
   }
@@ -125,7 +125,7 @@ export class Reading {
     const { logs, catchUp } = this.session;
     switch (codeOf(error)) {
       case "not_found":
-        // It went away, or this user may not see it any more; the account log tells the application.
+        // The conversation is gone, or the user may no longer see it; the account log tells the application.
         logs.forget(id);
         catchUp.giveUp(id);
         break;

@@ -1,4 +1,4 @@
-/** Signing in again on an open socket, before the token expires with which it is signed in. */
+/** Signs in again on an open socket before its token expires. */
 
 import type { SignedInSocket, Timestamp } from "../api.js";
 import { endsSession } from "../errors.js";
@@ -8,10 +8,10 @@ import { type CommandGiver, isDue } from "./commands.js";
 import { endedByError } from "./ended.js";
 import { type SignIn, signInAgain } from "./link.js";
 
-/** A token is replaced this long before it expires, or a fifth of its life if that is less. */
+/** A token is replaced this long before it expires, or after four fifths of its lifetime if that is later. */
 const RENEW_BEFORE_MS_MAX = 60_000;
 const RENEW_BEFORE_PART = 1 / 5;
-/** Tokens are not replaced more often than this, whatever the server says about their life. */
+/** The minimum time between two renewals, whatever lifetime the server announces. */
 const RENEW_EVERY_MS_MIN = 1_000;
 
 export class Renewal {
@@ -28,7 +28,7 @@ export class Renewal {
     this.plan(signedIn);
   }
 
-  /** When something is due. */
+  /** The next deadlines. */
   times(): (number | undefined)[] {
     return [this.at];
   }
@@ -40,7 +40,7 @@ export class Renewal {
     this.at = undefined;
     const outcome = this.giver.unlessOver<SignIn | undefined>({
       ok: (signIn) => {
-        // Without another token the application will give one, or the server will close the socket.
+        // Otherwise the application will set another token, or the server will close the socket.
         if (signIn) {
           this.accessToken = signIn.accessToken;
           this.plan(signIn.signedIn);
@@ -57,7 +57,7 @@ export class Renewal {
     signInAgain(this.http, this.giver.socket, this.accessToken).then(outcome.ok, outcome.failed);
   }
 
-  /** Notes when the token must be replaced. */
+  /** Computes when the token must be replaced. */
   private plan({ expires_at: expiresAt }: SignedInSocket): void {
     const leftMs = this.clock.untilMs(expiresAt);
     const earlyMs = Math.min(leftMs * RENEW_BEFORE_PART, RENEW_BEFORE_MS_MAX);
@@ -65,13 +65,13 @@ export class Renewal {
   }
 }
 
-/** What the server's clock shows: the own one may be wrong. */
+/** The time of the server's clock, because the local one may be wrong. */
 class ServerClock {
   private readonly at = monotonicMs();
 
   constructor(private readonly told: Timestamp) {}
 
-  /** Milliseconds until the server's clock shows this time; 0 if it does already. */
+  /** Milliseconds until the server's clock reaches this time; 0 if it already has. */
   untilMs(time: Timestamp): number {
     const fromThen = Date.parse(time) - Date.parse(this.told);
     return Math.max(0, fromThen - (monotonicMs() - this.at));

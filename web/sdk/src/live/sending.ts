@@ -1,9 +1,9 @@
 /**
- * Messages from the moment they are given until they are settled: stored first, then sent, then forgotten.
+ * Messages from the call until they are settled: stored first, then sent, then removed.
  *
- * The outbox decides what goes when; this keeps the rows in storage in step with it, and tells the application and
- * whoever waits what became of a message. A message whose row was not deleted in time is sent again after a reload, and
- * the server gives back the one that it has.
+ * The outbox decides what to send when. This module keeps the rows in storage in step with it, and reports results to the
+ * application and to waiting callers. A message whose row was not deleted in time is sent again after a reload; the server
+ * then returns the existing message.
  */
 
 import type { ConversationId, Message, SendMessage } from "../api.js";
@@ -13,10 +13,10 @@ import type { Tab } from "../storage/tabs.js";
 import type { Outbox } from "./outbox.js";
 import type { Queue } from "./queue.js";
 
-/** Messages that are not acknowledged, the refused ones included. Further ones are not taken. */
+/** Messages that are not acknowledged, including refused ones. Further ones fail with `BusyError`. */
 const UNSENT_MAX = 1_000;
 
-/** Names a message that has no id yet. */
+/** Identifies a message that has no id yet. */
 export interface UnsentName {
   conversationId: ConversationId;
   clientId: string;
@@ -24,7 +24,7 @@ export interface UnsentName {
 
 export interface UnsentMessage extends UnsentName {
   message: SendMessage;
-  /** Why the server will not take it; absent while it is on its way. */
+  /** Why the server refused the message for good. */
   refusal?: ApiError;
 }
 
@@ -36,7 +36,7 @@ interface Waiter {
 export class Sending {
   private readonly rows = new Map<string, OutboxRow>();
   private readonly waiters = new Map<string, Waiter[]>();
-  /** What is stored is stored in turn, so that the order of the rows is that of the calls. */
+  /** Serializes writes to the storage, so that the order of the rows is that of the calls. */
   private turn: Promise<unknown> = Promise.resolve();
   private stopped: Error | undefined;
 
@@ -48,7 +48,7 @@ export class Sending {
     private readonly onReady: () => void,
   ) {}
 
-  /** Takes over what was not sent before a reload. Messages that are given meanwhile come after it. */
+  /** Adopts messages that were not sent before a reload. Messages of calls in the meantime follow them. */
   start(): Promise<void> {
     return this.inTurn(async () => {
       await this.tab.enter();
@@ -56,23 +56,23 @@ export class Sending {
     });
   }
 
-  /** Takes over what tabs that are gone have not sent. */
+  /** Adopts unsent messages of closed tabs. */
   adopt(): Promise<void> {
     return this.inTurn(() => this.adoptRows());
   }
 
-  /** Answered when the message has its place in the order and is stored. */
+  /** Resolves when the message is stored in its order. */
   enqueue(conversationId: ConversationId, message: SendMessage): Promise<void> {
     return this.inTurn(async () => {
       if (this.stopped) {
         throw this.stopped;
       }
-      // The same client id is the same message.
+      // A repeated client id means the same message.
       if (this.rows.has(nameOf(conversationId, message.client_id))) {
         return;
       }
       if (this.rows.size >= UNSENT_MAX) {
-        throw new BusyError(`${UNSENT_MAX} messages wait to be sent or dropped`);
+        throw new BusyError(`${UNSENT_MAX} messages are unsent or refused`);
       }
       const row = {
         owner: this.tab.id,
@@ -83,7 +83,7 @@ export class Sending {
     });
   }
 
-  /** Answered when the message is durable; fails when it is refused for good, or the session has ended. */
+  /** Resolves when the message is durable. Rejects when it is refused for good, or when the session has ended. */
   async send(conversationId: ConversationId, message: SendMessage): Promise<Message> {
     const name = nameOf(conversationId, message.client_id);
     const settled = new Promise<Message>((resolve, reject) => {
@@ -112,14 +112,14 @@ export class Sending {
     if (row) {
       const refused = { ...row, refusal: error.problem };
       this.rows.set(name, refused);
-      // If it cannot be stored the message is sent again after a reload, and refused again.
+      // If the row cannot be stored, the message is sent again after a reload, and refused again.
       this.storage.updateOutboxRow(refused).catch(() => undefined);
       this.queue.push({ type: "refused", unsent: shown(refused) });
     }
     this.tellWaiters(name, "reject", error);
   }
 
-  /** Sends a refused message again, after those that were given since. Says whether there was one. */
+  /** Sends a refused message again, after all queued messages. Returns whether it exists. */
   async retry({ conversationId, clientId }: UnsentName): Promise<boolean> {
     return await this.inTurn(async () => {
       const name = nameOf(conversationId, clientId);
@@ -128,7 +128,7 @@ export class Sending {
         return false;
       }
       const { owner, message } = row;
-      // A new row, because its place is after the others now, also over a reload.
+      // A new row, because the message is now the last one, also after a reload.
       const added = await this.storage.addOutboxRow({ owner, conversationId, message });
       await this.storage.removeOutboxRow(row.key);
       this.begin(added);
@@ -136,7 +136,7 @@ export class Sending {
     });
   }
 
-  /** Forgets a message that was refused or has not gone yet. Says whether it did: what is on its way stays. */
+  /** Removes a message that was refused or is queued. Returns false if it is in flight. */
   drop({ conversationId, clientId }: UnsentName): boolean {
     const name = nameOf(conversationId, clientId);
     const row = this.rows.get(name);
@@ -147,7 +147,7 @@ export class Sending {
     return true;
   }
 
-  /** The session has ended. What was not sent stays in storage, for other tabs and later sessions. */
+  /** The session has ended. Unsent messages stay in storage, for other tabs and later sessions. */
   stop(error: Error): void {
     this.stopped = error;
     this.tab.leave();
@@ -177,7 +177,7 @@ export class Sending {
     const row = this.rows.get(name);
     this.rows.delete(name);
     if (row) {
-      // If it cannot be deleted the message is sent again after a reload, which the server notices.
+      // If the row cannot be deleted, the message is sent again after a reload, and the server deduplicates it.
       this.storage.removeOutboxRow(row.key).catch(() => undefined);
     }
   }

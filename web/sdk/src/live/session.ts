@@ -1,4 +1,4 @@
-/** The life of a session: connects, waits, connects again. Here is what outlives a connection. */
+/** The live session: connects, waits, reconnects. Holds the state that outlives a connection. */
 
 import type { ConversationId, Seq, UserId } from "../api.js";
 import type { Http } from "../http/index.js";
@@ -22,7 +22,7 @@ import type { ResumeState } from "./state.js";
 import { TypingNotices } from "./typing.js";
 import { type Connection, StoppedError, type StopReason } from "./update.js";
 
-/** The server is told what the application has taken this long after the first entry that it took. */
+/** The delay between taking an entry and acknowledging delivery. Later entries share the acknowledgement. */
 const ACKNOWLEDGE_AFTER_MS = 200;
 
 export interface SessionParts {
@@ -50,12 +50,12 @@ export class Session {
 
   private readonly connectionListeners = new Set<(connection: Connection) => void>();
   private online: Online | undefined;
-  /** Connections in a row that failed or did not last. */
+  /** Consecutive connections that failed or were short. */
   private failures = 0;
-  /** Items of a page that this client asks for at most. Less after a page was too much for a connection. */
+  /** The largest page that this client requests. It shrinks after a page was too large for a connection. */
   pageMax = PAGE_MAX;
   private readonly stopping = new AbortController();
-  /** The wait before the next attempt, where there is no need for it any more once the network is back. */
+  /** Ends the wait before the next attempt, for example when the network is back. */
   private pause = new AbortController();
 
   constructor(
@@ -83,10 +83,10 @@ export class Session {
     return this.parts.sendTimeoutMs;
   }
 
-  /** Ends when no other attempt follows. */
+  /** Resolves when no other attempt follows. */
   async run(): Promise<void> {
     const unsubscribe = this.parts.environment.subscribe((signal) => this.signalled(signal));
-    // What was not sent must be known before anything is sent. If it cannot be read now, it is looked for again later.
+    // Unsent messages must be loaded before new ones are sent. If the storage cannot be read now, a later attempt follows.
     await this.sending.start().catch(() => undefined);
     const reason = await this.keepConnected();
     unsubscribe();
@@ -95,14 +95,14 @@ export class Session {
     this.queue.finish();
   }
 
-  /** Ends the session when what is on its way has come through, or after a while. */
+  /** Ends the session when the commands in flight are done, or after a timeout. */
   close(): void {
     this.stopping.abort();
     this.pause.abort();
     this.online?.close();
   }
 
-  /** Tells of every change of the connection. Gives what ends that. */
+  /** Calls the listener for every change of the connection. Returns a function that ends the subscription. */
   watchConnection(listener: (connection: Connection) => void): () => void {
     this.connectionListeners.add(listener);
     return () => this.connectionListeners.delete(listener);
@@ -117,7 +117,7 @@ export class Session {
     this.online?.wake();
   }
 
-  /** The user types, or has stopped. Forgotten while there is no connection. */
+  /** The user has started or stopped typing. Dropped without a connection. */
   setTyping(id: ConversationId, typing: boolean): void {
     this.online?.tellTyping(id, typing);
   }
@@ -166,7 +166,7 @@ export class Session {
       this.failures = 0;
     }
     if (ended.next === "retry" && ended.tooMuch) {
-      // The same page again would end in the same way.
+      // The same page would fail again.
       this.pageMax = Math.max(1, Math.floor(this.pageMax / 4));
     } else if (isStable) {
       this.pageMax = PAGE_MAX;
@@ -174,7 +174,7 @@ export class Session {
     return ended;
   }
 
-  /** What the server asks for is waited in full; the rest ends early when there is reason to hope. */
+  /** Waits for the full delay that the server asks for. A signal, such as the network coming back, ends the rest early. */
   private async wait(ended: Exclude<Ended, { next: "stop" }>): Promise<void> {
     this.pause = new AbortController();
     let [atLeastMs, totalMs] = [0, 0];
@@ -195,7 +195,7 @@ export class Session {
       this.pause.abort();
     }
     if (signal === "hidden") {
-      // The page may be frozen before the marks are due.
+      // The browser may freeze the page before the cursor moves are due.
       this.cursors.hurry(monotonicMs());
       this.online?.wake();
     } else {

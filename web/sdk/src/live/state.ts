@@ -1,11 +1,11 @@
-/** What must be kept in order to go on after a reload. */
+/** The state that is stored in order to resume after a reload. */
 
 import type { ConversationId, Seq } from "../api.js";
 import type { QueueItem } from "./queue.js";
 
-/** Where the application is. Plain data, as JSON and IndexedDB take it. */
+/** The position of the application. Plain data for JSON and IndexedDB. */
 export interface ResumeState {
-  /** For the next `sync`. Absent before the first one is complete. */
+  /** The token for the next `sync`. Absent until the first one is complete. */
   token?: string;
   /** The newest entry of the account log that the application has taken. */
   accountSeq: number;
@@ -17,7 +17,7 @@ export function emptyState(): ResumeState {
   return { accountSeq: 0, seen: {} };
 }
 
-/** The application is done with this item. */
+/** The application has processed this item. */
 export function note(state: ResumeState, item: QueueItem): void {
   switch (item.type) {
     case "entry":

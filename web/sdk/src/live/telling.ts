@@ -1,4 +1,4 @@
-/** Telling the server: messages, marks, typing, whose presence is watched. */
+/** Sends messages, cursor moves, typing notices and watched users to the server. */
 
 import type { ConversationId, Message } from "../api.js";
 import { ApiError } from "../errors.js";
@@ -7,7 +7,7 @@ import { type CommandGiver, isDue, isPassing } from "./commands.js";
 import type { Session } from "./session.js";
 
 export class Telling {
-  /** When presence must be asked for. */
+  /** When to send the watched users. */
   private watchAt: number | undefined;
 
   constructor(
@@ -17,7 +17,7 @@ export class Telling {
     this.watchAt = session.watched.length > 0 ? monotonicMs() : undefined;
   }
 
-  /** When something is due, besides what the book-keeping says. */
+  /** The next deadlines. */
   times(): (number | undefined)[] {
     return [this.watchAt];
   }
@@ -58,7 +58,7 @@ export class Telling {
 
   beginTyping(id: ConversationId, typing: boolean): void {
     if (this.session.typing.isNews(id, typing, monotonicMs())) {
-      // It may be refused or lost: the next keystroke brings another.
+      // May be refused or lost: the next keystroke causes another one.
       const nothing = () => undefined;
       this.giver.give("typing", { conversation_id: id, typing }, { ok: nothing, failed: nothing });
     }

@@ -1,16 +1,16 @@
-/** Which typing notices are worth sending: an application may tell of every keystroke. Without input or output. */
+/** Throttles typing notices, because an application may report every keystroke. This module does no I/O. */
 
 import type { ConversationId } from "../api.js";
 import { TYPING_TTL_MS } from "../limits.js";
 
-/** A notice is renewed at this age, well before it is void. */
+/** A notice is renewed at this age, well before it expires. */
 const RENEW_AFTER_MS = TYPING_TTL_MS / 2;
 
 export class TypingNotices {
-  /** When the others were last told, of the conversations in which they believe that one is typing. */
+  /** When the last notice was sent, for conversations where others see the user typing. */
   private readonly told = new Map<ConversationId, number>();
 
-  /** Whether the server should be told. */
+  /** Whether to send a notice. */
   isNews(id: ConversationId, typing: boolean, now: number): boolean {
     const toldAt = this.told.get(id);
     const believed = toldAt !== undefined && now - toldAt < TYPING_TTL_MS;
@@ -25,7 +25,7 @@ export class TypingNotices {
     return true;
   }
 
-  /** The message itself says that one has stopped. */
+  /** A sent message implies that the user has stopped typing. */
   sent(id: ConversationId): void {
     this.told.delete(id);
   }

@@ -1,4 +1,4 @@
-/** What the application is told. */
+/** The updates for the application. */
 
 import type {
   AccountEntry,
@@ -17,55 +17,55 @@ import type {
 import { GodwitError } from "../errors.js";
 import type { UnsentMessage } from "./sending.js";
 
-/** One item of the stream of a live session; `switch (update.type)` tells what is in it. */
+/** One item of the stream of a live session, discriminated by `type`. */
 export type Update =
   /**
-   * A change in a conversation. In one conversation each comes exactly once, and `seq` is the one before plus one (but
-   * see `reset`). Own messages come here too, whatever became of the call that sent them.
+   * A change in a conversation. Each entry of a conversation arrives exactly once, and its `seq` is the previous one plus
+   * one (but see `reset`). The user's own messages arrive too, even if the call that sent them failed.
    */
   | { type: "entry"; conversationId: ConversationId; entry: LogEntry }
   /**
-   * A conversation that is new or changed while this client was away, as it is now, without the cursors of its members:
-   * those that moved follow as `cursor`, and one that is opened has them all. The entries up to its `head` that the
-   * application does not have follow, unless it is a first start that begins at the head.
+   * The current state of a conversation that is new, or that changed while this client was away. It has no cursors of its
+   * members: those that moved follow as `cursor`, and a conversation that is requested on its own has all of them. The
+   * entries up to its `head` that the application does not have follow, unless this is a first start at the head.
    */
   | { type: "conversation"; conversation: Conversation }
-  /** A conversation went away. */
+  /** A conversation has left the inbox. */
   | { type: "gone"; gone: Gone }
   /**
-   * The entries that are missing cannot be had any more: drop what is known of the conversation and load it anew. The
-   * entries after `seq` follow.
+   * The missing entries are no longer available: discard the conversation and load it again. The entries after `seq`
+   * follow.
    */
   | { type: "reset"; conversationId: ConversationId; seq: Seq }
-  /** The same for everything: what follows is as on a first start. */
+  /** A reset of everything: the updates of a first start follow. */
   | { type: "reset_all" }
-  /** What changed before the connection was made has all been given. Comes again after each look for lost events. */
+  /** All changes from before the connection have been delivered. Comes again after each check for lost events. */
   | { type: "caught_up" }
-  /** Something else changed for the user. Each change comes once, in order; after an absence only the latest of each. */
+  /** Another change for the user. Each arrives once, in order; after an absence only the latest of each subject. */
   | { type: "account"; entry: AccountEntry }
-  /** A member has received or read further. Cursors only move forward: an older one than known means nothing. */
+  /** A member has received or read further. Cursors only move forward: ignore one that is older than the known one. */
   | { type: "cursor"; cursor: CursorEvent }
-  /** Void after `ttl_ms` unless it comes again. Dropped when the application is behind. */
+  /** Expires after `ttl_ms` unless it is repeated. Dropped if the application is behind. */
   | { type: "typing"; typing: TypingEvent }
-  /** Dropped when the application is behind. */
+  /** Dropped if the application is behind. */
   | { type: "presence"; presence: PresenceEvent }
   /**
-   * Somebody has another handle, name or picture. Dropped when the application is behind, and then `caught_up` comes
-   * again; not told of what happened while it was away. So after each `caught_up` look up again whom you show.
+   * A user has changed their handle, name or avatar. Dropped if the application is behind; another `caught_up` then
+   * follows. Changes while the client was away are not reported: load the users that you show again after `caught_up`.
    */
   | { type: "user_updated"; user: User }
-  /** A message is on its way: sent from here, or found in storage after a reload or in a tab that is gone. */
+  /** A message is queued: from a call, or adopted from the storage after a reload or from a closed tab. */
   | { type: "sending"; unsent: UnsentMessage }
   /** The message is durable. It also comes as an entry, before or after this. */
   | { type: "sent"; clientId: string; message: Message }
-  /** The server refused the message for good. It is kept until it is retried or dropped. */
+  /** The server refused the message for good. It is kept until the application retries or drops it. */
   | { type: "refused"; unsent: UnsentMessage }
   | { type: "connection"; connection: Connection };
 
-/** How it stands with the connection. */
+/** The state of the connection. */
 export type Connection =
   | { state: "connecting" }
-  /** Signed in. What was missed is being read. */
+  /** Signed in. Missed changes are being read. */
   | { state: "online" }
   /** Another attempt follows. */
   | { state: "offline"; retryInMs: number; cause: string }
@@ -74,14 +74,14 @@ export type Connection =
 
 /** Why a live session ended for good. */
 export type StopReason =
-  /** The application closed it. */
+  /** The application closed the session. */
   | { by: "application" }
-  /** The session of the user has ended: sign in again. With the code of the refusal, if there was one. */
+  /** The session of the user has ended: sign in again. `code` is that of the refusal, if there was one. */
   | { by: "sign_out"; code: ErrorCode | "unknown" | undefined }
-  /** The server does not want this client to come back: the close code says why. */
+  /** The server does not want this client to reconnect; see the close code. */
   | { by: "server"; closeCode: number; cause: string };
 
-/** The live session has ended. What was not sent is kept, and goes with the next session. */
+/** The live session has ended. Unsent messages are kept for the next session. */
 export class StoppedError extends GodwitError {
   override readonly name = "StoppedError";
   readonly temporary = false;

@@ -1,4 +1,4 @@
-/** Why a socket ended, and what to do then. */
+/** Why a socket closed, and whether to reconnect. */
 
 /** The codes with which the server closes a socket. */
 export const CloseCode = {
@@ -16,28 +16,28 @@ export const CloseCode = {
   REPLACED: 4007,
 } as const;
 
-/** After one of these, coming back in the same way ends in the same way. */
+/** After one of these codes, a reconnect would fail in the same way. */
 const FINAL: ReadonlySet<number> = new Set([
   CloseCode.PROTOCOL,
   CloseCode.NOT_UTF8,
   CloseCode.TOO_LARGE,
   CloseCode.SIGNED_OUT,
   CloseCode.FLOOD,
-  // Coming back would take the place of another socket of the user, whose client would come back as well.
+  // A reconnect would replace another socket of the user, whose client would then reconnect as well.
   CloseCode.REPLACED,
 ]);
 
 export type Closed =
-  /** The server closed it and said why. */
+  /** The server closed the socket and gave a reason. */
   | { by: "server"; code: number; reason: string }
-  /** It was closed from here. */
+  /** The client closed the socket. */
   | { by: "client" }
-  /** The connection broke, or could not be made. */
+  /** The connection broke, or could not be established. */
   | { by: "network" }
-  /** Nothing came from the server, not even when asked. */
+  /** The server was silent and did not answer a ping. */
   | { by: "silence" };
 
-/** What the browser says when a connection ended without a word. */
+/** The codes that browsers report for a connection that ended without a close code. */
 const CODES_WITHOUT_A_WORD: ReadonlySet<number> = new Set([1005, 1006]);
 
 export function closedBy(event: { code: number; reason: string }): Closed {
@@ -47,8 +47,8 @@ export function closedBy(event: { code: number; reason: string }): Closed {
 }
 
 /**
- * Whether connecting again with the same credentials makes sense. A sign-in that came too late says nothing about them:
- * this client signs in at once, so the network was slow.
+ * Whether the client should reconnect with the same credentials. After a sign-in timeout it should: this client signs in
+ * at once, so the network was slow and the credentials may be fine.
  */
 export function mayReconnect(closed: Closed): boolean {
   return closed.by !== "server" || !FINAL.has(closed.code);
@@ -59,7 +59,7 @@ export function describeClosed(closed: Closed): string {
     case "server":
       return `the server closed the socket with code ${closed.code}: ${closed.reason}`;
     case "client":
-      return "the socket was closed from here";
+      return "the client closed the socket";
     case "network":
       return "the connection was lost";
     case "silence":

@@ -3,19 +3,19 @@
 import type { CommandName, Commands, Events, Problem } from "../api.js";
 import { isProblem } from "../errors.js";
 
-/** Something that happened; `switch (event.type)` tells what `data` is. */
+/** An event, discriminated by `type`. */
 export type SocketEvent = { [K in keyof Events]: { type: K; data: Events[K] } }[keyof Events];
 
 /** A frame from the server. */
 export type Incoming =
   | { frame: "ok"; id: number; value: unknown }
-  /** Without an id the server could not even read which command it answers. */
+  /** The id is absent if the server could not read it from the command. */
   | { frame: "error"; id: number | undefined; problem: Problem }
   | { frame: "event"; event: SocketEvent }
   /** Newer servers have events that this library does not know. */
   | { frame: "unknown" };
 
-/** Every event by name. The compiler sees to it that none is missing. */
+/** All events by name. The compiler checks that none is missing. */
 const EVENT_NAMES: Record<keyof Events, true> = {
   account: true,
   catch_up: true,
@@ -48,7 +48,7 @@ export function parseFrame(text: string): Incoming {
   if (name === undefined) {
     return { frame: "unknown" };
   }
-  // What is in an event is what the server's document says; this is where that is believed.
+  // Trusts that the server sends the types of its document.
   return { frame: "event", event: { type: name, data: frame[name] } as SocketEvent };
 }
 

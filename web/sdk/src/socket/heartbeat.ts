@@ -1,12 +1,12 @@
 /**
- * Notices a server that is not there any more.
+ * Detects a server that is gone.
  *
- * The server sends pings, but browsers do not show them to the program. So when nothing was heard for one heartbeat the
- * server is asked, and when nothing comes for another one it is gone. It is asked first in any case, because timers of
- * tabs in the background may fire much later than they should.
+ * The server sends pings, but browsers do not report them to the program. After one silent heartbeat interval, this sends a
+ * `ping` command; after another silent interval, the server counts as gone. It never skips the ping, because timers of tabs
+ * in the background may fire much too late.
  */
 
-/** How long the server has when there is reason to doubt that it is there, such as a change of network. */
+/** How long the server may take to answer a probe after, for example, a change of network. */
 const PROBE_WITHIN_MS = 5_000;
 
 export interface HeartbeatPort {
@@ -20,7 +20,7 @@ export class Heartbeat {
   private asked = false;
 
   constructor(
-    /** Zero where the server has no heartbeat. */
+    /** Zero if the server sends no heartbeats. */
     private readonly intervalMs: number,
     private readonly port: HeartbeatPort,
   ) {
@@ -29,12 +29,12 @@ export class Heartbeat {
     }
   }
 
-  /** Anything came from the server. */
+  /** The server has sent something. */
   heard(): void {
     this.heardSinceTick = true;
   }
 
-  /** Asks now, and gives the server little time. */
+  /** Sends a ping now, with a short timeout. */
   probe(): void {
     this.ask();
     this.arm(PROBE_WITHIN_MS);

@@ -1,15 +1,15 @@
 /**
  * One WebSocket connection.
  *
- * - here: `Socket`, which connects, gives commands and tells events
- * - `frames`: what goes over the wire
- * - `pending`: commands that wait for their answers
- * - `heartbeat`: noticing a server that is gone
- * - `closed`: why it ended, and whether to come back
- * - `web_socket`: what is needed of the WebSocket below
+ * - here: `Socket`, which connects, sends commands and emits events
+ * - `frames`: the frames on the wire
+ * - `pending`: commands that wait for their replies
+ * - `heartbeat`: detects a server that is gone
+ * - `closed`: why the socket closed, and whether to reconnect
+ * - `web_socket`: the part of the WebSocket interface that is used
  *
- * A socket does not connect again; a live session does. Events are told at once and not kept: whoever listens decides
- * what there is room for.
+ * A socket does not reconnect; a live session does. A socket passes events on at once and does not buffer them: the
+ * listener decides what it has room for.
  */
 
 import type { CommandName, Commands, Hello } from "../api.js";
@@ -29,20 +29,20 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const COMMAND_TIMEOUT_MS = 30_000;
 
 export interface SocketConfig {
-  /** Such as `https://chat.example.org`. */
+  /** The address of the server, such as `https://chat.example.org`. */
   baseUrl: string;
-  /** That of the browser when absent. */
+  /** Default: the `WebSocket` of the browser. */
   webSocket?: WebSocketConstructor;
   /** From the first packet to the hello frame. */
   connectTimeoutMs?: number;
-  /** From giving a command to its answer, waiting for a place among those in flight included. */
+  /** From the call to the reply, including the wait for a free slot. */
   commandTimeoutMs?: number;
   onEvent?: (event: SocketEvent) => void;
-  /** Called once. Then all commands without an answer fail. */
+  /** Called once. All commands without a reply fail after it. */
   onClose?: (closed: Closed) => void;
 }
 
-/** Exactly one of the two is called. */
+/** The callbacks of a command. Exactly one of them is called. */
 export interface Outcome<T> {
   ok: (value: T) => void;
   failed: (error: Error) => void;
@@ -94,7 +94,7 @@ export class Socket {
     const inFlightMax = Math.min(hello.limits.commands_in_flight_max, COMMANDS_IN_FLIGHT_MAX);
     this.pending = new PendingCommands(Math.max(1, inFlightMax));
     this.heartbeat = new Heartbeat(hello.heartbeat_ms, {
-      // It goes past those that wait for a place: they may wait because nobody is there.
+      // Bypasses the queue of commands, which may be stuck because the server is gone.
       ask: () => web.send(commandFrame(this.nextId++, "ping", {})),
       silent: () => this.end({ by: "silence" }),
     });
@@ -102,14 +102,14 @@ export class Socket {
     web.onclose = (event) => this.end(closedBy(event));
   }
 
-  /** Gives a command and waits for its answer. Commands go out in the order in which they are given. */
+  /** Sends a command and waits for its reply. Commands are sent in the order of the calls. */
   command<K extends CommandName>(name: K, body: Commands[K]["body"]): Promise<Commands[K]["reply"]> {
     return new Promise((resolve, reject) => this.give(name, body, { ok: resolve, failed: reject }));
   }
 
   /**
-   * Gives a command and tells its outcome in turn with the events: what came after the answer is told after it. (Who
-   * waits for a promise may hear of events first that came later.) What cannot be sent fails at once.
+   * Sends a command and reports its outcome in order with the events: an event that arrives after the reply is reported
+   * after it. (A promise gives no such guarantee.) A command that cannot be sent fails at once.
    */
   give<K extends CommandName>(
     name: K,
@@ -133,7 +133,7 @@ export class Socket {
       frame,
       resolve: (value) => {
         clearTimeout(timer);
-        // What is in an answer is what the server's document says; this is where that is believed.
+        // Trusts that the server sends the types of its document.
         outcome.ok(value as Commands[K]["reply"]);
       },
       reject: (error) => {
@@ -144,7 +144,7 @@ export class Socket {
     this.write();
   }
 
-  /** Makes sure that the server is still there, where there is reason to doubt it. */
+  /** Checks that the server is still there, for example after a change of network. */
   probe(): void {
     if (!this.closed) {
       this.heartbeat.probe();
@@ -155,11 +155,11 @@ export class Socket {
     this.end({ by: "client" });
   }
 
-  /** A larger frame would cost the connection. The server would refuse what is in it with the same words. */
+  /** The server would close the connection on a larger frame. Fails with the error that the server has for a large body. */
   private tooLarge(frame: string): ApiError | undefined {
     const bytes = utf8.encode(frame).length;
     const bytesMax = this.hello.limits.frame_bytes_max;
-    const detail = `${bytes} bytes are more than the ${bytesMax} that the server takes`;
+    const detail = `${bytes} bytes exceed the server's limit of ${bytesMax}`;
     const problem = { code: "too_large", title: "too large", detail, status: 413, temporary: false } as const;
     return bytes > bytesMax ? new ApiError(problem) : undefined;
   }
@@ -181,7 +181,7 @@ export class Socket {
     }
   }
 
-  /** The connection below may take its time to close; nothing that still comes from it is heard. */
+  /** The underlying connection may take a while to close; everything that still arrives is ignored. */
   private end(closed: Closed): void {
     if (this.closed) {
       return;
@@ -189,7 +189,7 @@ export class Socket {
     this.closed = closed;
     this.heartbeat.stop();
     discard(this.web);
-    // Told first: whoever sends again what was on its way does so on the next connection, not after a failure on this one.
+    // Called first, so that callers retry commands in flight on the next connection, and do not treat them as failed.
     this.config.onClose?.(closed);
     this.pending.failAll(new SocketClosedError(closed));
   }

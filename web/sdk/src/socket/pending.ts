@@ -1,13 +1,13 @@
 /**
- * Commands that were given, until they are answered. Book-keeping without input or output.
+ * Commands that wait for their replies. This module does no I/O.
  *
- * The server takes so many at once and no more; the others wait here, in the order in which they were given.
+ * The server limits the number of commands in flight; the others wait here, in the order of the calls.
  */
 
 import { ApiError, BusyError, ProtocolError } from "../errors.js";
 import type { Incoming } from "./frames.js";
 
-/** Commands that wait for a place among those in flight. Further ones are refused at once. */
+/** Commands that wait for a free slot. Further ones fail at once. */
 const WAITING_MAX = 1_024;
 
 export interface Given {
@@ -25,13 +25,13 @@ export class PendingCommands {
 
   add(given: Given): void {
     if (this.waiting.length >= WAITING_MAX) {
-      given.reject(new BusyError("too many commands wait already"));
+      given.reject(new BusyError("too many commands are waiting"));
     } else {
       this.waiting.push(given);
     }
   }
 
-  /** The next command that may go out. */
+  /** The next command that may be sent. */
   next(): Given | undefined {
     if (this.inFlight.size >= this.inFlightMax) {
       return undefined;
@@ -46,7 +46,7 @@ export class PendingCommands {
   answered(reply: Extract<Incoming, { frame: "ok" | "error" }>): void {
     const given = reply.id === undefined ? undefined : this.inFlight.get(reply.id);
     if (!given) {
-      // Whoever gave the command has given up.
+      // The caller has given up.
       return;
     }
     this.inFlight.delete(given.id);
@@ -59,7 +59,7 @@ export class PendingCommands {
     }
   }
 
-  /** Nobody waits for this one any more. One in flight keeps its place there: the server is still at it. */
+  /** The caller has given up. A command in flight keeps its slot, because the server may still execute it. */
   giveUp(id: number): void {
     const given = this.inFlight.get(id);
     if (given) {

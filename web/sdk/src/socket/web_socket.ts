@@ -1,6 +1,6 @@
-/** The part of a WebSocket that is used here: that of browsers, and `ws` in Node. */
+/** The part of the WebSocket interface that is used here, common to browsers and to `ws` in Node. */
 
-/** Written as a method, so that handlers which know more of the event than is needed here fit as well. */
+/** Declared as a method, so that its parameter is bivariant and handlers of more specific events are assignable. */
 type Handler<E> = { handle(event: E): void }["handle"] | null;
 
 export interface WebSocketLike {
@@ -21,7 +21,7 @@ export function socketUrl(baseUrl: string): string {
 export function defaultWebSocket(): WebSocketConstructor {
   const constructor = (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
   if (!constructor) {
-    throw new Error("there is no WebSocket here: give one in the configuration");
+    throw new Error("this runtime has no WebSocket: pass one in the configuration");
   }
   return constructor;
 }

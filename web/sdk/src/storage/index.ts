@@ -1,10 +1,10 @@
 /**
- * What outlives a reload.
+ * Storage for the data that outlives a reload.
  *
- * - `port`: what is kept, and what is promised about it
- * - `memory`: a storage that forgets
- * - `indexed_db`, `schema`: a storage in the browser, and its tables
- * - `tabs`: which tab sends what, when several share a storage
+ * - `port`: the interface and its contract
+ * - `memory`: a storage in memory
+ * - `indexed_db`, `schema`: a storage in IndexedDB, and its tables
+ * - `tabs`: which tab sends which messages, if several tabs share a storage
  */
 
 export { IndexedDbStorage } from "./indexed_db.js";

@@ -1,4 +1,4 @@
-/** A storage in IndexedDB: one database for each account, shared by its tabs. */
+/** A storage in IndexedDB: one database per account, shared by its tabs. */
 
 import { type IDBPDatabase, type IDBPTransaction, openDB } from "idb";
 
@@ -19,13 +19,13 @@ export class IndexedDbStorage implements ClientStorage {
     const name = databaseName(account);
     const db = await openDB<Schema>(name, SCHEMA_VERSION, {
       upgrade: (database, oldVersion) => migrate(database, oldVersion),
-      // A tab with a newer version waits for this one to let go; what is not stored yet is read again or sent again.
+      // A tab with a newer version waits for this one to close the database. Data that is not stored yet is read or sent again.
       blocking: (_current, _blocked, event) => (event.target as IDBDatabase).close(),
     });
     return new IndexedDbStorage(name, db);
   }
 
-  /** Deletes all that is stored of an account, as after signing out. */
+  /** Deletes all data of an account, for example after sign-out. */
   static async delete(account: UserId): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const request = indexedDB.deleteDatabase(databaseName(account));
@@ -88,7 +88,7 @@ export class IndexedDbStorage implements ClientStorage {
   async adoptOutboxRows(from: string, to: string): Promise<OutboxRow[]> {
     const transaction = this.db.transaction("outbox", "readwrite");
     const adopted: OutboxRow[] = [];
-    // In the order of their keys, which is the order in which they were given.
+    // In the order of their keys, which is the order of the calls.
     for (const row of await transaction.store.index("owner").getAll(from)) {
       if (row.key !== undefined) {
         adopted.push({ ...row, key: row.key, owner: to });
@@ -103,7 +103,7 @@ function databaseName(account: UserId): string {
   return `godwit:${account}`;
 }
 
-/** All messages of a conversation: an array is after every number. */
+/** The keys of all messages of a conversation: an array sorts after every number. */
 function messagesOf(id: ConversationId): IDBKeyRange {
   return IDBKeyRange.bound([id], [id, []]);
 }

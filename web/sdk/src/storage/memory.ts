@@ -1,4 +1,4 @@
-/** A storage that forgets when the process ends: for tests, and where nothing has to outlive it. */
+/** A storage in memory, for tests and for applications that need no persistence. */
 
 import type { Conversation, ConversationId, Message } from "../api.js";
 import type { ResumeState } from "../live/state.js";

@@ -1,57 +1,57 @@
-/** What must outlive a reload, of one account. Implementations promise what is said here, and nothing else is relied on. */
+/** The interface of the storage of one account. The client relies only on what is documented here. */
 
 import type { Conversation, ConversationId, Message, SendMessage } from "../api.js";
 import type { ProblemDetails } from "../errors.js";
 import type { ResumeState } from "../live/state.js";
 
-/** Messages of one conversation that are kept for a first paint: the newest. */
+/** The newest messages of one conversation that are kept for the first paint. */
 export const MESSAGES_CACHED_MAX = 100;
 
-/** A message that is to be sent, or was refused. */
+/** A message that is unsent, or that was refused. */
 export interface OutboxRow {
-  /** Given by the storage; rises, so that it says the order. */
+  /** Assigned by the storage in increasing order. */
   key: number;
-  /** The tab that sends it. */
+  /** The tab that sends the message. */
   owner: string;
   conversationId: ConversationId;
   message: SendMessage;
-  /** Why the server will not take it. Absent while it is to be sent. */
+  /** Why the server refused the message for good. Absent while it is unsent. */
   refusal?: ProblemDetails;
 }
 
-/** What changed in the cache, in this order. */
+/** Changes to the cache, applied in the order of these fields. */
 export interface CacheChanges {
-  /** Nothing of what is cached is good any more. */
+  /** Deletes everything. */
   resetAll?: boolean;
-  /** These conversations went away, with their messages. */
+  /** Deletes these conversations with their messages. */
   gone?: ConversationId[];
-  /** The messages of these conversations are no longer good. */
+  /** Deletes the messages of these conversations. */
   reset?: ConversationId[];
-  /** These conversations are now like this. */
+  /** Stores the current state of these conversations. */
   conversations?: Conversation[];
-  /** These messages are now like this. */
+  /** Stores the current state of these messages. */
   messages?: Message[];
 }
 
 export interface ClientStorage {
-  /** The same for all who share what is stored, and different for all others. */
+  /** Identifies the stored data: equal for tabs that share it, different for all others. */
   readonly name: string;
 
-  /** Where the application was; `undefined` on a first start. */
+  /** The last stored position of the application; `undefined` on a first start. */
   resumeState(): Promise<ResumeState | undefined>;
-  /** Keeps both or neither: what is cached is never older than the state says. */
+  /** Stores both atomically, so that the cache is never older than the state. */
   checkpoint(state: ResumeState, changes: CacheChanges): Promise<void>;
   cachedConversations(): Promise<Conversation[]>;
-  /** The newest messages that are cached of a conversation, the oldest of them first. */
+  /** The cached messages of a conversation, oldest first. */
   cachedMessages(id: ConversationId): Promise<Message[]>;
 
-  /** When it is answered the row is there after a crash. Rows that are added one after the other have rising keys. */
+  /** The row is durable when the promise resolves. The keys of consecutive rows increase. */
   addOutboxRow(row: Omit<OutboxRow, "key">): Promise<OutboxRow>;
-  /** A row that is not there any more is not made again. */
+  /** Does nothing if the row does not exist. */
   updateOutboxRow(row: OutboxRow): Promise<void>;
   removeOutboxRow(key: number): Promise<void>;
-  /** The tabs that have rows. */
+  /** The tabs with rows. */
   outboxOwners(): Promise<string[]>;
-  /** Makes all rows of one tab those of another, at once, and gives them in their order. */
+  /** Atomically moves all rows of one tab to another, and returns them in order. */
   adoptOutboxRows(from: string, to: string): Promise<OutboxRow[]>;
 }

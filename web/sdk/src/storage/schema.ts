@@ -1,5 +1,5 @@
 /**
- * What is where in the database of an account, and how it came to be so.
+ * The tables of the database of an account, and their migrations.
  *
  * ```
  * state          "resume" → ResumeState
@@ -26,7 +26,7 @@ export interface Schema extends DBSchema {
 
 type Migration = (db: IDBPDatabase<Schema>) => void;
 
-/** From each version to the next, the first one from nothing. One that was released is never changed again. */
+/** One migration per version; the first one creates the database. A released migration must not be changed. */
 const MIGRATIONS: readonly Migration[] = [
   (db) => {
     db.createObjectStore("state");
@@ -38,7 +38,7 @@ const MIGRATIONS: readonly Migration[] = [
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** Brings the database from the version that it has to the newest. */
+/** Migrates the database from its version to the newest. */
 export function migrate(db: IDBPDatabase<Schema>, oldVersion: number): void {
   for (const migration of MIGRATIONS.slice(oldVersion)) {
     migration(db);

@@ -1,9 +1,9 @@
 /**
- * Which tab sends what, when several tabs of an account share a storage.
+ * Which tab sends which messages, if several tabs of an account share a storage.
  *
- * A tab holds a lock of its own as long as it lives. Rows of a tab whose lock is free are those of a tab that is gone,
- * and whoever gets that lock may take them over. Where the browser has no locks two tabs may take the same rows; they
- * send them with the same client ids, so the messages are still sent once.
+ * A tab holds a lock of its own as long as it is open. If the lock of a tab is free, the tab is closed, and the tab that
+ * acquires the lock may adopt its rows. In a browser without locks, two tabs may adopt the same rows; both send them with
+ * the same client ids, so the server still stores each message once.
  */
 
 import type { Locks } from "../locks.js";
@@ -19,7 +19,7 @@ export class Tab {
     private readonly locks: Locks,
   ) {}
 
-  /** Says that this tab is there, until it leaves or is closed. */
+  /** Acquires the lock of this tab until it leaves or is closed. */
   async enter(): Promise<void> {
     await new Promise<void>((entered) => {
       const left = new Promise<void>((resolve) => (this.release = resolve));
@@ -34,7 +34,7 @@ export class Tab {
     this.release();
   }
 
-  /** Takes over what tabs that are gone have not sent, in the order in which it was given. */
+  /** Adopts unsent messages of closed tabs, in the order of the calls. */
   async adopt(): Promise<OutboxRow[]> {
     const adopted: OutboxRow[] = [];
     for (const owner of await this.storage.outboxOwners()) {

@@ -1,4 +1,4 @@
-/** A server that answers requests as the test says, and remembers them. */
+/** A server that answers requests with the responses of the test, and records them. */
 
 import type { Problem } from "../../src/index.js";
 

@@ -1,4 +1,4 @@
-/** Live sessions for tests, and taking their updates. */
+/** Live sessions for tests, and their updates. */
 
 import { Http, Live, type LiveConfig, MemoryTokenStore, ProcessLocks, type Update } from "../../src/index.js";
 import { FakeHttp, json } from "./http.js";
@@ -23,7 +23,7 @@ export async function startLive(server: FakeServer, config: Partial<LiveConfig> 
   });
 }
 
-/** Takes updates, and remembers those that a test may want to see. */
+/** Takes updates, and records those that a test may check. */
 export class Taker {
   readonly updates: Update[] = [];
 
@@ -41,7 +41,7 @@ export class Taker {
     return entries.filter((update) => update.conversationId === id).map((update) => update.entry.seq);
   }
 
-  /** The kinds of all updates but those about the connection. */
+  /** The types of all updates except those about the connection. */
   async kinds(): Promise<string[]> {
     await settle();
     return this.updates.map((update) => update.type).filter((type) => type !== "connection");

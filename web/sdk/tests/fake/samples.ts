@@ -1,8 +1,8 @@
-/** Things as the server would show them, with what a test does not care about filled in. */
+/** Sample data of the server, with defaults for fields that a test does not need. */
 
 import type { Conversation, LogEntry, LogPage, Message, SyncPage, Tokens } from "../../src/index.js";
 
-/** All above 2^53, so that a number in their place would be another one. */
+/** All ids are above 2^53, so that a conversion to a number would change them. */
 export const ME = "118059912994951168";
 export const PEER = "118059912994951169";
 export const C = "118059912994951171";

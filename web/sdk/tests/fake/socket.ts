@@ -1,6 +1,6 @@
 /**
- * A server whose every frame the test decides. Time is that of the test: nothing waits unless the test lets time pass,
- * so that what has not happened after `settle` will not happen.
+ * A server whose frames the test chooses. The test also controls the time: nothing waits unless the test advances the time,
+ * so an event that has not happened after `settle` will not happen.
  */
 
 import { vi } from "vitest";
@@ -13,7 +13,7 @@ export const HEARTBEAT_MS = 30_000;
 
 const SETTLE_ROUNDS = 20;
 
-/** Lets everything happen that needs no time. */
+/** Runs all work that does not wait for a timer. */
 export async function settle(): Promise<void> {
   for (let round = 0; round < SETTLE_ROUNDS; round += 1) {
     await vi.advanceTimersByTimeAsync(0);
@@ -27,11 +27,11 @@ export interface Command<K extends CommandName> {
 
 export class FakeServer {
   private readonly waiting: Peer[] = [];
-  /** While it is down, connections break at once. */
+  /** While the server is down, connections fail at once. */
   down = false;
   attempts = 0;
 
-  /** What the client makes its sockets with. */
+  /** The WebSocket constructor for the client. */
   readonly webSocket: new (url: string) => WebSocketLike;
 
   constructor() {
@@ -51,7 +51,7 @@ export class FakeServer {
     };
   }
 
-  /** The next connection; it says hello. */
+  /** Accepts the next connection and sends hello. */
   async connection(hello: Partial<Hello> = {}): Promise<Peer> {
     await settle();
     const peer = this.waiting.shift();
@@ -62,7 +62,7 @@ export class FakeServer {
     return peer;
   }
 
-  /** The next connection, on which the client has signed in. */
+  /** Accepts the next connection and the sign-in. */
   async signedIn(): Promise<Peer> {
     const peer = await this.connection();
     const { id } = await peer.command("sign_in");
@@ -70,7 +70,7 @@ export class FakeServer {
     return peer;
   }
 
-  /** The same, and the first sync is answered. Gives the token that it came with. */
+  /** Accepts the next connection, the sign-in and the first sync. Returns the token of the sync. */
   async synced(page: Commands["sync"]["reply"]): Promise<{ peer: Peer; since: string | null | undefined }> {
     const peer = await this.signedIn();
     const { id, body } = await peer.command("sync");
@@ -86,18 +86,18 @@ export class FakeServer {
   }
 }
 
-/** The server's end of one connection, which is also what the client holds. */
+/** The server's end of one connection, which is also the client's WebSocket. */
 export class Peer implements WebSocketLike {
   onmessage: WebSocketLike["onmessage"] = null;
   onclose: WebSocketLike["onclose"] = null;
   onerror: WebSocketLike["onerror"] = null;
-  /** The client has gone. */
+  /** Whether the client has closed the connection. */
   left = false;
   private readonly frames: Record<string, unknown>[] = [];
 
   constructor(readonly url: string) {}
 
-  // What the client calls
+  // Called by the client
 
   send(text: string): void {
     this.frames.push(JSON.parse(text) as Record<string, unknown>);
@@ -107,7 +107,7 @@ export class Peer implements WebSocketLike {
     this.left = true;
   }
 
-  // What the test calls
+  // Called by the test
 
   hello(fields: Partial<Hello> = {}): void {
     const limits = {
@@ -121,17 +121,17 @@ export class Peer implements WebSocketLike {
     this.event("hello", { ...hello, ...fields });
   }
 
-  /** The next frame, which must be this command. */
+  /** Receives the next frame, which must be this command. */
   async command<K extends CommandName>(name: K): Promise<Command<K>> {
     await settle();
     const frame = this.frames.shift();
     if (!frame || !(name in frame)) {
-      throw new Error(`${name} was expected and ${JSON.stringify(frame)} came`);
+      throw new Error(`expected ${name}, got ${JSON.stringify(frame)}`);
     }
     return { id: frame.id as number, body: frame[name] as Commands[K]["body"] };
   }
 
-  /** The names of the commands that came and were not looked at. */
+  /** The names of the commands that the test has not received yet. */
   async pending(): Promise<string[]> {
     await settle();
     return this.frames.flatMap((frame) => Object.keys(frame).filter((key) => key !== "id"));
@@ -155,7 +155,7 @@ export class Peer implements WebSocketLike {
     }
   }
 
-  /** Acknowledges the next message. Gives its client id. */
+  /** Acknowledges the next message. Returns its client id. */
   async acknowledge(seq: number): Promise<string> {
     const { id, body } = await this.command("send");
     const conversation = body.conversation_id ?? C;
@@ -181,7 +181,7 @@ export class Peer implements WebSocketLike {
 function message(id: string, seq: number): Commands["send"]["reply"] {
   const sent = entry(id, seq);
   if (sent.type !== "message") {
-    throw new Error("a sample entry is a message");
+    throw new Error("the sample entry must be a message");
   }
   return sent.message;
 }

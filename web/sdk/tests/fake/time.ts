@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 
-/** Time stands still unless the test lets it pass. What databases use to take turns goes on. */
+/** Fakes timers. Leaves the functions with which databases schedule their work. */
 export function stopTime(): void {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
 }

@@ -1,4 +1,4 @@
-/** A real server in a process of its own, which tests may kill. */
+/** A real server in its own process, which tests may kill. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,14 +13,14 @@ export class ServerProcess {
     readonly port: number,
   ) {}
 
-  /** Port 0 picks a free one. Answered when the server listens. */
+  /** Starts a server; port 0 selects a free one. Resolves when the server listens. */
   static async start(dataFolder: string, port = 0): Promise<ServerProcess> {
     if (binary === "") {
-      throw new Error("GODWIT_BIN must name the server to test with");
+      throw new Error("GODWIT_BIN must be the path of the server binary");
     }
     const child = spawn(binary, ["serve", "--listen", `127.0.0.1:${port}`, "--data", dataFolder], {
       stdio: ["ignore", "pipe", "inherit"],
-      // The server takes every variable that begins with GODWIT_ for a setting, and refuses what is none.
+      // The server treats every variable with the prefix GODWIT_ as a setting, and refuses unknown ones.
       env: { ...environment, GODWIT_LOG__LEVEL: "error" },
     });
     const found = await new Promise<string>((resolve, reject) => {
@@ -34,7 +34,7 @@ export class ServerProcess {
         }
       });
       child.once("error", reject);
-      child.once("exit", () => reject(new Error(`${binary} ended before it listened`)));
+      child.once("exit", () => reject(new Error(`${binary} exited before it listened`)));
     });
     return new ServerProcess(child, Number(found));
   }
@@ -43,7 +43,7 @@ export class ServerProcess {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** As a power failure would: nothing is finished, nobody is told. */
+  /** Kills the server without a graceful shutdown. */
   async kill(): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) {
       const exited = once(this.child, "exit");

@@ -1,4 +1,4 @@
-/** Two people talk through a real server, which is killed in the middle of it and started again. */
+/** Two users exchange messages through a real server, which is killed and restarted. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -26,11 +26,11 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** One of the two, and what they were told of the conversation. */
+/** One of the two users, with the received entries. */
 class Person {
   readonly entries: LogEntry[] = [];
   readonly errors: unknown[] = [];
-  /** How often the connection was lost. */
+  /** The number of lost connections. */
   losses = 0;
 
   private constructor(
@@ -49,7 +49,7 @@ class Person {
     return new Person(name, user.id, http, live);
   }
 
-  /** Gives messages one after the other without waiting, and then waits until all are durable. */
+  /** Sends all messages without waiting, and then waits until all are durable. */
   async sendAll(conversation: ConversationId, onSend: (number: number) => void): Promise<void> {
     const sent: Promise<unknown>[] = [];
     for (let number = 1; number <= MESSAGES_EACH; number += 1) {
@@ -85,7 +85,7 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-test("both see everything once and in order, although the server was killed", async () => {
+test("both users receive every message once and in order, although the server was killed", async () => {
   const ada = await Person.register("ada", server.url);
   const bob = await Person.register("bob", server.url);
   const conversation = await ada.http.conversations.direct(bob.id);

@@ -1,4 +1,4 @@
-/** Coming back: when, as whom, and when not. */
+/** Reconnecting: when, with which tokens, and when not. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
@@ -14,7 +14,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A page whose network and visibility the test decides. */
+/** A page whose network and visibility the test controls. */
 class FakeEnvironment {
   private listener: (signal: Signal) => void = () => undefined;
 
@@ -42,7 +42,7 @@ function httpWith(handler: ConstructorParameters<typeof FakeHttp>[0]) {
   };
 }
 
-test("waits double up to a limit, and begin anew after a connection that lasted", async () => {
+test("the backoff doubles up to a limit, and resets after a stable connection", async () => {
   const server = new FakeServer();
   server.down = true;
   const taker = new Taker(await startLive(server));
@@ -66,7 +66,7 @@ test("waits double up to a limit, and begin anew after a connection that lasted"
   });
 });
 
-test("a wait is spread by chance", async () => {
+test("the backoff is randomized", async () => {
   const server = new FakeServer();
   server.down = true;
   const live = await startLive(server, { random: () => 0 });
@@ -74,7 +74,7 @@ test("a wait is spread by chance", async () => {
   expect(live.connection).toMatchObject({ state: "offline", retryInMs: 250 });
 });
 
-test("an overloaded server that refuses the sign-in is left alone as long as it wants", async () => {
+test("the client waits as long as an overloaded server asks", async () => {
   const server = new FakeServer();
   const environment = new FakeEnvironment();
   await startLive(server, { environment });
@@ -82,7 +82,7 @@ test("an overloaded server that refuses the sign-in is left alone as long as it 
   const { id } = await peer.command("sign_in");
   peer.error(id, problem({ code: "unavailable", status: 503, temporary: true, retry_after: 8 }));
   await settle();
-  // Not even a network that is back is a reason to come earlier.
+  // Even a restored network does not shorten this wait.
   environment.signal("online");
   await vi.advanceTimersByTimeAsync(7_999);
   await server.nobodyConnects();
@@ -90,7 +90,7 @@ test("an overloaded server that refuses the sign-in is left alone as long as it 
   await server.connection();
 });
 
-test("a server that restarts says when to come back, and that is no failure", async () => {
+test("a restart announces when to reconnect, and does not count as a failure", async () => {
   const server = new FakeServer();
   const live = await startLive(server);
   const { peer } = await server.synced(syncPage("t1"));
@@ -105,7 +105,7 @@ test("a server that restarts says when to come back, and that is no failure", as
   expect((await server.synced(syncPage("t2"))).since).toBe("t1");
 });
 
-test("close codes say whether to come back", async () => {
+test("close codes decide whether the client reconnects", async () => {
   const comesBack = [
     1006,
     CloseCode.SERVICE_RESTART,
@@ -140,7 +140,7 @@ test("close codes say whether to come back", async () => {
   }
 });
 
-test("an expired token is refreshed before signing in, and a session that is over stops", async () => {
+test("an expired token is refreshed before the sign-in, and an ended session stops", async () => {
   for (const over of [false, true]) {
     const server = new FakeServer();
     const { http } = httpWith(() =>
@@ -164,7 +164,7 @@ test("an expired token is refreshed before signing in, and a session that is ove
   }
 });
 
-test("a wrong clock changes nothing: tokens are replaced by the server's durations", async () => {
+test("the lifetime of tokens is measured by the server's clock", async () => {
   for (const clock of ["1999-01-01T00:00:00Z", "2077-01-01T00:00:00Z"]) {
     vi.setSystemTime(clock);
     const server = new FakeServer();
@@ -188,7 +188,7 @@ test("a wrong clock changes nothing: tokens are replaced by the server's duratio
   }
 });
 
-test("a network that comes back ends the wait, and doubt is settled by asking", async () => {
+test("a restored network ends the backoff, and a doubtful connection is probed", async () => {
   const server = new FakeServer();
   const environment = new FakeEnvironment();
   const live = await startLive(server, { environment });
@@ -205,7 +205,7 @@ test("a network that comes back ends the wait, and doubt is settled by asking", 
   expect(live.connection).toEqual({ state: "online" });
 });
 
-test("marks are told before the page is frozen", async () => {
+test("cursor moves are sent before the page is frozen", async () => {
   const server = new FakeServer();
   const environment = new FakeEnvironment();
   const live = await startLive(server, { environment });

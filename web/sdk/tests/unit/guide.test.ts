@@ -1,4 +1,4 @@
-/** What the guide for authors of other clients says is what this client does. */
+/** The guide for authors of other clients matches this client. */
 
 import { readFileSync } from "node:fs";
 
@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 import { CloseCode, mayReconnect } from "../../src/socket/closed.js";
 
-/** What the table in `docs/guides/writing-a-client.md` says to do after each close code. */
+/** The table of close codes in `docs/guides/writing-a-client.md`. */
 function closeCodes(): Map<number, string> {
   const guide = readFileSync(new URL("../../../../docs/guides/writing-a-client.md", import.meta.url), "utf8");
   const rows = guide
@@ -17,7 +17,7 @@ function closeCodes(): Map<number, string> {
   );
 }
 
-test("the guide says of every close code whether to connect again", () => {
+test("the guide documents for every close code whether to reconnect", () => {
   const table = closeCodes();
   expect([...table.keys()].sort()).toEqual(Object.values(CloseCode).sort());
   const comesBack = [...table].filter(([, then]) => /(?<!do not )reconnect/.test(then)).map(([code]) => code);

@@ -1,4 +1,4 @@
-/** Requests, refusals, time-outs. */
+/** Requests, refusals, timeouts. */
 
 import { afterEach, describe, expect, test, vi } from "vitest";
 
@@ -68,7 +68,7 @@ test("ids above 2^53 stay strings, and positions are numbers below", async () =>
   expect(server.requests.map((request) => request.query)).toEqual([`?around=${C}&limit=5`, "?before=41"]);
 });
 
-test("what was made is told from what was found", async () => {
+test("created and existing values are distinguished", async () => {
   let status = 201;
   const { http } = client(() => json({ id: C }, status));
   expect(await http.conversations.open({ kind: "direct", user_id: PEER })).toMatchObject({ isNew: true });
@@ -76,7 +76,7 @@ test("what was made is told from what was found", async () => {
   expect(await http.conversations.open({ kind: "direct", user_id: PEER })).toMatchObject({ isNew: false });
 });
 
-test("a refusal says what the server said", async () => {
+test("a refusal contains the problem of the server", async () => {
   const { http } = client(() =>
     refusal({ code: "invalid_field", status: 400, field: "name", detail: "must not be empty" }),
   );
@@ -91,26 +91,26 @@ test("a refusal says what the server said", async () => {
   });
 });
 
-test("a refusal by something in between is a refusal too, and its header is honoured", async () => {
+test("a refusal by a proxy is an error too, and its Retry-After header is honoured", async () => {
   const { http } = client(() => new Response(null, { status: 503, headers: { "retry-after": "5" } }));
   const error = await failure(http.accounts.me());
   expect(error).toMatchObject({ code: "unknown", status: 503, temporary: true, retryAfterMs: 5_000 });
 });
 
-test("an answer that is not JSON is the server's fault, and no answer is the network's", async () => {
+test("a response without JSON is a protocol error, and no response is a transport error", async () => {
   const broken = client(() => new Response("{", { headers: { "content-type": "application/json" } }));
   expect(await failure(broken.http.accounts.me())).toBeInstanceOf(ProtocolError);
   const down = client(() => Promise.reject(new TypeError("fetch failed")));
   expect(await failure(down.http.accounts.me())).toBeInstanceOf(TransportError);
 });
 
-/** Like `fetch`: never answers, and ends when it is called off. */
+/** Never answers, and rejects when it is aborted, as `fetch` does. */
 const silence: Handler = (_request, signal) =>
   new Promise((_resolve, reject) =>
     signal.addEventListener("abort", () => reject(new DOMException("", "AbortError"))),
   );
 
-test("a request that is not answered in time is given up", async () => {
+test("a request without a response times out", async () => {
   vi.useFakeTimers();
   const { http } = client(silence);
   const failed = failure(http.accounts.me());
@@ -118,7 +118,7 @@ test("a request that is not answered in time is given up", async () => {
   expect(await failed).toBeInstanceOf(TimeoutError);
 });
 
-test("a request can be called off, before and while it is under way", async () => {
+test("a request can be aborted before and while it runs", async () => {
   const { http, server } = client(silence);
   const controller = new AbortController();
   const failed = failure(http.accounts.me({ signal: controller.signal }));
@@ -130,7 +130,7 @@ test("a request can be called off, before and while it is under way", async () =
   expect(server.requests).toHaveLength(1);
 });
 
-test("a device that has signed in says so the next time, also after a sign-out", async () => {
+test("the device proof is sent with the next sign-in, even after a sign-out", async () => {
   const stored = new Map<string, string>();
   const storage = {
     getItem: (key: string) => stored.get(key) ?? null,
@@ -164,7 +164,7 @@ test("a device that has signed in says so the next time, also after a sign-out",
   ]);
 });
 
-test("a user who has a new handle is still known on the device", async () => {
+test("the device proof of a renamed user is kept", async () => {
   const signedIn = { user: { handle: "ada" }, device: {}, tokens: tokens(1), device_proof: "proof-1" };
   let handle = "ada";
   const server = new FakeHttp(({ path, method }) => {
@@ -193,7 +193,7 @@ describe("device proofs", () => {
   };
 
   test.each(["{", "null", "7", '["ada"]', '{"ada":{}}'])(
-    "a stored %s is no proof, and is replaced",
+    "a stored %s is invalid and is replaced",
     (broken) => {
       const proofs = web(broken);
       expect(proofs.get("ada")).toBeUndefined();
@@ -202,7 +202,7 @@ describe("device proofs", () => {
     },
   );
 
-  test.each(["__proto__", "constructor"])("%s is a handle like others", (handle) => {
+  test.each(["__proto__", "constructor"])("%s is an ordinary handle", (handle) => {
     for (const proofs of [web(null), new MemoryDeviceProofs()]) {
       expect(proofs.get(handle)).toBeUndefined();
       proofs.set(handle, "proof-1");
@@ -211,7 +211,7 @@ describe("device proofs", () => {
     }
   });
 
-  test("a storage that is full or closed does not keep anybody out", async () => {
+  test("sign-in works if the storage is full or not allowed", async () => {
     const closed = (): never => {
       throw new Error("QuotaExceededError");
     };
@@ -225,7 +225,7 @@ describe("device proofs", () => {
     expect(http.auth.accessToken).toBe("access-1");
   });
 
-  test("those who signed in last are remembered", () => {
+  test("the proofs of the latest sign-ins are kept", () => {
     const proofs = web(null);
     for (let number = 0; number < 17; number++) {
       proofs.set(`ada${number}`, `proof-${number}`);

@@ -1,4 +1,4 @@
-/** Delivered and read marks, typing, presence: what is told, and how little. */
+/** Cursors, typing and presence: what is sent, and how rarely. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
@@ -15,7 +15,7 @@ afterEach(() => {
 
 const ACKNOWLEDGE_AFTER_MS = 200;
 const BACKOFF_FIRST_MS = 500;
-/** Marks of others that wait for an application that is behind. */
+/** Cursors of others that wait for a slow application. */
 const MARKS_KEPT_MAX = 1_000;
 
 async function online() {
@@ -27,7 +27,7 @@ async function online() {
   return { server, live, taker, peer };
 }
 
-test("what was taken is acknowledged a little later, all at once, and only forward", async () => {
+test("taken entries are acknowledged together after a delay, and only forward", async () => {
   const { live, peer } = await online();
   peer.entries(C, [1, 2, 3]);
   live.read(C, 2);
@@ -37,7 +37,7 @@ test("what was taken is acknowledged a little later, all at once, and only forwa
   await vi.advanceTimersByTimeAsync(ACKNOWLEDGE_AFTER_MS);
   const { id, body } = await peer.command("cursor");
   expect(body).toEqual({ conversation_id: C, delivered: 3, read: 2 });
-  // While it is on its way, and when it has come, the same is no news.
+  // The same move is not sent again, neither in flight nor after its reply.
   live.read(C, 2);
   peer.ok(id, "cursor", { user_id: ME, delivered: 3, read: 2 });
   await settle();
@@ -58,7 +58,7 @@ test("own messages need no acknowledgement", async () => {
   expect(await peer.pending()).toEqual([]);
 });
 
-test("a mark that was lost goes again, with what came since", async () => {
+test("a lost cursor move is sent again, merged with later ones", async () => {
   const { server, live, peer } = await online();
   live.read(C, 3);
   await settle();
@@ -80,7 +80,7 @@ test("a mark that was lost goes again, with what came since", async () => {
   expect(await next.peer.pending()).not.toContain("cursor");
 });
 
-test("marks of others that an application is too slow for are asked for again", async () => {
+test("cursors of others that a slow application missed are synced again", async () => {
   const server = new FakeServer();
   const live = await startLive(server, { updatesBufferedMax: 4 });
   const { peer } = await server.synced(syncPage("t1"));
@@ -99,7 +99,7 @@ test("marks of others that an application is too slow for are asked for again", 
   expect(new Set(told)).toEqual(new Set(members));
 });
 
-test("typing is told now and then, not with every keystroke", async () => {
+test("typing notices are throttled", async () => {
   const { live, peer } = await online();
   const told = async () => (await peer.pending()).length;
   live.typing(C, false);

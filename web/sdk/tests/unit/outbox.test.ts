@@ -1,4 +1,4 @@
-/** What goes when, without a connection. */
+/** The order of sends, without a connection. */
 
 import { expect, test } from "vitest";
 
@@ -20,7 +20,7 @@ function next(outbox: Outbox, now = 0): string | undefined {
   return outbox.next(now)?.message.client_id;
 }
 
-test("what was on its way goes again first after a disconnect, one for each conversation", () => {
+test("messages in flight are retried first after a disconnect, one per conversation", () => {
   const outbox = outboxWith([C, "c1"], [C, "c2"], [D, "d1"]);
   expect([next(outbox), next(outbox), next(outbox)]).toEqual(["c1", "d1", undefined]);
   outbox.disconnected();
@@ -30,7 +30,7 @@ test("what was on its way goes again first after a disconnect, one for each conv
   expect(next(outbox)).toBe("c2");
 });
 
-test("a failed one waits longer each time, and nothing overtakes it", () => {
+test("a failed message waits longer each time, and nothing overtakes it", () => {
   const outbox = outboxWith([C, "c1"], [C, "c2"]);
   next(outbox);
   outbox.retry(C, (failures) => 100 * failures);
@@ -40,13 +40,13 @@ test("a failed one waits longer each time, and nothing overtakes it", () => {
   expect(outbox.nextAt()).toBe(200);
 });
 
-test("only so many are on their way at once", () => {
+test("the number of messages in flight is limited", () => {
   const outbox = outboxWith(...range(1, 40).map((id): [string, string] => [String(id), String(id)]));
   const going = range(1, 40).map(() => next(outbox));
   expect(going.filter((clientId) => clientId !== undefined)).toHaveLength(16);
 });
 
-test("a lane that was emptied by hand can be used again", () => {
+test("a lane that was emptied by removal can be used again", () => {
   const outbox = outboxWith([C, "c1"]);
   expect(outbox.remove(C, "c1")).toBe(true);
   outbox.push(C, textMessage("x", { clientId: "c2" }));
@@ -54,7 +54,7 @@ test("a lane that was emptied by hand can be used again", () => {
   expect([next(outbox), next(outbox)]).toEqual(["c2", undefined]);
 });
 
-test("old entries take no room from those that came too early", () => {
+test("old entries take no room from early ones", () => {
   const logs = new Logs("beginning", { [C]: 2_000 }, true);
   const delivered: number[] = [];
   const offer = (seq: number) => logs.offer(C, entry(C, seq), ({ seq: next }) => delivered.push(next));
@@ -63,7 +63,7 @@ test("old entries take no room from those that came too early", () => {
   expect(delivered).toEqual([2_001, 2_002, 2_003]);
 });
 
-test("waits double up to a limit and are spread", () => {
+test("the backoff doubles up to a limit and is randomized", () => {
   expect([1, 2, 3, 7, 1_000].map((failures) => backoffMs(failures, () => 1))).toEqual([
     500, 1_000, 2_000, 30_000, 30_000,
   ]);

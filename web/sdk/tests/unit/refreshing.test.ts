@@ -1,4 +1,4 @@
-/** Refresh tokens are good for one use: whoever needs a fresh access token, one refresh must do for all. */
+/** Single-flight refresh, because refresh tokens are valid for one use. */
 
 import { expect, test } from "vitest";
 
@@ -6,12 +6,12 @@ import { Http, MemoryTokenStore, ProcessLocks, type TokenStore } from "../../src
 import { FakeHttp, json, refusal } from "../fake/http.js";
 import { tokens } from "../fake/samples.js";
 
-/** Knows one generation of tokens, and ends the session when a refresh token comes twice, as the server does. */
+/** Accepts one generation of tokens, and ends the session when a refresh token is reused, as the server does. */
 class TokenServer {
   generation = 1;
   ended = false;
   refreshes = 0;
-  /** The next refresh cannot be done. */
+  /** Whether the next refresh fails temporarily. */
   unavailable = false;
 
   readonly http = new FakeHttp(({ path, authorization, body }) => {
@@ -31,7 +31,7 @@ class TokenServer {
     return json({ id: "1" });
   });
 
-  /** All access tokens have expired. */
+  /** Expires all access tokens. */
   expire(): void {
     this.generation += 1;
   }
@@ -61,7 +61,7 @@ function world() {
   return { server, store, tabs: [tab(server, store, locks), tab(server, store, locks)] as const };
 }
 
-test("one refresh does for all requests of all tabs", async () => {
+test("all requests of all tabs share one refresh", async () => {
   const { server, store, tabs } = world();
   server.expire();
   const requests = [1, 2, 3].flatMap(() => tabs.map((http) => http.accounts.me()));
@@ -70,7 +70,7 @@ test("one refresh does for all requests of all tabs", async () => {
   expect(store.get()).toEqual(tokens(2));
 });
 
-test("a new password brings new tokens, which no refresh of the old ones gets in the way of", async () => {
+test("a password change replaces the tokens without a concurrent refresh", async () => {
   const { server, store, tabs } = world();
   const change = { current_password: "old", new_password: "new" };
   await tabs[0].accounts.changePassword(change);
@@ -85,7 +85,7 @@ test("a new password brings new tokens, which no refresh of the old ones gets in
   expect(store.get()).toEqual(tokens(4));
 });
 
-test("a request that began with a token that was replaced meanwhile does not refresh again", async () => {
+test("a request with a replaced token does not refresh again", async () => {
   const { server, tabs } = world();
   server.expire();
   expect(await tabs[0].auth.renew("access-1")).toBe("access-2");
@@ -93,7 +93,7 @@ test("a request that began with a token that was replaced meanwhile does not ref
   expect(server.refreshes).toBe(1);
 });
 
-test("when the session is over everybody is told, and nobody tries the token again", async () => {
+test("when the session ends, all callers fail and the token is not reused", async () => {
   const { server, tabs } = world();
   server.expire();
   server.ended = true;
@@ -106,7 +106,7 @@ test("when the session is over everybody is told, and nobody tries the token aga
   expect(tabs[1].auth.tokens).toBeUndefined();
 });
 
-test("a server that cannot refresh now is asked again with the same token", async () => {
+test("a refresh that failed temporarily is repeated with the same token", async () => {
   const { server, tabs } = world();
   server.expire();
   server.unavailable = true;
@@ -114,13 +114,13 @@ test("a server that cannot refresh now is asked again with the same token", asyn
   await expect(tabs[0].accounts.me()).resolves.toBeDefined();
 });
 
-test("calling a request off does not call the refresh off", async () => {
+test("aborting a request does not abort the refresh", async () => {
   const { server, store, tabs } = world();
   server.expire();
   const controller = new AbortController();
   const request = tabs[0].accounts.me({ signal: controller.signal });
   const calledOff = expect(request).rejects.toMatchObject({ name: "AbortError" });
-  // Between the refusal and the answer to the refresh.
+  // Between the refusal and the response to the refresh.
   while (server.refreshes === 0) {
     await Promise.resolve();
   }
@@ -129,7 +129,7 @@ test("calling a request off does not call the refresh off", async () => {
   expect(store.get()).toEqual(tokens(2));
 });
 
-test("what is signed in meanwhile is not overwritten by a refresh that was under way", async () => {
+test("a refresh does not overwrite the tokens of a later sign-in", async () => {
   const { server, store, tabs } = world();
   server.expire();
   const renewal = tabs[0].auth.renew("access-1");

@@ -31,7 +31,7 @@ test("a gap is read from the log, and duplicates are dropped", async () => {
   expect(await taker.seqs(C)).toEqual([1, 2]);
   const { id, body } = await peer.command("log");
   expect(body).toEqual({ conversation_id: C, after: 2, limit: 200 });
-  // What is too early is held, however long the log takes.
+  // Early entries are held until the log was read.
   peer.entries(C, [7]);
   expect(await taker.seqs(C)).toEqual([1, 2]);
   peer.ok(id, "log", logPage(C, [3, 4, 5], 7));
@@ -41,7 +41,7 @@ test("a gap is read from the log, and duplicates are dropped", async () => {
   expect(await peer.pending()).toEqual([]);
 });
 
-test("a long log is read page after page", async () => {
+test("a long log is read page by page", async () => {
   const server = new FakeServer();
   const taker = new Taker(await startLive(server));
   const { peer, since } = await server.synced(syncPage("t1", { [C]: 450 }));
@@ -55,7 +55,7 @@ test("a long log is read page after page", async () => {
   expect(await taker.kinds()).toContain("caught_up");
 });
 
-test("a disconnect in mid-stream is resumed, and the order holds over it", async () => {
+test("a disconnect in mid-stream is resumed in order", async () => {
   const server = new FakeServer();
   const taker = new Taker(await startLive(server));
   const first = await server.synced(syncPage("t1"));
@@ -74,7 +74,7 @@ test("a disconnect in mid-stream is resumed, and the order holds over it", async
   expect(await taker.seqs(C)).toEqual(range(1, 5));
 });
 
-test("a token counts only when what it stands for was given", async () => {
+test("a token is adopted only after its changes were delivered", async () => {
   const server = new FakeServer();
   const live = await startLive(server);
   const taker = new Taker(live);
@@ -82,7 +82,7 @@ test("a token counts only when what it stands for was given", async () => {
   await first.peer.command("log");
   first.peer.drop();
   await vi.advanceTimersByTimeAsync(BACKOFF_FIRST_MS);
-  // The log was not read: going on from t1 would lose it.
+  // The log was not read: resuming from t1 would lose the entries.
   const second = await server.synced(syncPage("t2", { [C]: 3 }));
   expect(second.since).toBeUndefined();
   expect(live.state.token).toBeUndefined();
@@ -92,14 +92,14 @@ test("a token counts only when what it stands for was given", async () => {
   expect(live.state).toEqual({ token: "t2", accountSeq: 0, seen: { [C]: 3 } });
 });
 
-test("a sync goes on while there is more, and is repeated when it fails", async () => {
+test("a sync continues while there are more pages, and is retried after a failure", async () => {
   const server = new FakeServer();
   const taker = new Taker(
     await startLive(server, { storage: await storageAt({ token: "t0", accountSeq: 0, seen: {} }) }),
   );
   const peer = await server.signedIn();
   const unavailable = problem({ code: "unavailable", status: 503, temporary: true, retry_after: 7 });
-  // The round has lasted too long for its tokens. That is no reason to load everything anew.
+  // The tokens of the round have expired. The client must not load everything again.
   const refused = problem({ code: "invalid_cursor", status: 400 });
   const answers = [
     { since: "t0", error: unavailable, waitMs: 7_000 },
@@ -123,7 +123,7 @@ test("a sync goes on while there is more, and is repeated when it fails", async 
   expect(await taker.kinds()).toEqual(["caught_up"]);
 });
 
-test("a truncated sync resets everything, and the application is told once", async () => {
+test("a truncated sync resets everything once", async () => {
   for (const refused of [false, true]) {
     const server = new FakeServer();
     const storage = await storageAt({ token: "old", accountSeq: 5, seen: { [C]: 10, [D]: 2 } });
@@ -139,7 +139,7 @@ test("a truncated sync resets everything, and the application is told once", asy
     } else {
       peer.ok(first.id, "sync", syncPage("t1", {}, { truncated: true }));
     }
-    // What follows is as on a first start.
+    // The updates of a first start follow.
     const second = await peer.command("sync");
     expect(second.body.since).toBeUndefined();
     peer.ok(second.id, "sync", syncPage("t2", { [C]: 12 }));
@@ -150,7 +150,7 @@ test("a truncated sync resets everything, and the application is told once", asy
   }
 });
 
-test("a truncated log, or a server that has less than was seen, resets one conversation", async () => {
+test("a truncated log, or a server with fewer entries, resets one conversation", async () => {
   for (const [head, truncated] of [
     [9_000, true],
     [7, false],
@@ -173,12 +173,12 @@ test("a truncated log, or a server that has less than was seen, resets one conve
   }
 });
 
-test("a first start begins at the head, and later conversations at their beginning", async () => {
+test("a first start begins at the head, and later conversations at their first entry", async () => {
   const server = new FakeServer();
   const taker = new Taker(await startLive(server, { startAt: "head" }));
   const peer = await server.signedIn();
   const { id } = await peer.command("sync");
-  // It happens after the server has made the page, and comes before it.
+  // Happens after the server has built the page, and arrives before it.
   peer.entries(C, [41]);
   peer.ok(id, "sync", syncPage("t1", { [C]: 40 }));
   const log = await peer.command("log");
@@ -189,7 +189,7 @@ test("a first start begins at the head, and later conversations at their beginni
   expect(await taker.seqs(D)).toEqual([1, 2]);
 });
 
-test("who joins later begins where their history begins", async () => {
+test("a conversation begins at the first visible entry", async () => {
   const server = new FakeServer();
   const live = await startLive(server);
   const taker = new Taker(live);
@@ -203,7 +203,7 @@ test("who joins later begins where their history begins", async () => {
   expect(await taker.of("reset")).toEqual([]);
 });
 
-test("what is gone is told, and forgotten", async () => {
+test("a gone conversation is reported and forgotten", async () => {
   const server = new FakeServer();
   const storage = await storageAt({ token: "t0", accountSeq: 3, seen: { [C]: 10, [D]: 2 } });
   const live = await startLive(server, { storage });
@@ -218,7 +218,7 @@ test("what is gone is told, and forgotten", async () => {
   expect(live.state).toEqual({ token: "t1", accountSeq: 4, seen: {} });
 });
 
-test("account entries that come during a round come after it", async () => {
+test("account entries that arrive during a round are delivered after it", async () => {
   const server = new FakeServer();
   const taker = new Taker(await startLive(server));
   const peer = await server.signedIn();
@@ -233,7 +233,7 @@ test("account entries that come during a round come after it", async () => {
   expect((await taker.of("account")).map((update) => update.entry.seq)).toEqual([5, 6, 7]);
 });
 
-test("what goes during a round is asked for again, because it may have come back", async () => {
+test("a departure during a round causes another round", async () => {
   const server = new FakeServer();
   const taker = new Taker(await startLive(server));
   const peer = await server.signedIn();
@@ -253,7 +253,7 @@ test("what goes during a round is asked for again, because it may have come back
   expect(await taker.seqs(C)).toEqual([1, 2]);
 });
 
-test("an application that is slow gets everything all the same", async () => {
+test("a slow application gets every update", async () => {
   const server = new FakeServer();
   const live = await startLive(server, { updatesBufferedMax: 4 });
   const { peer } = await server.synced(syncPage("t1"));
@@ -268,7 +268,7 @@ test("an application that is slow gets everything all the same", async () => {
   expect(await taker.seqs(C)).toEqual(range(1, 20));
 });
 
-test("an application that was too slow to hear of a new name catches up again, and looks names up then", async () => {
+test("a slow application that missed a renamed user gets another caught_up", async () => {
   const server = new FakeServer();
   const live = await startLive(server, { updatesBufferedMax: 4 });
   const { peer } = await server.synced(syncPage("t1"));
@@ -286,7 +286,7 @@ test("an application that was too slow to hear of a new name catches up again, a
   expect(await peer.pending()).toEqual([]);
 });
 
-test("lost events are asked for when the server says so, and now and then", async () => {
+test("a sync follows when the server reports lost events, and periodically", async () => {
   const server = new FakeServer();
   new Taker(await startLive(server));
   const { peer } = await server.synced(syncPage("t1"));
@@ -307,7 +307,7 @@ test("lost events are asked for when the server says so, and now and then", asyn
   expect(await peer.pending()).toContain("sync");
 });
 
-test("what was taken but not dealt with comes again after a reload", async () => {
+test("an update that was taken but not processed is delivered again after a reload", async () => {
   const server = new FakeServer();
   const storage = new MemoryStorage();
   const live = await startLive(server, { storage });
@@ -323,7 +323,7 @@ test("what was taken but not dealt with comes again after a reload", async () =>
       break;
     }
   }
-  // The page is loaded anew while it deals with the third.
+  // The page is reloaded while it processes the third.
   const again = await startLive(server, { storage });
   const taker = new Taker(again);
   expect(await storage.cachedConversations()).toHaveLength(1);
@@ -335,7 +335,7 @@ test("what was taken but not dealt with comes again after a reload", async () =>
   expect(await taker.seqs(C)).toEqual([3]);
 });
 
-test("the own cursor in the inbox tells what was never acknowledged", async () => {
+test("unacknowledged entries are detected by the user's own cursor", async () => {
   const server = new FakeServer();
   const storage = await storageAt({ token: "t0", accountSeq: 0, seen: { [C]: 10 } });
   new Taker(await startLive(server, { storage }));
@@ -348,7 +348,7 @@ test("the own cursor in the inbox tells what was never acknowledged", async () =
   expect(body).toEqual({ conversation_id: C, delivered: 10 });
 });
 
-test("cursors that moved meanwhile come with the sync", async () => {
+test("cursors that moved in the meantime come with the sync", async () => {
   const server = new FakeServer();
   const taker = new Taker(await startLive(server));
   const cursor = { user_id: PEER, delivered: 3, read: 2 };
@@ -356,7 +356,7 @@ test("cursors that moved meanwhile come with the sync", async () => {
   expect(await taker.of("cursor")).toEqual([{ type: "cursor", cursor: { conversation_id: C, ...cursor } }]);
 });
 
-test("who was given too much asks for less, and ends at one", async () => {
+test("the page size shrinks after a page that was too large, down to one", async () => {
   const server = new FakeServer();
   const taker = new Taker(await startLive(server));
   for (const [failures, limit] of [200, 50, 12, 3, 1, 1].entries()) {
@@ -365,7 +365,7 @@ test("who was given too much asks for less, and ends at one", async () => {
     expect(sync.body.limit).toBe(limit);
     peer.ok(sync.id, "sync", syncPage("t1", { [C]: 1 }));
     expect((await peer.command("log")).body.limit).toBe(limit);
-    peer.closeWith(4004, "too slow to read");
+    peer.closeWith(4004, "the client reads too slowly");
     await vi.advanceTimersByTimeAsync(BACKOFF_FIRST_MS * 2 ** failures);
   }
   const { peer } = await server.synced(syncPage("t1", { [C]: 1 }));

@@ -14,7 +14,7 @@ interface OpenApi {
   paths: Record<string, Record<string, unknown>>;
 }
 
-/** As `GET /v1/users/{}`. */
+/** The documented routes, in the form `GET /v1/users/{}`. */
 function documented(): string[] {
   const text = readFileSync(new URL("../../../../docs/openapi.json", import.meta.url), "utf8");
   const { paths } = JSON.parse(text) as OpenApi;

@@ -29,7 +29,7 @@ async function online(config: Parameters<typeof startLive>[1] = {}) {
   return { server, live, taker, peer };
 }
 
-test("a message is sent with its client id, and its sender is told", async () => {
+test("a message is sent with its client id, and the caller gets the result", async () => {
   const { live, taker, peer } = await online();
   const sent = live.send(C, text("a"));
   const { id, body } = await peer.command("send");
@@ -40,7 +40,7 @@ test("a message is sent with its client id, and its sender is told", async () =>
   expect(live.unsent()).toEqual([]);
 });
 
-test("a conversation has one on its way, others do not wait for it, and answers may come in any order", async () => {
+test("each conversation has one message in flight, independently of others", async () => {
   const { live, taker, peer } = await online();
   for (const [conversation, clientId] of [
     [C, "c1"],
@@ -62,7 +62,7 @@ test("a conversation has one on its way, others do not wait for it, and answers 
   expect(await taker.seqs(C)).toEqual([1]);
 });
 
-test("how long a message may go without an answer is the application's to say", async () => {
+test("the application can set the send timeout", async () => {
   const { live, peer } = await online({ sendTimeoutMs: 60_000 });
   void live.send(C, text("a"));
   await peer.command("send");
@@ -74,14 +74,14 @@ test("a message whose acknowledgement was lost is sent again, and nothing overta
   const { server, live, peer } = await online();
   const sent = ["a", "b", "c"].map((clientId) => live.send(C, text(clientId)));
   expect(await peer.acknowledge(1)).toBe("a");
-  // The server gets it, and dies before it answers.
+  // The server receives the message, and dies before it replies.
   const lost = await peer.command("send");
   expect(lost.body.client_id).toBe("b");
   peer.drop();
   await settle();
   await vi.advanceTimersByTimeAsync(BACKOFF_FIRST_MS);
   const next = await server.synced(syncPage("t2"));
-  // At once: a connection that was lost is no failure of the message.
+  // At once, because a lost connection does not count as a failure of the message.
   const again = await next.peer.command("send");
   expect(again.body).toEqual(lost.body);
   next.peer.ok(again.id, "send", message(2, "b"));
@@ -89,7 +89,7 @@ test("a message whose acknowledgement was lost is sent again, and nothing overta
   expect((await Promise.all(sent)).map(({ seq }) => seq)).toEqual([1, 2, 3]);
 });
 
-test("an answer that does not come in time is waited for no longer, and the message goes again", async () => {
+test("a message without a reply is sent again after the timeout", async () => {
   const { live, peer } = await online();
   const sent = live.send(C, text("a"));
   const first = await peer.command("send");
@@ -99,7 +99,7 @@ test("an answer that does not come in time is waited for no longer, and the mess
   await vi.advanceTimersByTimeAsync(1 + BACKOFF_FIRST_MS);
   const second = await peer.command("send");
   expect(second.body).toEqual(first.body);
-  // The answer to the first one settles nothing any more: the next message would overtake the second one.
+  // A late reply to the first attempt must not settle the message: the next one would overtake the second attempt.
   await live.enqueue(C, text("b"));
   peer.ok(first.id, "send", message(1, "a"));
   expect(await peer.pending()).toEqual([]);
@@ -107,7 +107,7 @@ test("an answer that does not come in time is waited for no longer, and the mess
   await expect(sent).resolves.toMatchObject({ seq: 1 });
 });
 
-test("an overloaded server is left alone as long as it wants, and order holds", async () => {
+test("the client waits as long as an overloaded server asks, and preserves the order", async () => {
   const { live, peer } = await online();
   await live.enqueue(C, text("a"));
   await live.enqueue(C, text("b"));
@@ -121,7 +121,7 @@ test("an overloaded server is left alone as long as it wants, and order holds", 
   expect(await peer.acknowledge(2)).toBe("b");
 });
 
-test("a refused message is told and kept, and the next one goes on", async () => {
+test("a refused message is reported and kept, and the next one is sent", async () => {
   const { live, taker, peer } = await online();
   const refused = live.send(C, text("a"));
   const outcome = expect(refused).rejects.toMatchObject({ name: "ApiError", code: "blocked" });
@@ -142,7 +142,7 @@ test("a refused message is told and kept, and the next one goes on", async () =>
   expect(live.unsent()).toEqual([]);
 });
 
-test("a message that was refused or has not gone yet can be dropped, one on its way cannot", async () => {
+test("a refused or queued message can be dropped, one in flight cannot", async () => {
   const { live, peer } = await online();
   for (const clientId of ["a", "b", "c"]) {
     await live.enqueue(C, text(clientId));
@@ -158,14 +158,14 @@ test("a message that was refused or has not gone yet can be dropped, one on its 
   expect(live.unsent()).toEqual([]);
 });
 
-test("what is too large for the server is refused here", async () => {
+test("a message that is too large for the server fails without a request", async () => {
   const { live, taker, peer } = await online();
   await live.enqueue(C, textMessage("x".repeat(70_000), { clientId: "a" }));
   expect(await taker.of("refused")).toMatchObject([{ unsent: { refusal: { code: "too_large" } } }]);
   expect(await peer.pending()).toEqual([]);
 });
 
-test("the same client id is the same message, and both callers are told", async () => {
+test("a repeated client id is one message, and both callers get the result", async () => {
   const { live, peer } = await online();
   const both = [live.send(C, text("a")), live.send(C, text("a"))];
   expect(await peer.acknowledge(1)).toBe("a");
@@ -173,7 +173,7 @@ test("the same client id is the same message, and both callers are told", async 
   expect(await peer.pending()).toEqual([]);
 });
 
-test("what was not sent survives a reload, in order and before what comes later", async () => {
+test("unsent messages survive a reload, in order and before later ones", async () => {
   const storage = new MemoryStorage();
   const { live, peer } = await online({ storage });
   for (const clientId of ["a", "b", "c"]) {
@@ -184,7 +184,7 @@ test("what was not sent survives a reload, in order and before what comes later"
   peer.error(id, problem({ code: "forbidden", status: 403 }));
   await peer.command("send");
 
-  // Locks of their own: the page before is gone.
+  // Separate locks, because the previous page is closed.
   const server = new FakeServer();
   const again = await startLive(server, { storage });
   const taker = new Taker(again);
@@ -198,7 +198,7 @@ test("what was not sent survives a reload, in order and before what comes later"
   expect(again.unsent()).toMatchObject([{ clientId: "b" }]);
 });
 
-test("a tab does not send what another one sends, until that one is gone", async () => {
+test("a tab adopts the messages of another tab only when that tab is closed", async () => {
   const storage = new MemoryStorage();
   const locks = new ProcessLocks();
   const one = await online({ storage, locks });
@@ -216,7 +216,7 @@ test("a tab does not send what another one sends, until that one is gone", async
   expect(await two.taker.of("sending")).toHaveLength(1);
 });
 
-test("closing waits for what is on its way, and tells those whose messages are not", async () => {
+test("closing waits for messages in flight, and fails the queued ones", async () => {
   const { live, taker, peer } = await online();
   const [going, waiting] = [live.send(C, text("a")), live.send(C, text("b"))];
   const stopped = expect(waiting).rejects.toMatchObject({
@@ -239,7 +239,7 @@ test("closing waits for what is on its way, and tells those whose messages are n
 function message(seq: number, clientId: string) {
   const sent = entry(C, seq, { sender_id: ME, client_id: clientId });
   if (sent.type !== "message") {
-    throw new Error("a sample entry is a message");
+    throw new Error("the sample entry must be a message");
   }
   return sent.message;
 }

@@ -1,4 +1,4 @@
-/** One connection: commands and answers, heartbeats, the end. */
+/** One connection: commands and replies, heartbeats, closing. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
@@ -28,13 +28,13 @@ async function connect() {
   return { socket, peer, events, ends };
 }
 
-test("a socket knows where to connect, and what the server says first", async () => {
+test("a socket connects to the right URL, and returns the hello of the server", async () => {
   const { socket, peer } = await connect();
   expect(peer.url).toBe("wss://chat.test/v1/ws");
   expect(socket.hello.heartbeat_ms).toBe(HEARTBEAT_MS);
 });
 
-test("a server that says nothing is given up, and one that refuses is believed", async () => {
+test("connecting times out, and reports a refusal", async () => {
   const server = new FakeServer();
   const silent = Socket.connect({ baseUrl: "http://chat.test", webSocket: server.webSocket });
   const failed = expect(silent).rejects.toMatchObject({ name: "TimeoutError" });
@@ -45,7 +45,7 @@ test("a server that says nothing is given up, and one that refuses is believed",
   await expect(refused).rejects.toMatchObject({ name: "SocketClosedError", closed: { by: "network" } });
 });
 
-test("answers find their commands in whatever order they come", async () => {
+test("replies are matched with commands in any order", async () => {
   const { socket, peer } = await connect();
   const one = socket.command("log", { conversation_id: C, after: 1 });
   const two = socket.command("typing", { conversation_id: C, typing: true });
@@ -63,7 +63,7 @@ test("answers find their commands in whatever order they come", async () => {
   await expect(one).resolves.toMatchObject({ head: 1 });
 });
 
-test("only so many commands are in flight, and the others follow in order", async () => {
+test("the number of commands in flight is limited, and the others follow in order", async () => {
   const { socket, peer } = await connect();
   const all = Array.from({ length: 70 }, () => socket.command("ping", {}));
   expect(await peer.pending()).toHaveLength(64);
@@ -81,7 +81,7 @@ test("only so many commands are in flight, and the others follow in order", asyn
   await Promise.allSettled(all);
 });
 
-test("a command that is not answered in time fails alone", async () => {
+test("a command that times out fails alone", async () => {
   const { socket, peer } = await connect();
   const unanswered = expect(socket.command("sync", {})).rejects.toMatchObject({ name: "TimeoutError" });
   const { id } = await peer.command("sync");
@@ -89,7 +89,7 @@ test("a command that is not answered in time fails alone", async () => {
   peer.event("catch_up", { after_ms: 0 });
   await vi.advanceTimersByTimeAsync(1);
   await unanswered;
-  // What comes too late is for nobody.
+  // A late reply is ignored.
   peer.ok(id, "sync", {
     conversations: [],
     cursors: [],
@@ -102,7 +102,7 @@ test("a command that is not answered in time fails alone", async () => {
   expect(socket.closed).toBeUndefined();
 });
 
-test("a frame that the server would not take is not sent", async () => {
+test("a frame that is too large is not sent", async () => {
   const { socket, peer } = await connect();
   const text = "ö".repeat(40_000);
   const send = socket.command("send", { conversation_id: C, client_id: "a", kind: "text", text });
@@ -110,18 +110,18 @@ test("a frame that the server would not take is not sent", async () => {
   expect(await peer.pending()).toEqual([]);
 });
 
-test("events are told as they come, and those of a newer server are skipped", async () => {
+test("events are emitted in order, and unknown ones are skipped", async () => {
   const { peer, events } = await connect();
   peer.frame({ from_the_future: {} });
   peer.onmessage?.({ data: "not JSON" });
   peer.entries(C, [7]);
   expect(events.map((event) => event.type)).toEqual(["entry"]);
   const [event] = events;
-  // Ids are above 2^53: as numbers they would be others.
+  // Ids are above 2^53, so numbers would lose precision.
   expect(event?.type === "entry" && event.data.conversation_id).toBe("118059912994951171");
 });
 
-test("a silent server is asked, and given up when it does not answer", async () => {
+test("a silent server is pinged, and the socket closes without an answer", async () => {
   const { socket, peer, ends } = await connect();
   await vi.advanceTimersByTimeAsync(HEARTBEAT_MS);
   const { id } = await peer.command("ping");
@@ -139,7 +139,7 @@ test("a silent server is asked, and given up when it does not answer", async () 
   expect(peer.left).toBe(true);
 });
 
-test("a doubtful connection is given up soon", async () => {
+test("a probed connection without an answer closes soon", async () => {
   const { socket, peer } = await connect();
   socket.probe();
   const { id } = await peer.command("ping");
@@ -151,13 +151,13 @@ test("a doubtful connection is given up soon", async () => {
   expect(socket.closed).toEqual({ by: "silence" });
 });
 
-test("the end is told once, with the reason of the server", async () => {
+test("the end is reported once, with the reason of the server", async () => {
   const { socket, peer, ends } = await connect();
   const waiting = expect(socket.command("sync", {})).rejects.toMatchObject({ name: "SocketClosedError" });
-  peer.closeWith(4004, "too slow to read");
+  peer.closeWith(4004, "the client reads too slowly");
   peer.drop();
   socket.close();
   await settle();
   await waiting;
-  expect(ends).toEqual([{ by: "server", code: 4004, reason: "too slow to read" }]);
+  expect(ends).toEqual([{ by: "server", code: 4004, reason: "the client reads too slowly" }]);
 });

@@ -1,4 +1,4 @@
-/** What a storage is, for every storage there is; and what is special to that of the browser. */
+/** The contract of all storages, and the specifics of IndexedDB. */
 
 import "fake-indexeddb/auto";
 
@@ -25,7 +25,7 @@ const STORAGES: Record<string, () => Promise<ClientStorage>> = {
 const STATE = { token: "t1", accountSeq: 4, seen: { [C]: 9 } };
 
 describe.each(Object.entries(STORAGES))("a storage in %s", (_name, open) => {
-  test("has nothing at first, and then what was put there", async () => {
+  test("is empty at first, and returns stored data", async () => {
     const storage = await open();
     expect(await storage.resumeState()).toBeUndefined();
     expect(await storage.cachedConversations()).toEqual([]);
@@ -46,7 +46,7 @@ describe.each(Object.entries(STORAGES))("a storage in %s", (_name, open) => {
     expect(kept).toEqual(range(8, MESSAGES_CACHED_MAX + 7));
   });
 
-  test("forgets what is gone or reset, and puts in what came after", async () => {
+  test("deletes gone and reset conversations before it stores new data", async () => {
     const storage = await open();
     const conversations = [conversation(C, 2), conversation(D, 5)];
     const messages = [message(C, 1), message(D, 5)];
@@ -60,7 +60,7 @@ describe.each(Object.entries(STORAGES))("a storage in %s", (_name, open) => {
     expect(await storage.cachedMessages(D)).toEqual([]);
   });
 
-  test("keeps the outbox in order, and hands it over as a whole", async () => {
+  test("keeps the outbox in order, and moves it as a whole", async () => {
     const storage = await open();
     const rows = [];
     for (const [owner, clientId] of [
@@ -81,7 +81,7 @@ describe.each(Object.entries(STORAGES))("a storage in %s", (_name, open) => {
     expect(await storage.adoptOutboxRows("one", "four")).toEqual([]);
   });
 
-  test("changes and removes rows of the outbox, and makes none again", async () => {
+  test("updates and removes rows of the outbox, and does not recreate them", async () => {
     const storage = await open();
     const row = await storage.addOutboxRow({ owner: "one", conversationId: C, message: textMessage("x") });
     const refusal = { code: "blocked", title: "blocked", status: 403, temporary: false } as const;
@@ -94,7 +94,7 @@ describe.each(Object.entries(STORAGES))("a storage in %s", (_name, open) => {
     expect(next.key).toBeGreaterThan(row.key);
   });
 
-  test("rows of a tab that lives are its own, and those of one that is gone are taken over once", async () => {
+  test("only the rows of closed tabs are adopted, and only once", async () => {
     const storage = await open();
     const locks = new ProcessLocks();
     const [gone, one, other] = [new Tab(storage, locks), new Tab(storage, locks), new Tab(storage, locks)];
@@ -129,7 +129,7 @@ test("accounts do not see each other's data, and it can be deleted", async () =>
   expect(await (await IndexedDbStorage.open(ME)).resumeState()).toBeUndefined();
 });
 
-test("a tab with a newer version of the database is not held up", async () => {
+test("a tab with a newer version of the database is not blocked", async () => {
   const account = `${ME}9999`;
   await IndexedDbStorage.open(account);
   const newer = await openDB(`godwit:${account}`, 1_000);

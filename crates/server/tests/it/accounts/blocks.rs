@@ -8,9 +8,9 @@ use crate::unlimited::unlimited;
 /// How often the race runs. Either side can win.
 const ROUNDS: Enough = Enough { embedded: 40, cassandra: 10 };
 
-/// A user who starts to watch during a block gets the presence now or never, and no later event.
+/// A user who starts to watch during a block gets at most the current presence, and no later event.
 #[tokio::test]
-async fn a_block_misses_nobody_who_is_just_beginning_to_watch() {
+async fn a_block_also_ends_a_watch_that_starts_concurrently() {
     let server = unlimited().await;
     let ada = Person::register(&server.url(), "ada").await;
     let token = ada.http.access_token();

@@ -62,7 +62,7 @@ async fn revoking_closes_the_sockets_of_that_device_at_once() {
 
 /// A socket that opens while its session ends is refused or closed, and receives nothing that happened afterwards.
 #[tokio::test]
-async fn a_revocation_misses_no_socket_that_is_just_signing_in() {
+async fn a_revocation_also_closes_a_socket_that_signs_in_concurrently() {
     let server = unlimited().await;
     let (ada, bob, direct) = ada_and_bob(&server).await;
     for round in 0..ROUNDS.here() {
@@ -123,7 +123,7 @@ async fn a_revocation_misses_no_socket_that_is_just_signing_in() {
 }
 
 #[tokio::test]
-async fn one_device_too_many_signs_out_the_one_that_was_inactive_longest() {
+async fn exceeding_the_device_limit_signs_out_the_least_recently_active_device() {
     let server = unlimited().await;
     let ada = Person::register(&server.url(), "ada").await;
     let (_, second) = ada.sign_in("second").await;

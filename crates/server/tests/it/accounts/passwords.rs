@@ -57,7 +57,7 @@ async fn a_new_password_ends_every_other_session() {
 
 /// The session survives while its tokens are replaced, used and refreshed concurrently.
 #[tokio::test]
-async fn a_new_password_and_a_refresh_do_not_get_in_each_others_way() {
+async fn a_password_change_and_a_concurrent_refresh_both_succeed() {
     let server = unlimited().await;
     let ada = Person::register(&server.url(), "ada").await;
     let mut current = PASSWORD.to_owned();
@@ -92,7 +92,7 @@ async fn a_sign_in_with_the_old_password_does_not_outlive_it() {
 }
 
 #[tokio::test]
-async fn a_disabled_user_is_out_at_once() {
+async fn a_disabled_user_is_signed_out_at_once() {
     let server = unlimited().await;
     let ada = Person::register(&server.url(), "ada").await;
     let bob = Person::register(&server.url(), "bob").await;

@@ -45,7 +45,7 @@ async fn a_profile_can_be_changed_and_what_is_absent_stays() {
 }
 
 #[tokio::test]
-async fn a_handle_belongs_to_one_user_however_many_ask_for_it_at_once() {
+async fn concurrent_registrations_of_a_handle_create_one_user() {
     let server = unlimited().await;
     let (wanted, coveted, name) = (unique("wanted"), unique("coveted"), unique("user"));
     let registering: Vec<_> = (0..AT_ONCE)
@@ -154,7 +154,7 @@ async fn several_people_are_looked_up_at_once() {
 }
 
 #[tokio::test]
-async fn a_search_gives_everybody_once_page_by_page() {
+async fn pages_of_a_search_have_every_user_once() {
     let server = unlimited().await;
     let (mut everybody, same) = (Vec::new(), unique("same"));
     for number in 0..7 {
@@ -175,7 +175,7 @@ async fn a_search_gives_everybody_once_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_phone_number_is_nobody_elses_business() {
+async fn a_phone_number_is_visible_only_to_its_owner() {
     let server = unlimited().await;
     let ada = Person::register(&server.url(), "ada").await;
     let bob = Person::register(&server.url(), "bob").await;
@@ -209,7 +209,7 @@ async fn a_phone_number_is_nobody_elses_business() {
 }
 
 #[tokio::test]
-async fn blocks_are_listed_page_by_page_and_can_be_taken_back() {
+async fn blocks_are_listed_in_pages_and_can_be_removed() {
     let server = unlimited().await;
     let ada = Person::register(&server.url(), "ada").await;
     let mut others = Vec::new();

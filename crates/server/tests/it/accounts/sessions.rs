@@ -95,7 +95,7 @@ async fn a_refresh_token_from_before_the_last_one_ends_the_session() {
 
 /// This happens when an answer is lost and the client retries.
 #[tokio::test]
-async fn refreshes_with_one_token_at_once_have_one_outcome() {
+async fn concurrent_refreshes_with_one_token_have_one_outcome() {
     let server = unlimited().await;
     let ada = Person::register(&server.url(), "ada").await;
     for round in 0..10 {

@@ -49,7 +49,7 @@ async fn users_of_the_application_talk_with_each_other() {
 }
 
 #[tokio::test]
-async fn a_user_is_made_once_however_many_requests_come_first() {
+async fn concurrent_first_requests_create_a_user_once() {
     let server = unlimited_with(HMAC_CONFIG).await;
     for round in 0..10 {
         let (subject, handle) = (unique(&format!("subject {round}")), unique(&format!("user{round}")));
@@ -105,7 +105,7 @@ async fn names_of_the_application_need_not_be_unique() {
 }
 
 #[tokio::test]
-async fn devices_are_told_apart_and_a_revoked_one_comes_back_with_a_newer_token_only() {
+async fn devices_are_distinguished_and_a_revoked_one_needs_a_newer_token() {
     let server = unlimited_with(HMAC_CONFIG).await;
     let ada = unique("ada");
     let of = |device: &str, issued: i64| hs256(&Claims::of(&ada).with("device", device).with("iat", issued));

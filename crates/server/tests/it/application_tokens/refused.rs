@@ -72,7 +72,7 @@ async fn the_header_of_a_token_does_not_choose_the_algorithm() {
 }
 
 #[tokio::test]
-async fn tokens_of_other_times_issuers_and_audiences_are_refused() {
+async fn expired_tokens_and_wrong_issuers_or_audiences_are_refused() {
     let server = unlimited_with(STRICT_HMAC_CONFIG).await;
     let good = Claims::of(&unique("ada")).with("iss", "shop").with("aud", "chat");
     let invalid = [
@@ -120,7 +120,7 @@ async fn tokens_of_other_times_issuers_and_audiences_are_refused() {
 
 /// The server refuses to start before the operator has decided which tokens are accepted.
 #[tokio::test]
-async fn a_server_does_not_start_before_it_knows_whose_tokens_it_takes() {
+async fn a_server_does_not_start_without_a_key_for_application_tokens() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let secret = format!("auth.application.secret={SECRET}");
@@ -147,7 +147,7 @@ async fn a_server_does_not_start_before_it_knows_whose_tokens_it_takes() {
 
 /// The application signs for its own users. It cannot sign for users with a password on this server.
 #[tokio::test]
-async fn the_application_cannot_pass_for_the_server() {
+async fn application_keys_cannot_sign_tokens_of_the_server() {
     let server = unlimited_with(HMAC_CONFIG).await;
     let ada = Person::register(&server.url(), "ada").await;
     let device = ada.http.devices().await.unwrap().devices[0].id;

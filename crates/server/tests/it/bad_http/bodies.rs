@@ -6,7 +6,7 @@ use super::stage::Stage;
 use crate::raw_http::RawConnection;
 
 #[tokio::test]
-async fn a_body_must_be_said_to_be_json() {
+async fn a_body_needs_the_json_content_type() {
     let stage = Stage::start().await;
     let before = stage.everything().await;
     for (operation, body) in stage.operations_with_body().await {
@@ -24,7 +24,7 @@ async fn a_body_must_be_said_to_be_json() {
 }
 
 #[tokio::test]
-async fn a_body_must_be_the_json_that_is_expected() {
+async fn a_body_must_be_valid_json_of_the_expected_shape() {
     let stage = Stage::start().await;
     let before = stage.everything().await;
     let deep_in_object = format!("{{\"handle\":{}", "[".repeat(20_000));
@@ -117,7 +117,7 @@ fn wrong_types(value: &Value) -> &'static [&'static str] {
 }
 
 #[tokio::test]
-async fn what_is_needed_must_be_there() {
+async fn required_fields_must_be_present() {
     let stage = Stage::start().await;
     let before = stage.everything().await;
     let needed: &[(&str, &[&str])] = &[
@@ -171,7 +171,7 @@ async fn kinds_that_do_not_exist_are_refused() {
 }
 
 #[tokio::test]
-async fn a_body_has_a_largest_size() {
+async fn a_body_has_a_size_limit() {
     let stage = Stage::start().await;
     let before = stage.everything().await;
     for (operation, good) in stage.operations_with_body().await {
@@ -197,7 +197,7 @@ fn after_without(mut after: Value, key: &str) -> Value {
 
 /// An answer that comes before the end of its request says whether the connection closes, and the connection does so.
 #[tokio::test]
-async fn who_is_answered_before_the_body_was_read_is_told_that_the_connection_ends() {
+async fn an_early_answer_closes_the_connection_if_the_body_is_unread() {
     let stage = Stage::start().await;
     let token = stage.ada.http.access_token().unwrap();
     let authorization = format!("authorization: Bearer {token}\r\n");
@@ -254,7 +254,7 @@ async fn a_refusal_does_not_cost_a_connection() {
 
 /// Endless bodies that announce a small size, a huge one, or none.
 #[tokio::test]
-async fn a_body_without_end_is_not_read_to_its_end() {
+async fn an_endless_body_is_not_read() {
     let stage = Stage::start().await;
     let before = stage.everything().await;
     let token = stage.ada.http.access_token().unwrap();

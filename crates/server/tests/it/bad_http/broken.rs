@@ -12,7 +12,7 @@ async fn status_of(stage: &Stage, request: &[u8]) -> Option<u16> {
 }
 
 #[tokio::test]
-async fn what_is_hardly_http_is_refused() {
+async fn malformed_http_is_refused() {
     let stage = Stage::start().await;
     let before = stage.everything().await;
     let token = stage.ada.http.access_token().unwrap();

@@ -329,7 +329,7 @@ async fn paths_bodies_and_times_must_make_sense() {
 }
 
 #[tokio::test]
-async fn a_search_is_for_something() {
+async fn an_empty_search_is_refused() {
     let stage = Stage::start().await;
     let long = "x".repeat(SEARCH_CHARS_MAX + 1);
     for query in ["", "%20", "%00", "a%00b", "%0A", "@", "%E2%80%AE", &long] {
@@ -353,7 +353,7 @@ async fn a_search_is_for_something() {
 }
 
 #[tokio::test]
-async fn nobody_can_be_their_own_partner() {
+async fn a_direct_conversation_with_oneself_is_refused() {
     let stage = Stage::start().await;
     let before = stage.everything().await;
     let body = json!({ "kind": "direct", "user_id": stage.ada.id });

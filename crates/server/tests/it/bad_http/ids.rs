@@ -37,7 +37,7 @@ async fn assert_same_refusal(hidden: Ask, missing: Ask, code: ErrorCode) {
 }
 
 #[tokio::test]
-async fn what_one_may_not_see_does_not_exist() {
+async fn invisible_resources_are_not_found() {
     let stage = Stage::start().await;
     let before = stage.everything().await;
     let (bobs_device, _) = stage.bob.sign_in("another").await;
@@ -146,7 +146,7 @@ async fn replies_and_forwards_name_what_the_sender_can_see() {
 }
 
 #[tokio::test]
-async fn invite_links_that_do_not_exist_lead_nowhere() {
+async fn unknown_invite_links_are_refused() {
     let stage = Stage::start().await;
     let before = stage.everything().await;
     let elsewhere = format!("/v1/conversations/{}/invites/{}", stage.direct, stage.invite.0);

@@ -85,7 +85,7 @@ async fn cursors(stage: &Stage, person: &Person, filled: &Filled) -> Vec<String>
 }
 
 #[tokio::test]
-async fn a_cursor_is_good_for_its_list_and_its_user_as_it_was_given() {
+async fn a_page_cursor_is_valid_only_unchanged_for_its_list_and_user() {
     let stage = Stage::start().await;
     let filled = fill(&stage).await;
     let (own, bobs) =
@@ -125,7 +125,7 @@ async fn a_cursor_is_good_for_its_list_and_its_user_as_it_was_given() {
 }
 
 #[tokio::test]
-async fn limits_of_pages_are_limits() {
+async fn page_limits_are_enforced() {
     let stage = Stage::start().await;
     let mut checked = 0;
     for operation in

@@ -18,7 +18,7 @@ const UNDESCRIBED: &[&str] = &[
 const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"];
 
 #[tokio::test]
-async fn there_is_nothing_behind_routes_that_do_not_exist() {
+async fn unknown_routes_are_not_found() {
     let stage = Stage::start().await;
     let before = stage.everything().await;
     for path in [
@@ -48,7 +48,7 @@ async fn there_is_nothing_behind_routes_that_do_not_exist() {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_told_the_right_ones() {
+async fn a_wrong_method_is_answered_with_the_allowed_ones() {
     let stage = Stage::start().await;
     let before = stage.everything().await;
     let mut routes = BTreeMap::<String, BTreeSet<String>>::new();

@@ -56,7 +56,7 @@ fn changed(part: &str) -> String {
 }
 
 #[tokio::test]
-async fn every_operation_refuses_every_token_that_is_not_good() {
+async fn every_operation_refuses_every_invalid_token() {
     let stage = Stage::start().await;
     let headers = bad_headers(&stage).await;
     let before = stage.everything().await;
@@ -78,7 +78,7 @@ async fn every_operation_refuses_every_token_that_is_not_good() {
 }
 
 #[tokio::test]
-async fn the_handshake_refuses_every_token_that_is_not_good() {
+async fn the_handshake_refuses_every_invalid_token() {
     let stage = Stage::start().await;
     for (what, header) in bad_headers(&stage).await {
         let ask = stage.raw.ask("GET", "/v1/ws").header_value("authorization", header).because(what);

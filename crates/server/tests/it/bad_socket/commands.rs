@@ -87,7 +87,7 @@ async fn commands_before_the_sign_in_are_refused_and_the_connection_kept() {
 }
 
 #[tokio::test]
-async fn commands_about_what_one_may_not_see_find_nothing() {
+async fn commands_about_invisible_resources_find_nothing() {
     let server = unlimited().await;
     let [ada, bob, eve] = Person::register_all(&server.url(), ["ada", "bob", "eve"]).await;
     let unseen = bob.open_direct(&eve).await;
@@ -184,7 +184,7 @@ async fn values_that_are_not_allowed_are_named() {
 
 /// Sends many more commands than the server handles concurrently in one write, without reading the replies.
 #[tokio::test]
-async fn more_commands_than_may_be_under_way_wait_and_all_are_answered() {
+async fn commands_beyond_the_in_flight_limit_wait_and_are_answered() {
     let server = unlimited().await;
     let ada = Person::register(&server.url(), "ada").await;
     let bob = Person::register(&server.url(), "bob").await;

@@ -24,7 +24,7 @@ async fn signed_in() -> (ServerProcess, Person, RawSocket) {
 }
 
 #[tokio::test]
-async fn what_is_no_command_is_answered_and_the_connection_kept() {
+async fn invalid_frames_are_answered_and_keep_the_connection() {
     let (server, _ada, mut socket) = signed_in().await;
     let deep = format!("{{\"id\":9,\"ping\":{}", "[".repeat(30_000));
     let long_name = format!("{{\"id\":9,\"{}\":{{}}}}", "x".repeat(60_000));
@@ -101,7 +101,7 @@ async fn the_largest_id_is_answered_as_it_came() {
 }
 
 #[tokio::test]
-async fn binary_frames_are_answered_and_the_connection_kept() {
+async fn binary_frames_are_answered_and_keep_the_connection() {
     let (_server, _ada, mut socket) = signed_in().await;
     for payload in [&b""[..], b"\xff\xfe\x00", br#"{"id":1,"ping":{}}"#] {
         socket.frame(BINARY, payload).await;
@@ -170,7 +170,7 @@ async fn a_frame_may_come_in_pieces_with_others_between_them() {
 }
 
 #[tokio::test]
-async fn pings_are_answered_and_unasked_pongs_are_no_harm() {
+async fn pings_are_answered_and_unsolicited_pongs_are_ignored() {
     let (_server, _ada, mut socket) = signed_in().await;
     for payload in [&b""[..], b"x", &[0xff; 125]] {
         socket.frame(PING, payload).await;
@@ -182,7 +182,7 @@ async fn pings_are_answered_and_unasked_pongs_are_no_harm() {
 }
 
 #[tokio::test]
-async fn what_breaks_the_websocket_protocol_ends_the_connection() {
+async fn websocket_protocol_errors_close_the_connection() {
     let (server, ada, _socket) = signed_in().await;
     let ping = br#"{"id":1,"ping":{}}"#;
     let mut reserved_bit = encode(true, TEXT, ping);
@@ -229,7 +229,7 @@ async fn the_close_frame_arrives_although_the_client_goes_on_sending() {
 }
 
 #[tokio::test]
-async fn a_goodbye_that_nobody_may_say_is_not_echoed() {
+async fn an_invalid_close_code_is_not_echoed() {
     let (server, ada, _socket) = signed_in().await;
     let goodbye = |code: u16, reason: &[u8]| [&code.to_be_bytes()[..], reason].concat();
     let illegal = [0, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65535];
@@ -254,7 +254,7 @@ async fn a_goodbye_that_nobody_may_say_is_not_echoed() {
 }
 
 #[tokio::test]
-async fn a_client_that_says_goodbye_is_answered() {
+async fn a_close_frame_is_answered() {
     let (_server, _ada, mut socket) = signed_in().await;
     socket.frame(CLOSE, &1000_u16.to_be_bytes()).await;
     assert_eq!(socket.end().await, Ended::Other(Some(1000)));
@@ -264,7 +264,7 @@ async fn a_client_that_says_goodbye_is_answered() {
 }
 
 #[tokio::test]
-async fn who_sends_nothing_but_nonsense_is_cut_off() {
+async fn a_flood_of_invalid_frames_closes_the_connection() {
     let (server, ada, mut socket) = signed_in().await;
     // An occasional valid frame is enough.
     for _ in 0..3 {

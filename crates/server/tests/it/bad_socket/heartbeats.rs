@@ -7,7 +7,7 @@ use crate::unlimited::unlimited_with;
 const QUICK: &str = "[socket]\nheartbeat_ms = 1000\n";
 
 #[tokio::test]
-async fn who_answers_no_pings_is_closed_and_who_does_is_not() {
+async fn only_sockets_that_do_not_answer_pings_are_closed() {
     let server = unlimited_with(QUICK).await;
     let ada = Person::register(&server.url(), "ada").await;
     let token = ada.http.access_token();

@@ -29,7 +29,7 @@ async fn a_bad_token_is_refused_and_another_try_allowed() {
 }
 
 #[tokio::test]
-async fn nobody_may_try_tokens_for_ever() {
+async fn attempts_with_bad_tokens_are_limited() {
     let server = unlimited().await;
     let mut socket = RawSocket::open(server.address(), None).await;
     for _ in 0..150 {
@@ -81,7 +81,7 @@ async fn a_socket_does_not_change_hands() {
 }
 
 #[tokio::test]
-async fn who_does_not_sign_in_in_time_is_closed() {
+async fn a_socket_without_a_sign_in_is_closed_in_time() {
     let server = unlimited_with("[socket]\nsign_in_within_ms = 500\n").await;
     let ada = Person::register(&server.url(), "ada").await;
     let mut socket = RawSocket::connect(server.address(), None).await;
@@ -97,7 +97,7 @@ async fn who_does_not_sign_in_in_time_is_closed() {
 
 /// Tokens of this server last at least a minute; those of an application last as long as they say.
 #[tokio::test]
-async fn a_socket_ends_with_its_token_unless_a_fresh_one_comes() {
+async fn a_socket_closes_when_its_token_expires_unless_renewed() {
     let server = unlimited_with(HMAC_CONFIG).await;
     let ada = unique("ada");
     let lasting = |seconds: i64| hs256(&Claims::of(&ada).expires_in(seconds));
@@ -113,7 +113,7 @@ async fn a_socket_ends_with_its_token_unless_a_fresh_one_comes() {
 
 /// The first frame is the hello, however many events there are.
 #[tokio::test]
-async fn a_socket_begins_with_its_hello_also_under_traffic() {
+async fn hello_is_the_first_frame_even_under_traffic() {
     let server = unlimited().await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let direct = ada.open_direct(&bob).await;

@@ -77,7 +77,7 @@ async fn every_device_of_both_gets_everything_in_one_order() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn messages_given_together_keep_their_order() {
+async fn messages_submitted_together_keep_their_order() {
     let Stage { ada, bob, chat, server: _server } = Stage::new().await;
     let (phone, peer) = (ada.device("phone").await, bob.device("phone").await);
     let given: Vec<String> = (0..200).map(|number| format!("number {number}")).collect();
@@ -90,7 +90,7 @@ async fn messages_given_together_keep_their_order() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn both_open_the_conversation_at_once_and_it_is_one() {
+async fn concurrent_opens_create_one_direct_conversation() {
     let stage = Stage::new().await;
     let eve = stage.stranger().await;
     let opens = (0..16).map(|number| {
@@ -222,7 +222,7 @@ async fn replies_and_forwards_name_messages_that_the_sender_can_see() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_not_a_member_finds_nothing() {
+async fn non_members_find_nothing() {
     let stage = Stage::new().await;
     let eve = stage.stranger().await;
     let eves = eve.device("phone").await;
@@ -250,7 +250,7 @@ async fn who_is_not_a_member_finds_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_revoked_device_hears_nothing_more() {
+async fn a_revoked_device_receives_no_more_events() {
     let Stage { ada, bob, chat, server: _server } = Stage::new().await;
     let (lost, kept) = (ada.device("lost phone").await, ada.device("laptop").await);
     let before = bob.http.send_message(chat, Draft::text("before")).await.unwrap();

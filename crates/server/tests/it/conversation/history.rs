@@ -125,7 +125,7 @@ async fn pages_have_a_limit_and_belong_to_one_conversation() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_else_reads_it() {
+async fn only_members_can_read_the_history() {
     let (past, _) = with_history().await;
     let eve = past.stage.stranger().await.device("phone").await;
     let page = eve.socket.history(past.stage.chat, History::Newest, None).await;

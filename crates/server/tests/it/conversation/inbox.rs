@@ -104,7 +104,7 @@ async fn a_row_shows_what_a_list_needs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn settings_are_ones_own_and_on_all_ones_devices() {
+async fn settings_are_personal_and_shared_between_devices() {
     let Stage { ada, bob, chat, server: _server } = Stage::new().await;
     bob.http.send_message(chat, Draft::text("hello")).await.unwrap();
     let (phone, laptop, bobs) =

@@ -18,7 +18,7 @@ fn typing(event: &Event) -> Option<TypingEvent> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_other_hears_who_is_typing() {
+async fn typing_notices_reach_the_other_member() {
     let stage = Stage::new().await;
     let (ada, bob, chat) = (&stage.ada, &stage.bob, stage.chat);
     let (phone, laptop) = (ada.device("phone").await, ada.device("laptop").await);
@@ -91,7 +91,7 @@ async fn a_user_is_online_while_a_device_is_and_last_seen_when_the_last_one_goes
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_hides_their_presence_is_not_seen_coming_and_going() {
+async fn hidden_presence_is_not_revealed() {
     let Stage { ada, bob, chat, server: _server } = Stage::new().await;
     let (watcher, phone) = (ada.device("phone").await, bob.device("phone").await);
     let now = watcher.socket.watch_presence(vec![bob.id]).await.unwrap();
@@ -113,7 +113,7 @@ async fn who_hides_their_presence_is_not_seen_coming_and_going() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_watch_replaces_the_one_before() {
+async fn a_watch_replaces_the_previous_one() {
     let stage = Stage::new().await;
     let eve = stage.stranger().await;
     let watcher = stage.ada.device("phone").await;

@@ -94,7 +94,7 @@ async fn a_message_is_sent_then_delivered_then_read() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn marks_only_move_forward_and_not_past_the_end() {
+async fn cursors_only_move_forward_and_not_past_the_head() {
     let Stage { ada, bob, chat, server: _server } = Stage::new().await;
     let phone = bob.device("phone").await;
     for text in ["one", "two", "three"] {
@@ -110,7 +110,7 @@ async fn marks_only_move_forward_and_not_past_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_sends_has_read_what_came_before() {
+async fn sending_marks_earlier_messages_as_read() {
     let Stage { ada, bob, chat, server: _server } = Stage::new().await;
     let question = say(&ada, chat, "well?").await;
     assert_eq!(unread(&bob, chat).await, 1);
@@ -122,7 +122,7 @@ async fn who_sends_has_read_what_came_before() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn marks_survive_a_restart() {
+async fn cursors_survive_a_restart() {
     let mut stage = Stage::new().await;
     let (read, delivered) =
         (say(&stage.ada, stage.chat, "one").await, say(&stage.ada, stage.chat, "two").await);

@@ -7,7 +7,7 @@ use crate::people::connect;
 use crate::process::{ServerProcess, run};
 
 #[tokio::test]
-async fn an_empty_place_is_filled_once_and_the_printed_password_is_right() {
+async fn the_demo_fills_an_empty_folder_once_and_prints_a_valid_password() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let told = run(&data, &["demo"]);

@@ -7,7 +7,7 @@ use crate::cli::{refused, succeeded};
 use crate::process::run;
 
 #[test]
-fn a_folder_without_data_is_left_alone_by_those_who_only_look() {
+fn commands_that_need_data_do_not_create_it() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     for args in [vec!["user", "list"], vec!["user", "disable", "ada"]] {
@@ -17,7 +17,7 @@ fn a_folder_without_data_is_left_alone_by_those_who_only_look() {
 }
 
 #[test]
-fn data_of_a_newer_version_is_left_alone() {
+fn data_of_a_newer_version_is_not_modified() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     succeeded(&run(&data, &["user", "add", "ada"]));
@@ -33,7 +33,7 @@ fn data_of_a_newer_version_is_left_alone() {
 
 /// The folder contains people's messages, and the key that signs their tokens.
 #[test]
-fn a_folder_that_others_can_look_into_is_refused() {
+fn a_folder_readable_by_others_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let mode = || fs::metadata(&data).unwrap().permissions().mode() & 0o777;

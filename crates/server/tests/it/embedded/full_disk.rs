@@ -56,7 +56,7 @@ async fn a_full_disk_loses_nothing_that_was_acknowledged() {
 
 /// Without sends: the next write of the server fails, and it reports that and acknowledges nothing.
 #[tokio::test]
-async fn on_a_full_disk_nothing_is_claimed() {
+async fn on_a_full_disk_nothing_is_acknowledged() {
     let mut server = unlimited().await;
     let [mut ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let direct = ada.open_direct(&bob).await;
@@ -78,7 +78,7 @@ async fn on_a_full_disk_nothing_is_claimed() {
 }
 
 #[tokio::test]
-async fn a_store_that_has_failed_ends_the_server() {
+async fn a_failed_store_stops_the_server() {
     let mut server = unlimited().await;
     assert_eq!(raw::post(server.address(), "/v1/accounts", BODY).unwrap().status, 201);
     server.fill_disk();

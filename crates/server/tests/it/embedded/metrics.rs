@@ -14,7 +14,7 @@ const FAMILIES: &[(&str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn the_metrics_say_how_the_store_is_doing() {
+async fn metrics_report_the_state_of_the_store() {
     let server = unlimited().await;
     Person::register(&server.url(), "ada").await;
     let metrics = server.metrics().await;

@@ -29,7 +29,7 @@ fn refusal(data: &Path) -> String {
 }
 
 #[tokio::test]
-async fn a_server_goes_on_where_its_data_is_and_none_starts_where_it_was() {
+async fn after_a_transfer_the_server_runs_only_on_the_new_store() {
     let mut server = unlimited().await;
     let (first, second) = (server.data_dir().to_owned(), server.data_dir().with_file_name("second"));
     let [mut ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;

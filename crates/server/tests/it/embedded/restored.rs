@@ -1,4 +1,4 @@
-//! A server restored from a backup: its clients have seen more than it has, and must be told.
+//! A server restored from a backup: its clients have newer entries than the server, and must reset.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ impl Stage {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_log_that_has_lost_its_end_is_begun_anew_after_it() {
+async fn clients_reset_a_conversation_whose_log_lost_its_end() {
     let mut stage = Stage::new().await;
     let lost = send_many(&stage.ada, stage.chat, 20).await;
     let follower = Follower::start("bob's phone", stage.bob.http.clone());
@@ -73,7 +73,7 @@ async fn a_log_that_has_lost_its_end_is_begun_anew_after_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_account_that_has_lost_its_end_is_begun_anew_as_a_whole() {
+async fn clients_reload_everything_if_the_account_log_lost_its_end() {
     let mut stage = Stage::new().await;
     let pin = UpdateMembership { pinned: Some(true), ..UpdateMembership::default() };
     stage.bob.http.update_membership(stage.chat, &pin).await.unwrap();

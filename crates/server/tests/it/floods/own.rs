@@ -19,7 +19,7 @@ fn assert_reply_limited(reply: &Value) {
 }
 
 #[tokio::test]
-async fn a_further_socket_takes_the_place_of_the_oldest_of_its_device_or_its_user() {
+async fn a_socket_beyond_the_limit_replaces_the_oldest_of_its_device_or_user() {
     let server = unlimited_with("[socket]\nper_device_max = 3\nper_user_max = 4\n").await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let (_, phone) = ada.sign_in("phone").await;
@@ -112,7 +112,7 @@ async fn sockets_that_sign_in_are_limited_for_each_user_and_with_bad_tokens_for_
 }
 
 #[tokio::test]
-async fn pings_that_are_too_many_are_refused_as_commands_and_not_answered_as_frames() {
+async fn excess_ping_commands_are_refused_and_excess_ping_frames_ignored() {
     let server = limited_with("pings_per_user", BURST, "").await;
     let ada = Person::register(&server.url(), "ada").await;
     let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
@@ -129,7 +129,7 @@ async fn pings_that_are_too_many_are_refused_as_commands_and_not_answered_as_fra
 }
 
 #[tokio::test]
-async fn who_does_not_heed_a_refusal_is_read_slowly_and_hears_what_others_say() {
+async fn a_client_that_ignores_rate_limits_is_throttled_but_gets_events() {
     const TOO_MANY: usize = 50;
     let server = limited_with("pings_per_user", 1, "").await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
@@ -152,7 +152,7 @@ async fn who_does_not_heed_a_refusal_is_read_slowly_and_hears_what_others_say() 
 }
 
 #[tokio::test]
-async fn changes_have_a_limit_beside_that_of_all_commands() {
+async fn changes_have_a_separate_rate_limit() {
     let server = limited_with("changes_per_user", BURST, "").await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let direct = ada.open_direct(&bob).await;

@@ -61,7 +61,7 @@ async fn attempts_to_sign_in_are_limited_for_each_account() {
 }
 
 #[tokio::test]
-async fn a_stolen_token_does_not_serve_to_guess_the_password() {
+async fn password_guesses_with_a_stolen_token_are_limited() {
     let server = limited("sign_in_per_device").await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let raw = RawHttp::new(&server.url());
@@ -98,7 +98,7 @@ async fn attempts_to_sign_in_are_limited_for_each_address() {
 }
 
 #[tokio::test]
-async fn behind_a_proxy_the_address_is_the_one_that_the_proxy_has_seen() {
+async fn behind_a_proxy_the_forwarded_address_counts() {
     let server = limited_with("sign_in_per_address", BURST, "[server]\ntrust_forwarded_for = true\n").await;
     let raw = RawHttp::new(&server.url());
     let attempt = async |forwarded: &str| {
@@ -213,7 +213,7 @@ async fn searches_are_limited_for_each_user_and_for_each_address() {
 }
 
 #[tokio::test]
-async fn whatever_a_user_asks_for_is_limited() {
+async fn all_requests_of_a_user_are_limited() {
     let server = limited("commands_per_user").await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let raw = RawHttp::new(&server.url());

@@ -31,7 +31,7 @@ async fn proof_of(ada: &Person, server: &ServerProcess) -> String {
 }
 
 #[tokio::test]
-async fn a_stranger_who_fails_to_sign_in_locks_out_their_own_network_only() {
+async fn failed_sign_ins_lock_out_only_the_network_of_the_attacker() {
     let server = limited_with("sign_in_per_user_and_network", BURST, "").await;
     let ada = Person::register(&server.url(), "ada").await;
     let proof = proof_of(&ada, &server).await;
@@ -58,7 +58,7 @@ async fn a_stranger_who_fails_to_sign_in_locks_out_their_own_network_only() {
 }
 
 #[tokio::test]
-async fn attempts_from_everywhere_use_up_an_account_but_not_for_its_own_devices() {
+async fn distributed_attempts_exhaust_the_limit_of_an_account_but_not_of_its_known_devices() {
     let server = limited_with("sign_in_per_user", BURST + 2, "").await;
     let [ada, eve] = Person::register_all(&server.url(), ["ada", "eve"]).await;
     let (proof, of_eve) = (proof_of(&ada, &server).await, proof_of(&eve, &server).await);
@@ -92,7 +92,7 @@ async fn a_device_has_a_limit_of_its_own() {
 }
 
 #[tokio::test]
-async fn signing_in_on_a_device_again_and_again_does_not_multiply_what_it_may_try() {
+async fn repeated_sign_ins_on_a_device_do_not_raise_its_limit() {
     let server = limited_with("sign_in_per_device", BURST, "").await;
     let ada = Person::register(&server.url(), "ada").await;
     let mut proof = proof_of(&ada, &server).await;
@@ -125,7 +125,7 @@ async fn all_known_devices_of_a_user_have_a_limit_together_also_for_password_cha
 }
 
 #[tokio::test]
-async fn a_proof_from_before_a_password_change_is_none() {
+async fn a_device_proof_from_before_a_password_change_is_invalid() {
     let server = limited_with("sign_in_per_user", BURST, "").await;
     let ada = Person::register(&server.url(), "ada").await;
     let before = proof_of(&ada, &server).await;
@@ -151,7 +151,7 @@ const SLOW: &str = "[auth.passwords]\nmemory_kib = 65536\niterations = 8\nconcur
     wait_ms = 60000\npasswords_waiting_per_network_max = 12\n";
 
 #[tokio::test]
-async fn a_flood_of_passwords_does_not_keep_others_waiting() {
+async fn a_flood_of_password_checks_does_not_delay_others() {
     let mut settings = "[rates]\n".to_owned();
     for limit in ["address", "network", "user_and_network", "user"] {
         settings.push_str(&format!("sign_in_per_{limit} = {{ per_minute = 0 }}\n"));

@@ -57,7 +57,7 @@ async fn until_at_most(server: &ServerProcess, name: &str, most: f64) {
 }
 
 #[tokio::test]
-async fn thousands_of_sockets_that_do_not_sign_in_hinder_nobody() {
+async fn thousands_of_unauthenticated_sockets_do_not_slow_others_down() {
     allow_many_files();
     let server = unlimited_with(&format!("[server]\nanonymous_per_address_max = {WAITING_MAX}\n")).await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
@@ -89,7 +89,7 @@ async fn thousands_of_sockets_that_do_not_sign_in_hinder_nobody() {
 
 /// Heads and bodies that arrive byte by byte: they cost little, and are dropped.
 #[tokio::test]
-async fn thousands_of_slow_requests_hinder_nobody() {
+async fn thousands_of_slow_requests_do_not_slow_others_down() {
     allow_many_files();
     let server =
         unlimited_with("[server]\nanonymous_per_address_max = 100\nheader_timeout_ms = 2000\n").await;
@@ -125,7 +125,7 @@ async fn thousands_of_slow_requests_hinder_nobody() {
 
 /// However a socket ends, it leaves nothing behind.
 #[tokio::test]
-async fn sockets_that_come_and_go_leave_nothing_behind() {
+async fn closed_sockets_leave_nothing_behind() {
     allow_many_files();
     let server = unlimited_with("[socket]\nsign_in_within_ms = 1000\n").await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;

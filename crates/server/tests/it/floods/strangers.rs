@@ -102,7 +102,7 @@ async fn an_address_has_a_limit_also_for_those_who_are_signed_in() {
 }
 
 #[tokio::test]
-async fn a_token_does_not_serve_to_hold_the_connections_of_an_address() {
+async fn a_token_does_not_raise_the_connection_limit_of_an_address() {
     let server = unlimited_with("[server]\nconnections_per_address_max = 3\n").await;
     let ada = Person::register(&server.url(), "ada").await;
     let token = ada.http.access_token().unwrap();
@@ -251,7 +251,7 @@ async fn behind_a_proxy_an_address_has_no_more_sockets_than_it_may_have() {
 }
 
 #[tokio::test]
-async fn who_does_not_sign_in_cannot_ask_for_ever() {
+async fn unauthenticated_requests_per_connection_are_limited() {
     let server = unlimited_with("").await;
     let mut socket = RawSocket::open(server.address(), None).await;
     for _ in 0..200 {
@@ -263,7 +263,7 @@ async fn who_does_not_sign_in_cannot_ask_for_ever() {
 }
 
 #[tokio::test]
-async fn nor_send_what_needs_no_answer_for_ever() {
+async fn unauthenticated_frames_without_an_answer_are_limited() {
     const PONG: u8 = 0xa;
     let server = unlimited_with("").await;
     let mut pongs = RawSocket::open(server.address(), None).await;
@@ -280,7 +280,7 @@ async fn nor_send_what_needs_no_answer_for_ever() {
 
 /// Text that the JSON library would parse recursively until the stack overflows.
 #[tokio::test]
-async fn json_in_disguise_ends_no_server() {
+async fn private_keys_of_serde_json_do_not_crash_the_server() {
     let server = unlimited_with("").await;
     let ada = Person::register(&server.url(), "ada").await;
     let conversation = ada.http.group("birds", &[]).await.unwrap().conversation.id;

@@ -13,7 +13,7 @@ use crate::unlimited::unlimited;
 const GENEROUS: &[&str] = &["Seq"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_beyond_a_limit_is_refused() {
+async fn values_beyond_a_limit_are_refused() {
     let server = unlimited().await;
     let scene = Scene::new(&server).await;
     let document = scene.raw.ask("GET", "/openapi.json").send().await.ok();

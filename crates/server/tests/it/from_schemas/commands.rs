@@ -48,7 +48,7 @@ impl Described {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_command_takes_what_its_schema_allows() {
+async fn every_command_accepts_values_that_its_schema_allows() {
     let server = unlimited().await;
     let document = RawHttp::new(&server.url()).ask("GET", "/asyncapi.json").send().await.ok();
     let messages = document["components"]["messages"].as_object().unwrap().clone();
@@ -115,7 +115,7 @@ async fn reply(socket: &mut RawSocket, id: &Value, described: &Described) -> Opt
 
 /// Commands refuse fields that the document does not describe.
 #[tokio::test]
-async fn no_command_takes_a_field_that_is_not_described() {
+async fn no_command_accepts_undocumented_fields() {
     let server = unlimited().await;
     let scene = Scene::new(&server).await;
     let document = scene.raw.ask("GET", "/asyncapi.json").send().await.ok();

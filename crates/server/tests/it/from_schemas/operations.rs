@@ -165,7 +165,7 @@ impl Operation {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_operation_takes_what_its_schema_allows() {
+async fn every_operation_accepts_values_that_its_schema_allows() {
     let server = unlimited().await;
     let document = RawHttp::new(&server.url()).ask("GET", "/openapi.json").send().await.ok();
     let (schemas, mut random) = (schemas(&document), random());
@@ -203,7 +203,7 @@ async fn try_often(
 
 /// A retry is answered as a replay, as the document describes.
 #[tokio::test]
-async fn what_is_sent_again_is_answered_as_described() {
+async fn repeated_requests_are_answered_as_documented() {
     let server = unlimited().await;
     let scene = Scene::new(&server).await;
     let document = scene.raw.ask("GET", "/openapi.json").send().await.ok();

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_made_of_a_pattern_matches_it_and_what_differs_does_not() {
+    fn generated_texts_match_their_pattern_and_others_do_not() {
         let mut random = StdRng::seed_from_u64(7);
         for (pattern, wrong) in [
             (r"^[^\u0000-\u001f]*[^\s\u0000-\u001f][^\u0000-\u001f]*$", &["", "  ", "a\u{7}"][..]),

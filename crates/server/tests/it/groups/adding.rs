@@ -13,7 +13,7 @@ async fn set(by: &Asker, update: Value) -> Value {
 }
 
 #[tokio::test]
-async fn who_does_not_want_to_be_added_needs_an_invite() {
+async fn a_user_who_does_not_allow_adding_needs_an_invite() {
     let server = unlimited().await;
     let [ada, bob] = Asker::register_all(&server, ["ada", "bob"]).await;
     assert_eq!(bob.get("/v1/me").await["may_be_added_by"], "everybody");
@@ -67,7 +67,7 @@ async fn leaving_for_good_is_the_same_over_http_and_on_the_socket() {
 }
 
 #[tokio::test]
-async fn who_adds_too_many_is_told_when_to_go_on() {
+async fn exceeding_the_daily_limit_of_adding_returns_retry_after() {
     let settings = "[auth.passwords]\nmemory_kib = 64\niterations = 1\n[groups]\nstrangers_added_per_day_max = 2\nmade_per_day_max = 2\n";
     let server = ServerProcess::with_config(settings).await;
     let [ada, bob, eve, kim] = Asker::register_all(&server, ["ada", "bob", "eve", "kim"]).await;
@@ -84,7 +84,7 @@ async fn who_adds_too_many_is_told_when_to_go_on() {
 }
 
 #[tokio::test]
-async fn a_new_name_is_told_to_those_who_talk_with_one() {
+async fn a_new_name_is_sent_to_conversation_partners() {
     let server = unlimited().await;
     let [ada, bob, eve] = Asker::register_all(&server, ["ada", "bob", "eve"]).await;
     group(&ada, &[&bob]).await;
@@ -104,7 +104,7 @@ async fn a_new_name_is_told_to_those_who_talk_with_one() {
 }
 
 #[tokio::test]
-async fn handles_and_passwords_that_cannot_be_had_say_why() {
+async fn refused_handles_and_passwords_have_a_reason() {
     let server = unlimited().await;
     let [ada, bob] = Asker::register_all(&server, ["ada", "bob"]).await;
     let old = text(&ada.get("/v1/me").await["handle"]);

@@ -39,7 +39,7 @@ impl Commander {
 }
 
 #[tokio::test]
-async fn each_command_does_what_it_says() {
+async fn each_command_has_its_documented_effect() {
     let server = unlimited().await;
     let [ada, bob, eve] = Asker::register_all(&server, ["ada", "bob", "eve"]).await;
     let mut socket = Commander::new(&server, &ada).await;

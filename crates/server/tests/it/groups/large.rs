@@ -23,7 +23,7 @@ fn message(text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_large_channel_is_in_every_inbox_and_reaches_those_who_are_there() {
+async fn a_large_channel_is_in_every_inbox_and_reaches_connected_members() {
     let (server, [ada, bob, ..], channel) = channel().await;
     let path = format!("/v1/conversations/{channel}");
     let mut bobs = bob.socket(&server).await;
@@ -70,7 +70,7 @@ async fn a_large_channel_is_in_every_inbox_and_reaches_those_who_are_there() {
 /// In large conversations, reactions are batched, so each takes a while. A socket that waits for one receives all other
 /// events.
 #[tokio::test]
-async fn a_command_that_takes_a_while_does_not_hold_up_what_happens_meanwhile() {
+async fn a_slow_command_does_not_delay_events() {
     let (server, [ada, bob, ..], channel) = channel().await;
     let path = format!("/v1/conversations/{channel}/messages");
     let sent = ada.ok("POST", &path, message("first")).await;

@@ -20,7 +20,7 @@ async fn with_edit_window(folder: &Path, secs: u32) -> ServerProcess {
 }
 
 #[tokio::test]
-async fn messages_can_be_edited_as_long_and_by_whom_the_operator_says() {
+async fn edit_policies_of_the_operator_apply() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = with_edit_window(folder.path(), 3_600).await;
     let [mut ada, mut bob, eve] = Asker::register_all(&server, ["ada", "bob", "eve"]).await;
@@ -49,7 +49,7 @@ async fn messages_can_be_edited_as_long_and_by_whom_the_operator_says() {
 }
 
 #[tokio::test]
-async fn the_last_owner_hands_over_before_leaving() {
+async fn the_last_owner_must_transfer_ownership_before_leaving() {
     let server = unlimited().await;
     let [ada, bob] = Asker::register_all(&server, ["ada", "bob"]).await;
     let group = group(&ada, &[&bob]).await;

@@ -19,7 +19,7 @@ async fn new_group(by: &Asker, members: &[&Asker]) -> String {
 }
 
 #[tokio::test]
-async fn a_link_lets_no_more_in_than_it_may() {
+async fn concurrent_joins_do_not_exceed_the_uses_of_a_link() {
     let server = unlimited().await;
     let ada = Asker::register(&server, "ada").await;
     let comers = join_all((0..COMERS).map(|number| {
@@ -40,7 +40,7 @@ async fn a_link_lets_no_more_in_than_it_may() {
 }
 
 #[tokio::test]
-async fn of_two_owners_who_demote_each_other_one_is_left() {
+async fn concurrent_demotions_leave_one_owner() {
     let server = unlimited().await;
     let [ada, bob] = Asker::register_all(&server, ["ada", "bob"]).await;
     for _ in 0..ROUNDS {
@@ -62,7 +62,7 @@ async fn of_two_owners_who_demote_each_other_one_is_left() {
 }
 
 #[tokio::test]
-async fn what_is_deleted_while_it_is_edited_has_no_content() {
+async fn a_message_deleted_during_an_edit_has_no_content() {
     let server = unlimited().await;
     let [ada, bob] = Asker::register_all(&server, ["ada", "bob"]).await;
     let group = new_group(&ada, &[&bob]).await;
@@ -93,7 +93,7 @@ async fn what_is_deleted_while_it_is_edited_has_no_content() {
 }
 
 #[tokio::test]
-async fn nobody_is_a_member_of_what_was_deleted_while_they_joined() {
+async fn joining_during_a_deletion_creates_no_membership() {
     let server = unlimited().await;
     let [ada, bob] = Asker::register_all(&server, ["ada", "bob"]).await;
     for _ in 0..ROUNDS {

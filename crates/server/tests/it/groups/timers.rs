@@ -77,7 +77,7 @@ async fn a_scheduled_message_is_sent_once_and_a_message_with_a_timer_disappears(
 /// Nothing is lost. A kill between sending a message and recording it is too rare to happen here;
 /// `domain/tests/rules/personal.rs` shows that the message is not sent twice then.
 #[tokio::test]
-async fn what_is_due_happens_also_when_the_server_is_killed_over_it() {
+async fn due_work_is_done_even_if_the_server_is_killed_during_it() {
     let (mut server, _turn) = only_server().await;
     let mut ada = Asker::register(&server, "ada").await;
     let [kept, passing] = ["Kept", "Passing"].map(|name| json!({ "kind": "group", "name": name }));

@@ -21,7 +21,7 @@ const MESSAGES_EACH: usize = 10;
 const SENT_EVERYWHERE: usize = 4;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn they_append_to_one_log_without_gaps_or_duplicates() {
+async fn many_servers_append_to_one_log_without_gaps_or_duplicates() {
     let cluster = tokio::task::spawn_blocking(Cassandra::shared).await.unwrap();
     let cluster = cluster.unwrap_or_else(|error| panic!("{error}"));
     let contact_points = cluster.contact_points().to_vec();
@@ -84,7 +84,7 @@ async fn send_until_stored(
 }
 
 #[tokio::test]
-async fn a_server_says_how_much_it_asks_of_the_cluster() {
+async fn metrics_count_requests_to_cassandra() {
     let cluster = tokio::task::spawn_blocking(Cassandra::shared).await.unwrap();
     let cluster = cluster.unwrap_or_else(|error| panic!("{error}"));
     let server = server_on(&cluster.contact_points()).await;

@@ -11,7 +11,7 @@ const TALKS: usize = 3;
 const MESSAGES_EACH: usize = 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sends_go_on_with_two_of_three_and_nothing_is_lost() {
+async fn sends_continue_with_two_of_three_nodes_without_loss() {
     let cluster = alone().await;
     let server = server_on(&cluster.contact_points()).await;
     let mut talks = Vec::new();

@@ -17,7 +17,7 @@ const SENT_IN_VAIN: usize = 4;
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sends_are_refused_for_now_and_leave_nothing_half_done() {
+async fn sends_fail_temporarily_without_partial_writes() {
     let cluster = alone().await;
     let server = server_on(&cluster.contact_points()).await;
     let url = server.url();

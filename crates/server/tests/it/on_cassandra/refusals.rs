@@ -52,7 +52,7 @@ fn assert_says(said: &str, parts: &[&str]) {
 }
 
 #[test]
-fn a_cluster_that_is_not_there() {
+fn an_unreachable_cluster_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let began = Instant::now();
     // Nothing listens there.
@@ -64,7 +64,7 @@ fn a_cluster_that_is_not_there() {
 }
 
 #[test]
-fn a_keyspace_that_is_not_there_is_made_only_by_those_who_may() {
+fn creating_a_missing_keyspace_needs_permission() {
     let site = Site::new();
     let missing = unique("missing");
     let store = site.url(&missing);
@@ -79,7 +79,7 @@ fn a_keyspace_that_is_not_there_is_made_only_by_those_who_may() {
 }
 
 #[test]
-fn copies_that_cannot_be() {
+fn an_impossible_replication_factor_is_refused() {
     let site = Site::new();
     let store = site.url(&unique("copies"));
     let said = site.serve(&store, &["store.cassandra.replication=5"]);
@@ -90,7 +90,7 @@ fn copies_that_cannot_be() {
 }
 
 #[test]
-fn encryption_that_the_cluster_does_not_speak() {
+fn tls_to_a_cluster_without_tls_is_reported() {
     let site = Site::new();
     let store = site.url("chat");
     let file = site.folder.path().join("ca.pem");
@@ -101,7 +101,7 @@ fn encryption_that_the_cluster_does_not_speak() {
 }
 
 #[test]
-fn a_keyspace_with_other_copies() {
+fn a_keyspace_with_another_replication_factor_is_reported() {
     let site = Site::new();
     let store = made(&site.cluster.contact_points(), PURPOSE);
     let said = site.serve(&store, &["store.cassandra.replication=2"]);

@@ -37,7 +37,7 @@ fn run(cluster: &Secured, folder: &TempDir, args: &[&str]) -> Output {
 }
 
 #[test]
-fn who_has_the_password_and_trusts_the_certificate_is_let_in() {
+fn the_right_password_and_certificate_connect() {
     let cluster = secured();
     let folder = configured(cluster);
     let command = |args: &[&str]| run(cluster, &folder, args);
@@ -73,7 +73,7 @@ fn a_keyspace_is_deleted_only_on_request() {
 }
 
 #[test]
-fn others_are_told_what_is_missing() {
+fn missing_credentials_are_reported() {
     let cluster = secured();
     let folder = configured(cluster);
     let store = store(cluster);

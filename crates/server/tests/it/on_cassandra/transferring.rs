@@ -162,7 +162,7 @@ fn listen(stderr: ChildStderr, said: Arc<Mutex<String>>) -> JoinHandle<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_is_transferred_to_a_cluster_and_back_while_people_talk() {
+async fn a_server_is_transferred_to_cassandra_and_back_under_load() {
     let mut random = seeded(rand::random());
     let cluster = shared().await;
     let keyspace = new_keyspace(&cluster).await;

@@ -65,7 +65,7 @@ async fn the_socket_is_described() {
 
 /// The pages work without the internet, and a browser runs only their own script.
 #[tokio::test]
-async fn the_pages_are_served_with_all_that_they_need() {
+async fn the_documentation_pages_are_self_contained() {
     let server = unlimited().await;
     let raw = RawHttp::new(&server.url());
     for (path, content_type) in [

@@ -12,7 +12,7 @@ const ADDRESS: &str = "127.0.0.1:8080";
 const STRICT: &str = "set -euo pipefail\ncurl() { command curl --fail-with-body \"$@\"; }\n";
 
 #[tokio::test]
-async fn what_the_documents_show_can_be_run() {
+async fn examples_in_the_documents_can_be_run() {
     let tools = ["bash", "curl", "jq"];
     if let Some(missing) = tools.iter().find(|tool| !is_installed(tool)) {
         assert!(std::env::var_os("CI").is_none(), "{missing} is not installed");

@@ -11,7 +11,7 @@ use crate::unlimited::unlimited;
 const ACKNOWLEDGED: Enough = Enough { embedded: 200, cassandra: 40 };
 
 #[tokio::test]
-async fn a_stop_finishes_what_is_under_way_and_tells_sockets_to_come_back() {
+async fn a_stop_finishes_requests_in_flight_and_asks_sockets_to_reconnect() {
     let mut server = unlimited().await;
     let load = Load::start(&server).await;
     let mut listening = RawSocket::open(server.address(), load.ada.http.access_token().as_deref()).await;

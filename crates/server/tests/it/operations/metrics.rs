@@ -40,7 +40,7 @@ pub(crate) fn value(metrics: &str, series: &str) -> f64 {
 }
 
 #[tokio::test]
-async fn the_metrics_say_what_happened() {
+async fn metrics_count_requests_and_events() {
     let server = unlimited().await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let direct = ada.open_direct(&bob).await;
@@ -91,7 +91,7 @@ async fn the_metrics_say_what_happened() {
 }
 
 #[tokio::test]
-async fn what_strangers_ask_for_makes_no_series() {
+async fn unknown_routes_create_no_metric_series() {
     let server = unlimited().await;
     let raw = RawHttp::new(&server.url());
     for number in 0..50 {
@@ -107,7 +107,7 @@ async fn what_strangers_ask_for_makes_no_series() {
 
 /// The clients' port does not reveal the activity of the server.
 #[tokio::test]
-async fn the_metrics_are_on_a_port_of_their_own() {
+async fn metrics_have_a_separate_port() {
     let server = unlimited().await;
     let raw = RawHttp::new(&server.url());
     raw.ask("GET", "/metrics").refused(404, ErrorCode::NoSuchRoute).await;
@@ -121,6 +121,6 @@ async fn the_metrics_are_on_a_port_of_their_own() {
 
 /// The default configuration serves no metrics.
 #[test]
-fn by_default_nobody_reads_the_metrics() {
+fn metrics_are_off_by_default() {
     assert_eq!(Config::default().metrics.listen, None);
 }

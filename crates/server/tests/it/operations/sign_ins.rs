@@ -112,7 +112,7 @@ async fn a_flood_of_failures_does_not_flood_the_log() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_is_not_trusted_is_named_once() {
+async fn an_untrusted_proxy_is_logged_once() {
     let server = unlimited_with(JSON_LOG).await;
     let raw = RawHttp::new(&server.url());
     raw.ask("GET", "/healthz").send().await;

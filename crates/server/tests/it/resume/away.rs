@@ -51,7 +51,7 @@ async fn the_log_is_read_from_any_point_in_pages_of_200() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_largest_page_comes_through_a_socket() {
+async fn the_largest_page_fits_through_a_socket() {
     let server = unlimited().await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let chat = ada.open_direct(&bob).await;
@@ -69,7 +69,7 @@ async fn the_largest_page_comes_through_a_socket() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_process_goes_on_where_this_one_was_also_after_a_restart() {
+async fn another_process_resumes_even_after_a_restart() {
     let mut server = unlimited().await;
     let wire = Wire::to(server.address()).await;
     let [ada, bob] = Person::register_all(&wire.url, ["ada", "bob"]).await;
@@ -103,7 +103,7 @@ async fn another_process_goes_on_where_this_one_was_also_after_a_restart() {
 /// Uses `sync` only: the phone has no other source for the time while it was away. It is away for longer than the activity
 /// lag of `sync`, so that nothing is found only because of a recent message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_was_away_ends_as_who_was_there_whatever_changed() {
+async fn a_returning_client_has_the_same_state_as_a_connected_one() {
     // No other test sets expiring messages on this store.
     let store = tokio::task::spawn_blocking(|| TestStore::of_run_for("away")).await.unwrap();
     let away = away_from(&store);
@@ -142,7 +142,7 @@ async fn who_was_away_ends_as_who_was_there_whatever_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_sync_token_says_what_changed_also_after_a_restart() {
+async fn a_sync_token_is_valid_after_a_restart() {
     let mut server = unlimited().await;
     let wire = Wire::to(server.address()).await;
     let [ada, bob, eve] = Person::register_all(&wire.url, ["ada", "bob", "eve"]).await;

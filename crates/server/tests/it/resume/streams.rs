@@ -98,7 +98,7 @@ async fn send_until(name: String, live: Live, chat: ConversationId, stop: Arc<At
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn streams_that_are_cut_again_and_again_end_with_exactly_the_log() {
+async fn repeatedly_disconnected_streams_deliver_exactly_the_log() {
     let mut random = seeded(rand::random());
     let stage = Stage::new().await;
     let stop = Arc::new(AtomicBool::new(false));
@@ -121,7 +121,7 @@ async fn streams_that_are_cut_again_and_again_end_with_exactly_the_log() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn streams_go_on_when_the_server_is_stopped_or_killed_and_started_again() {
+async fn streams_resume_after_restarts_and_kills_of_the_server() {
     let mut stage = Stage::new().await;
     let stop = Arc::new(AtomicBool::new(false));
     let senders = stage.send_until(&stop);

@@ -23,14 +23,14 @@ pub(super) fn measure(arguments: &Arguments, stage: &Stage) -> anyhow::Result<Ve
     for conversations in &arguments.conversations {
         let there = world.members.len() as u32;
         let members = (there..*conversations).map(|number| vec![USER, READER + 1 + number % OTHERS, READER]);
-        let step = stage.step(format!("making {conversations} conversations"));
+        let step = stage.step(format!("creating {conversations} conversations"));
         world.add_conversations(members.collect(), WINDOW)?;
         drop(step);
         world.fill(stage, 1)?;
         settle(stage);
         let mut report = arguments.report("growth-conversations", "conversations", *conversations, stage);
         world.list(stage, &mut report)?;
-        let step = stage.step(format!("saying nothing for {} s", arguments.rest));
+        let step = stage.step(format!("sending nothing for {} s", arguments.rest));
         thread::sleep(Duration::from_secs_f64(arguments.rest));
         drop(step);
         world.resume(stage, &mut report)?;

@@ -30,7 +30,7 @@ pub(super) fn measure(stage: &mut Stage, world: &mut World) -> anyhow::Result<Re
     let messages = world.messages();
     let disk_bytes = stage.server.disk_bytes()?;
 
-    let step = stage.step("ending the server without a warning, under load");
+    let step = stage.step("killing the server under load");
     world.come()?;
     let (_, traffic, _) = world.talking.parts();
     traffic.start_over();
@@ -40,11 +40,11 @@ pub(super) fn measure(stage: &mut Stage, world: &mut World) -> anyhow::Result<Re
     world.go();
     drop(step);
 
-    let step = stage.step("starting it again");
+    let step = stage.step("restarting the server");
     let began = Instant::now();
     stage.server.start_again()?;
     while !stage.server.is_ready() {
-        ensure!(began.elapsed() < READY_MAX, "the server is not ready within {} s", READY_MAX.as_secs());
+        ensure!(began.elapsed() < READY_MAX, "the server was not ready within {} s", READY_MAX.as_secs());
         thread::sleep(LOOK_INTERVAL);
     }
     let took = began.elapsed();

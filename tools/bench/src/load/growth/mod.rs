@@ -35,57 +35,57 @@ use crate::progress::Progress;
 use crate::server::Which;
 use crate::wire::files::connections_possible;
 
-/// Measure what things cost when there is more of everything
+/// Measure costs as the amount of data grows
 ///
-/// A send at a fixed rate, a page of history, a list of conversations and a client that comes back are measured at each step,
-/// and the last step is compared with the first. What is received is checked as by the other scenarios.
+/// Measures a send at a fixed rate, a page of history, a list of conversations and a returning client at each step, and
+/// compares the last step with the first. Checks all received messages, as the other scenarios do.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Arguments {
-    /// Only these parts
+    /// Run only these parts
     #[arg(long, value_name = "PART", value_enum, value_delimiter = ',', default_values_t = Part::ALL)]
     part: Vec<Part>,
 
-    /// How many messages there are in the store
+    /// Numbers of messages in the store
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000, 1_000_000, 10_000_000], value_parser = clap::value_parser!(u32).range(1_000..=1_000_000_000))]
     messages: Vec<u32>,
 
-    /// How many conversations one user has
+    /// Numbers of conversations of one user
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [10, 100, 1_000, 10_000], value_parser = clap::value_parser!(u32).range(10..=100_000))]
     conversations: Vec<u32>,
 
-    /// How many users there are
+    /// Numbers of users
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000, 1_000_000], value_parser = clap::value_parser!(u32).range(i64::from(users::BATCH)..=100_000_000))]
     users: Vec<u32>,
 
-    /// How many connections there are
+    /// Numbers of connections
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [100, 1_000, 10_000, 50_000], value_parser = clap::value_parser!(u32).range(40..=1_000_000))]
     connections: Vec<u32>,
 
-    /// How many messages a second are sent while the cost of a send is measured
+    /// Messages per second while the cost of a send is measured
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     rate: u64,
 
-    /// How long nothing is said before one with many conversations comes back, in seconds. A sync tells again what was said
-    /// within a minute before the last one
+    /// Seconds without messages before a user with many conversations returns. A sync repeats changes from the minute before the
+    /// previous sync
     #[arg(long, value_name = "N", default_value = "61", value_parser = seconds)]
     rest: f64,
 
     #[command(flatten)]
     which: Which,
 
-    /// How long each of them is measured, in seconds [default: 3, and 20 for stalls]
+    /// Duration of each measurement, in seconds [default: 3, and 20 for stalls]
     #[arg(long, value_name = "N", value_parser = seconds)]
     seconds: Option<f64>,
 
-    /// How long each of them runs before that, in seconds
+    /// Warm-up before each measurement, in seconds
     #[arg(long, value_name = "N", default_value = "1", value_parser = seconds)]
     warm_up: f64,
 
-    /// How long texts are, in bytes
+    /// Length of a message text, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 200, value_parser = text_bytes)]
     text_bytes: usize,
 
-    /// Add the results to this file, each as one line of JSON
+    /// Append the results to this file, one line of JSON each
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

@@ -25,7 +25,7 @@ pub(super) fn measure(arguments: &Arguments, stage: &mut Stage) -> anyhow::Resul
     stage.seconds = SATURATED_SECONDS.min(common.seconds);
     let saturated = pairs.measure(stage, stage.godwit(2 * PAIRS))?;
     stage.seconds = common.seconds;
-    let saturated = saturated.figure("sends/s").context("pairs tells how many went through")?;
+    let saturated = saturated.figure("sends/s").context("the pairs scenario reports its throughput")?;
     settle(stage);
 
     let half = (saturated.number() / 2.0).max(1.0) as u64;

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_stand_side_by_side_with_the_last_as_times_the_first() {
+    fn a_table_has_all_steps_and_their_ratio() {
         let steps = [
             step(1_000.0, &[("page p50", 200), ("page p99", 10)]),
             step(1e6, &[("page p50", 190)]),
@@ -124,14 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn what_has_grown_too_much_is_named() {
+    fn costs_that_grow_too_much_are_named() {
         let figures = |us| [("page p50", us), ("server CPU a page", us)];
         let shown = shown(&[step(1.0, &figures(100)), step(2.0, &figures(151))]);
         assert!(shown.ends_with("at the last step: page p50, server CPU a page\n"), "{shown}");
     }
 
     #[test]
-    fn a_step_alone_has_no_table() {
+    fn a_single_step_has_no_table() {
         let alone = shown(&[step(1.0, &[("page p50", 3)])]);
         assert!(alone.starts_with("growth-history on godwit\n"), "{alone}");
     }

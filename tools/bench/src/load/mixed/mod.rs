@@ -28,21 +28,21 @@ const WINDOW: usize = 32;
 const SEED: u64 = 11_000;
 const NS_PER_SECOND: f64 = 1e9;
 
-/// Measure a day in minutes: many who talk little and few who talk much, in groups of all sizes
+/// Measure a day in minutes: many users with little traffic and few with much, in groups of all sizes
 ///
-/// Messages are sent by the clock, more by day than by night. Who gets one reads it a moment later; who sends one types before;
-/// and again and again somebody opens a conversation and reads what was said there.
+/// Messages are sent on a schedule, more by day than by night. Receivers read them a moment later, senders send typing notices
+/// first, and users regularly open conversations and read their history.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Arguments {
-    /// How many users are online
+    /// Number of online users
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(3..=100_000))]
     users: u32,
 
-    /// How many conversations they have
+    /// Number of conversations
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     conversations: u32,
 
-    /// How many messages are sent a second when the day is busiest
+    /// Messages per second at the peak of the day
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     peak: u32,
 

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_are_picked_often() {
+    fn few_numbers_are_picked_often() {
         let (uneven, mut random) = (Uneven::of(100), SmallRng::seed_from_u64(1));
         let mut counts = vec![0; 100];
         (0..10_000).for_each(|_| counts[uneven.pick(&mut random)] += 1);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn days_have_a_night() {
+    fn the_rate_falls_at_night() {
         let day = Day { peak: 100.0, length_ns: 1_000 };
         let rates = [0, 250, 500, 1_000, 1_500].map(|at_ns| day.rate(at_ns).round());
         assert_eq!(rates, [10.0, 55.0, 100.0, 10.0, 100.0]);

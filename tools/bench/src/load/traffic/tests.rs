@@ -69,7 +69,7 @@ fn acknowledge(traffic: &mut Traffic, ticket: u32) -> Option<u32> {
 }
 
 #[test]
-fn a_message_ends_when_it_is_acknowledged_and_all_have_it() {
+fn a_message_is_done_when_it_is_acknowledged_and_delivered_to_all() {
     let (mut traffic, mut net, mut kept, [pair, group]) = talk(4);
     traffic.send(&mut net, &mut kept, pair, 10);
     traffic.send(&mut net, &mut kept, group, 20);
@@ -88,7 +88,7 @@ fn a_message_ends_when_it_is_acknowledged_and_all_have_it() {
 }
 
 #[test]
-fn a_stream_is_filled_up_to_its_window_whatever_ends_first() {
+fn a_stream_keeps_its_window_full() {
     let (mut traffic, mut net, mut kept, [pair, group]) = talk(3);
     traffic.fill(&mut net, &mut kept, pair);
     traffic.fill(&mut net, &mut kept, group);
@@ -117,7 +117,7 @@ fn acknowledgements_count_once_and_for_their_sender() {
 }
 
 #[test]
-fn what_is_outside_the_span_is_checked_and_not_measured() {
+fn messages_outside_of_the_span_are_checked_but_not_measured() {
     let (mut traffic, mut net, mut kept, [pair, _]) = talk(3);
     traffic.measure(Span::since(100).ended(200));
     for sent_ns in [50, 150, 250] {

@@ -22,7 +22,7 @@ fn read(user: u32, frame: &str) -> anyhow::Result<Vec<Incoming>> {
 }
 
 #[test]
-fn a_message_is_followed_by_a_question_unless_a_room_sends_it_back() {
+fn a_direct_message_is_followed_by_an_acknowledgement_request() {
     let mut out = Vec::new();
     messenger().send(0, 1, 7, b"hello", &mut out);
     let sent = String::from_utf8_lossy(&out);
@@ -37,7 +37,7 @@ fn a_message_is_followed_by_a_question_unless_a_room_sends_it_back() {
 
 /// As the server sent them.
 #[test]
-fn stanzas_are_understood() {
+fn stanzas_are_parsed() {
     let (text, delivered) = (text(), Incoming::Delivered { stamp: STAMP, place: None });
     let chat = format!(
         "<message xml:lang='en' to='ru1@localhost/1' from='ru0@localhost/2' type='chat' id='7' xmlns='jabber:client'><body>{text}</body></message>"
@@ -54,7 +54,7 @@ fn stanzas_are_understood() {
 }
 
 #[test]
-fn the_server_learns_how_much_has_come() {
+fn received_stanzas_are_acknowledged() {
     let (mut ejabberd, mut out) = (messenger(), Vec::new());
     for frame in
         ["<presence xmlns='jabber:client'/>", "<enabled xmlns='urn:xmpp:sm:3'/>", "<iq type='result'/>"]

@@ -76,11 +76,11 @@ impl Godwit {
         let expires_at = jsonwebtoken::get_current_timestamp() + TOKEN_SECS;
         let claims = json!({ "sub": format!("bench-{}-{user}", self.run), "exp": expires_at });
         jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.key)
-            .context("a token cannot be signed")
+            .context("cannot sign a token")
     }
 
     pub(crate) fn conversation_id(&self, conversation: u32) -> anyhow::Result<ConversationId> {
-        self.conversations[conversation as usize].id.context("the conversation was not made yet")
+        self.conversations[conversation as usize].id.context("the conversation does not exist yet")
     }
 
     /// Appends a typing command.

@@ -34,7 +34,7 @@ fn read(frame: &[u8]) -> anyhow::Result<Vec<Incoming>> {
 }
 
 #[test]
-fn a_conversation_is_made_and_written_to_with_frames_that_the_server_understands() {
+fn frames_create_a_conversation_and_send_messages() {
     let mut godwit = godwit();
     let conversation = godwit.plan_conversation(&[0, 1]);
     let mut out = Vec::new();
@@ -54,7 +54,7 @@ fn a_conversation_is_made_and_written_to_with_frames_that_the_server_understands
 }
 
 #[test]
-fn other_commands_are_understood_too() {
+fn other_commands_have_the_format_of_the_protocol() {
     let mut godwit = godwit();
     let conversation = godwit.plan_conversation(&[0, 1]);
     godwit.conversations[0].id = Some(ConversationId::new(5));
@@ -85,7 +85,7 @@ fn deliveries_and_acknowledgements_are_recognised() {
 }
 
 #[test]
-fn what_is_neither_is_passed_over() {
+fn other_frames_are_ignored() {
     for other in [
         r#"{"entry":{"conversation_id":"5","seq":1,"at":"2026-01-01T00:00:00Z","type":"member_left","user_id":"6"}}"#,
         r#"{"typing":{"conversation_id":"5","user_id":"6","typing":true,"ttl_ms":6000}}"#,
@@ -97,7 +97,7 @@ fn what_is_neither_is_passed_over() {
 }
 
 #[test]
-fn what_the_server_refuses_ends_the_run() {
+fn a_refusal_ends_the_run() {
     for refused in [
         r#"{"id":7,"error":{"code":"forbidden"}}"#,
         r#"{"error":{"code":"invalid_request"}}"#,

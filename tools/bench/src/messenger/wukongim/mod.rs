@@ -132,12 +132,8 @@ impl Messenger for WuKongIm {
             });
             return Ok(Done::NotYet);
         };
-        let (head, body, _) = split(frame)?.context("half an answer to a connect")?;
-        ensure!(
-            head >> 4 == CONNACK,
-            "a packet of kind {} in the place of an answer to a connect",
-            head >> 4
-        );
+        let (head, body, _) = split(frame)?.context("an answer to a connect is incomplete")?;
+        ensure!(head >> 4 == CONNACK, "a packet of kind {} instead of an answer to a connect", head >> 4);
         let reason = body.get(8 + usize::from(head & HAS_VERSION));
         ensure!(reason == Some(&SUCCESS), "the server refuses to connect: reason {reason:?}");
         Ok(Done::Yes)
@@ -169,7 +165,7 @@ impl Messenger for WuKongIm {
         }
         match frame.map(split).transpose()?.flatten() {
             Some((head, body, _)) if head >> 4 == SENDACK => {
-                let (_, reason) = acknowledgement(body).context("a short acknowledgement")?;
+                let (_, reason) = acknowledgement(body).context("an acknowledgement is truncated")?;
                 if reason == SUCCESS {
                     return Ok(Done::Yes);
                 }
@@ -178,7 +174,7 @@ impl Messenger for WuKongIm {
             None => {}
         }
         self.openings += 1;
-        ensure!(self.openings < OPENINGS_MAX, "the server takes no message in a new conversation");
+        ensure!(self.openings < OPENINGS_MAX, "the server accepts no message in a new conversation");
         self.send(conversation, user, u32::MAX - self.openings, b"hello", out);
         Ok(Done::NotYet)
     }
@@ -220,12 +216,13 @@ impl Messenger for WuKongIm {
             rest = &rest[bytes..];
             match head >> 4 {
                 SENDACK => {
-                    let (ticket, reason) = acknowledgement(body).context("a short acknowledgement")?;
+                    let (ticket, reason) =
+                        acknowledgement(body).context("an acknowledgement is truncated")?;
                     ensure!(reason == SUCCESS, "the server refuses a message: reason {reason}");
                     each(Incoming::Acknowledged { ticket });
                 }
                 RECV => {
-                    let ids = ids(body).context("a short message")?;
+                    let ids = ids(body).context("a message is truncated")?;
                     packet(out, RECVACK << 4, |out| out.extend_from_slice(ids));
                     if let Some(stamp) = Stamp::find(body) {
                         each(Incoming::Delivered { stamp, place: None });
@@ -322,14 +319,14 @@ fn split(bytes: &[u8]) -> anyhow::Result<Option<(u8, &[u8], usize)>> {
     }
     let (mut length, mut used) = (0_usize, 0);
     loop {
-        let byte = rest.get(used).filter(|_| used < 4).context("a packet without its length")?;
+        let byte = rest.get(used).filter(|_| used < 4).context("a packet has no length")?;
         length |= usize::from(byte & 0x7f) << (7 * used);
         used += 1;
         if byte & 0x80 == 0 {
             break;
         }
     }
-    let body = rest.get(used..used + length).context("a packet that is cut off")?;
+    let body = rest.get(used..used + length).context("a packet is truncated")?;
     Ok(Some((*head, body, 1 + used + length)))
 }
 

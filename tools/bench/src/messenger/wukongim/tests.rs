@@ -9,7 +9,7 @@ fn messenger() -> WuKongIm {
 }
 
 #[test]
-fn a_message_is_sent_as_the_server_reads_it() {
+fn a_message_has_the_format_of_the_server() {
     for (conversation, channel) in [(0, b"\0\x03ru1\x01"), (1, b"\0\x03rg1\x02")] {
         let mut out = Vec::new();
         messenger().send(conversation, 0, 7, b"hello", &mut out);
@@ -41,7 +41,7 @@ fn deliveries_are_acknowledged_and_acknowledgements_recognised() {
 }
 
 #[test]
-fn what_is_refused_or_cut_off_ends_the_run() {
+fn a_refusal_or_a_truncated_packet_ends_the_run() {
     let refused = b"\x40\x11\x18\x01\x02\x03\x04\x05\x06\x07\0\0\0\x07\0\0\0\x09\x02";
     for wrong in [&refused[..], &refused[..9], &[0x40], &[0x50, 2, 0, 0]] {
         assert!(messenger().read(1, wrong, &mut Vec::new(), &mut |_| {}).is_err(), "{wrong:?}");

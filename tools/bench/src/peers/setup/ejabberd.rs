@@ -28,7 +28,7 @@ pub(super) struct Accounts {
 pub(super) fn start(postgresql: &Path, data: &Path) -> anyhow::Result<(Server, Accounts)> {
     let erlang = find(None, &["erl"], PROVIDED)?;
     let schema = find(Some(Path::new(SCHEMA)), &[], PROVIDED)?;
-    let libraries = libraries().with_context(|| format!("there is no ejabberd: {PROVIDED}"))?;
+    let libraries = libraries().with_context(|| format!("cannot find ejabberd: {PROVIDED}"))?;
     let mut peer = PeerProcess::new(data)?;
     let database = postgresql::start(&mut peer, postgresql)?;
     let psql = |database_name| postgresql::psql(postgresql, database, database_name);

@@ -61,7 +61,7 @@ fn owner() -> anyhow::Result<Option<(u32, u32)>> {
     let users = fs::read_to_string("/etc/passwd")?;
     let line = users.lines().find_map(|line| line.strip_prefix("postgres:"));
     let mut fields =
-        line.context("there is no user postgres to run it as, and it must not be root")?.split(':').skip(1);
+        line.context("PostgreSQL must not run as root, and there is no user `postgres`")?.split(':').skip(1);
     let mut number = || fields.next().and_then(|field| field.parse().ok());
-    number().zip(number()).context("the user postgres has no number").map(Some)
+    number().zip(number()).context("the user `postgres` has no id").map(Some)
 }

@@ -14,7 +14,7 @@ use crate::server::peer::{PeerProcess, Ready, free_port, run, write};
 /// `binary` is its server; the program that creates its database is beside it.
 pub(super) fn start(binary: &Path, postgresql: &Path, data: &Path) -> anyhow::Result<Server> {
     let maker = binary.with_file_name("tinode-db");
-    ensure!(maker.is_file(), "{} is not there, which makes its database", maker.display());
+    ensure!(maker.is_file(), "{}, which creates its database, does not exist", maker.display());
     let mut peer = PeerProcess::new(data)?;
     let database = postgresql::start(&mut peer, postgresql)?;
     let address = free_port()?;

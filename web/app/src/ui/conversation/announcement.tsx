@@ -6,7 +6,7 @@ import { t } from "../../i18n/index.js";
 import { useSession } from "../context.js";
 import { nameOf } from "../names.js";
 
-/** Reads what somebody else says aloud: its beginning, and only what is said while the conversation is open. */
+/** Announces new messages from others to screen readers: their beginning, and only while the conversation is open. */
 export function Announcement({ conversation }: { conversation: Conversation }) {
   const session = useSession();
   const heard = useRef(conversation.head);

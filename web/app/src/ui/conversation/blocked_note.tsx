@@ -4,7 +4,7 @@ import { t } from "../../i18n/index.js";
 import { attempt } from "../../model/tasks.js";
 import { useSession } from "../context.js";
 
-/** In place of the composer: what is written to somebody who is blocked would be refused. */
+/** Replaces the composer for a blocked user, because the server would refuse messages. */
 export function BlockedNote({ userId }: { userId: UserId }) {
   const { blocks } = useSession();
   return (

@@ -1,4 +1,4 @@
-/** Where messages are written. Enter sends, Shift and Enter break the line. */
+/** The composer. Enter sends, Shift+Enter inserts a line break. */
 
 import type { Conversation, Message, User } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
@@ -17,14 +17,14 @@ import { MentionList, optionId, useMentionCandidates } from "./mention_list.js";
 import { compose, composerId } from "./state.js";
 import { useWriting, type Writing } from "./writing.js";
 
-/** A field as high as this scrolls. */
+/** The maximum height of the field. A longer text scrolls. */
 const HEIGHT_PX_MAX = 200;
 
 interface ComposerProps {
   conversation: Conversation;
-  /** The message that began the thread, when it is written in one. */
+  /** The root of the thread, if the composer belongs to one. */
   root?: Message;
-  /** What was said here, for the key that edits the last of it. */
+  /** The messages above the composer, for the key that edits the last one. */
   said: () => readonly Message[];
 }
 
@@ -62,7 +62,7 @@ function OpenComposer({ conversation, root, said }: ComposerProps) {
     }
   }, [text]);
 
-  // Where there is a real keyboard one can begin to write at once.
+  // Focuses the field, except on touch devices, where the on-screen keyboard would open.
   useEffect(() => {
     if (matchMedia("(pointer: fine)").matches) {
       field.current?.focus();
@@ -88,7 +88,7 @@ function OpenComposer({ conversation, root, said }: ComposerProps) {
     chosen.value = 0;
   };
 
-  /** Says whether the key was for the list of people. */
+  /** Returns whether the list of mentions handled the key. */
   const onMentionKey = ({ key }: KeyboardEvent): boolean => {
     if (!candidate) {
       return false;
@@ -104,7 +104,7 @@ function OpenComposer({ conversation, root, said }: ComposerProps) {
     }
     return true;
   };
-  /** Says whether there was something to end. */
+  /** Returns whether there was something to cancel. */
   const onEscape = (): boolean => {
     const open = picking.value || edit !== undefined || writing.reply !== undefined;
     if (picking.value) {
@@ -204,7 +204,7 @@ function OpenComposer({ conversation, root, said }: ComposerProps) {
   );
 }
 
-/** What is replied to or edited. */
+/** The message that is being replied to or edited. */
 function About({ writing: { edit, reply, stop } }: { writing: Writing }) {
   const session = useSession();
   const about = edit ?? reply;
@@ -225,7 +225,7 @@ function About({ writing: { edit, reply, stop } }: { writing: Writing }) {
   );
 }
 
-/** When the field has its new text. */
+/** Sets the caret after the field has rendered its new text. */
 function putCaret(field: HTMLTextAreaElement | null, at: number): void {
   requestAnimationFrame(() => {
     field?.focus();

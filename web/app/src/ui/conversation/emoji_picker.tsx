@@ -9,7 +9,7 @@ interface EmojiPickerProps {
   onClose: () => void;
 }
 
-/** As the style sheet has it: emoji beside each other. */
+/** Emoji per row; must match the style sheet. */
 const COLUMNS = 8;
 
 export function EmojiPicker({ onPick, onClose }: EmojiPickerProps) {

@@ -1,9 +1,8 @@
 /**
- * Going through messages with the keyboard.
+ * Keyboard navigation through messages (roving tabindex).
  *
- * A list of messages is one stop of the tabulator key: the message that had the focus last, or the newest one. The arrows
- * go from message to message, and what is inside a message can be reached from it alone. What else a key does, the
- * message that has the focus knows.
+ * A list of messages is one tab stop: the message that had the focus last, or the newest one. The arrow keys move between
+ * messages. Elements inside a message are reachable only from that message, which also handles all other keys.
  */
 
 import { useSignal } from "@preact/signals";
@@ -12,20 +11,20 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 
 interface MessageFocus {
   list: RefObject<HTMLOListElement>;
-  /** The message that the tabulator key gets to. */
+  /** The message that is the tab stop. */
   reachable: string | undefined;
   onFocusIn: (event: FocusEvent) => void;
   onKeyDown: (event: KeyboardEvent) => void;
   focusLast: () => void;
 }
 
-/** @param keys those of the messages, as the rows carry them, from top to bottom */
+/** @param keys the keys of the message rows, from top to bottom */
 export function useMessageFocus(keys: readonly string[]): MessageFocus {
   const list = useRef<HTMLOListElement>(null);
   const last = useSignal<string | undefined>(undefined);
   const before = useRef<readonly string[]>([]);
 
-  // A message that is gone takes the focus with it, which then belongs to the one in its place.
+  // If the focused message is removed, the message in its place gets the focus.
   useLayoutEffect(() => {
     const index = last.value === undefined ? -1 : before.current.indexOf(last.value);
     before.current = keys;

@@ -1,4 +1,4 @@
-/** What a history does while it is looked at: it loads the next page, follows what is said, and tells what was read. */
+/** The behaviour of a visible history: loads the next page, follows new messages, and reports what was read. */
 
 import type { Conversation } from "@godwit/sdk";
 import { type Signal, useSignal } from "@preact/signals";
@@ -11,15 +11,15 @@ import { Scrolling } from "./scrolling.js";
 interface Following {
   scroller: MutableRef<HTMLDivElement | null>;
   scrolling: MutableRef<Scrolling | undefined>;
-  /** Whether there is something below what is in sight. */
+  /** Whether there are messages below the visible ones. */
   away: Signal<boolean>;
   onScroll: () => void;
   toLatest: () => Promise<void>;
 }
 
 /**
- * @param unsent how many messages are on their way
- * @param jumping a message is about to be brought into sight, so the history must not go elsewhere
+ * @param unsent the number of unsent messages
+ * @param jumping a jump to a message is in progress, so the history must not scroll elsewhere
  */
 export function useFollowing(
   conversation: Conversation,
@@ -30,7 +30,7 @@ export function useFollowing(
   const session = useSession();
   const scroller = useRef<HTMLDivElement>(null);
   const scrolling = useRef<Scrolling | undefined>(undefined);
-  /** Whether the place where somebody left off has been found. */
+  /** Whether the initial position was restored. */
   const begun = useRef(false);
   const unsentBefore = useRef(0);
   const away = useSignal(false);
@@ -43,7 +43,7 @@ export function useFollowing(
     }
     away.value = !view.atEnd || timeline.moreAfter.value;
     if (timeline.loaded.value) {
-      // Each frame draws a few more, until there are enough.
+      // Each frame renders a few more rows until there are enough.
       growing.current ||= requestAnimationFrame(() => {
         growing.current = 0;
         if (view.nearStart) {
@@ -79,7 +79,7 @@ export function useFollowing(
       return;
     }
     if (!begun.current) {
-      // What is cached is shown at its end; when the server has answered, the first unread message is brought up.
+      // Cached messages are shown at their end. After the server has answered, the first unread message is scrolled into view.
       begun.current = timeline.loaded.value;
       if (!view.toRow("unread")) {
         view.toEnd();
@@ -93,7 +93,7 @@ export function useFollowing(
     look();
   });
 
-  // Fonts, the keyboard of a phone and the composer change the height without a new message.
+  // Fonts, the on-screen keyboard and the composer change the height without a new message.
   useEffect(() => {
     const observer = new ResizeObserver(() => scrolling.current?.restore(!timeline.moreAfter.value));
     if (scroller.current) {
@@ -109,7 +109,7 @@ export function useFollowing(
     };
   }, []);
 
-  // Own words belong at the end, wherever one has scrolled to.
+  // Scrolls to the end when the user sends a message.
   useEffect(() => {
     if (unsent > 0 && timeline.moreAfter.value) {
       void toLatest();

@@ -1,4 +1,4 @@
-/** The messages of a conversation. */
+/** The history of a conversation. */
 
 import type { Conversation } from "@godwit/sdk";
 
@@ -21,9 +21,9 @@ interface HistoryProps {
 }
 
 /**
- * The list is what this returns, and written into nothing. An element keeps what is written into it as it was rendered
- * first, also when that renders itself anew, and from rows of then one gets to all rows that there ever were: none of them
- * would leave the memory. For the same reason there is no provider of a context around a row.
+ * This component returns the list itself, not as a child of another element. A parent element keeps the virtual nodes of
+ * its first render as children even after they re-render themselves, and from those rows all later rows are reachable, so
+ * no row would ever be garbage-collected. For the same reason, no context provider wraps a row.
  */
 export function History(props: HistoryProps) {
   return <Messages {...props} />;
@@ -70,7 +70,7 @@ function Messages({ conversation, timeline }: HistoryProps) {
       {following.away.value && (
         <ToLatest
           unread={conversation.unread}
-          // The button goes away, so the focus must go elsewhere when the rows are there.
+          // The button disappears, so the focus must move once the rows are rendered.
           onClick={() => void following.toLatest().then(() => requestAnimationFrame(focus.focusLast))}
         />
       )}
@@ -79,7 +79,7 @@ function Messages({ conversation, timeline }: HistoryProps) {
   );
 }
 
-/** What is above the first message. */
+/** The area above the first message. */
 function Start({ timeline, empty }: { timeline: Timeline; empty: boolean }) {
   const { value: failed } = timeline.failed;
   const { value: loading } = timeline.loading;
@@ -93,7 +93,7 @@ function Start({ timeline, empty }: { timeline: Timeline; empty: boolean }) {
   return empty && timeline.loaded.value ? <li class="history-edge">{t("conversation.empty")}</li> : null;
 }
 
-/** What is below the last message. */
+/** The area below the last message. */
 function End({ timeline }: { timeline: Timeline }) {
   return timeline.endShown.value && timeline.failed.value === "after" ? <Failed timeline={timeline} /> : null;
 }

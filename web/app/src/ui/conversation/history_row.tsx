@@ -1,4 +1,4 @@
-/** One line of a history: a message, or what stands between messages. */
+/** One row of a history: a message, a notice or a separator. */
 
 import type { Conversation, MessageId } from "@godwit/sdk";
 
@@ -14,10 +14,10 @@ import type { PlacedMessage } from "./placed.js";
 interface HistoryRowProps {
   row: Row<PlacedMessage>;
   conversation: Conversation;
-  /** The thread that the row is shown in, which is not the history of the conversation. */
+  /** The thread, if the row is in a thread rather than in the history of the conversation. */
   thread?: MessageId;
   flashed?: boolean;
-  /** Whether the tabulator key gets there; from one to the next go the arrows. */
+  /** Whether the row is the tab stop; the arrow keys move between rows. */
   reachable: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Bringing a message into sight that something led to: a quote, a pin, a star. */
+/** Jumps to a message from a quote, a pin or a star. */
 
 import type { MessageId } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
@@ -10,10 +10,10 @@ import type { Timeline } from "../../model/timeline.js";
 import type { Scrolling } from "./scrolling.js";
 import { jump } from "./state.js";
 
-/** How long a message that was jumped to stands out. */
+/** How long the target of a jump is highlighted. */
 const FLASH_MS = 1_600;
 
-/** The message that stands out now. */
+/** The highlighted message. */
 export function useJump(
   target: MessageId | undefined,
   timeline: Timeline,
@@ -30,7 +30,7 @@ export function useJump(
         toast(t("error.message_gone"));
         return;
       }
-      // The rows are there after the next picture.
+      // The rows are rendered in the next frame.
       requestAnimationFrame(() => {
         scrolling.current?.toMessage(target);
         jump.value = undefined;

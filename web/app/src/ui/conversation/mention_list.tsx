@@ -9,7 +9,7 @@ import { useSession } from "../context.js";
 
 const CANDIDATES_MAX = 6;
 
-/** Members whom the mention that is being typed may mean. */
+/** Members who match the mention that is being typed. */
 export function useMentionCandidates(
   conversation: Conversation,
   mention: MentionQuery | undefined,
@@ -30,7 +30,7 @@ export function useMentionCandidates(
         session.people.learn(...members);
         found.value = members.filter((member) => member.id !== session.account.id).slice(0, CANDIDATES_MAX);
       })
-      // Typed on, or no connection: a mention can be typed to its end as well.
+      // Aborted by further typing, or no connection. The user can also type the whole mention.
       .catch(() => undefined);
     return () => given.abort();
   }, [query, conversation.id]);
@@ -56,7 +56,7 @@ export function MentionList({ users, chosen, onChoose }: MentionListProps) {
           id={optionId(user)}
           role="option"
           aria-selected={user === chosen}
-          // The field keeps the focus.
+          // Keeps the focus in the field.
           onPointerDown={(event) => {
             event.preventDefault();
             onChoose(user);

@@ -21,7 +21,7 @@ import { MessageText } from "./text.js";
 interface MessageRowProps {
   rowKey: string;
   message: Message;
-  /** The thread that it is shown in. */
+  /** The thread that shows the message. */
   thread: MessageId | undefined;
   isPending: boolean;
   refusal: ApiError | undefined;
@@ -31,7 +31,7 @@ interface MessageRowProps {
   kind: Conversation["kind"];
   progress: Progress;
   pinned: boolean;
-  /** Of the message and what is inside. */
+  /** The tab index of the message and of the elements inside it. */
   tabIndex: number;
 }
 
@@ -86,7 +86,7 @@ export function MessageRow(props: MessageRowProps) {
   );
 }
 
-/** What is inside a message. */
+/** Properties of the elements inside a message. */
 interface InsideProps {
   message: Message;
   tabIndex: number;
@@ -112,7 +112,7 @@ function Meta({ message, mine, progress, tabIndex }: MetaProps) {
   );
 }
 
-/** Leads to the earlier versions, for those who may see them. */
+/** Links to the earlier versions, if the user may see them. */
 function Edited({ message, tabIndex }: InsideProps) {
   const session = useSession();
   if (!mayReadEdits(session, message)) {
@@ -140,7 +140,7 @@ function Forwarded({ senderId }: { senderId: string }) {
   );
 }
 
-/** The message that this one replies to; leads there. */
+/** The message that this one replies to, as a link. */
 function Quote({ message, tabIndex }: InsideProps) {
   const session = useSession();
   const { quote } = message;
@@ -166,7 +166,7 @@ function Quote({ message, tabIndex }: InsideProps) {
   );
 }
 
-/** Leads to the thread that the message began. */
+/** Links to the thread that the message started. */
 function Replies({ message, tabIndex }: InsideProps) {
   const count = message.replies ?? 0;
   if (count === 0) {

@@ -1,4 +1,4 @@
-/** What can be done with a message, by its menu and by keys. */
+/** The actions on a message, by menu and by keyboard. */
 
 import type { Message, MessageId } from "@godwit/sdk";
 
@@ -14,7 +14,7 @@ import { compose, focusComposer, openThread } from "./state.js";
 export interface MessageContext {
   session: Session;
   message: Message;
-  /** The thread that it is shown in. */
+  /** The thread that shows the message. */
   thread: MessageId | undefined;
   pinned: boolean;
   isPending: boolean;
@@ -26,7 +26,7 @@ export function openMessageMenu(context: MessageContext, event: Event, first?: "
   showMenu(event, t("message.menu"), itemsOf(context), { onReact, first });
 }
 
-/** Keys for the message that has the focus. */
+/** Handles keys of the focused message. */
 export function onMessageKey(context: MessageContext, event: KeyboardEvent): void {
   if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) {
     return;
@@ -48,7 +48,7 @@ function actionOf(context: MessageContext, event: KeyboardEvent): (() => void) |
     case "Delete":
       return isPending ? undefined : () => confirmDelete(context, "me");
     case "Escape":
-      // In a thread it closes the thread.
+      // In a thread, this key closes the thread.
       return context.thread === undefined ? () => focusComposer(message.conversation_id) : undefined;
   }
   if (!isLive(context)) {
@@ -156,7 +156,7 @@ function copyItem(message: Message): MenuItem {
   };
 }
 
-/** There is something to reply to: it has arrived and was not deleted. */
+/** Whether the message can be replied to: the server has it, and it was not deleted. */
 function isLive({ message, isPending }: MessageContext): boolean {
   return !isPending && !message.deleted_at;
 }
@@ -164,12 +164,12 @@ function isLive({ message, isPending }: MessageContext): boolean {
 function isEditable({ session, message }: MessageContext): boolean {
   const own = message.sender_id === session.account.id;
   const conversation = session.inbox.get(message.conversation_id);
-  // The words of a forward are somebody else's.
+  // The text of a forward belongs to another user.
   const hasOwnWords = message.kind === "text" && !message.forwarded_from;
   return own && hasOwnWords && conversation !== undefined && maySend(conversation);
 }
 
-/** What disappears does not go on elsewhere. */
+/** Disappearing messages cannot be forwarded. */
 function isForwardable(message: Message): boolean {
   return message.kind !== "system" && !message.expires_at;
 }
@@ -182,7 +182,7 @@ function reply({ message, thread }: MessageContext): void {
   compose(thread ?? message.conversation_id, { reply: message });
 }
 
-/** Some groups show earlier versions to those who run them. */
+/** Some groups show earlier versions to owners and admins. */
 export function mayReadEdits(session: Session, message: Message): boolean {
   const conversation = session.inbox.get(message.conversation_id);
   const mine = message.sender_id === session.account.id;

@@ -1,13 +1,13 @@
 /**
- * A conversation: what was said, and what one says.
+ * The pane of a conversation.
  *
- * - here: header, pinned messages, history and composer below each other
- * - `history`: the messages; `following`, `jumping` and `scrolling`: which of them are in sight; `focus`: which has the
- *   focus; `announcement`: what is read aloud
+ * - here: header, pinned messages, history and composer
+ * - `history`: the messages; `following`, `jumping` and `scrolling`: the scroll position; `focus`: keyboard navigation;
+ *   `announcement`: announcements for screen readers
  * - `history_row`, `message`, `text`, `reactions`, `refused`, `message_menu`: one message
- * - `composer`, `writing`, `mention_list`, `emoji_picker`: writing
+ * - `composer`, `writing`, `mention_list`, `emoji_picker`: the composer
  * - `thread`: the replies to one message
- * - `state`: what is replied to, edited or jumped to
+ * - `state`: the message that is being replied to, edited or jumped to
  */
 
 import type { Conversation, MessageId } from "@godwit/sdk";
@@ -31,18 +31,18 @@ import { History } from "./history.js";
 import { PinnedLine } from "./pinned.js";
 import { ThreadPane } from "./thread.js";
 
-/** Members whose names are learnt when a conversation is opened. */
+/** Members whose profiles are loaded when a conversation is opened. */
 const MEMBERS_LEARNT = 200;
 
 interface ConversationPaneProps {
   conversation: Conversation;
-  /** The thread that is open. */
+  /** The open thread. */
   thread: MessageId | undefined;
 }
 
 export function ConversationPane({ conversation, thread }: ConversationPaneProps) {
   const session = useSession();
-  // Before the first picture, which is to show where the new messages begin.
+  // Runs before the first render, which shows the line before the new messages.
   useState(() => session.histories.reopen(conversation.id));
   const timeline = session.histories.timeline(conversation.id);
 
@@ -54,7 +54,7 @@ export function ConversationPane({ conversation, thread }: ConversationPaneProps
       session.http.groups
         .members(conversation.id, { limit: MEMBERS_LEARNT })
         .then(({ members }) => session.people.learn(...members))
-        // Names are then asked for one by one.
+        // Names are then loaded on demand.
         .catch(() => undefined);
     }
   }, [conversation.id]);
@@ -114,7 +114,7 @@ function Header({ conversation }: { conversation: Conversation }) {
   );
 }
 
-/** Messages disappear here. */
+/** Shows that messages disappear. */
 function TimerMark({ secs }: { secs: number }) {
   if (secs === 0) {
     return null;
@@ -130,7 +130,7 @@ function TimerMark({ secs }: { secs: number }) {
   );
 }
 
-/** What the others are doing. */
+/** The line below the title: who is typing, presence, or the number of members. */
 function stateOf(session: Session, conversation: Conversation): string {
   const typing = session.typing.who(conversation.id);
   if (typing.length > 0) {

@@ -14,7 +14,7 @@ interface PinnedLineProps {
   timeline: Timeline;
 }
 
-/** The pinned message that was pinned last; each click goes to the one before. */
+/** The latest pinned message. Each click goes to the previous one. */
 export function PinnedLine({ conversation, timeline }: PinnedLineProps) {
   const session = useSession();
   const pins = useSignal<readonly Message[]>([]);
@@ -30,7 +30,7 @@ export function PinnedLine({ conversation, timeline }: PinnedLineProps) {
     session.http.messages
       .pins(conversation.id)
       .then((list) => (pins.value = list.pins.map((pin) => pin.message)))
-      // The line is a convenience; it comes with the next change.
+      // Optional: the next change loads it again.
       .catch(() => undefined);
   }, [ids]);
 
@@ -38,7 +38,7 @@ export function PinnedLine({ conversation, timeline }: PinnedLineProps) {
   if (!loaded) {
     return null;
   }
-  // It may have been edited since.
+  // The message may have been edited since.
   const pin = timeline.messages.value.find((message) => message.id === loaded.id) ?? loaded;
   return (
     <button

@@ -1,4 +1,4 @@
-/** Messages and what is on its way, in one list that can be laid out. */
+/** Messages and unsent messages in one list. */
 
 import type { Message, UserId } from "@godwit/sdk";
 
@@ -8,11 +8,11 @@ import type { Placed } from "../../text/rows.js";
 
 export interface PlacedMessage extends Placed {
   message: Message;
-  /** Absent when it has arrived. */
+  /** Absent if the server has the message. */
   pending?: Pending;
 }
 
-/** Later than everything that has arrived. */
+/** Sorts unsent messages after all others. */
 const PENDING_SEQ = Number.MAX_SAFE_INTEGER;
 
 const shownPending = new WeakMap<Pending, Message>();
@@ -25,7 +25,7 @@ export function placed(
   const arrived = new Set(messages.filter((one) => one.sender_id === me).map((one) => one.client_id));
   return [
     ...messages.map((message) => ({
-      // The same before and after it has arrived, so that it stays the same element of the page.
+      // The same key before and after the server has the message, so that its element is not replaced.
       key: message.sender_id === me && message.client_id ? message.client_id : `seq:${message.seq}`,
       seq: message.seq,
       senderId: message.sender_id,
@@ -51,7 +51,7 @@ export function placed(
   ];
 }
 
-/** A message that the server does not have yet, in the form of one that it has. The same object each time. */
+/** An unsent message in the form of a sent one. Returns the same object each time. */
 function asMessage(pending: Pending, me: UserId): Message {
   const known = shownPending.get(pending);
   if (known) {
@@ -65,7 +65,7 @@ function asMessage(pending: Pending, me: UserId): Message {
     seq: PENDING_SEQ,
     sender_id: me,
     kind: message.kind ?? "text",
-    // What is forwarded is copied by the server, and shown when it is there.
+    // The server copies the content of a forward, so the client does not have it yet.
     text: message.text ?? (message.forwarded_from ? t("message.forwarding") : null),
     created_at: pending.at,
     reply_to: message.reply_to ?? null,

@@ -5,7 +5,7 @@ import { react } from "../../model/actions.js";
 import { useSession } from "../context.js";
 import { showDialog } from "../dialogs/state.js";
 
-/** How often each reaction was given. A click adds one's own or takes it back; the other button says who. */
+/** The counts of the reactions. A click adds or removes the user's own; the other button shows who reacted. */
 export function Reactions({ message, tabIndex }: { message: Message; tabIndex: number }) {
   const session = useSession();
   if (!message.reactions || message.reactions.length === 0) {

@@ -1,4 +1,4 @@
-/** Why the server does not take a message, and what can be done about it. */
+/** Why the server refused a message, with actions to retry, edit or drop it. */
 
 import type { ApiError, Message, MessageId } from "@godwit/sdk";
 
@@ -10,7 +10,7 @@ import { focusComposer } from "./state.js";
 
 interface RefusedProps {
   message: Message;
-  /** The thread that it is shown in. */
+  /** The thread that shows the message. */
   thread: MessageId | undefined;
   refusal: ApiError;
 }
@@ -25,7 +25,7 @@ export function Refused({ message, thread, refusal }: RefusedProps) {
     }
     focusComposer(thread ?? conversationId);
   };
-  // Back into the field, before what was written there since.
+  // Moves the text back into the field, before text that was written since.
   const edit = () => {
     const joined = (since: string) => [message.text ?? "", since].filter(Boolean).join("\n");
     if (thread === undefined) {

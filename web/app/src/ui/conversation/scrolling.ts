@@ -1,32 +1,32 @@
 /**
- * Where a history is scrolled to, and keeping it there while messages come and go around it.
+ * The scroll position of a history, kept stable while messages are added and removed (scroll anchoring).
  *
- * The row at the top of the view is the anchor: after each change it is put back where it was. Browsers that do this by
- * themselves do it better, since they know of a wheel that is still turning; but not at the very top. At the very end
- * the history follows what is said instead.
+ * The row at the top of the view is the anchor: after each change it is moved back to its place. Browsers with built-in
+ * scroll anchoring do this better, because they handle a scroll in progress, but not at the very top. At the very end, the
+ * history follows new messages instead.
  */
 
-/** Closer to the end than this counts as being there. */
+/** A scroll position this close to the end counts as the end. */
 const END_PX = 48;
-/** With fewer rows than these above or below the view there should be more, so that few people ever see the edge. */
+/** With fewer rows than this above or below the view, more are loaded, so that users rarely reach the edge. */
 const ROWS_AROUND = 40;
 const KEEPS_PLACE = CSS.supports("overflow-anchor", "auto");
 
 interface Anchor {
   key: string;
-  /** From the top of the view. */
+  /** The distance from the top of the view. */
   offsetPx: number;
 }
 
 export class Scrolling {
   atEnd = true;
   private anchor: Anchor | undefined;
-  /** How the end looked when the rows last changed. */
+  /** The last row and the height when the rows last changed. */
   private end = "";
 
   constructor(private readonly scroller: HTMLElement) {}
 
-  /** Somebody has scrolled, or the rows were put where they belong. */
+  /** Records the scroll position after a scroll or a restore. */
   note(): void {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
     this.atEnd = scrollHeight - scrollTop - clientHeight < END_PX;
@@ -36,11 +36,11 @@ export class Scrolling {
     this.anchor = first && key !== undefined ? { key, offsetPx: first.offsetTop - scrollTop } : undefined;
   }
 
-  /** The rows have changed. */
+  /** Restores the scroll position after the rows have changed. */
   restore(mayFollow: boolean): void {
     const end = this.lookOfEnd();
     if (this.atEnd && mayFollow) {
-      // Rows are rendered anew for other reasons too. Somebody who goes up by a little is not to be held.
+      // Rows also re-render for other reasons. A user who scrolls up a little must not be pulled back.
       if (end !== this.end) {
         this.toEnd();
       }
@@ -59,7 +59,7 @@ export class Scrolling {
     this.atEnd = true;
   }
 
-  /** Brings a row into view, a third from the top. Says whether it is there. */
+  /** Scrolls a row into view, a third from the top. Returns whether the row exists. */
   toRow(key: string): boolean {
     const row = this.row(key);
     if (row) {
@@ -68,7 +68,7 @@ export class Scrolling {
     return row !== undefined;
   }
 
-  /** The same with a message, which gets the focus: what led to it may not be there any more. */
+  /** Scrolls a message into view and focuses it, because the element that led to it may be gone. */
   toMessage(id: string): void {
     const row = this.rows().find((one) => one.dataset.id === id);
     if (row) {
@@ -87,7 +87,7 @@ export class Scrolling {
     return !row || row.offsetTop < this.scroller.scrollTop + this.scroller.clientHeight;
   }
 
-  /** The entry of the last message that is in view. */
+  /** The `seq` of the last visible message. */
   lastSeenSeq(): number | undefined {
     const rows = this.rows();
     const bottom = firstBelow(rows, this.scroller.scrollTop + this.scroller.clientHeight - 1);
@@ -114,7 +114,7 @@ export class Scrolling {
   }
 }
 
-/** The index of the first row that ends below a line. This is asked at each scroll, and rows do not tell for free. */
+/** The index of the first row that ends below a line. A binary search, because measuring rows at each scroll is slow. */
 function firstBelow(rows: readonly HTMLElement[], px: number): number {
   let [low, high] = [0, rows.length];
   while (low < high) {

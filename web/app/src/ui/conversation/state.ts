@@ -1,11 +1,11 @@
-/** What is replied to, edited or jumped to, and what is written in threads. */
+/** The messages that are being replied to, edited or jumped to, and threads. */
 
 import type { ConversationId, Message, MessageId } from "@godwit/sdk";
 import { signal } from "@preact/signals";
 
 import { go, place } from "../../model/place.js";
 
-/** Where something is written: the id of a conversation, or of the message that began a thread. */
+/** The place of a composer: the id of a conversation, or of the root of a thread. */
 export type WritingPlace = string;
 
 export interface Composing {
@@ -25,7 +25,7 @@ export function compose(where: WritingPlace, next: Composing): void {
   focusComposer(where);
 }
 
-/** The focus stays where it is. */
+/** Sets the state without moving the focus. */
 export function setComposing(where: WritingPlace, next: Composing): void {
   composing.value = new Map(composing.value).set(where, next);
 }
@@ -38,10 +38,10 @@ export function composerId(where: WritingPlace): string {
   return `composer-${where}`;
 }
 
-/** A message that is to be brought into sight. */
+/** The message to jump to. */
 export const jump = signal<{ conversationId: ConversationId; messageId: MessageId } | undefined>(undefined);
 
-/** As the style sheet has it: from here on a thread is beside the conversation and not in its place. */
+/** From this width on, a thread is beside the conversation instead of replacing it; must match the style sheet. */
 const THREAD_BESIDE = "(min-width: 1100px)";
 
 export function jumpTo(conversationId: ConversationId, messageId: MessageId): void {
@@ -59,7 +59,7 @@ export function openThread({ conversation_id, id, thread_id }: Message): void {
   focusComposer(thread);
 }
 
-/** The focus goes back to where the thread began. */
+/** Returns the focus to the root of the thread. */
 export function closeThread(conversationId: ConversationId, root: MessageId): void {
   go({ screen: "conversation", id: conversationId });
   requestAnimationFrame(() => {

@@ -7,11 +7,11 @@ import { useSession } from "../context.js";
 
 interface MessageTextProps {
   message: Message;
-  /** Of what is in it. */
+  /** The tab index of links and mentions. */
   tabIndex: number;
 }
 
-/** A text as text: what is in it becomes no element of the page but links and mentions. */
+/** Renders a text as plain text. Only links and mentions become elements. */
 export function MessageText({ message, tabIndex }: MessageTextProps) {
   if (message.deleted_at) {
     return <p class="message-text message-deleted">{t("message.deleted")}</p>;
@@ -30,7 +30,7 @@ export function MessageText({ message, tabIndex }: MessageTextProps) {
             return (
               <a
                 key={index}
-                // In one piece, also in a text from right to left.
+                // Keeps the link in one piece in right-to-left texts.
                 dir="ltr"
                 href={segment.href}
                 target="_blank"
@@ -48,7 +48,7 @@ export function MessageText({ message, tabIndex }: MessageTextProps) {
   );
 }
 
-/** A mention of somebody who is known leads to them. */
+/** A mention. If the user is known, it links to them. */
 function Mention({ text, handle, tabIndex }: { text: string; handle: string; tabIndex: number }) {
   const session = useSession();
   const user = session.people.byHandle(handle);

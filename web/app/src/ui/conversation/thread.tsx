@@ -1,4 +1,4 @@
-/** The replies to a message, beside the conversation; where there is no room, in its place. */
+/** The replies to a message, beside the conversation, or in place of it on narrow screens. */
 
 import type { Conversation, MessageId } from "@godwit/sdk";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -86,7 +86,7 @@ function Replies({ conversation, thread }: { conversation: Conversation; thread:
   );
 }
 
-/** What is below the replies that are here. */
+/** The area below the loaded replies. */
 function More({ thread }: { thread: Thread }) {
   if (thread.loading.value) {
     return <li class="history-edge">{t("conversation.loading")}</li>;

@@ -1,4 +1,4 @@
-/** What is being written: a new message, a reply, or a new text for a message that was sent. */
+/** The state of a composer: a new message, a reply, or an edit. */
 
 import { type Conversation, type Message, type SendMessage, textMessage } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
@@ -16,23 +16,23 @@ export interface Writing {
   edit: Message | undefined;
   reply: Message | undefined;
   change: (text: string) => void;
-  /** Neither a reply nor an edit any more. */
+  /** Cancels the reply or the edit. */
   stop: () => void;
   submit: () => Promise<void>;
-  /** The message as it would be sent now. */
+  /** The message to send. */
   message: () => SendMessage;
-  /** The message has gone another way. */
+  /** Clears the field after the message was, for example, scheduled. */
   clear: () => void;
 }
 
-/** @param root the message that began the thread, when it is written in one */
+/** @param root the root of the thread, if the composer belongs to one */
 export function useWriting(conversation: Conversation, root: Message | undefined): Writing {
   const session = useSession();
   const { id } = conversation;
   const where = root?.id ?? id;
   const composing = composingIn(where);
   const { edit, reply } = composing;
-  /** What has become of the text of the message that is edited, once a key was pressed. */
+  /** The changed text during an edit. */
   const edited = useSignal<{ of: Composing; text: string } | undefined>(undefined);
   const draft = root ? { text: session.drafts.inThread(root.id) } : session.drafts.of(conversation);
   const editedText = edited.value?.of === composing ? edited.value.text : (edit?.text ?? "");
@@ -69,7 +69,7 @@ export function useWriting(conversation: Conversation, root: Message | undefined
   const saveEdit = async (of: Message) => {
     const saved =
       text.trim() === of.text ? { value: of } : await attempt(session.http.messages.edit(of.id, text.trim()));
-    // What was refused stays in the field, so that it is not lost.
+    // A refused edit stays in the field.
     if (saved) {
       session.histories.update(saved.value);
       if (composingIn(where).edit?.id === of.id) {
@@ -95,7 +95,7 @@ export function useWriting(conversation: Conversation, root: Message | undefined
   return { where, text, edit, reply, change, stop, submit, message, clear };
 }
 
-/** A draft from another device, or from before a reload, may be a reply. */
+/** Restores the reply of a draft from another device or from before a reload. */
 function useReplyOfDraft(session: Session, conversation: Conversation, root: Message | undefined): void {
   const { id } = conversation;
   useEffect(() => {

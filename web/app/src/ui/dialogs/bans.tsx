@@ -1,4 +1,4 @@
-/** Who cannot come back to a conversation, and letting them. */
+/** The bans of a conversation. */
 
 import type { Conversation } from "@godwit/sdk";
 
@@ -15,7 +15,7 @@ export function Bans({ conversation }: { conversation: Conversation }) {
   const session = useSession();
   const { groups } = session.http;
   const { id } = conversation;
-  // Every ban is an entry of the log, and moves its head.
+  // Every ban is a log entry, so the head changes.
   const list = useLoaded(async () => {
     const page = await groups.bans(id, { limit: BANS_SHOWN });
     session.people.learn(...page.bans);

@@ -9,7 +9,7 @@ import { Modal } from "../modal.js";
 import { useLoaded } from "./loaded.js";
 import { closeDialog } from "./state.js";
 
-/** Where the account is signed in, and signing it out there. */
+/** The signed-in devices of the account. */
 export function Devices() {
   const session = useSession();
   const list = useLoaded(() => session.http.accounts.devices(), [session.own.deviceChanges.value]);

@@ -1,8 +1,8 @@
-/** Fields of the dialogs that take effect at once. */
+/** Fields that take effect at once. */
 
 interface ChoiceProps<T> {
   label: string;
-  /** What can be chosen, and what it is called. */
+  /** The options, as pairs of value and label. */
   options: readonly (readonly [T, string])[];
   value: T;
   onChange: (value: T) => void;
@@ -34,7 +34,7 @@ export function Choice<T>({ label, options, value, onChange }: ChoiceProps<T>) {
 interface CheckProps {
   label: string;
   checked: boolean;
-  /** Answers whether it was done; what was not done is not shown as done. */
+  /** Returns whether the change succeeded. Otherwise the field reverts. */
   onChange: (checked: boolean) => Promise<boolean> | boolean;
 }
 

@@ -1,12 +1,12 @@
 /**
- * Everything that opens over the page, one at a time.
+ * The dialogs. One is open at a time.
  *
- * - `state`: which one is open
+ * - `state`: the open dialog
  * - `settings`, `devices`, `shortcuts`: the account and this browser
- * - `new_conversation`, `join`, `pick_people`: beginning to talk
- * - `info`, `members`, `bans`, `rules`, `invites`, `leave`: a conversation and who is in it
+ * - `new_conversation`, `join`, `pick_people`: new conversations
+ * - `info`, `members`, `bans`, `rules`, `invites`, `leave`: a conversation and its members
  * - `message_details`, `forward`, `stars`, `scheduled`: messages
- * - `confirm`: before what cannot be undone
+ * - `confirm`: confirmation of irreversible actions
  */
 
 import { Confirm } from "./confirm.js";

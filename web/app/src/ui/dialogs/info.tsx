@@ -1,4 +1,4 @@
-/** A conversation, who is in it and what holds in it. */
+/** The details of a conversation. */
 
 import type { Conversation, ConversationId, User } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
@@ -21,7 +21,7 @@ export function Info({ id }: { id: ConversationId }) {
   const session = useSession();
   const conversation = session.inbox.watch(id);
   const gone = !conversation;
-  // It was left, or the user was removed: there is nothing to show any more.
+  // The user has left or was removed: closes the dialog.
   useEffect(() => {
     if (gone) {
       closeDialog();
@@ -138,7 +138,7 @@ function Block({ user }: { user: User }) {
   );
 }
 
-/** Leaving, and deleting for everybody. */
+/** Leaving, and deleting for everyone. */
 function Ending({ conversation }: { conversation: Conversation }) {
   const session = useSession();
   const { id } = conversation;

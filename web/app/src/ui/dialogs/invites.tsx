@@ -14,7 +14,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const DAYS = [1, 7, 30];
 const USES = [1, 10, 100];
 
-/** Links by which people join. */
+/** The invite links of a conversation. */
 export function Invites({ conversation }: { conversation: Conversation }) {
   const session = useSession();
   const { groups } = session.http;
@@ -96,7 +96,7 @@ function NewInvite({ conversation, onMade }: NewInviteProps) {
   );
 }
 
-/** Those that are used up or out of date are not among the links. */
+/** The state of a link. Expired and used-up links are not in the list. */
 function stateOf({ expires_at, uses, uses_max, works }: Invite): string {
   return [
     ...(works ? [] : [t("invites.asleep")]),
@@ -106,7 +106,7 @@ function stateOf({ expires_at, uses, uses_max, works }: Invite): string {
   ].join(" · ");
 }
 
-/** Where the page may not write to the clipboard the link can be copied by hand: it is in a field. */
+/** If the page may not write to the clipboard, the user can copy the link from its field. */
 async function copy(invite: Invite): Promise<void> {
   try {
     await navigator.clipboard.writeText(inviteLink(invite.token));

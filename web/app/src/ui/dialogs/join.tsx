@@ -11,7 +11,7 @@ import { fieldOf } from "../form.js";
 import { Modal } from "../modal.js";
 import { closeDialog } from "./state.js";
 
-/** Joining by a link: it is looked at before anything happens. */
+/** Joins by an invite link, after a preview of the conversation. */
 export function Join({ token }: { token: string }) {
   const asked = useSignal(token);
   return (

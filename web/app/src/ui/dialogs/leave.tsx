@@ -8,7 +8,7 @@ import { Modal } from "../modal.js";
 import { Check } from "./fields.js";
 import { closeDialog } from "./state.js";
 
-/** Leaving a group, for now or for good. */
+/** Leaves a group, optionally for good. */
 export function Leave({ id }: { id: ConversationId }) {
   const { groups } = useSession().http;
   const forGood = useSignal(false);

@@ -6,18 +6,18 @@ import { Avatar } from "../avatar.js";
 import { Icon } from "../icon.js";
 
 interface LineProps {
-  /** What the colour is made of. */
+  /** The id that determines the colour of the avatar. */
   id: string;
   name: string;
   group?: boolean;
   detail?: string | undefined;
-  /** Makes the whole line a button; else the children are what one can do with it. */
+  /** Makes the whole line a button. Without it, the children contain the actions. */
   onSelect?: () => void;
   chosen?: boolean;
   children?: ComponentChildren;
 }
 
-/** One of a list: who or what it is, and what there is to say or do about it. */
+/** One line of a list: an avatar, a name, details and actions. */
 export function Line({ id, name, group, detail, onSelect, chosen, children }: LineProps) {
   const words = (
     <>

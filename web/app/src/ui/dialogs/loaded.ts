@@ -4,12 +4,12 @@ import { useEffect } from "preact/hooks";
 import { attempt } from "../../model/tasks.js";
 
 interface Loaded<T> {
-  /** `undefined` until it is there. */
+  /** `undefined` until it is loaded. */
   value: T | undefined;
   reload: () => void;
 }
 
-/** What the server says, when the dialog opens and whenever `deps` change. */
+/** Loads data from the server when the dialog opens and whenever `deps` change. */
 export function useLoaded<T>(load: () => Promise<T>, deps: readonly unknown[]): Loaded<T> {
   const value = useSignal<T | undefined>(undefined);
   const turn = useSignal(0);

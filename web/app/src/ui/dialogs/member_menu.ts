@@ -1,4 +1,4 @@
-/** What can be done with a member. */
+/** The menu of a member. */
 
 import type { Conversation, MemberPage, Role } from "@godwit/sdk";
 
@@ -12,7 +12,7 @@ import { closeDialog, showDialog } from "./state.js";
 
 export type Member = MemberPage["members"][number];
 
-/** As the server has it: owners may do everything, admins may remove and ban those who are neither. */
+/** Mirrors the rules of the server: owners may do everything, admins may remove and ban ordinary members. */
 export function memberMenu(session: Session, conversation: Conversation, member: Member): MenuItem[] {
   const { role } = conversation.me;
   const isOwner = role === "owner";
@@ -81,7 +81,7 @@ function banning(session: Session, { id }: Conversation, member: Member): MenuIt
   };
 }
 
-/** Only the new owner could undo it. */
+/** Asks for confirmation, because only the new owner could undo the transfer. */
 function confirmHandingOver(session: Session, { id }: Conversation, member: Member): void {
   showDialog({
     type: "confirm",

@@ -1,4 +1,4 @@
-/** Who is in a conversation, and with what role. */
+/** The members of a conversation and their roles. */
 
 import type { AddedMembers, Conversation, ConversationId, User } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
@@ -24,7 +24,7 @@ export function Members({ conversation }: { conversation: Conversation }) {
   const query = useSignal("");
   const staff = conversation.me.role !== "member";
   const asked = query.value.trim();
-  // Whatever happens to a member is an entry of the log, and moves its head.
+  // Every change of a member is a log entry, so the head changes.
   const list = useLoaded(async () => {
     const page = await session.http.groups.members(id, {
       limit: MEMBERS_SHOWN,
@@ -66,7 +66,7 @@ export function Members({ conversation }: { conversation: Conversation }) {
   );
 }
 
-/** Who could not be added, and what can be done about it. */
+/** Reports users who could not be added. */
 export function tellRefused(results: AddedMembers["results"]): void {
   const refused = results.filter((result) => !result.added);
   const needInvite = refused.filter((result) => result.error === "needs_invite").length;

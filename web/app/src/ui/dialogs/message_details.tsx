@@ -1,4 +1,4 @@
-/** What there is to know of a message: who has read it, who reacted, what it was before. */
+/** The details of a message: receipts, reactions and earlier versions. */
 
 import type { Message } from "@godwit/sdk";
 
@@ -17,7 +17,7 @@ export function Receipts({ message }: { message: Message }) {
   const conversation = session.inbox.watch(message.conversation_id);
   const list = useLoaded(
     () => session.http.messages.receipts(message.id, { limit: PEOPLE_SHOWN }),
-    // Again when somebody has read further.
+    // Loads again when a member has read further.
     [message.id, conversation?.cursors],
   );
   const all = list.value?.receipts ?? [];

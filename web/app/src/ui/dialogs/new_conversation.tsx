@@ -13,7 +13,7 @@ import { closeDialog } from "./state.js";
 
 const NAME_CHARS_MAX = 100;
 
-/** One person makes a direct conversation; a name makes a group, of as many as were chosen. */
+/** Starts a direct conversation with one person, or creates a group with a name and the chosen people. */
 export function NewConversation() {
   const session = useSession();
   const chosen = useSignal<readonly User[]>([]);

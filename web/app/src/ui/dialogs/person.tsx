@@ -11,7 +11,7 @@ interface PersonProps {
   children?: ComponentChildren;
 }
 
-/** A line with somebody's name, and what there is to say or do beside it. */
+/** A line with the name of a user, details and actions. */
 export function Person(props: PersonProps) {
   return <Line {...props} name={nameOf(useSession(), props.id)} />;
 }

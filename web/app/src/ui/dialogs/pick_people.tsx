@@ -13,7 +13,7 @@ interface PickPeopleProps {
   onChange: (chosen: readonly User[]) => void;
 }
 
-/** Finding people by name, and choosing some. Those one talks to already are offered first. */
+/** Selects people by name. Offers the peers of direct conversations first. */
 export function PickPeople({ chosen, onChange }: PickPeopleProps) {
   const session = useSession();
   const query = useSignal("");

@@ -1,4 +1,4 @@
-/** Who the user is to others, and how they sign in. */
+/** The profile and the password of the user. */
 
 import { ApiError } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
@@ -77,7 +77,7 @@ export function Password() {
       form.reset();
       toast(t("settings.saved"));
     } catch (error) {
-      // Here nobody gave a user name that could be wrong as well.
+      // This form has no username, so only the password can be wrong.
       const wrong = error instanceof ApiError && error.code === "wrong_credentials";
       problem.value = wrong ? t("error.wrong_current_password") : explained(error);
     }

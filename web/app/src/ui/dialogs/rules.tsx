@@ -1,4 +1,4 @@
-/** What holds in a conversation: what members may do, and how long messages stay. */
+/** The permissions of members, and the timer of disappearing messages. */
 
 import type { Conversation } from "@godwit/sdk";
 
@@ -42,7 +42,7 @@ export function Rules({ conversation }: { conversation: Conversation }) {
   );
 }
 
-/** An hour, a day, a week, thirty days. */
+/** One hour, one day, one week, 30 days. */
 const TIMERS_SECS = [3_600, 86_400, 604_800, 2_592_000];
 
 export function Timer({ conversation }: { conversation: Conversation }) {

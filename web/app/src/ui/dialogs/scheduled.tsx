@@ -1,4 +1,4 @@
-/** Messages that are to be sent later. */
+/** Scheduled messages. */
 
 import type { Conversation, Scheduled, SendMessage } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
@@ -83,7 +83,7 @@ export function ScheduledMessages() {
 function EditScheduled({ scheduled, onDone }: { scheduled: Scheduled; onDone: () => void }) {
   const session = useSession();
   const field = useRef<HTMLTextAreaElement>(null);
-  // The button that opened it is not there any more.
+  // The button that opened this form is gone.
   useEffect(() => field.current?.focus(), []);
   const text = useSignal(scheduled.message.text ?? "");
   const at = useSignal(localTime(Date.parse(scheduled.send_at)));
@@ -124,7 +124,7 @@ interface ScheduleProps {
   onDone: () => void;
 }
 
-/** When the message that was just written is to be sent. */
+/** Schedules the message that was just written. */
 export function Schedule({ conversation, message, onDone }: ScheduleProps) {
   const session = useSession();
   const at = useSignal(localTime(Date.now() + HOUR_MS));
@@ -167,7 +167,7 @@ function WhenField({ value, onChange }: { value: string; onChange: (value: strin
   );
 }
 
-/** As a field for date and time has it: the time where the user is, to the minute. */
+/** The local time to the minute, in the format of a `datetime-local` field. */
 function localTime(ms: number): string {
   const offsetMs = new Date(ms).getTimezoneOffset() * MINUTE_MS;
   return new Date(ms - offsetMs).toISOString().slice(0, 16);

@@ -79,7 +79,7 @@ function Notifications() {
   );
 }
 
-/** What others learn of one's reading and being there. */
+/** Read receipts, presence, and who may add the user to groups. */
 function Privacy() {
   const session = useSession();
   const me = session.own.me.value;

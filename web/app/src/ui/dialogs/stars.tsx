@@ -12,7 +12,7 @@ import { closeDialog } from "./state.js";
 
 const SHOWN_MAX = 200;
 
-/** The messages that the user wants to find again. */
+/** The starred messages. */
 export function Stars() {
   const session = useSession();
   const list = useLoaded(

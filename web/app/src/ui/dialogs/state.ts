@@ -1,4 +1,4 @@
-/** Which window is open over the page. */
+/** The open dialog. */
 
 import type { Conversation, ConversationId, Message, SendMessage } from "@godwit/sdk";
 import { signal } from "@preact/signals";

@@ -1,6 +1,6 @@
-/** Going through the rows with the keyboard. */
+/** Keyboard navigation through the rows. */
 
-/** Up and down go from row to row, Home and End to the first and the last that are there. */
+/** Up and Down move between rows, Home and End to the first and last rendered row. */
 export function onListKey(event: KeyboardEvent): void {
   const list = event.currentTarget;
   if (event.altKey || !(list instanceof HTMLElement)) {
@@ -20,7 +20,7 @@ export function onListKey(event: KeyboardEvent): void {
   }
 }
 
-/** From the field above the rows: down goes into them, Enter opens the first one. */
+/** In the search field, Down moves to the rows, and Enter opens the first one. */
 export function onSearchKey(event: KeyboardEvent): void {
   const field = event.currentTarget;
   const row =

@@ -1,4 +1,4 @@
-/** What can be done with a conversation from the list. */
+/** The menu of a conversation in the list. */
 
 import type { Conversation } from "@godwit/sdk";
 
@@ -13,7 +13,7 @@ import { showDialog } from "../dialogs/state.js";
 import type { MenuItem } from "../menu.js";
 import { duration } from "../names.js";
 
-/** Eight hours, a week. */
+/** Eight hours, one week. */
 const MUTES_SECS = [28_800, 604_800];
 
 export function conversationMenu(session: Session, conversation: Conversation): MenuItem[] {
@@ -47,7 +47,7 @@ export function conversationMenu(session: Session, conversation: Conversation): 
   ];
 }
 
-/** Where among the pinned ones. */
+/** Items that move a pinned conversation. */
 function orderItems(session: Session, { id }: Conversation): MenuItem[] {
   const order = pinnedIds(session);
   const move = (by: -1 | 1) => () => void movePinned(session, id, by);

@@ -1,4 +1,4 @@
-/** The list of conversations, with search, and what one can begin from there. */
+/** The list of conversations, with search and the button for a new conversation. */
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
@@ -28,7 +28,7 @@ export function ListPane() {
   const archivedCount = all.length - all.filter((conversation) => !conversation.me.archived).length;
   const here = place.value;
 
-  // Somebody opened an invite link.
+  // The user has opened an invite link.
   useEffect(() => {
     if (here.screen === "join") {
       showDialog({ type: "join", token: here.token });
@@ -92,7 +92,7 @@ function EmptyList({ archived, ready }: { archived: boolean; ready: boolean }) {
   );
 }
 
-/** Who one is here; opens what concerns the account. */
+/** Shows the active account and opens its menu. */
 function AccountButton() {
   const session = useSession();
   const me = session.own.me.value;

@@ -16,13 +16,13 @@ import { showMenu } from "../menu.js";
 import { previewOf, typingText } from "../names.js";
 import { conversationMenu } from "./menu.js";
 
-/** Above this a badge says that there are more. */
+/** The highest number on a badge. */
 const BADGE_MAX = 99;
 
 interface ListRowProps {
   conversation: Conversation;
   open: boolean;
-  /** Of all rows one can be reached with Tab; from there the arrow keys go on. */
+  /** Whether this row is the tab stop; the arrow keys move between rows. */
   tabbable: boolean;
   top: number;
   onFocus: () => void;
@@ -75,7 +75,7 @@ export function ListRow({ conversation, open, tabbable, top, onFocus }: ListRowP
   );
 }
 
-/** Who types, else the draft, else the last message. */
+/** Who is typing, or the draft, or the last message. */
 function Preview({ conversation }: { conversation: Conversation }) {
   const session = useSession();
   const typing = session.typing.who(conversation.id);
@@ -97,7 +97,7 @@ function Preview({ conversation }: { conversation: Conversation }) {
   );
 }
 
-/** How far one's own last message has come. */
+/** The delivery status of the user's own last message. */
 function OwnMark({ conversation }: { conversation: Conversation }) {
   const session = useSession();
   const last = conversation.last_message;

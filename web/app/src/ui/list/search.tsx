@@ -1,4 +1,4 @@
-/** Conversations and people that match what somebody types. */
+/** Conversations and people that match a query. */
 
 import type { Conversation } from "@godwit/sdk";
 

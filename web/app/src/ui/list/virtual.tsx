@@ -1,4 +1,4 @@
-/** A list of rows of one height, of which only those in sight are in the page. */
+/** A virtual list: renders only the visible rows. All rows have the same height. */
 
 import type { Conversation, ConversationId } from "@godwit/sdk";
 import { useSignal } from "@preact/signals";
@@ -9,9 +9,9 @@ import { place } from "../../model/place.js";
 import { onListKey } from "./keys.js";
 import { ListRow } from "./row.js";
 
-/** As the style sheet has it. */
+/** The height of a row; must match the style sheet. */
 const ROW_PX = 72;
-/** Rows beyond the edges, so that a quick scroll shows no blank. */
+/** Rows rendered beyond the edges, so that a fast scroll shows no blank area. */
 const SPARE_ROWS = 8;
 
 export function VirtualList({ conversations }: { conversations: readonly Conversation[] }) {

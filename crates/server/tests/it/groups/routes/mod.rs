@@ -68,7 +68,7 @@ impl Visitor {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_route_does_what_it_says() {
+async fn each_route_has_its_documented_effect() {
     let server = unlimited().await;
     let visited = Arc::new(Mutex::new(BTreeSet::new()));
     let people = Asker::register_all(&server, ["ada", "bob", "eve", "kim"]).await;

@@ -41,7 +41,7 @@ pub(super) const HARMLESS: &[&str] = &[
     "unstar a message",
     "schedule a message",
     "change a scheduled message",
-    // Nobody is banned there.
+    // Nobody is banned in the scenes, so this changes nothing.
     "lift a ban",
 ];
 

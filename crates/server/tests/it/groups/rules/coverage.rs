@@ -61,7 +61,7 @@ async fn every_command_and_route_about_a_conversation_is_in_the_table() {
 }
 
 #[test]
-fn what_is_said_of_actions_is_said_of_some_that_are_in_the_table() {
+fn every_rule_about_actions_matches_an_action_in_the_table() {
     let all: Vec<&str> = TABLE.iter().map(|(action, _)| *action).collect();
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "each is there once");
     for action in [ONLY_HTTP, HARMLESS, FINAL].concat() {

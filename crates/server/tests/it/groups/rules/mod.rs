@@ -95,7 +95,7 @@ enum Transport {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn everybody_may_do_what_the_table_says_and_nothing_else() {
+async fn permissions_match_the_table() {
     let cast = Cast::new().await;
     let settings = settings();
     let tried = futures_util::stream::iter(&settings).map(|setting| try_all(&cast, *setting));

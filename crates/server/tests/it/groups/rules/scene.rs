@@ -7,7 +7,7 @@ use crate::people::{later, unique};
 use crate::process::ServerProcess;
 use crate::unlimited::unlimited;
 
-/// The people, who are the same in every scene, except the actor.
+/// The users, who are the same in every scene, except the actor.
 pub(super) struct Cast {
     pub(super) server: ServerProcess,
     /// Creates and owns all groups.

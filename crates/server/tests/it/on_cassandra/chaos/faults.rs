@@ -71,7 +71,7 @@ impl Servers {
                     journal.write(&format!("server {number} is killed, for {away:.1?}"));
                     server.kill().await;
                     sleep(away).await;
-                    server.start_again_and_again().await;
+                    server.restart_repeatedly().await;
                     self.balancer.moved(number, server.address());
                 }
                 2 | 3 => {
@@ -83,7 +83,7 @@ impl Servers {
                 _ => {
                     journal.write(&format!("server {number} is stopped as it should be, and started again"));
                     server.stop().await;
-                    server.start_again_and_again().await;
+                    server.restart_repeatedly().await;
                     self.balancer.moved(number, server.address());
                 }
             }
@@ -92,7 +92,7 @@ impl Servers {
 }
 
 /// Faults of Redis, and of one Cassandra node at a time: without two of three, no write could be acknowledged.
-pub(super) async fn surroundings_fail_at_random(
+pub(super) async fn dependencies_fail_at_random(
     seed: u64,
     until: Instant,
     journal: &Journal,

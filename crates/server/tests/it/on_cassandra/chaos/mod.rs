@@ -59,7 +59,7 @@ async fn nothing_is_lost_whatever_fails() {
             journal.write("everybody falls silent");
         },
         servers.fail_at_random(seed, until, &journal),
-        faults::surroundings_fail_at_random(seed, until, &journal, redis.clone(), cluster.clone()),
+        faults::dependencies_fail_at_random(seed, until, &journal, redis.clone(), cluster.clone()),
     );
     journal.write("everything is there again");
     let found = talkers.check(&servers.urls().await).await;

@@ -19,7 +19,7 @@ const AT_ONCE: usize = 16;
 const OTHERS_WAIT_MAX: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn clients_of_a_server_that_is_killed_are_all_back_and_caught_up() {
+async fn all_clients_of_a_killed_server_reconnect_and_catch_up() {
     let count = std::env::var("GODWIT_TEST_HERD").map_or(CLIENTS, |text| text.parse().unwrap());
     let (mut nodes, _redis) = Nodes::start(3).await;
     let balancer = Balancer::start([nodes.servers[0].address()].into_iter()).await;

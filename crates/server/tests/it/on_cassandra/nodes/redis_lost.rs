@@ -83,7 +83,7 @@ impl Talk {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn redis_that_is_killed_and_comes_back_empty_costs_nothing() {
+async fn killing_and_emptying_redis_loses_nothing() {
     let talk = Talk::begin().await;
     for round in 0..2 {
         with(&talk.redis, |redis| redis.kill().unwrap()).await;
@@ -98,7 +98,7 @@ async fn redis_that_is_killed_and_comes_back_empty_costs_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_kind_of_change_is_missed_that_was_made_without_redis() {
+async fn no_change_made_during_a_redis_outage_is_missed() {
     let (nodes, redis) = Nodes::start(2).await;
     let (ada, eve) = (nodes.person(0, "ada").await, nodes.person(0, "eve").await);
     let bob = nodes.person(1, "bob").await;
@@ -127,7 +127,7 @@ async fn no_kind_of_change_is_missed_that_was_made_without_redis() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn redis_that_does_not_answer_holds_nobody_up() {
+async fn an_unresponsive_redis_delays_nobody() {
     let talk = Talk::begin().await;
     with(&talk.redis, |redis| redis.pause().unwrap()).await;
     let speaking = timeout(Duration::from_secs(60), talk.all_speak("while it is silent")).await;
@@ -141,7 +141,7 @@ async fn redis_that_does_not_answer_holds_nobody_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn redis_that_forgets_everything_is_told_again() {
+async fn nodes_register_again_after_redis_lost_its_data() {
     let talk = Talk::begin().await;
     with(&talk.redis, |redis| redis.forget_all().unwrap()).await;
     talk.all_speak("just after").await;

@@ -51,7 +51,7 @@ impl Talk {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn servers_that_stop_one_after_the_other_cost_no_error() {
+async fn a_rolling_restart_causes_no_errors() {
     let (mut nodes, _redis) = Nodes::start(NODES).await;
     let talk = Talk::begin(&nodes).await;
     let (sending, restarting) = (talk.all_are_sent(Duration::from_secs(6)), async {
@@ -65,7 +65,7 @@ async fn servers_that_stop_one_after_the_other_cost_no_error() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn servers_that_are_killed_or_silent_cost_no_message() {
+async fn killed_or_silent_servers_lose_no_messages() {
     let (mut nodes, _redis) = Nodes::start(NODES).await;
     let talk = Talk::begin(&nodes).await;
     let (sending, killing) = (talk.all_are_sent(Duration::from_secs(8)), async {
@@ -82,7 +82,7 @@ async fn servers_that_are_killed_or_silent_cost_no_message() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn clients_of_a_server_that_was_killed_go_on_at_another() {
+async fn clients_of_a_killed_server_continue_on_another() {
     let (mut nodes, _redis) = Nodes::start(NODES).await;
     let (ada, bob) = (nodes.person(0, "ada").await, nodes.person(1, "bob").await);
     let chat = ada.open_direct(&bob).await;
@@ -103,7 +103,7 @@ async fn clients_of_a_server_that_was_killed_go_on_at_another() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn people_whose_server_was_killed_are_offline_unless_they_come_back() {
+async fn users_of_a_killed_server_are_offline_unless_they_reconnect() {
     let (mut nodes, _redis) = Nodes::start(NODES).await;
     let (ada, bob, eve) =
         (nodes.person(0, "ada").await, nodes.person(1, "bob").await, nodes.person(1, "eve").await);

@@ -60,7 +60,7 @@ async fn members_at_different_nodes_see_one_log() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_node_has_acknowledged_every_node_shows() {
+async fn every_node_shows_acknowledged_changes_of_the_others() {
     let (nodes, _redis) = Nodes::start(NODES).await;
     let (ada, bob) = (nodes.person(0, "ada").await, nodes.person(1, "bob").await);
     let chat = ada.open_direct(&bob).await;

@@ -17,7 +17,7 @@ use crate::people::Person;
 const NODES: usize = 3;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_session_that_is_ended_at_one_node_has_no_socket_at_another() {
+async fn ending_a_session_on_one_node_closes_its_sockets_on_others() {
     let (nodes, _redis) = Nodes::start(NODES).await;
     let ada = nodes.person(0, "ada").await;
     for node in 0..NODES {
@@ -32,7 +32,7 @@ async fn a_session_that_is_ended_at_one_node_has_no_socket_at_another() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_removed_sees_nothing_more_at_any_node() {
+async fn a_removed_member_loses_access_on_every_node() {
     let (nodes, _redis) = Nodes::start(NODES).await;
     let (ada, bob, eve) =
         (nodes.person(0, "ada").await, nodes.person(1, "bob").await, nodes.person(2, "eve").await);
@@ -77,7 +77,7 @@ async fn who_is_removed_sees_nothing_more_at_any_node() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_taken_away_is_so_everywhere_also_when_redis_is_silent() {
+async fn revocations_apply_on_every_node_even_without_redis() {
     let (nodes, redis) = Nodes::start(NODES).await;
     let (ada, eve) = (nodes.person(0, "ada").await, nodes.person(1, "eve").await);
     let group = group_of(&ada, std::slice::from_ref(&eve)).await;
@@ -95,7 +95,7 @@ async fn what_is_taken_away_is_so_everywhere_also_when_redis_is_silent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_role_that_is_taken_away_and_a_message_that_is_deleted_are_so_at_every_node() {
+async fn demotions_and_deletions_apply_on_every_node() {
     let (nodes, _redis) = Nodes::start(NODES).await;
     let (ada, bob) = (nodes.person(0, "ada").await, nodes.person(1, "bob").await);
     let group = group_of(&ada, std::slice::from_ref(&bob)).await;
@@ -117,7 +117,7 @@ async fn a_role_that_is_taken_away_and_a_message_that_is_deleted_are_so_at_every
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_blocked_at_one_node_reaches_nobody_from_another() {
+async fn a_block_on_one_node_applies_on_others() {
     let (nodes, _redis) = Nodes::start(NODES).await;
     let (ada, eve) = (nodes.person(0, "ada").await, nodes.person(1, "eve").await);
     let chat = ada.open_direct(&eve).await;
@@ -138,7 +138,7 @@ async fn who_is_blocked_at_one_node_reaches_nobody_from_another() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_server_could_not_be_told_it_finds_out() {
+async fn a_server_that_missed_a_hint_reads_the_store() {
     let (nodes, redis) = Nodes::start(2).await;
     let (ada, eve) = (nodes.person(0, "ada").await, nodes.person(0, "eve").await);
     let (phone, watcher) =
