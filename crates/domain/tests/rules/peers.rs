@@ -268,7 +268,7 @@ async fn what_arrives_during_a_load_is_not_lost() {
     stage.store.meanwhile(Moment::AfterLoad, {
         let (app, other) = (stage.app.clone(), other.clone());
         async move {
-            app.inbox.delete_for_me(bob, chat).await.unwrap();
+            app.inbox.delete_for_me(bob, chat, None).await.unwrap();
             let concealed = Concealed { cleared: Seq::new(4), cleared_ordinal: 3, ..Concealed::default() };
             other.from_peers.concealed(chat, bob, concealed);
         }

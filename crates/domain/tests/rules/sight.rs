@@ -222,7 +222,7 @@ async fn a_conversation_deleted_for_oneself_comes_back_with_what_is_new_alone() 
     let secret = stage.say(ada, id, SECRET).await;
     let pinned = UpdateMembership { pinned: Some(true), ..UpdateMembership::default() };
     stage.app.inbox.update_membership(eve, id, pinned.clone()).await.unwrap();
-    stage.app.inbox.delete_for_me(eve, id).await.unwrap();
+    stage.app.inbox.delete_for_me(eve, id, None).await.unwrap();
     stage.delivery.take();
     stage.app.inbox.update_membership(eve, other, pinned).await.unwrap();
     let messages = talk_about(&stage, [ada, bob], id, &secret).await;
