@@ -95,6 +95,21 @@ export class Inbox {
     });
   }
 
+  /** The conversation with the user alone. */
+  withPeer(user: UserId): Conversation | undefined {
+    return [...this.known.values()].find((conversation) => conversation.peer?.id === user);
+  }
+
+  /** What others of direct conversations have received and read may be shown or not from now on: it is asked for again. */
+  forgetMarks(): void {
+    for (const conversation of [...this.known.values()]) {
+      if (conversation.kind === "direct" && conversation.cursors) {
+        const own = conversation.cursors.filter((cursor) => cursor.user_id === this.me);
+        this.set({ ...conversation, cursors: own });
+      }
+    }
+  }
+
   /** Whom one talks to alone has another name. Gives back which conversation that is. */
   setPeer(user: User): ConversationId | undefined {
     for (const conversation of this.known.values()) {

@@ -19,6 +19,23 @@ export class Presence {
     this.slot(presence.user_id).value = presence;
   }
 
+  /** The user has blocked them: nothing more comes, and what was known is not true for long. */
+  forget(user: UserId): void {
+    this.slot(user).value = undefined;
+  }
+
+  /** The connection is new: nothing comes of those who have hidden it meanwhile. */
+  forgetAll(): void {
+    this.known.forEach((slot) => (slot.value = undefined));
+  }
+
+  /** Asks again: somebody may be shown whom the server left out before. */
+  renew(): void {
+    if (this.watched !== "") {
+      this.watchPresence(this.watched.split(","));
+    }
+  }
+
   /** The people of the list, the ones that matter most first. */
   watch(users: UserId[]): void {
     const some = [...new Set(users)].slice(0, PRESENCE_WATCHED_MAX).sort();
