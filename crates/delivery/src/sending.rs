@@ -52,23 +52,24 @@ impl<'a> EntryFrames<'a> {
 
     /// One frame per entry.
     pub fn get(&self) -> &[Bytes] {
-        self.frames.get_or_init(|| self.entries.iter().map(|outgoing| self.encode(&outgoing.entry)).collect())
+        let encode = |outgoing: &OutgoingEntry| match outgoing.omitted(self.conversation) {
+            Some(event) => frame::text(&event).unwrap_or_default(),
+            None => self.encode(&outgoing.entry),
+        };
+        self.frames.get_or_init(|| self.entries.iter().map(encode).collect())
     }
 
     /// For each entry, the frame for users from whom it is withheld.
     pub fn less(&self) -> &[Option<LessFrame>] {
         let encode = |less: &Less| LessFrame { unless: less.unless.clone(), frame: self.encode(&less.entry) };
-        self.less.get_or_init(|| {
-            self.entries.iter().map(|outgoing| outgoing.less.as_deref().map(encode)).collect()
-        })
+        self.less.get_or_init(|| self.entries.iter().map(|outgoing| outgoing.less().map(encode)).collect())
     }
 
     /// The share of a user who may see entries from `from` on.
     pub fn share_of(&self, user: UserId, from: Seq) -> Share {
         let first = self.entries.partition_point(|outgoing| outgoing.entry.seq < from);
-        let is_less = |outgoing: &OutgoingEntry| {
-            outgoing.less.as_ref().is_some_and(|less| !less.unless.sees(user, from))
-        };
+        let is_less =
+            |outgoing: &OutgoingEntry| outgoing.less().is_some_and(|less| !less.unless.sees(user, from));
         let shown = self.entries.iter().enumerate().skip(first);
         let less = shown.filter(|(_, outgoing)| is_less(outgoing)).map(|(place, _)| place).collect();
         Share { first, less }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use godwit_protocol::UserId;
 
-use crate::conversations::{Conversations, Live};
+use crate::conversations::{Conversations, Hint, Live};
 use crate::model::Concealed;
 use crate::ports::{Delivery, Peers};
 
@@ -20,7 +20,7 @@ impl Concealing {
     /// them any more: appends that were under way are finished, and later appends are decided on a state that knows of it.
     pub(crate) async fn conceal(&self, live: &Live, user: UserId, concealed: Concealed) {
         let id = live.id();
-        self.conversations.conceal(id, user, concealed);
+        self.conversations.take(id, &Hint::Concealed(user, concealed));
         self.peers.concealed(id, user, concealed).await;
         // Who does not follow, or not any more, does not begin to because of it.
         self.delivery.conceal(&[(user, concealed.cleared.next())], id);

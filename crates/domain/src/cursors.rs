@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::account_log::AccountLog;
-use crate::conversations::{AccessError, Conversations, Live};
+use crate::conversations::{AccessError, Conversations, Hint};
 use crate::inbox::Inbox;
 use crate::model::{Cursor, Member};
 use crate::ports::{Clock, CursorMove, Delivery, Peers, Store, StoreError};
@@ -127,7 +127,7 @@ impl Cursors {
         let target = Cursor {
             delivered: delivered.unwrap_or_default(),
             read: read.unwrap_or_default(),
-            read_ordinal: self.ordinal_at(&live, read.unwrap_or_default()).await?,
+            read_ordinal: self.conversations.ordinal_at(&live, read.unwrap_or_default()).await?,
         };
         // The state of a large conversation has no members in memory. Then the unsaved moves are the newest known cursors.
         let at = self.clock.now();
@@ -210,18 +210,6 @@ impl Cursors {
         saved.is_none_or(|(_, at)| at.elapsed() >= Duration::from_millis(CURSOR_SAVE_MS))
     }
 
-    async fn ordinal_at(&self, live: &Live, seq: Seq) -> Result<u64, StoreError> {
-        let at_head = live.read(|state| (state.head.seq == seq).then_some(state.head.ordinal));
-        match at_head {
-            Some(ordinal) => Ok(ordinal),
-            None if seq == Seq::ZERO => Ok(0),
-            None => {
-                let items = self.store.items(live.id(), &[seq]).await?;
-                Ok(items.into_iter().flatten().next().map_or(0, |item| item.entry.ordinal))
-            }
-        }
-    }
-
     async fn remember(
         &self,
         conversation: ConversationId,
@@ -297,7 +285,9 @@ impl Cursors {
         let notes = self.store.move_cursors(&written).await?;
         self.conversations.unsaved.remove(&moves);
         self.saved.add(&moves);
-        written.iter().for_each(|moved| self.conversations.cursor_written(moved));
+        for moved in &written {
+            self.conversations.take(moved.conversation, &Hint::CursorMoved(moved));
+        }
         // A node that loaded a conversation before this write has not seen these moves.
         self.peers.cursors_moved(&written);
         self.account_log.announce(&notes).await;

@@ -8,7 +8,7 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use godwit_protocol::{ConversationId, DeviceId, Seq, UserId};
 
 use crate::actions::{Action, Actions, Answer};
-use crate::conversations::{Conversations, StateChange};
+use crate::conversations::{Conversations, Hint, StateChange};
 use crate::following::LOOKED_UP_AT_ONCE_MAX;
 use crate::model::Concealed;
 use crate::ports::{CursorMove, StoreError};
@@ -32,20 +32,20 @@ impl FromPeers {
 
     /// Another node has appended to a conversation, up to this entry.
     pub fn head(&self, conversation: ConversationId, seq: Seq) {
-        self.conversations.hear_of(conversation, seq);
+        self.conversations.take(conversation, &Hint::Head(seq));
     }
 
     pub fn appended(&self, change: &StateChange) {
-        self.conversations.follow(change);
+        self.conversations.take(change.conversation, &Hint::Appended(change));
     }
 
     pub fn cursor_moved(&self, moved: &CursorMove) {
-        self.conversations.cursor_moved(moved);
+        self.conversations.take(moved.conversation, &Hint::CursorMoved(moved));
     }
 
     /// A member has concealed entries.
     pub fn concealed(&self, conversation: ConversationId, user: UserId, concealed: Concealed) {
-        self.conversations.conceal(conversation, user, concealed);
+        self.conversations.take(conversation, &Hint::Concealed(user, concealed));
     }
 
     /// Returns when the append to the conversation that is in progress has finished.

@@ -309,6 +309,10 @@ pub enum DeleteFor {
 pub struct DeleteConversation {
     pub conversation_id: ConversationId,
     pub r#for: DeleteFor,
+    /// With `me`: the newest entry that the client knows. Later entries stay, so the command can be repeated. Without it,
+    /// everything is hidden.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up_to: Option<Seq>,
 }
 
 /// The body of socket commands that only name a conversation, such as `join`.

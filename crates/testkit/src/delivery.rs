@@ -78,10 +78,14 @@ impl Delivery for RecordingDelivery {
             Audience::Followers => followers.map(|((_, user), from)| (*user, *from)).collect(),
         };
         let is_followed = matches!(to, Audience::Followers);
-        for OutgoingEntry { entry, less } in entries {
+        for outgoing in entries {
+            let (entry, less) = (&outgoing.entry, outgoing.less());
             let shown_to = users.iter().filter(|(_, from)| is_followed || *from <= entry.seq);
-            let sees =
-                |user: UserId, from: Seq| less.as_ref().is_none_or(|less| less.unless.sees(user, from));
+            if let Some(omitted) = outgoing.omitted(conversation_id) {
+                self.deliver(&shown_to.map(|(user, _)| *user).collect::<Vec<_>>(), &omitted);
+                continue;
+            }
+            let sees = |user: UserId, from: Seq| less.is_none_or(|less| less.unless.sees(user, from));
             let (all, some): (Vec<_>, Vec<_>) = shown_to.partition(|(user, from)| sees(*user, *from));
             let tell = |to: Vec<&(UserId, Seq)>, entry: &LogEntry| {
                 let to: Vec<UserId> = to.into_iter().map(|(user, _)| *user).collect();

@@ -89,6 +89,7 @@ export type Health = Schemas["Health"];
 export type Hello = Schemas["Hello"];
 export type SignedInSocket = Schemas["SignedInSocket"];
 export type EntryEvent = Schemas["EntryEvent"];
+export type EntryOmitted = Schemas["EntryOmitted"];
 export type CursorEvent = Schemas["CursorEvent"];
 export type TypingEvent = Schemas["TypingEvent"];
 export type PresenceEvent = Schemas["PresenceEvent"];

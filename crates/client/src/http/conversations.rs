@@ -5,7 +5,7 @@ use godwit_protocol::conversations::{
     Membership, MoveCursor, NewConversation, OrderPinned, UpdateConversation, UpdateMembership,
 };
 use godwit_protocol::sync::{GoneList, SyncPage};
-use godwit_protocol::{ConversationId, Timestamp, UserId};
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use reqwest::Method;
 
 use super::request::Request;
@@ -45,14 +45,19 @@ impl Http {
         self.call(Request::new(Method::PATCH, path).json(update)?).await
     }
 
-    /// `DELETE /v1/conversations/{id}?for=`
-    pub async fn delete_conversation(
+    /// `DELETE /v1/conversations/{id}?for=me&up_to=`. `head` is the newest entry that the user has seen; later ones stay.
+    pub async fn delete_conversation_for_me(
         &self,
         conversation: ConversationId,
-        whom: DeleteFor,
+        head: Seq,
     ) -> Result<(), Error> {
-        let request = Request::new(Method::DELETE, format!("/v1/conversations/{conversation}"));
-        self.call_empty(request.query("for", Some(super::delete_for(whom)))).await
+        let request = delete(conversation, DeleteFor::Me);
+        self.call_empty(request.query("up_to", Some(head))).await
+    }
+
+    /// `DELETE /v1/conversations/{id}?for=all`
+    pub async fn delete_conversation_for_all(&self, conversation: ConversationId) -> Result<(), Error> {
+        self.call_empty(delete(conversation, DeleteFor::All)).await
     }
 
     /// `GET /v1/conversations/gone?since=`
@@ -114,4 +119,9 @@ impl Http {
     pub async fn sync(&self, since: Option<&str>, limit: Option<u16>) -> Result<SyncPage, Error> {
         self.call(Request::get("/v1/sync").query("since", since).query("limit", limit)).await
     }
+}
+
+fn delete(conversation: ConversationId, whom: DeleteFor) -> Request {
+    let request = Request::new(Method::DELETE, format!("/v1/conversations/{conversation}"));
+    request.query("for", Some(super::delete_for(whom)))
 }

@@ -101,7 +101,7 @@ impl Logs {
         self.queue(id);
     }
 
-    /// A live entry was dropped because the queue is full. It will be read again.
+    /// A live entry was omitted by the server, or dropped because the queue is full. It will be read.
     pub(super) fn skip(&mut self, id: ConversationId, seq: Seq) {
         if self.begins_unknown(id, seq) {
             return;

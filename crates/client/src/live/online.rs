@@ -128,6 +128,7 @@ impl<'a> Online<'a> {
         let Session { queue, logs, catch_up, .. } = &mut *self.session;
         match event {
             Event::Entry(event) => self.entry(event),
+            Event::EntryOmitted(omitted) => logs.skip(omitted.conversation_id, omitted.seq),
             Event::Account(entry) => catch_up.account(entry, logs, queue),
             Event::Cursor(event) => {
                 if !queue.cursor(event) {

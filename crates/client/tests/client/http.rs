@@ -240,8 +240,9 @@ async fn every_route_of_groups(s: &Script, http: &Http) {
     let update = UpdateConversation { image: Some(None), ..UpdateConversation::default() };
     route!(s, "PATCH /v1/conversations/100", 200, conversation(), http.update_conversation(C, &update));
     assert_eq!(s.last().2, json!({ "image": null }));
-    let all = DeleteFor::All;
-    route!(s, "DELETE /v1/conversations/100?for=all", 204, none(), http.delete_conversation(C, all));
+    route!(s, "DELETE /v1/conversations/100?for=all", 204, none(), http.delete_conversation_for_all(C));
+    let deleted = http.delete_conversation_for_me(C, Seq::new(7));
+    route!(s, "DELETE /v1/conversations/100?for=me&up_to=7", 204, none(), deleted);
     let gone = json!({ "gone": [], "more": false, "truncated": false });
     route!(
         s,

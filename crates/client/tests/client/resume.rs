@@ -7,7 +7,7 @@ use godwit_client::live::{LiveConfig, StartAt, Update};
 use godwit_client::protocol::conversations::MemberCursor;
 use godwit_client::protocol::messages::LogPage;
 use godwit_client::protocol::people::User;
-use godwit_client::protocol::socket::{CloseCode, CursorEvent, Event};
+use godwit_client::protocol::socket::{CloseCode, CursorEvent, EntryOmitted, Event};
 use godwit_client::protocol::sync::{AccountChange, AccountEntry, Gone, GoneReason, MovedCursors, SyncPage};
 use godwit_client::protocol::{ErrorCode, Seq, UserId};
 
@@ -30,6 +30,22 @@ async fn a_gap_is_read_from_the_log_and_duplicates_are_dropped() {
     assert_eq!(entries(&mut updates, C, 5).await, [3, 4, 5, 6, 7]);
     peer.entries(C, [7, 8]).await;
     assert_eq!(entries(&mut updates, C, 1).await, [8]);
+    peer.stays_quiet().await;
+}
+
+#[tokio::test]
+async fn an_entry_that_the_server_omits_is_read_from_the_log() {
+    let server = FakeServer::start().await;
+    let (_live, mut updates) = server.live(eager());
+    let (mut peer, _) = server.sync(sync_page("t1", &[])).await;
+    peer.entries(C, [1]).await;
+    let omitted = || Event::EntryOmitted(EntryOmitted { conversation_id: C, seq: Seq::new(2) });
+    peer.event(&omitted()).await;
+    let (id, log) = peer.log_command().await;
+    assert_eq!((log.conversation_id, log.after), (C, Seq::new(1)));
+    peer.ok(id, &log_page(C, [2], 2)).await;
+    assert_eq!(entries(&mut updates, C, 2).await, [1, 2]);
+    peer.event(&omitted()).await;
     peer.stays_quiet().await;
 }
 

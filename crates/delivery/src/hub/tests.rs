@@ -66,18 +66,22 @@ fn entry_about(seq: u64, about: u64, hidden_from: &[u64]) -> OutgoingEntry {
     OutgoingEntry { entry: log_entry(seq), less }
 }
 
-/// The numbers of the entries that a socket got.
-async fn seqs(socket: &Socket) -> Vec<u64> {
+/// The events that a socket got.
+async fn events(socket: &Socket) -> Vec<serde_json::Value> {
     // The ping makes sure that there is a step to take.
     socket.outgoing.ping();
     let Step::Write { frames, .. } = socket.outgoing.next().await else { panic!("closed") };
     socket.outgoing.written(frames.iter().map(Bytes::len).sum());
-    let seq = |frame: &Bytes| {
+    let event = |frame: &Bytes| {
         let start = frame.iter().position(|byte| *byte == b'{').unwrap();
-        let event: serde_json::Value = serde_json::from_slice(&frame[start..]).unwrap();
-        event["entry"]["seq"].as_u64().unwrap()
+        serde_json::from_slice(&frame[start..]).unwrap()
     };
-    frames.iter().map(seq).collect()
+    frames.iter().map(event).collect()
+}
+
+/// The numbers of the entries that a socket got.
+async fn seqs(socket: &Socket) -> Vec<u64> {
+    events(socket).await.iter().map(|event| event["entry"]["seq"].as_u64().unwrap()).collect()
 }
 
 fn presence(of: u64) -> PresenceEvent {
@@ -115,6 +119,26 @@ async fn entries_reach_members_from_their_first_visible_one() {
     let to = Audience::Members(vec![(user(1), Seq::ZERO), (user(2), Seq::new(5)), (user(4), Seq::ZERO)]);
     hub.deliver_entries(ConversationId::new(7), &[entry(4), entry(5), entry(6)], &to);
     assert_eq!((frames(&ada).await, frames(&bob).await, frames(&eve).await), (3, 2, 0));
+}
+
+/// If it is not known who sees the message, everybody is told to read the entry.
+#[tokio::test]
+async fn an_entry_that_is_omitted_is_told_to_all_in_its_place() {
+    let (_, hub) = hub();
+    let sockets: Vec<_> = (1..=2).map(|id| signed_in(&hub, id, id * 10)).collect();
+    let birds = ConversationId::new(7);
+    let mut omitted = entry_about(6, 3, &[]);
+    omitted.less.as_mut().unwrap().unless.hidden_from = HiddenFrom::TooMany;
+    let from = [(user(1), Seq::ZERO), (user(2), Seq::new(4))];
+    hub.follow(&from, birds);
+    for audience in [Audience::Members(from.to_vec()), Audience::Followers] {
+        hub.deliver_entries(birds, &[entry(5), omitted.clone(), entry(7)], &audience);
+        for socket in &sockets {
+            let told: Vec<_> = events(socket).await.iter().map(ToString::to_string).collect();
+            assert_eq!(told[1], r#"{"entry_omitted":{"conversation_id":"7","seq":6}}"#);
+            assert_eq!(told.len(), 3);
+        }
+    }
 }
 
 #[tokio::test]

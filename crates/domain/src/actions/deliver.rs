@@ -119,11 +119,7 @@ impl Delivering {
         let now = self.clock.now();
         let Outgoing { entries, audience, .. } = outgoing;
         entries.iter().for_each(|outgoing| measure::delivery(now.millis_since(outgoing.entry.at)));
-        for part in entries.split(OutgoingEntry::is_for_each_to_read) {
-            if !part.is_empty() {
-                self.delivery.deliver_entries(conversation, part, audience);
-            }
-        }
+        self.delivery.deliver_entries(conversation, entries, audience);
     }
 }
 

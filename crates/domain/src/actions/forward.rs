@@ -14,6 +14,7 @@ use super::answer::Answer;
 use super::queue::ACTIONS_WAITING_MAX;
 use super::refusal::Refusal;
 use super::submit::{Actions, refuse};
+use crate::conversations::Hint;
 use crate::ports::{ForwardedAction, Unanswered};
 
 /// For each conversation: actions that wait for an answer from another node, and the actions behind them.
@@ -68,7 +69,7 @@ impl Actions {
             match outcome {
                 Ok(outcome) => {
                     if let Some(last) = outcome.as_ref().ok().and_then(|done| done.entries.last()) {
-                        self.conversations.hear_of(conversation, last.seq);
+                        self.conversations.take(conversation, &Hint::Head(last.seq));
                     }
                     answer.give(outcome);
                 }

@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock};
 
 use godwit_protocol::{ConversationId, Seq};
 
-use super::StateChange;
+use super::{Hint, StateChange};
 use crate::actions::ActionQueue;
 use crate::model::ConversationState;
 
@@ -45,7 +45,7 @@ impl Live {
             if loaded.head.seq >= current.head.seq {
                 for member in &mut loaded.members {
                     if let Some(known) = current.member(member.user_id) {
-                        member.move_to(known.cursor, known.moved_at);
+                        member.hear_of_move(known.cursor, known.moved_at);
                         member.concealed = member.concealed.and(known.concealed);
                     }
                 }
@@ -56,8 +56,25 @@ impl Live {
         self.sure_since.fetch_max(sure_since, Ordering::Relaxed);
     }
 
+    pub(super) fn take(&self, hint: &Hint<'_>) {
+        match *hint {
+            Hint::Head(seq) => self.hear_of(seq),
+            Hint::Appended(change) => self.follow(change),
+            Hint::CursorMoved(moved) => self.write(|state| {
+                if let Some(member) = state.member_mut(moved.user_id) {
+                    member.hear_of_move(moved.cursor, moved.at);
+                }
+            }),
+            Hint::Concealed(user, concealed) => self.write(|state| {
+                if let Some(member) = state.member_mut(user) {
+                    member.concealed = member.concealed.and(concealed);
+                }
+            }),
+        }
+    }
+
     /// Another node has appended up to `seq`.
-    pub(super) fn hear_of(&self, seq: Seq) {
+    fn hear_of(&self, seq: Seq) {
         self.write(|state| {
             if state.head.seq < seq {
                 self.heard.fetch_max(seq.get(), Ordering::Relaxed);
@@ -67,7 +84,7 @@ impl Live {
 
     /// Another node has made this append. If an entry before it is missing, or if the change may grant rights, only its
     /// `seq` is recorded, and the next use of the conversation loads the state from the store.
-    pub(super) fn follow(&self, change: &StateChange) {
+    fn follow(&self, change: &StateChange) {
         self.write(|state| {
             if state.head.seq == change.expected_head && !change.may_grant() {
                 change.apply_to(state);

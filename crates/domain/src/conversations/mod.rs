@@ -3,11 +3,12 @@
 //! Correctness does not depend on the cache: only the store's compare-and-set decides which entries a log has. A
 //! conversation that the cache dropped, or that another node changed, is loaded again.
 //!
-//! Other nodes announce their appends ([`Conversations::follow`], [`Conversations::hear_of`]). A node applies such a hint
-//! directly, unless it could grant rights. While hints may be lost, the node compares each state with the store before it
-//! uses it ([`Conversations::doubt`]).
+//! Other nodes announce their changes ([`Conversations::take`]). A node applies such a [`Hint`] directly, unless it could
+//! grant rights. A load in progress keeps the hints that arrive, because it may have read the state from before. While hints
+//! may be lost, the node compares each state with the store before it uses it ([`Conversations::doubt`]).
 
 mod change;
+mod hint;
 mod live;
 mod trust;
 mod unsaved;
@@ -23,12 +24,14 @@ use quick_cache::{DefaultHashBuilder, Lifecycle, UnitWeighter};
 use thiserror::Error;
 
 pub use change::StateChange;
+pub(crate) use hint::Hint;
+use hint::Kept;
 pub use live::Live;
 use trust::Trust;
 pub(crate) use unsaved::UnsavedCursors;
 
-use crate::model::{Concealed, Member};
-use crate::ports::{CursorMove, Store, StoreError, UnorderedRow};
+use crate::model::Member;
+use crate::ports::{Store, StoreError, UnorderedRow};
 
 /// Capacity of the cache, in conversations.
 pub const CONVERSATIONS_CACHED_MAX: usize = 50_000;
@@ -44,9 +47,8 @@ pub struct Conversations {
     /// Counts the times when hints from other nodes may have been lost.
     doubts: AtomicU64,
     trust: Trust,
-    /// Conversations that are being loaded for the first time, with the newest `seq` that another node announced during the
-    /// load.
-    loading: Mutex<HashMap<ConversationId, Seq>>,
+    /// Conversations that are being loaded for the first time, with the hints that have arrived during the load.
+    loading: Mutex<HashMap<ConversationId, Kept>>,
 }
 
 /// Why a conversation is not accessible. A user who is not a member gets the same answer as for a conversation that does not
@@ -130,10 +132,14 @@ impl Conversations {
                 let Some(mut state) = self.store.load(id).await? else { return Ok(None) };
                 self.unsaved.apply_to(&mut state);
                 let live = Arc::new(Live::new(state, doubts));
+                // Hints wait meanwhile. Later ones find the conversation in the cache.
+                let mut all_loading = self.loading();
+                if !loading.end(&mut all_loading).apply_to(&live) {
+                    self.doubt();
+                }
                 // Fails only if the key was inserted by other means, and no code does that.
                 let _ = vacant.insert(live.clone());
-                // Hints that arrive from now on find the conversation in the cache.
-                live.hear_of(loading.end());
+                drop(all_loading);
                 Ok(Some(live))
             }
         }
@@ -171,6 +177,19 @@ impl Conversations {
         Ok(live.read(|state| state.head.seq))
     }
 
+    /// The number of messages in the log up to an entry.
+    pub(crate) async fn ordinal_at(&self, live: &Live, seq: Seq) -> Result<u64, StoreError> {
+        let at_head = live.read(|state| (state.head.seq == seq).then_some(state.head.ordinal));
+        match at_head {
+            Some(ordinal) => Ok(ordinal),
+            None if seq == Seq::ZERO => Ok(0),
+            None => {
+                let items = self.store.items(live.id(), &[seq]).await?;
+                Ok(items.into_iter().flatten().next().map_or(0, |item| item.entry.ordinal))
+            }
+        }
+    }
+
     /// Loads the state from the store, after another node has changed it.
     pub(crate) async fn reload(&self, live: &Live) -> Result<(), StoreError> {
         let doubts = self.doubts();
@@ -187,61 +206,15 @@ impl Conversations {
         if live.is_behind(self.doubts()) { self.reload(live).await } else { Ok(()) }
     }
 
-    /// Another node has appended to a conversation, up to `seq`.
-    pub(crate) fn hear_of(&self, id: ConversationId, seq: Seq) {
-        // Loads in progress come first: they enter the cache before they leave `loading`.
-        if let Some(heard) = self.loading().get_mut(&id) {
-            *heard = seq.max(*heard);
+    /// Something that this node or another one has changed. A conversation that is not in memory is loaded when it is used.
+    pub(crate) fn take(&self, id: ConversationId, hint: &Hint<'_>) {
+        let mut loading = self.loading();
+        if let Some(kept) = loading.get_mut(&id) {
+            kept.add(hint);
         }
+        drop(loading);
         if let Some(live) = self.cache.peek(&id) {
-            live.hear_of(seq);
-        }
-    }
-
-    /// Another node has made this append.
-    pub(crate) fn follow(&self, change: &StateChange) {
-        if let Some(heard) = self.loading().get_mut(&change.conversation) {
-            *heard = change.head.seq.max(*heard);
-        }
-        if let Some(live) = self.cache.peek(&change.conversation) {
-            live.follow(change);
-        }
-    }
-
-    /// A cursor has moved on another node.
-    pub(crate) fn cursor_moved(&self, moved: &CursorMove) {
-        if let Some(live) = self.cache.peek(&moved.conversation) {
-            live.write(|state| {
-                if let Some(member) = state.member_mut(moved.user_id) {
-                    member.move_to(moved.cursor, moved.at);
-                }
-            });
-        }
-    }
-
-    /// The store has written a cursor, as of `moved.at`.
-    pub(crate) fn cursor_written(&self, moved: &CursorMove) {
-        if let Some(live) = self.cache.peek(&moved.conversation) {
-            live.write(|state| {
-                if let Some(member) = state.member_mut(moved.user_id) {
-                    member.moved_at = member.moved_at.max(moved.at);
-                }
-            });
-        }
-    }
-
-    /// A member has concealed entries, on this node or another one.
-    pub(crate) fn conceal(&self, id: ConversationId, user: UserId, concealed: Concealed) {
-        if self.loading().contains_key(&id) {
-            // A load in progress may have read the state from before.
-            self.doubt();
-        }
-        if let Some(live) = self.cache.peek(&id) {
-            live.write(|state| {
-                if let Some(member) = state.member_mut(user) {
-                    member.concealed = member.concealed.and(concealed);
-                }
-            });
+            live.take(hint);
         }
     }
 
@@ -268,7 +241,7 @@ impl Conversations {
         self.doubts.load(Ordering::Relaxed)
     }
 
-    fn loading(&self) -> MutexGuard<'_, HashMap<ConversationId, Seq>> {
+    fn loading(&self) -> MutexGuard<'_, HashMap<ConversationId, Kept>> {
         self.loading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -277,23 +250,27 @@ impl Conversations {
 struct Loading<'a> {
     conversations: &'a Conversations,
     id: ConversationId,
+    has_ended: bool,
 }
 
 impl<'a> Loading<'a> {
     fn begin(conversations: &'a Conversations, id: ConversationId) -> Self {
-        conversations.loading().insert(id, Seq::ZERO);
-        Self { conversations, id }
+        conversations.loading().insert(id, Kept::default());
+        Self { conversations, id, has_ended: false }
     }
 
-    /// The newest `seq` that another node announced during the load.
-    fn end(self) -> Seq {
-        self.conversations.loading().remove(&self.id).unwrap_or_default()
+    /// The hints that arrived during the load.
+    fn end(mut self, all: &mut HashMap<ConversationId, Kept>) -> Kept {
+        self.has_ended = true;
+        all.remove(&self.id).unwrap_or_default()
     }
 }
 
 impl Drop for Loading<'_> {
     fn drop(&mut self) {
-        self.conversations.loading().remove(&self.id);
+        if !self.has_ended {
+            self.conversations.loading().remove(&self.id);
+        }
     }
 }
 

@@ -16,8 +16,15 @@ pub(crate) struct UnsavedCursors {
 }
 
 impl UnsavedCursors {
+    /// A read mark that follows a delivered mark before it is saved takes the earlier time: the time of a delivery must not
+    /// reveal when the user read.
     pub(crate) fn add(&self, moved: CursorMove) {
-        self.lock().entry(moved.conversation).or_default().insert(moved.user_id, moved);
+        let mut moves = self.lock();
+        let of_conversation = moves.entry(moved.conversation).or_default();
+        let before = of_conversation.get(&moved.user_id);
+        let at = before.filter(|before| before.cursor.delivered == moved.cursor.delivered);
+        let at = at.map_or(moved.at, |before| before.at);
+        of_conversation.insert(moved.user_id, CursorMove { at, ..moved });
     }
 
     pub(crate) fn of(&self, conversation: ConversationId, user: UserId) -> Option<CursorMove> {

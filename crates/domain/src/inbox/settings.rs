@@ -3,9 +3,11 @@
 use godwit_protocol::conversations::{Membership, NewDraft, UpdateMembership};
 use godwit_protocol::limits::{DRAFT_CHARS_MAX, PINNED_CONVERSATIONS_MAX};
 use godwit_protocol::sync::GoneReason;
-use godwit_protocol::{ConversationId, Timestamp, UserId};
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use super::{Inbox, InboxError};
+use crate::conversations::Live;
+use crate::cursors::CursorError;
 use crate::model::{
     AccountChange, AccountNote, Concealed, InvalidField, SavedDraft, Settings, SettingsChange, field,
 };
@@ -74,32 +76,68 @@ impl Inbox {
         Ok(())
     }
 
-    /// Deletes a conversation for one member: its messages are concealed, and the next message brings it back into the
-    /// inbox.
-    pub async fn delete_for_me(&self, by: UserId, id: ConversationId) -> Result<(), InboxError> {
+    /// Deletes a conversation for one member: everything up to `up_to` is concealed, and a later message keeps it in the
+    /// inbox or brings it back. Without `up_to`, everything up to the head is concealed.
+    ///
+    /// With `up_to` the call is idempotent: what came after the first call stays.
+    pub async fn delete_for_me(
+        &self,
+        by: UserId,
+        id: ConversationId,
+        up_to: Option<Seq>,
+    ) -> Result<(), CursorError> {
         let (live, _) = self.conversations.of_member(by, id).await?;
         self.conversations.reload(&live).await?;
-        let (head, ordinal) = live.read(|state| (state.head.seq, state.head.ordinal));
-        self.forget_settings(by, id).await?;
-        let change = AccountChange::ConversationGone(id, GoneReason::Deleted);
-        let note = AccountNote { user_id: by, at: self.clock.now(), change };
-        let entry = self.store.clear(by, id, head, ordinal, note).await?;
-        let concealed = Concealed { cleared: head, cleared_ordinal: ordinal, ..Concealed::default() };
-        self.concealing.conceal(&live, by, concealed).await;
-        live.write(|state| {
-            let is_new = state.head.last_message.as_ref().is_some_and(|last| last.seq > head);
+        let head = live.read(|state| state.head.seq);
+        let cleared = up_to.unwrap_or(head);
+        if cleared > head {
+            return Err(CursorError::AheadOfLog { head });
+        }
+        let cleared_ordinal = self.conversations.ordinal_at(&live, cleared).await?;
+        let concealed = Concealed { cleared, cleared_ordinal, ..Concealed::default() };
+        let settings = self.store.settings(by, id).await?;
+        if up_to.is_some() && settings.cleared != Seq::ZERO && settings.cleared >= cleared {
+            // The first call may have been interrupted before every node knew.
+            self.concealing.conceal(&live, by, concealed).await;
+            return Ok(());
+        }
+        self.forget_settings(by, id, &settings).await?;
+        self.clear(by, &live, concealed).await?;
+        Ok(())
+    }
+
+    async fn clear(&self, by: UserId, live: &Live, concealed: Concealed) -> Result<(), StoreError> {
+        let Concealed { cleared, cleared_ordinal, .. } = concealed;
+        let id = live.id();
+        let note = |change| AccountNote { user_id: by, at: self.clock.now(), change };
+        let gone = note(AccountChange::ConversationGone(id, GoneReason::Deleted));
+        let entry = self.store.clear(by, id, cleared, cleared_ordinal, gone).await?;
+        self.concealing.conceal(live, by, concealed).await;
+        let is_listed = live.write(|state| {
+            let is_listed = state.head.last_message.as_ref().is_some_and(|last| last.seq > cleared);
             if let Some(member) = state.member_mut(by) {
-                member.unlisted = !is_new;
+                member.unlisted = !is_listed;
             }
+            is_listed
         });
         self.account_log.announce(&[(by, entry)]).await;
+        if is_listed {
+            // The devices have dropped the conversation, and load what is left of it.
+            let listed = note(AccountChange::ConversationListed(id));
+            let (_, entry) = self.store.change_settings(by, id, SettingsChange::default(), listed).await?;
+            self.account_log.announce(&[(by, entry)]).await;
+        }
         Ok(())
     }
 
     /// Resets the settings, so that the conversation comes back without pin, archive flag, unread mark and draft. It stays
     /// muted.
-    async fn forget_settings(&self, by: UserId, id: ConversationId) -> Result<(), StoreError> {
-        let settings = self.store.settings(by, id).await?;
+    async fn forget_settings(
+        &self,
+        by: UserId,
+        id: ConversationId,
+        settings: &Settings,
+    ) -> Result<(), StoreError> {
         let change = SettingsChange {
             pin: settings.pin.is_some().then_some(None),
             archived: settings.archived.then_some(false),

@@ -1,6 +1,6 @@
 //! A conversation as one of its members sees it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use godwit_protocol::conversations::{
@@ -11,7 +11,7 @@ use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use super::Inbox;
 use crate::conversations::Live;
-use crate::model::{ConversationState, LastMessage, Member, Settings, User};
+use crate::model::{LastMessage, Member, Settings, User};
 use crate::ports::StoreError;
 use crate::sight::{Discretion, Sight, newest_seen};
 
@@ -109,11 +109,13 @@ impl Inbox {
         let mut shown = Vec::with_capacity(listed.len());
         for ((row, peer), seen) in listed.iter().zip(peers).zip(&seen) {
             let discretion = match peer {
-                // Nothing needs to be hidden.
-                _ if !seen.shows_reading => Discretion::default(),
+                // Nothing needs to be hidden, and marks may move before the row is shown.
+                _ if !seen.shows_reading => Discretion::of_nobody(),
                 Some(peer) => {
                     let both_tell = tells(peer) && tells(by);
-                    let blocked = both_tell && self.store.is_blocked(by, peer).await?;
+                    // A block hides more than the setting does, but a status alone looks the same.
+                    let may_differ = both_tell || row.opened;
+                    let blocked = may_differ && self.store.is_blocked(by, peer).await?;
                     Discretion::of_two(both_tell, blocked)
                 }
                 None => {
@@ -133,7 +135,7 @@ impl Inbox {
     }
 
     /// The requested cursors, as far as the member may see them. If the read mark of a member is hidden, so is a move of it:
-    /// that cursor counts as moved only if its delivered mark has reached the last message.
+    /// that cursor counts as moved only if its delivered mark has moved.
     async fn cursors(
         &self,
         row: &Listed,
@@ -141,23 +143,39 @@ impl Inbox {
         discretion: &Discretion,
     ) -> Result<Vec<MemberCursor>, StoreError> {
         let Listed { live, member, .. } = row;
-        let (mut cursors, last) = live.read(|state| {
-            let last = state.head.last_message.as_ref().map_or(Seq::ZERO, |last| last.seq);
-            (shown_cursors(state, member, discretion, marks), last)
+        let is_discreet =
+            |other: &Member| other.user_id != member.user_id && discretion.hides_reading_of(other.user_id);
+        let (mut shown, mut discreet) = (Vec::new(), Vec::new());
+        live.read(|state| {
+            let members = if state.is_whole() { &*state.members } else { std::slice::from_ref(member) };
+            for other in members.iter().filter(|other| marks.has(other)) {
+                let Some(cursor) = discretion.cursor(member.user_id, other) else { continue };
+                match marks {
+                    Marks::MovedSince(since) if is_discreet(other) => {
+                        discreet.push((cursor, other.moved_at, since));
+                    }
+                    _ => shown.push(cursor),
+                }
+            }
         });
-        let Marks::MovedSince(since) = marks else { return Ok(cursors) };
-        let is_discreet = |cursor: &MemberCursor| {
-            cursor.user_id != member.user_id && discretion.hides_reading_of(cursor.user_id)
-        };
-        let discreet: Vec<UserId> =
-            cursors.iter().filter(|cursor| is_discreet(cursor)).map(|cursor| cursor.user_id).collect();
-        if !discreet.is_empty() {
-            let times = self.store.receipts(live.id(), last, &discreet).await?;
-            let received = times.into_iter().filter(|times| times.delivered_at.is_some_and(|at| at >= since));
-            let received: HashSet<UserId> = received.map(|times| times.user_id).collect();
-            cursors.retain(|cursor| !is_discreet(cursor) || received.contains(&cursor.user_id));
+        for (cursor, moved_at, since) in discreet {
+            if self.delivered_at(live.id(), cursor).await?.unwrap_or(moved_at) >= since {
+                shown.push(cursor);
+            }
         }
-        Ok(cursors)
+        Ok(shown)
+    }
+
+    /// When a delivered mark last moved: the time of the move that reached the entry at the mark. `None` if the store does
+    /// not have the move yet, as in its first second. Only a direct conversation with hidden read marks asks this, so it is
+    /// one read for one member.
+    async fn delivered_at(
+        &self,
+        id: ConversationId,
+        cursor: MemberCursor,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let times = self.store.receipts(id, cursor.delivered, &[cursor.user_id]).await?;
+        Ok(times.first().and_then(|times| times.delivered_at))
     }
 
     /// The part of a conversation that a member sees in a list.
@@ -246,16 +264,4 @@ fn describe(
             cursors: Vec::new(),
         }
     })
-}
-
-/// The requested cursors, as far as a member may see them.
-fn shown_cursors(
-    state: &ConversationState,
-    member: &Member,
-    discretion: &Discretion,
-    marks: Marks,
-) -> Vec<MemberCursor> {
-    let members = if state.is_whole() { &*state.members } else { std::slice::from_ref(member) };
-    let shown = members.iter().filter(|other| marks.has(other));
-    shown.filter_map(|other| discretion.cursor(member.user_id, other)).collect()
 }

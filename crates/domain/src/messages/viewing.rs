@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use godwit_protocol::messages as wire;
+use godwit_protocol::messages::MessageStatus;
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use super::reading::{ReadError, Reading};
@@ -19,15 +20,12 @@ pub(super) struct Viewer {
     pub(super) member: Member,
     /// The first entry that they see.
     pub(super) from: Seq,
-    pub(super) discretion: Discretion,
 }
 
 impl Reading {
     pub(super) async fn viewer(&self, by: UserId, conversation: ConversationId) -> Result<Viewer, ReadError> {
         let (live, member) = self.conversations.of_member(by, conversation).await?;
-        let (kind, members) = live.read(|state| (state.conversation.kind, state.member_ids()));
-        let discretion = Discretion::of(&*self.store, by, kind, members).await?;
-        Ok(Viewer { from: member.history_from(), live, member, discretion })
+        Ok(Viewer { from: member.history_from(), live, member })
     }
 
     /// What a viewer sees of these entries.
@@ -47,7 +45,7 @@ impl Reading {
     ) -> Result<Vec<wire::Message>, StoreError> {
         let known = self.look_up(viewer, &items).await?;
         Ok(viewer.live.read(|state| {
-            let view = known.view(viewer, state, self.clock.now());
+            let view = known.view(state, self.clock.now());
             // All of them, almost always: room for them is made once.
             let mut messages = Vec::with_capacity(items.len());
             messages.extend(items.into_iter().filter_map(|item| view.message(item)));
@@ -62,7 +60,7 @@ impl Reading {
     ) -> Result<Vec<wire::LogEntry>, StoreError> {
         let known = self.look_up(viewer, items).await?;
         Ok(viewer.live.read(|state| {
-            let view = known.view(viewer, state, self.clock.now());
+            let view = known.view(state, self.clock.now());
             items.iter().map(|item| view.entry(item)).collect()
         }))
     }
@@ -111,6 +109,24 @@ impl Reading {
         Ok((items, more))
     }
 
+    /// Whose read marks the status of these messages may show. Asks the store only if a status would be READ.
+    async fn discretion(&self, viewer: &Viewer, items: &[LogItem]) -> Result<Discretion, StoreError> {
+        let asked = viewer.live.read(|state| {
+            let is_read = |item: &LogItem| {
+                let message = item.entry.message();
+                message.is_some_and(|message| {
+                    state.status(item.entry.seq, message.sender_id) == MessageStatus::Read
+                })
+            };
+            items.iter().any(is_read).then(|| (state.conversation.kind, state.member_ids()))
+        });
+        match asked {
+            Some((kind, members)) => Discretion::of(&*self.store, viewer.member.user_id, kind, members).await,
+            // Marks may move before the messages are shown.
+            None => Ok(Discretion::of_nobody()),
+        }
+    }
+
     async fn look_up(&self, viewer: &Viewer, items: &[LogItem]) -> Result<LookedUp, StoreError> {
         let id = viewer.live.id();
         let mut referred: HashMap<Seq, LogItem> = HashMap::new();
@@ -133,10 +149,11 @@ impl Reading {
         let own = async {
             if reacted.is_empty() { Ok(Vec::new()) } else { self.store.reactions_by(id, &reacted).await }
         };
-        let (found, own, sight) = tokio::try_join!(found, own, self.sight(viewer, entries))?;
+        let (found, own, sight, discretion) =
+            tokio::try_join!(found, own, self.sight(viewer, entries), self.discretion(viewer, items))?;
         referred.extend(found.into_iter().flatten().map(|item| (item.entry.seq, item)));
         let own_reactions = reacted.iter().zip(own).filter_map(|((seq, _), own)| Some((*seq, own?)));
-        Ok(LookedUp { referred, own_reactions: own_reactions.collect(), sight })
+        Ok(LookedUp { referred, own_reactions: own_reactions.collect(), sight, discretion })
     }
 }
 
@@ -144,22 +161,18 @@ struct LookedUp {
     referred: HashMap<Seq, LogItem>,
     own_reactions: HashMap<Seq, Box<str>>,
     sight: Sight,
+    discretion: Discretion,
 }
 
 impl LookedUp {
-    const fn view<'a>(
-        &'a self,
-        viewer: &'a Viewer,
-        state: &'a ConversationState,
-        now: Timestamp,
-    ) -> View<'a> {
+    const fn view<'a>(&'a self, state: &'a ConversationState, now: Timestamp) -> View<'a> {
         View {
             state,
             now,
             referred: &self.referred,
             own_reactions: &self.own_reactions,
             sight: &self.sight,
-            discretion: &viewer.discretion,
+            discretion: &self.discretion,
         }
     }
 }

@@ -324,6 +324,12 @@ impl Member {
         }
     }
 
+    /// Takes in a move from elsewhere. The store may have dated a known one later.
+    pub fn hear_of_move(&mut self, cursor: Cursor, at: Timestamp) {
+        self.move_to(cursor, at);
+        self.moved_at = self.moved_at.max(at);
+    }
+
     pub const fn wire_cursor(&self) -> wire::MemberCursor {
         wire::MemberCursor { user_id: self.user_id, delivered: self.cursor.delivered, read: self.cursor.read }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use godwit_protocol::messages::LogEntry;
-use godwit_protocol::socket::{CloseCode, Event, PresenceEvent};
+use godwit_protocol::socket::{CloseCode, EntryOmitted, Event, PresenceEvent};
 use godwit_protocol::{ConversationId, DeviceId, Seq, UserId};
 use serde::{Deserialize, Serialize};
 
@@ -41,9 +41,17 @@ pub struct Seeing {
 }
 
 impl OutgoingEntry {
-    /// True if the entry cannot be delivered, because too many users have hidden the other message.
-    pub fn is_for_each_to_read(&self) -> bool {
-        self.less.as_ref().is_some_and(|less| less.unless.hidden_from == HiddenFrom::TooMany)
+    /// The event for all users, if too many have hidden the other message. Nobody gets the entry withheld instead: those who
+    /// see the message would miss its content without noticing.
+    pub fn omitted(&self, conversation_id: ConversationId) -> Option<Event> {
+        let is_omitted = |less: &Less| less.unless.hidden_from == HiddenFrom::TooMany;
+        let omitted = EntryOmitted { conversation_id, seq: self.entry.seq };
+        self.less.as_deref().filter(|less| is_omitted(less)).map(|_| Event::EntryOmitted(omitted))
+    }
+
+    /// The entry for some of the users, if they get another one than the others.
+    pub fn less(&self) -> Option<&Less> {
+        self.less.as_deref().filter(|less| less.unless.hidden_from != HiddenFrom::TooMany)
     }
 }
 
@@ -51,7 +59,7 @@ impl OutgoingEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HiddenFrom {
     These(Vec<UserId>),
-    /// Too many users to list. The entry is not delivered: clients notice the gap and read it.
+    /// Too many users to list. Clients are told of the entry and read it: see [`OutgoingEntry::omitted`].
     TooMany,
 }
 
@@ -84,7 +92,8 @@ pub trait Delivery: Send + Sync + std::fmt::Debug {
     /// Sends an event to every socket of every one of these users.
     fn deliver(&self, to: &[UserId], event: &Event);
 
-    /// Sends these entries of a conversation in order, each as an event.
+    /// Sends these entries of a conversation in order, each as an event: the entry, or that it was
+    /// [omitted](OutgoingEntry::omitted).
     fn deliver_entries(&self, conversation: ConversationId, entries: &[OutgoingEntry], to: &Audience);
 
     /// Adds users to the [`Audience::Followers`] of this conversation until their last socket closes. Each user comes with

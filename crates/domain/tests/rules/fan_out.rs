@@ -125,7 +125,7 @@ async fn a_conversation_cleared_while_connecting_stays_cleared() {
     stage.delivery.set_online(bob, true);
     let app = stage.app.clone();
     stage.store.meanwhile(Moment::AfterMember, async move {
-        app.inbox.delete_for_me(bob, group).await.unwrap();
+        app.inbox.delete_for_me(bob, group, None).await.unwrap();
     });
     stage.app.presence.came_online(bob).await.unwrap();
     stage.app.writing.edit(ada, old.id, "new".to_owned()).await.unwrap();
@@ -171,7 +171,7 @@ async fn deleting_for_oneself_makes_nobody_follow() {
     let message = stage.say(users[0], group, "hello").await;
     stage.delivery.set_online(users[1], true);
     stage.app.writing.delete_for_me(users[1], message.id).await.unwrap();
-    stage.app.inbox.delete_for_me(users[1], group).await.unwrap();
+    stage.app.inbox.delete_for_me(users[1], group, None).await.unwrap();
     assert_eq!(stage.delivery.followers_of(group), []);
 }
 
@@ -220,7 +220,7 @@ async fn a_large_conversation_can_be_deleted_for_oneself_and_for_all() {
     let stage = Stage::new();
     let (users, group) = large(&stage).await;
     stage.say(users[0], group, "before").await;
-    stage.app.inbox.delete_for_me(users[1], group).await.unwrap();
+    stage.app.inbox.delete_for_me(users[1], group, None).await.unwrap();
     assert!(stage.inbox(users[1]).await.is_empty());
     stage.say(users[0], group, "after").await;
     assert_eq!(stage.inbox(users[1]).await, [group]);

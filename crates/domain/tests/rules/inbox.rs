@@ -1,7 +1,9 @@
 //! The inbox: order of pins, archive, unread marks, drafts, deleting for oneself.
 
+use godwit_domain::cursors::CursorError;
 use godwit_protocol::accounts::UpdateMe;
 use godwit_protocol::conversations::{NewDraft, UpdateMembership};
+use godwit_protocol::socket::Event;
 use godwit_protocol::sync::{AccountChange, GoneReason};
 use godwit_protocol::{ConversationId, Timestamp};
 
@@ -106,6 +108,52 @@ async fn a_draft_is_shared_between_the_devices_of_one_user() {
     assert!(empty.is_err());
 }
 
+/// A client that got no answer repeats the call with the same `up_to`.
+#[tokio::test]
+async fn deleting_again_for_oneself_leaves_what_came_in_between() {
+    let stage = Stage::new();
+    let (ada, bob, direct) = stage.pair().await;
+    let group = stage.group(&[ada, bob]).await;
+    for conversation in [direct, group] {
+        let known = stage.say(ada, conversation, "known").await.seq;
+        let delete = async || stage.app.inbox.delete_for_me(bob, conversation, Some(known)).await;
+        delete().await.unwrap();
+        assert_eq!(stage.history(bob, conversation).await, [""; 0]);
+        stage.say(ada, conversation, "in between").await;
+        let (_, token) = stage.app.sync.since(bob, None, 50).await.unwrap();
+        delete().await.unwrap();
+        assert_eq!(stage.history(bob, conversation).await, ["in between"]);
+        assert!(stage.inbox(bob).await.contains(&conversation));
+        let noted = stage.app.sync.since(bob, Some(token), 50).await.unwrap().0.account;
+        assert!(noted.is_empty(), "his devices keep it: {noted:?}");
+        assert_eq!(stage.second_node().inbox.conversation(bob, conversation).await.unwrap().unread, 1);
+    }
+}
+
+#[tokio::test]
+async fn what_came_before_the_first_call_arrived_stays_too() {
+    let stage = Stage::new();
+    let (ada, bob, direct) = stage.pair().await;
+    let known = stage.say(ada, direct, "known").await.seq;
+    stage.say(ada, direct, "not known").await;
+    stage.delivery.take();
+    stage.app.inbox.delete_for_me(bob, direct, Some(known)).await.unwrap();
+    assert_eq!(stage.history(bob, direct).await, ["not known"]);
+    assert_eq!((stage.row(bob, direct).await.unread, stage.inbox(bob).await), (1, vec![direct]));
+    let changes = stage.delivery.events_for(bob).into_iter().filter_map(|event| match event {
+        Event::Account(entry) => Some(entry.change),
+        _ => None,
+    });
+    let (gone, listed) = match &*changes.collect::<Vec<_>>() {
+        [gone, listed] => (gone.clone(), listed.clone()),
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(gone, AccountChange::ConversationGone { .. }), "his devices drop the past");
+    assert!(matches!(listed, AccountChange::ConversationListed { .. }), "and load the rest");
+    let ahead = stage.app.inbox.delete_for_me(bob, direct, Some(known.next().next())).await;
+    assert!(matches!(ahead, Err(CursorError::AheadOfLog { head }) if head == known.next()));
+}
+
 #[tokio::test]
 async fn a_conversation_deleted_for_oneself_returns_with_the_next_message_only() {
     let stage = Stage::new();
@@ -120,7 +168,7 @@ async fn a_conversation_deleted_for_oneself_returns_with_the_next_message_only()
         stage.say(ada, conversation, "before, @bob").await;
         assert_eq!(unread(conversation).await, (2, 1));
         let since = stage.now();
-        stage.app.inbox.delete_for_me(bob, conversation).await.unwrap();
+        stage.app.inbox.delete_for_me(bob, conversation, None).await.unwrap();
         assert_eq!(unread(conversation).await, (0, 0), "nothing that he can see is unread");
         assert!(!stage.inbox(bob).await.contains(&conversation));
         assert!(stage.inbox(ada).await.contains(&conversation));

@@ -264,7 +264,7 @@ async fn an_invisible_message_cannot_be_changed() {
     let (ada, bob, direct) = stage.pair().await;
     let (one, two) = (stage.say(bob, direct, "one").await, stage.say(bob, direct, "two").await);
     stage.app.writing.delete_for_me(bob, one.id).await.unwrap();
-    stage.app.inbox.delete_for_me(ada, direct).await.unwrap();
+    stage.app.inbox.delete_for_me(ada, direct, None).await.unwrap();
     let head = stage.row(bob, direct).await.head;
     for (user, message) in [(bob, one.id), (ada, two.id)] {
         assert!(matches!(

@@ -8,10 +8,12 @@ use futures_util::future::join_all;
 use godwit_domain::App;
 use godwit_domain::actions::{Action, Answer, Refusal};
 use godwit_domain::conversations::StateChange;
-use godwit_domain::model::Concealed;
+use godwit_domain::messages::HistoryPage;
+use godwit_domain::model::{Concealed, Cursor};
 use godwit_domain::ports::{Append, CursorMove, ForwardedAction, Peers, Unanswered};
 use godwit_protocol::conversations::Role;
 use godwit_protocol::{ConversationId, Seq, UserId};
+use godwit_testkit::Moment;
 
 use crate::stage::{Stage, saying};
 
@@ -236,17 +238,54 @@ async fn cursors_of_other_nodes_move_forward_only() {
     let moved = |read: u64| CursorMove {
         conversation: chat,
         user_id: bob,
-        cursor: godwit_domain::model::Cursor {
-            delivered: Seq::new(read),
-            read: Seq::new(read),
-            read_ordinal: read - 1,
-        },
+        cursor: Cursor { delivered: Seq::new(read), read: Seq::new(read), read_ordinal: read - 1 },
         at: stage.now(),
     };
     for (to, unread) in [(3, 1), (2, 1), (4, 0)] {
         other.from_peers.cursor_moved(&moved(to));
         assert_eq!(other.inbox.conversation(bob, chat).await.unwrap().unread, unread);
     }
+}
+
+/// Each hint arrives when the store has answered the load, and before the node has the conversation in memory.
+#[tokio::test]
+async fn what_arrives_during_a_load_is_not_lost() {
+    let (stage, _) = with_peers();
+    let (ada, bob, chat) = stage.pair().await;
+    for words in ["one", "two", "three"] {
+        stage.say(ada, chat, words).await;
+    }
+    let (read, other) = (Seq::new(3), stage.second_node());
+    let cursor = Cursor { delivered: read, read, read_ordinal: 2 };
+    let moved = CursorMove { conversation: chat, user_id: bob, cursor, at: stage.now() };
+    stage.store.meanwhile(Moment::AfterLoad, {
+        let other = other.clone();
+        async move { other.from_peers.cursor_moved(&moved) }
+    });
+    assert_eq!(other.inbox.conversation(bob, chat).await.unwrap().unread, 1);
+
+    let other = stage.second_node();
+    stage.store.meanwhile(Moment::AfterLoad, {
+        let (app, other) = (stage.app.clone(), other.clone());
+        async move {
+            app.inbox.delete_for_me(bob, chat, None).await.unwrap();
+            let concealed = Concealed { cleared: Seq::new(4), cleared_ordinal: 3, ..Concealed::default() };
+            other.from_peers.concealed(chat, bob, concealed);
+        }
+    });
+    let history = other.reading.history(bob, chat, HistoryPage::Newest, 10).await.unwrap();
+    assert_eq!(history.messages, [], "not even for the one who loads it");
+
+    let other = stage.second_node();
+    stage.store.meanwhile(Moment::AfterLoad, {
+        let (app, other) = (stage.app.clone(), other.clone());
+        async move {
+            app.writing.send(ada, chat, saying("four")).await.unwrap();
+            other.from_peers.head(chat, Seq::new(5));
+        }
+    });
+    other.inbox.conversation(bob, chat).await.unwrap();
+    assert_eq!(other.inbox.conversation(bob, chat).await.unwrap().head, Seq::new(5));
 }
 
 #[tokio::test]

@@ -239,6 +239,16 @@ async fn sync_omits_hidden_cursor_moves() {
     let told: Vec<(Seq, Seq)> = moves(said, head).await;
     assert_eq!(told, [(said, Seq::ZERO)], "that it was delivered is told");
     assert_eq!(moves(said, said).await, nothing, "that it was read is not");
+    let (next, _) = (stage.say(ada, id, "one more").await, stage.say(ada, id, "and another").await);
+    assert_eq!(moves(next.seq, said).await, [(next.seq, Seq::ZERO)], "the delivery of an older message is");
+    assert_eq!(moves(next.seq, next.seq).await, nothing);
+    let said = next.seq.next();
+    assert_eq!(moves(said, said).await, [(said, Seq::ZERO)], "a mark that moves because it was read");
+    let said = stage.say(ada, id, "and this?").await.seq;
+    stage.app.people.block(bob, ada).await.unwrap();
+    assert_eq!(moves(said, said).await, nothing, "a block hides deliveries too");
+    assert_eq!(stage.row(ada, id).await.cursors.len(), 1, "also in the conversation");
+    stage.app.people.unblock(bob, ada).await.unwrap();
     stage
         .app
         .accounts
@@ -251,6 +261,29 @@ async fn sync_omits_hidden_cursor_moves() {
     stage.app.people.unblock(bob, ada).await.unwrap();
     let said = stage.say(ada, id, "still there?").await.seq;
     assert_eq!(moves(said, said).await, [(said, said)]);
+}
+
+/// The store gets both moves at once.
+#[tokio::test]
+async fn the_time_of_a_delivery_does_not_reveal_when_the_message_was_read() {
+    let stage = Stage::new();
+    let (ada, bob, id) = stage.pair().await;
+    let first = stage.say(ada, id, "one").await;
+    stage.say(ada, id, "two").await;
+    let off = UpdateMe { read_receipts: Some(false), ..UpdateMe::default() };
+    stage.app.accounts.update_me(bob, off).await.unwrap();
+    let mut replica = Replica::new(&stage, ada).await;
+    stage.clock.advance_ms(AWAY_MS);
+    replica.sync(&stage).await;
+    stage.app.cursors.advance(bob, id, Some(first.seq), None).await.unwrap();
+    let delivered_at = stage.now();
+    stage.clock.advance_ms(300);
+    stage.app.cursors.advance(bob, id, None, Some(first.seq)).await.unwrap();
+    stage.app.cursors.flush().await.unwrap();
+    replica.sync(&stage).await;
+    replica.is_up_to_date(&stage, "delivered").await;
+    let receipts = stage.app.reading.receipts(ada, first.id, None, 10).await.unwrap().0.receipts;
+    assert_eq!((receipts[0].delivered_at, receipts[0].read_at), (Some(delivered_at), None));
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use godwit_protocol::conversations::{
     UpdatePermissions,
 };
 use godwit_protocol::messages::{Change, Message, MessageStatus};
-use godwit_protocol::socket::Event;
+use godwit_protocol::socket::{EntryOmitted, Event};
 use godwit_protocol::{ConversationId, MessageId, Position, Seq, UserId};
 use godwit_testkit::delivery::Delivered;
 
@@ -222,7 +222,7 @@ async fn a_conversation_deleted_for_oneself_returns_with_new_messages_only() {
     let secret = stage.say(ada, id, SECRET).await;
     let pinned = UpdateMembership { pinned: Some(true), ..UpdateMembership::default() };
     stage.app.inbox.update_membership(eve, id, pinned.clone()).await.unwrap();
-    stage.app.inbox.delete_for_me(eve, id).await.unwrap();
+    stage.app.inbox.delete_for_me(eve, id, None).await.unwrap();
     stage.delivery.take();
     stage.app.inbox.update_membership(eve, other, pinned).await.unwrap();
     let messages = talk_about(&stage, [ada, bob], id, &secret).await;
@@ -450,8 +450,16 @@ async fn an_entry_hidden_by_many_members_is_left_to_the_log() {
     for user in &members[2..] {
         stage.app.writing.delete_for_me(*user, message.id).await.unwrap();
     }
+    stage.delivery.set_online(bob, true);
+    stage.app.presence.came_online(bob).await.unwrap();
     stage.app.writing.edit(ada, message.id, "new".to_owned()).await.unwrap();
     assert!(!stage.heard(bob).iter().any(|kind| kind == "withheld" || kind == "edited"));
+    let told = stage.delivery.events_for(bob).into_iter().filter_map(|event| match event {
+        Event::EntryOmitted(omitted) => Some(omitted),
+        _ => None,
+    });
+    let omitted = EntryOmitted { conversation_id: channel, seq: stage.row(bob, channel).await.head };
+    assert_eq!(told.collect::<Vec<_>>(), [omitted], "a live client learns that there is something to read");
     let page = stage.app.reading.log(bob, channel, message.seq, 200).await.unwrap();
     let texts = page.entries.iter().map(|entry| match &entry.change {
         Change::Edited { text, .. } => text.as_deref(),

@@ -7,7 +7,7 @@ use crate::conversations::MemberCursor;
 use crate::messages::LogEntry;
 use crate::people::{Presence, User};
 use crate::sync::AccountEntry;
-use crate::{ConversationId, Timestamp, UserId};
+use crate::{ConversationId, Seq, Timestamp, UserId};
 
 /// Calls a macro with the list of all events: `name: Variant(Body), "summary";`. The server generates the AsyncAPI document
 /// from it.
@@ -19,6 +19,8 @@ macro_rules! socket_events {
                 "The first frame on every socket.";
             entry: Entry(EntryEvent),
                 "A new entry in the log of one of the user's conversations. Every socket of every member receives it, including the sender's. A gap in seq means that the client missed entries: it must read the log.";
+            entry_omitted: EntryOmitted(EntryOmitted),
+                "A new entry that the server does not send, because too many members have deleted the message that it is about for themselves. Handle it like a gap in seq: read the log.";
             cursor: Cursor(CursorEvent),
                 "A member has received or read further.";
             typing: Typing(TypingEvent),
@@ -104,6 +106,13 @@ impl<'a> EntryFrame<'a> {
     pub const fn new(conversation_id: ConversationId, entry: &'a LogEntry) -> Self {
         Self { entry: BorrowedEntry { conversation_id, entry } }
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct EntryOmitted {
+    pub conversation_id: ConversationId,
+    pub seq: Seq,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

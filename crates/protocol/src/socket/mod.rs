@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 pub use close::CloseCode;
 pub use commands::{Command, CommandFrame, CommandKind, bodies};
 pub use events::{
-    CatchUp, CursorEvent, EntryEvent, EntryFrame, Event, Hello, HelloLimits, PresenceEvent, PresenceList,
-    Reconnect, TypingEvent,
+    CatchUp, CursorEvent, EntryEvent, EntryFrame, EntryOmitted, Event, Hello, HelloLimits, PresenceEvent,
+    PresenceList, Reconnect, TypingEvent,
 };
 
 use crate::accounts::Device;

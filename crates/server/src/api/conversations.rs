@@ -1,8 +1,10 @@
 //! Creating and deleting conversations.
 
 use godwit_domain::groups::MadeGroup;
-use godwit_protocol::conversations::{CreateConversation, CreatedConversation, DeleteFor};
-use godwit_protocol::{ConversationId, UserId};
+use godwit_protocol::UserId;
+use godwit_protocol::conversations::{
+    CreateConversation, CreatedConversation, DeleteConversation, DeleteFor,
+};
 
 use crate::problem::ApiResult;
 use crate::state::Shared;
@@ -26,9 +28,10 @@ pub async fn create(
 }
 
 /// Deletes a conversation for the user only, or for all members.
-pub async fn delete_for(state: &Shared, by: UserId, id: ConversationId, whom: DeleteFor) -> ApiResult<()> {
-    match whom {
-        DeleteFor::Me => state.app.inbox.delete_for_me(by, id).await?,
+pub async fn delete_for(state: &Shared, by: UserId, request: DeleteConversation) -> ApiResult<()> {
+    let DeleteConversation { conversation_id: id, r#for, up_to } = request;
+    match r#for {
+        DeleteFor::Me => state.app.inbox.delete_for_me(by, id, up_to).await?,
         DeleteFor::All => state.app.groups.delete_for_all(by, id).await?,
     }
     Ok(())

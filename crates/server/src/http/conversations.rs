@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use godwit_domain::model::page_limit;
 use godwit_protocol::conversations::{
-    Conversation, CreateConversation, CreatedConversation, DeleteFor, UpdateConversation,
+    Conversation, CreateConversation, CreatedConversation, DeleteConversation, DeleteFor, UpdateConversation,
 };
 use godwit_protocol::messages::LogPage;
 use godwit_protocol::shape;
@@ -25,6 +25,18 @@ pub struct DeleteParams {
     /// `me`: deletes it only for the requesting user. `all`: deletes it for everyone.
     #[param(inline)]
     pub(super) r#for: DeleteFor,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct DeleteConversationParams {
+    /// `me`: deletes it only for the requesting user. `all`: deletes it for everyone.
+    #[param(inline)]
+    r#for: DeleteFor,
+    /// With `me`: the newest entry that the client knows. Later entries stay, so the call can be repeated. Without it,
+    /// everything is hidden.
+    up_to: Option<Seq>,
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -109,21 +121,22 @@ pub async fn update(
 
 /// Delete a conversation
 ///
-/// `for=me` hides the conversation and its history; it comes back with the next message. `for=all`, for owners only,
-/// deletes it for everyone.
+/// `for=me` hides the conversation and its history up to `up_to`; it comes back with the next message. `for=all`, for
+/// owners only, deletes it for everyone.
 #[utoipa::path(
     delete, path = "/v1/conversations/{id}", tag = "Conversations", operation_id = "delete_conversation",
-    params(("id" = ConversationId, Path, description = "A conversation of the user"), DeleteParams),
+    params(("id" = ConversationId, Path, description = "A conversation of the user"), DeleteConversationParams),
     responses((status = 204, description = "It is deleted")),
-    extensions(("x-error-codes" = json!(["not_found", "forbidden", "wrong_kind"])))
+    extensions(("x-error-codes" = json!(["not_found", "forbidden", "wrong_kind", "seq_ahead_of_log"])))
 )]
 pub async fn delete(
     State(state): State<ServerState>,
     Caller(by): Caller,
     Id(id): Id<ConversationId>,
-    Params(params): Params<DeleteParams>,
+    Params(params): Params<DeleteConversationParams>,
 ) -> ApiResult<StatusCode> {
-    api::conversations::delete_for(&state, by.user_id, id, params.r#for).await?;
+    let request = DeleteConversation { conversation_id: id, r#for: params.r#for, up_to: params.up_to };
+    api::conversations::delete_for(&state, by.user_id, request).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -38,13 +38,17 @@ impl ConversationStore for ModelStore {
     }
 
     async fn load(&self, id: ConversationId) -> Result<Option<ConversationState>, StoreError> {
-        let state = self.state();
-        Ok(state.logs.get(&id).map(Log::state).map(|mut loaded| {
-            for member in &mut loaded.members {
-                member.concealed = state.concealed_of(member.user_id, id);
-            }
-            loaded
-        }))
+        let loaded = {
+            let state = self.state();
+            state.logs.get(&id).map(Log::state).map(|mut loaded| {
+                for member in &mut loaded.members {
+                    member.concealed = state.concealed_of(member.user_id, id);
+                }
+                loaded
+            })
+        };
+        self.meanwhile.happen(Moment::AfterLoad).await;
+        Ok(loaded)
     }
 
     async fn member(&self, id: ConversationId, user: UserId) -> Result<Option<Member>, StoreError> {

@@ -12,6 +12,8 @@ type Other = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub enum Moment {
     /// Before a scheduled message is replaced.
     BeforeReplace,
+    /// After a conversation was loaded, before the reader knows it.
+    AfterLoad,
     /// After a member was read, before the reader knows it.
     AfterMember,
     /// After an append, before the caller knows of it.

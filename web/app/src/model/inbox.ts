@@ -95,6 +95,21 @@ export class Inbox {
     });
   }
 
+  /** The direct conversation with a user. */
+  withPeer(user: UserId): Conversation | undefined {
+    return [...this.known.values()].find((conversation) => conversation.peer?.id === user);
+  }
+
+  /** Drops the marks of the peers of direct conversations, because they may have become visible or hidden. */
+  forgetMarks(): void {
+    for (const conversation of [...this.known.values()]) {
+      if (conversation.kind === "direct" && conversation.cursors) {
+        const own = conversation.cursors.filter((cursor) => cursor.user_id === this.me);
+        this.set({ ...conversation, cursors: own });
+      }
+    }
+  }
+
   /** Renames the direct conversation with this user. Returns its id. */
   setPeer(user: User): ConversationId | undefined {
     for (const conversation of this.known.values()) {

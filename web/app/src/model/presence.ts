@@ -19,6 +19,23 @@ export class Presence {
     this.slot(presence.user_id).value = presence;
   }
 
+  /** Forgets a user who was blocked: the server sends no further presence of them. */
+  forget(user: UserId): void {
+    this.slot(user).value = undefined;
+  }
+
+  /** Forgets all presence after a reconnect: the server sends nothing of users who have hidden theirs. */
+  forgetAll(): void {
+    this.known.forEach((slot) => (slot.value = undefined));
+  }
+
+  /** Watches the same users again, because the server may show more of them now. */
+  renew(): void {
+    if (this.watched !== "") {
+      this.watchPresence(this.watched.split(","));
+    }
+  }
+
   /** Watches the users in the list, most important first. */
   watch(users: UserId[]): void {
     const some = [...new Set(users)].slice(0, PRESENCE_WATCHED_MAX).sort();

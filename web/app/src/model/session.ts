@@ -23,6 +23,7 @@ import { withdraw } from "./notifications.js";
 import { OutboxView } from "./outbox.js";
 import { Own, type Owner } from "./own.js";
 import { People } from "./people.js";
+import { place } from "./place.js";
 import { Presence } from "./presence.js";
 import { hasAllCursors } from "./status.js";
 import { Typing } from "./typing.js";
@@ -44,6 +45,8 @@ export class Session implements Stores {
   readonly cache: Cache;
   readonly histories: Histories;
   private readonly updates = new Updates(this);
+  /** Whether the user shares what they have read, when it was last looked at. */
+  private sharesReading: boolean | undefined;
   private readonly stopWatching: () => void;
 
   static async open(account: Owner, http: Http, storage: IndexedDbStorage): Promise<Session> {
@@ -85,7 +88,8 @@ export class Session implements Stores {
       onNewest: (one, messages) => this.cache.newest(one, messages),
     });
     cached.forEach((one) => this.learn(one));
-    this.stopWatching = effect(() => this.watchPeople());
+    const effects = [effect(() => this.watchPeople()), effect(() => this.watchReceipts())];
+    this.stopWatching = () => effects.forEach((stop) => stop());
     void this.run();
   }
 
@@ -162,6 +166,20 @@ export class Session implements Stores {
     const id = this.inbox.setPeer(user);
     if (id !== undefined) {
       this.cache.changed(id);
+    }
+  }
+
+  /** Loads the marks of direct conversations again when read receipts are switched: who hides theirs sees none. */
+  private watchReceipts(): void {
+    const shares = this.own.me.value.read_receipts;
+    const hasChanged =
+      shares !== undefined && this.sharesReading !== undefined && shares !== this.sharesReading;
+    this.sharesReading = shares ?? this.sharesReading;
+    if (hasChanged) {
+      this.inbox.forgetMarks();
+      if (place.value.screen === "conversation") {
+        this.completeCursors(place.value.id);
+      }
     }
   }
 

@@ -1,6 +1,6 @@
 /** Applies updates of the live session to the stores. */
 
-import type { AccountEntry, Connection, ConversationId, LogEntry, Update } from "@godwit/sdk";
+import type { AccountEntry, Connection, ConversationId, LogEntry, Update, UserId } from "@godwit/sdk";
 import type { Signal } from "@preact/signals";
 
 import { onOneLine } from "../text/index.js";
@@ -138,7 +138,7 @@ export class Updates {
   }
 
   private accountChanged(entry: AccountEntry): void {
-    const { blocks, cache, drafts, histories, inbox, own } = this.stores;
+    const { cache, drafts, histories, inbox, own } = this.stores;
     switch (entry.type) {
       case "conversation_listed":
         void this.refresh(entry.conversation_id);
@@ -161,7 +161,7 @@ export class Updates {
         break;
       case "user_blocked":
       case "user_unblocked":
-        blocks.noted(entry.user_id, entry.type === "user_blocked");
+        this.blockChanged(entry.user_id, entry.type === "user_blocked");
         break;
       default:
         own.noted(entry);
@@ -169,10 +169,26 @@ export class Updates {
     }
   }
 
+  /** Neither presence nor marks are shown across a block. */
+  private blockChanged(user: UserId, blocked: boolean): void {
+    const { blocks, inbox, presence } = this.stores;
+    blocks.noted(user, blocked);
+    if (blocked) {
+      presence.forget(user);
+    } else {
+      presence.renew();
+    }
+    const direct = inbox.withPeer(user);
+    if (direct) {
+      void this.refresh(direct.id);
+    }
+  }
+
   private connected(connection: Connection): void {
-    const { account, blocks, drafts, histories, own, people } = this.stores;
+    const { account, blocks, drafts, histories, own, people, presence } = this.stores;
     this.stores.connection.value = connection;
     if (connection.state === "online") {
+      presence.forgetAll();
       own.load();
       void blocks.load().catch(() => undefined);
       people.askAgain();

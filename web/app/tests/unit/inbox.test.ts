@@ -33,6 +33,17 @@ describe("the inbox", () => {
     expect(inbox.sorted.value.map(({ id }) => id)).toEqual(["first", "second", "new", "old"]);
   });
 
+  it("drops the peer's marks in direct conversations, but none in groups", () => {
+    const cursors = [
+      { user_id: "ada", delivered: 5, read: 5 },
+      { user_id: "bob", delivered: 5, read: 3 },
+    ];
+    const inbox = inboxOf(one("a", { kind: "direct", cursors }), one("b", { kind: "group", cursors }));
+    inbox.forgetMarks();
+    expect(inbox.get("a")?.cursors).toEqual(cursors.slice(0, 1));
+    expect(inbox.get("b")?.cursors).toEqual(cursors);
+  });
+
   it("renames a direct conversation with its peer", () => {
     const peer = { id: "bob", handle: "bob", display_name: "Bob" };
     const inbox = inboxOf(one("a", { kind: "direct", name: "Bob", peer }), one("b"));

@@ -2,7 +2,9 @@ import type { User } from "@godwit/sdk";
 import { signal } from "@preact/signals";
 import { describe, expect, it, vi } from "vitest";
 
+import { Inbox } from "../../src/model/inbox.js";
 import { People } from "../../src/model/people.js";
+import { Presence } from "../../src/model/presence.js";
 import { type Stores, Updates } from "../../src/model/updates.js";
 import { conversation } from "./samples.js";
 
@@ -35,5 +37,35 @@ describe("updates", () => {
     updates.take({ type: "conversation", conversation: { ...conversation(7), id: "c" } });
     updates.take({ type: "conversation", conversation: { ...conversation(7), id: "d" } });
     expect(completed).toEqual(["c"]);
+  });
+
+  it("show neither presence nor marks across a block, and show them again after it", () => {
+    const watched: string[][] = [];
+    const presence = new Presence((users) => watched.push(users));
+    const inbox = new Inbox("ada");
+    const peer: User = { id: "bob", handle: "bob", display_name: "Bob" };
+    inbox.put({ ...conversation(7), id: "c", peer });
+    presence.watch(["bob", "eve"]);
+    presence.noted({ user_id: "bob", online: true });
+    const refreshed: string[] = [];
+    const blocked: boolean[] = [];
+    const stores = {
+      blocks: { noted: (_: string, now: boolean) => blocked.push(now) },
+      inbox,
+      presence,
+      refresh: (id: string) => Promise.resolve(void refreshed.push(id)),
+    };
+    const updates = new Updates(stores as unknown as Stores);
+    const change = (type: "user_blocked" | "user_unblocked", seq: number) =>
+      updates.take({ type: "account", entry: { type, seq, at: "2026-01-01T10:00:00.000Z", user_id: "bob" } });
+    change("user_blocked", 1);
+    expect(presence.of("bob")).toBeUndefined();
+    expect([blocked, refreshed, watched.length]).toEqual([[true], ["c"], 1]);
+    change("user_unblocked", 2);
+    expect([blocked, refreshed]).toEqual([
+      [true, false],
+      ["c", "c"],
+    ]);
+    expect(watched[1]).toEqual(["bob", "eve"]);
   });
 });

@@ -6,7 +6,6 @@ import type {
   ConversationPage,
   CreateConversation,
   CreatedConversation,
-  DeleteFor,
   GoneList,
   LogPage,
   MemberCursor,
@@ -50,9 +49,15 @@ export class Conversations {
     return this.transport.call("patch", "/v1/conversations/{id}", { path: { id }, body: update }, options);
   }
 
-  /** `DELETE /v1/conversations/{id}?for=` */
-  async delete(id: ConversationId, whom: DeleteFor, options?: RequestOptions): Promise<void> {
-    const input = { path: { id }, query: { for: whom } };
+  /** `DELETE /v1/conversations/{id}?for=me&up_to=`. `head` is the newest entry that the user has seen; later ones stay. */
+  async deleteForMe(id: ConversationId, head: Seq, options?: RequestOptions): Promise<void> {
+    const input = { path: { id }, query: { for: "me", up_to: head } } as const;
+    await this.transport.call("delete", "/v1/conversations/{id}", input, options);
+  }
+
+  /** `DELETE /v1/conversations/{id}?for=all` */
+  async deleteForAll(id: ConversationId, options?: RequestOptions): Promise<void> {
+    const input = { path: { id }, query: { for: "all" } } as const;
     await this.transport.call("delete", "/v1/conversations/{id}", input, options);
   }
 

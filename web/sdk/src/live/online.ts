@@ -129,6 +129,9 @@ export class Online {
       case "entry":
         this.entry(event.data);
         break;
+      case "entry_omitted":
+        this.session.logs.skip(event.data.conversation_id, event.data.seq);
+        break;
       case "account":
         catchUp.account(event.data);
         break;

@@ -21,6 +21,7 @@ const EVENT_NAMES: Record<keyof Events, true> = {
   catch_up: true,
   cursor: true,
   entry: true,
+  entry_omitted: true,
   hello: true,
   presence: true,
   reconnect: true,

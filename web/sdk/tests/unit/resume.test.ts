@@ -41,6 +41,21 @@ test("a gap is read from the log, and duplicates are dropped", async () => {
   expect(await peer.pending()).toEqual([]);
 });
 
+test("an entry that the server omits is read from the log", async () => {
+  const server = new FakeServer();
+  const taker = new Taker(await startLive(server));
+  const { peer } = await server.synced(syncPage("t1"));
+  await settle();
+  peer.entries(C, [1]);
+  peer.event("entry_omitted", { conversation_id: C, seq: 2 });
+  const { id, body } = await peer.command("log");
+  expect(body).toEqual({ conversation_id: C, after: 1, limit: 200 });
+  peer.ok(id, "log", logPage(C, [2], 2));
+  expect(await taker.seqs(C)).toEqual([1, 2]);
+  peer.event("entry_omitted", { conversation_id: C, seq: 2 });
+  expect(await peer.pending()).toEqual([]);
+});
+
 test("a long log is read page by page", async () => {
   const server = new FakeServer();
   const taker = new Taker(await startLive(server));

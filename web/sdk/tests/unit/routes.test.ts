@@ -44,7 +44,8 @@ async function callAll(http: Http): Promise<void> {
   await conversations.list();
   await conversations.get("11");
   await conversations.update("11", {});
-  await conversations.delete("11", "me");
+  await conversations.deleteForMe("11", 7);
+  await conversations.deleteForAll("11");
   await conversations.gone("2026-11-15T08:30:00.125Z");
   await conversations.orderPinned(["11"]);
   await conversations.updateMembership("11", {});

@@ -2,7 +2,7 @@
 
 use godwit_protocol::people::User;
 use godwit_protocol::socket::{
-    CatchUp, CursorEvent, EntryEvent, Hello, PresenceEvent, Reconnect, TypingEvent,
+    CatchUp, CursorEvent, EntryEvent, EntryOmitted, Hello, PresenceEvent, Reconnect, TypingEvent,
 };
 use godwit_protocol::socket_events;
 use godwit_protocol::sync::AccountEntry;

@@ -32,7 +32,7 @@ impl Connection {
 
     pub(super) async fn delete_conversation(&self, request: DeleteConversation) -> ApiResult<Empty> {
         let by = self.limited_caller()?;
-        delete_for(&self.state, by, request.conversation_id, request.r#for).await?;
+        delete_for(&self.state, by, request).await?;
         Ok(Empty {})
     }
 

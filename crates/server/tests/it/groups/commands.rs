@@ -36,6 +36,12 @@ impl Commander {
     async fn done(&mut self, command: &str, body: Value) {
         assert_eq!(self.ok(command, body).await, json!({}), "{command}");
     }
+
+    /// The code of the error.
+    async fn refused(&mut self, command: &str, body: Value) -> String {
+        let reply = self.socket.call(command, body).await;
+        text(&reply["error"]["code"])
+    }
 }
 
 #[tokio::test]
@@ -181,6 +187,8 @@ async fn membership(socket: &mut Commander, ada: &Asker, [bob, eve]: [&Asker; 2]
     assert_eq!((&joined["id"], &joined["me"]["role"]), (&closed["id"], &json!("member")));
     let gone = json!({ "conversation_id": closed["id"], "for": "me" });
     socket.done("delete_conversation", gone).await;
+    let ahead = json!({ "conversation_id": closed["id"], "for": "me", "up_to": 999 });
+    assert_eq!(socket.refused("delete_conversation", ahead).await, "seq_ahead_of_log");
     let inbox = ada.get("/v1/conversations").await;
     assert!(!each(&inbox["conversations"], "id").contains(&&closed["id"]));
 }

@@ -155,7 +155,7 @@ function Ending({ conversation }: { conversation: Conversation }) {
           class="button danger"
           onClick={() =>
             confirm(t("info.delete"), t("info.delete_text"), () =>
-              session.http.conversations.delete(id, "all"),
+              session.http.conversations.deleteForAll(id),
             )
           }
         >

@@ -78,6 +78,6 @@ function confirmDelete(session: Session, conversation: Conversation): void {
     title: t("list.delete"),
     text: t("list.delete_text", { name: isolated(titleOf(conversation)) }),
     action: t("list.delete"),
-    onConfirm: () => void attempt(session.http.conversations.delete(conversation.id, "me")),
+    onConfirm: () => void attempt(session.http.conversations.deleteForMe(conversation.id, conversation.head)),
   });
 }
