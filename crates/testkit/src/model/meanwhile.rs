@@ -12,6 +12,8 @@ type Other = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub enum Moment {
     /// Before a scheduled message is replaced.
     BeforeReplace,
+    /// Before a daily allowance is spent: after a use case has checked a request, before it acts on it.
+    BeforeSpending,
     /// After a member was read, before the reader knows it.
     AfterMember,
     /// After an append, before the caller knows of it.
