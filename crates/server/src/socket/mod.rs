@@ -46,12 +46,12 @@ pub async fn upgrade(
     let token = bearer_token(request.headers())?.map(str::to_owned);
     let token = match token {
         Some(token) => {
-            let permit = state.admission.sign_ins.enter().await?;
+            let turn = state.admission.sign_ins.wait(address, false).await?;
             // Refuses a bad token with a status. The socket checks the token again when it opens.
             let authenticated = state.app.sessions.authenticate(&token).await.map_err(ApiError::from);
             let caller = authenticated.map_err(|error| bad_token(&state, address, error))?;
             state.rates.check_socket_sign_in(caller.user_id)?;
-            Some((token, permit))
+            Some((token, turn))
         }
         None => None,
     };

@@ -18,7 +18,7 @@ impl Connection {
     pub(super) async fn sign_in(&mut self, request: SignInSocket) -> ApiResult<SignedInSocket> {
         let token = request.access_token.as_str();
         let _busy = self.peer.as_ref().map(Peer::busy);
-        let _permit = self.state.admission.sign_ins.enter().await?;
+        let _turn = self.state.admission.sign_ins.wait(self.address, false).await?;
         let identified = self.identify(token).await;
         let (caller, signed_in) = identified.map_err(|error| bad_token(&self.state, self.address, error))?;
         self.state.rates.check_socket_sign_in(caller.user_id)?;
