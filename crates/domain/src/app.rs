@@ -7,6 +7,7 @@ use crate::accounts::{AccountPolicy, Accounts};
 use crate::actions::{ActionParts, Actions, MessagePolicy};
 use crate::allowances::{AddingPolicy, Allowances};
 use crate::concealing::Concealing;
+use crate::consent::Consent;
 use crate::conversations::Conversations;
 use crate::cursors::{Cursors, Saved};
 use crate::following::Following;
@@ -126,9 +127,11 @@ impl App {
             concealing: concealing.clone(),
             clock: clock.clone(),
         });
+        let consent = Consent { store: store.clone(), conversations: conversations.clone() };
         let actions = Arc::new(Actions::new(ActionParts {
             store: store.clone(),
             conversations: conversations.clone(),
+            consent: consent.clone(),
             account_log: account_log.clone(),
             following: following.clone(),
             delivery: delivery.clone(),
@@ -141,6 +144,7 @@ impl App {
             conversations: conversations.clone(),
             inbox: inbox.clone(),
             people: people.clone(),
+            consent,
             allowances,
             actions: actions.clone(),
             account_log: account_log.clone(),

@@ -8,8 +8,8 @@
 //! - the other use cases, one module each: [`accounts`], [`sessions`], [`people`], [`inbox`], [`groups`], [`messages`],
 //!   [`personal`], [`cursors`], [`sync`], [`presence`], [`sweeper`]; [`app`] puts them together
 //! - shared by the use cases: [`conversations`], a cache of the newest state; [`account_log`], changes told to a user's other
-//!   devices; [`profiles`], changes told to other users; [`allowances`], daily limits of one user; `following`, who
-//!   gets what is delivered in large conversations; `show`, entries in their wire format
+//!   devices; [`profiles`], changes told to other users; [`allowances`], daily limits of one user; `consent`, who
+//!   can be added to groups; `following`, who gets what is delivered in large conversations; `show`, entries in their wire format
 //! - [`peers`]: what other nodes tell this one and ask it to do
 //! - [`snowflake`]: increasing ids
 //!
@@ -24,6 +24,7 @@ pub mod allowances;
 pub mod app;
 mod bounds;
 pub mod concealing;
+mod consent;
 pub mod conversations;
 pub mod cursors;
 mod following;

@@ -3,11 +3,14 @@
 //! The log contains no tokens and no passwords. It contains no handles either, because people type passwords into the wrong
 //! field. It has a keyed hash of the handle instead, so that attempts on one account can be told from attempts on many. A
 //! flood of failures does not flood the log: failures above a budget are counted, and the next line reports their number.
+//!
+//! [`authenticate`] is the one place where tokens of requests and sockets are checked, so no failure goes unnoticed.
 
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use godwit_domain::sessions::Principal;
 use godwit_protocol::ErrorCode;
 use godwit_protocol::accounts::SignedIn;
 use godwit_protocol::{DeviceId, UserId};
@@ -18,11 +21,15 @@ use metrics::counter;
 use crate::auth::SigningKey;
 use crate::auth::keys::hmac_sha256;
 use crate::network::ClientAddress;
-use crate::problem::ApiError;
+use crate::problem::{ApiError, ApiResult};
+use crate::state::Shared;
 
 /// The budget for failures in the log: a burst, and a rate per minute.
 const FAILURES_BURST: NonZeroU32 = NonZeroU32::new(50).unwrap();
 const FAILURES_PER_MINUTE: NonZeroU32 = NonZeroU32::new(60).unwrap();
+/// The part of it for tokens. Tokens are cheap to try: a flood of bad ones must not hide attempts to guess passwords.
+const TOKEN_FAILURES_BURST: NonZeroU32 = NonZeroU32::new(25).unwrap();
+const TOKEN_FAILURES_PER_MINUTE: NonZeroU32 = NonZeroU32::new(30).unwrap();
 /// Bytes of a handle's hash: enough to tell accounts apart.
 const HANDLE_HASH_BYTES: usize = 6;
 
@@ -36,9 +43,18 @@ pub enum By {
     PasswordChange,
     /// A token, to open a socket.
     Socket,
+    /// A token, with a request over HTTP. Only failures are logged.
+    Request,
 }
 
 impl By {
+    const fn is_token(self) -> bool {
+        match self {
+            Self::Registration | Self::Password | Self::PasswordChange => false,
+            Self::RefreshToken | Self::Socket | Self::Request => true,
+        }
+    }
+
     const fn label(self) -> &'static str {
         match self {
             Self::Registration => "registration",
@@ -46,6 +62,7 @@ impl By {
             Self::RefreshToken => "refresh_token",
             Self::PasswordChange => "password_change",
             Self::Socket => "socket",
+            Self::Request => "request",
         }
     }
 }
@@ -62,13 +79,20 @@ pub enum Who<'a> {
 pub struct SignIns {
     key: SigningKey,
     failures: DefaultDirectRateLimiter,
+    token_failures: DefaultDirectRateLimiter,
     untold: AtomicU64,
 }
 
 impl SignIns {
     pub fn new(key: SigningKey) -> Self {
-        let quota = Quota::per_minute(FAILURES_PER_MINUTE).allow_burst(FAILURES_BURST);
-        Self { key, failures: RateLimiter::direct(quota), untold: AtomicU64::new(0) }
+        let failures = Quota::per_minute(FAILURES_PER_MINUTE).allow_burst(FAILURES_BURST);
+        let token_failures = Quota::per_minute(TOKEN_FAILURES_PER_MINUTE).allow_burst(TOKEN_FAILURES_BURST);
+        Self {
+            key,
+            failures: RateLimiter::direct(failures),
+            token_failures: RateLimiter::direct(token_failures),
+            untold: AtomicU64::new(0),
+        }
     }
 
     /// Logs the outcome of an attempt to start a session.
@@ -103,7 +127,9 @@ impl SignIns {
             return;
         }
         counter!("godwit_sign_ins_total", "by" => by.label(), "outcome" => "failed").increment(1);
-        if self.failures.check().is_err() {
+        let is_told =
+            (!by.is_token() || self.token_failures.check().is_ok()) && self.failures.check().is_ok();
+        if !is_told {
             self.untold.fetch_add(1, Ordering::Relaxed);
             return;
         }
@@ -138,6 +164,20 @@ impl SignIns {
         hash.0.copy_from_slice(&mac.finalize().into_bytes()[..HANDLE_HASH_BYTES]);
         hash
     }
+}
+
+/// The user and device of an access token. A token that is refused is counted and logged.
+pub async fn authenticate(
+    state: &Shared,
+    by: By,
+    address: ClientAddress,
+    token: &str,
+) -> ApiResult<Principal> {
+    state.app.sessions.authenticate(token).await.map_err(|error| {
+        let error = error.into();
+        state.sign_ins.failed(by, Who::Unknown, address, &error);
+        error
+    })
 }
 
 /// The hash that replaces a handle in the log.

@@ -18,6 +18,7 @@ use super::repeat::Repeats;
 use super::rules::MessagePolicy;
 use super::worker::Worker;
 use crate::account_log::AccountLog;
+use crate::consent::Consent;
 use crate::conversations::{Conversations, Live};
 use crate::following::Following;
 use crate::ports::{Clock, Delivery, Peers, Store};
@@ -35,6 +36,7 @@ pub struct Actions {
 pub(crate) struct ActionParts {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) conversations: Arc<Conversations>,
+    pub(crate) consent: Consent,
     pub(crate) account_log: Arc<AccountLog>,
     pub(crate) following: Arc<Following>,
     pub(crate) delivery: Arc<dyn Delivery>,
@@ -45,9 +47,9 @@ pub(crate) struct ActionParts {
 
 impl Actions {
     pub(crate) fn new(parts: ActionParts) -> Self {
-        let ActionParts { store, conversations, account_log, following, delivery, clock, peers, policy } =
-            parts;
-        let preparing = Preparing { store: store.clone(), conversations: conversations.clone() };
+        let ActionParts { store, conversations, consent, .. } = parts;
+        let ActionParts { account_log, following, delivery, clock, peers, policy, .. } = parts;
+        let preparing = Preparing { store: store.clone(), conversations: conversations.clone(), consent };
         let repeats =
             Repeats { store: store.clone(), conversations: conversations.clone(), clock: clock.clone() };
         let delivering =

@@ -1,16 +1,15 @@
 //! Adding users to groups and channels: the permissions; and leaving for good.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use godwit_protocol::accounts::MayBeAddedBy;
 use godwit_protocol::{ConversationId, ErrorCode, UserId};
 
 use super::Groups;
 use crate::actions::{Action, Refusal};
 use crate::allowances::Amounts;
 use crate::conversations::Live;
-use crate::model::{AccountChange, AccountNote, User, UserPair};
+use crate::model::{AccountChange, AccountNote};
 use crate::people::PeopleError;
 use crate::ports::{StoreError, UpdateUser, UserChange};
 
@@ -36,6 +35,14 @@ impl Addable {
         let strangers = self.strangers.intersection(users).count();
         Amounts { members: users.len(), strangers, ..Amounts::default() }
     }
+
+    /// Moves users to the refused ones, and returns the allowances that it no longer takes.
+    pub(super) fn refuse(&mut self, refused: HashMap<UserId, ErrorCode>) -> Amounts {
+        let before = self.amounts();
+        self.users.retain(|user| !refused.contains_key(user));
+        self.refused.extend(refused);
+        before.minus(self.amounts())
+    }
 }
 
 impl Groups {
@@ -46,67 +53,57 @@ impl Groups {
         to: Option<&Live>,
         users: &[UserId],
     ) -> Result<Addable, StoreError> {
-        let existing = self.store.users(users).await?;
-        let mut addable = Addable::default();
-        let missing: BTreeSet<UserId> = users.iter().copied().collect();
-        let found: BTreeSet<UserId> = existing.iter().map(|user| user.id).collect();
-        addable.refused.extend(missing.difference(&found).map(|user| (*user, ErrorCode::NotFound)));
-        let looked_at = stream::iter(existing).map(|user| async move {
-            let id = user.id;
-            Ok::<_, StoreError>((id, self.whether_addable(by, to, user).await?))
+        let consents = self.consent.of(by, to.map(Live::id), users).await?;
+        let distinct: BTreeSet<UserId> = users.iter().copied().collect();
+        let looked_at = stream::iter(distinct).map(|user| {
+            let refused = consents.refused.get(&user).copied();
+            async move { Ok::<_, StoreError>((user, self.whether_addable(to, user, refused).await?)) }
         });
         let mut looked_at = looked_at.buffered(LOOKED_AT_TOGETHER_MAX);
+        let mut addable = Addable::default();
         while let Some((user, outcome)) = looked_at.try_next().await? {
             match outcome {
                 Err(code) => drop(addable.refused.insert(user, code)),
-                Ok(is_stranger) => {
-                    addable.users.insert(user);
-                    if is_stranger {
-                        addable.strangers.insert(user);
-                    }
-                }
+                Ok(()) => drop(addable.users.insert(user)),
             }
         }
+        addable.strangers = self.strangers_among(by, &addable.users, &consents.contacts).await?;
         Ok(addable)
     }
 
-    /// Whether the user is a stranger to `by`, or why `by` cannot add them.
+    /// `refused` is the reason why the user does not consent to it, if there is one.
     async fn whether_addable(
         &self,
-        by: UserId,
         to: Option<&Live>,
-        user: User,
-    ) -> Result<Result<bool, ErrorCode>, StoreError> {
-        if user.disabled_at.is_some() {
-            return Ok(Err(ErrorCode::NotFound));
-        }
-        if let Some(live) = to
-            && self.conversations.member(live, user.id).await?.is_some()
+        user: UserId,
+        refused: Option<ErrorCode>,
+    ) -> Result<Result<(), ErrorCode>, StoreError> {
+        if refused != Some(ErrorCode::NotFound)
+            && let Some(live) = to
+            && self.conversations.member(live, user).await?.is_some()
         {
             return Ok(Err(ErrorCode::AlreadyMember));
         }
-        let Some(pair) = UserPair::new(by, user.id) else { return Ok(Ok(false)) };
-        if self.store.is_blocked(by, user.id).await? {
-            return Ok(Err(ErrorCode::Blocked));
+        if let Some(code) = refused {
+            return Ok(Err(code));
         }
-        let matters = user.may_be_added_by == MayBeAddedBy::Contacts || self.allowances.counts_strangers();
-        let has_written = matters && self.has_written(user.id, pair).await?;
-        let is_stranger_to_them = user.may_be_added_by == MayBeAddedBy::Contacts && !has_written;
-        if is_stranger_to_them || user.refuses_to_be_added_to(to.map(Live::id)) {
-            return Ok(Err(ErrorCode::NeedsInvite));
-        }
-        if self.is_in_too_many(user.id).await? {
-            return Ok(Err(ErrorCode::TooManyConversations));
-        }
-        Ok(Ok(!has_written))
+        let is_in_too_many = self.is_in_too_many(user).await?;
+        Ok(if is_in_too_many { Err(ErrorCode::TooManyConversations) } else { Ok(()) })
     }
 
-    /// True if a user has ever sent a message to the other user of the pair. Receiving a message does not make its sender a
-    /// contact.
-    async fn has_written(&self, user: UserId, pair: UserPair) -> Result<bool, StoreError> {
-        let Some(direct) = self.store.direct_of(pair).await? else { return Ok(false) };
-        let live = self.conversations.get(direct).await?;
-        Ok(live.is_some_and(|live| live.read(|state| state.details.writers.contains(&user))))
+    /// Those of the users who have never written to `by`. Nobody, if strangers are not counted.
+    async fn strangers_among(
+        &self,
+        by: UserId,
+        users: &BTreeSet<UserId>,
+        contacts: &HashSet<UserId>,
+    ) -> Result<BTreeSet<UserId>, StoreError> {
+        if !self.allowances.counts_strangers() {
+            return Ok(BTreeSet::new());
+        }
+        let others: Vec<UserId> = users.iter().copied().filter(|user| !contacts.contains(user)).collect();
+        let written = self.consent.contacts_among(by, others.clone()).await?;
+        Ok(others.into_iter().filter(|user| !written.contains(user)).collect())
     }
 
     /// Leaving is the last step, so that a user who retries after a failure is still a member.

@@ -59,8 +59,10 @@ impl Groups {
             self.allowances.give_back(by, amounts.minus(addable.amounts_of(&added))).await?;
         }
         acted?;
+        let left_out: Vec<UserId> = addable.users.difference(&added).copied().collect();
+        let refused = self.consent.of(by, Some(id), &left_out).await?.refused;
         let mut unadded = HashMap::new();
-        for user in addable.users.difference(&added) {
+        for user in &left_out {
             let reason = if live.read(|state| state.details.is_banned(*user)) {
                 ErrorCode::Banned
             } else if self.conversations.member(&live, *user).await?.is_some() {
@@ -68,8 +70,8 @@ impl Groups {
             } else if live.read(|state| state.details.member_count as usize) >= MEMBERS_MAX {
                 ErrorCode::TooManyMembers
             } else {
-                // The user has changed who may add them since the check.
-                ErrorCode::NeedsInvite
+                // The user has changed who may add them since the check, and perhaps once more.
+                refused.get(user).copied().unwrap_or(ErrorCode::NeedsInvite)
             };
             unadded.insert(*user, reason);
         }

@@ -20,11 +20,13 @@ use godwit_protocol::groups::AddedMember;
 use godwit_protocol::limits::{LARGE_CONVERSATIONS_PER_USER_MAX, MEMBERS_ADDED_AT_ONCE_MAX};
 use godwit_protocol::{ConversationId, ErrorCode, Seq, UserId};
 
+use self::adding::Addable;
 pub use self::members::MemberFilter;
 use crate::account_log::AccountLog;
 use crate::actions::rules::{self, Actor};
 use crate::actions::{Action, Actions, Deed, MessagePolicy, Refusal};
 use crate::allowances::{Allowances, Amounts};
+use crate::consent::Consent;
 use crate::conversations::{Conversations, Live};
 use crate::following::Following;
 use crate::inbox::{Inbox, InboxError, Opened};
@@ -42,6 +44,7 @@ pub struct Groups {
     pub(crate) conversations: Arc<Conversations>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) people: Arc<People>,
+    pub(crate) consent: Consent,
     pub(crate) allowances: Arc<Allowances>,
     pub(crate) actions: Arc<Actions>,
     pub(crate) account_log: Arc<AccountLog>,
@@ -85,13 +88,8 @@ impl Groups {
         {
             return self.made_before(by, made, &others).await;
         }
-        let addable = self.addable(by, None, &others).await?;
-        let mut member_ids: Vec<UserId> = addable.users.iter().copied().collect();
-        member_ids.push(by);
-        member_ids.sort_unstable();
-        member_ids.dedup();
-        let is_large = member_ids.len() > self.policy.fan_out_members_max as usize;
-        let created = Created {
+        let mut addable = self.addable(by, None, &others).await?;
+        let mut created = Created {
             by,
             kind: wire_kind,
             name: parse_name(&request.name)?,
@@ -102,12 +100,19 @@ impl Groups {
                 request.permissions.unwrap_or_default(),
             ),
             history: request.history.unwrap_or(HistoryVisibility::All),
-            fan_out: if is_large { FanOut::OnRead } else { FanOut::OnWrite },
-            member_ids,
+            fan_out: FanOut::OnWrite,
+            member_ids: Vec::new(),
         };
-        let new = beginning(self.store.ids(), kind, created)?;
         let amounts = Amounts { groups: 1, ..addable.amounts() };
         self.allowances.spend(by, amounts).await?;
+        let amounts = amounts.minus(self.look_again(by, &mut addable).await?);
+        created.member_ids = addable.users.iter().copied().chain([by]).collect();
+        created.member_ids.sort_unstable();
+        let is_large = created.member_ids.len() > self.policy.fan_out_members_max as usize;
+        if is_large {
+            created.fan_out = FanOut::OnRead;
+        }
+        let new = beginning(self.store.ids(), kind, created)?;
         // Everyone sees a conversation from its first entry on.
         let followers: Vec<(UserId, Seq)> = new.effects.list.iter().map(|user| (*user, Seq::ZERO)).collect();
         let made = self.store.create(new, key.as_ref()).await?;
@@ -122,6 +127,15 @@ impl Groups {
         self.account_log.announce(notes).await;
         let opened = Opened { conversation: self.inbox.conversation(by, made.id).await?, made: true };
         Ok(MadeGroup { opened, members: results(&others, &addable.refused, |_| None) })
+    }
+
+    /// Leaves out the users who have become impossible to add since they were checked, right before the group is created.
+    /// Gives back the allowances for them, and returns these.
+    async fn look_again(&self, by: UserId, addable: &mut Addable) -> Result<Amounts, Refusal> {
+        let users: Vec<UserId> = addable.users.iter().copied().collect();
+        let unneeded = addable.refuse(self.consent.of(by, None, &users).await?.refused);
+        self.allowances.give_back(by, unneeded).await?;
+        Ok(unneeded)
     }
 
     /// The answer to a retry: the users who were added by the first call, whatever has happened since.

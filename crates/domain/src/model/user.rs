@@ -70,12 +70,6 @@ impl Default for Spent {
 }
 
 impl User {
-    /// True if nobody else can add the user, to this conversation or to any.
-    pub fn refuses_to_be_added_to(&self, conversation: Option<ConversationId>) -> bool {
-        self.may_be_added_by == MayBeAddedBy::Nobody
-            || conversation.is_some_and(|id| self.refused_groups.contains(&id))
-    }
-
     pub fn new(id: UserId, handle: Handle, created_at: Timestamp) -> Self {
         let display_name = DisplayName(handle.0.clone());
         Self {

@@ -1,10 +1,12 @@
 //! Adding users: permissions, daily limits, and leaving for good.
 
 use godwit_domain::actions::Refusal;
+use godwit_domain::ports::UserStore;
 use godwit_protocol::accounts::{MayBeAddedBy, UpdateMe};
 use godwit_protocol::conversations::{NewConversation, UpdateConversation, UpdatePermissions};
 use godwit_protocol::limits::GROUPS_REFUSED_MAX;
 use godwit_protocol::{ConversationId, ErrorCode, UserId};
+use godwit_testkit::Moment;
 
 use crate::stage::{ADDING, Stage};
 
@@ -47,6 +49,69 @@ async fn only_users_allowed_by_the_setting_can_add_a_user() {
     let open = UpdateConversation { permissions: Some(open), ..UpdateConversation::default() };
     stage.app.groups.update(ada, group, &open).await.unwrap();
     stage.app.groups.join(bob, group).await.unwrap();
+}
+
+/// What can happen between the check of a request and its write.
+#[derive(Debug, Clone, Copy)]
+enum Between {
+    Lets(MayBeAddedBy),
+    Blocks,
+    IsBlocked,
+    IsDisabled,
+}
+
+#[tokio::test]
+async fn consent_is_decided_on_what_holds_when_the_users_are_added() {
+    let needs_invite = Some(ErrorCode::NeedsInvite);
+    let cases = [
+        (Between::Lets(MayBeAddedBy::Everybody), None),
+        (Between::Lets(MayBeAddedBy::Contacts), needs_invite),
+        (Between::Lets(MayBeAddedBy::Nobody), needs_invite),
+        (Between::Blocks, Some(ErrorCode::Blocked)),
+        (Between::IsBlocked, Some(ErrorCode::Blocked)),
+        (Between::IsDisabled, Some(ErrorCode::NotFound)),
+    ];
+    for (between, expected) in cases {
+        for creates in [false, true] {
+            let stage = Stage::new();
+            let [ada, bob, eve, dan] = stage.users(["ada", "bob", "eve", "dan"]).await;
+            // Dan lets contacts add him, and is one throughout.
+            stage.let_add(dan, MayBeAddedBy::Contacts).await;
+            let direct = stage.app.inbox.open_direct(dan, ada).await.unwrap().conversation.id;
+            stage.say(dan, direct, "hello").await;
+            let group = stage.group(&[ada]).await;
+            let node = stage.second_node();
+            stage.store.meanwhile(Moment::BeforeSpending, async move {
+                match between {
+                    Between::Lets(who) => {
+                        let update = UpdateMe { may_be_added_by: Some(who), ..UpdateMe::default() };
+                        node.accounts.update_me(bob, update).await.map(drop).unwrap();
+                    }
+                    Between::Blocks => node.people.block(bob, ada).await.unwrap(),
+                    Between::IsBlocked => node.people.block(ada, bob).await.unwrap(),
+                    Between::IsDisabled => node.accounts.set_disabled("bob", true).await.map(drop).unwrap(),
+                }
+            });
+            let others = vec![bob, eve, dan];
+            let (group, results) = if creates {
+                let new =
+                    NewConversation { name: "Fish".into(), member_ids: others, ..NewConversation::default() };
+                let made = stage.app.groups.create(ada, false, new).await.unwrap();
+                (made.opened.conversation.id, made.members)
+            } else {
+                (group, stage.app.groups.add_members(ada, group, &others).await.unwrap())
+            };
+            let errors: Vec<_> = results.iter().map(|result| result.error).collect();
+            assert_eq!(errors, [expected, None, None], "{between:?}, creates: {creates}");
+            let count = 3 + u32::from(expected.is_none());
+            assert_eq!(stage.row(ada, group).await.member_count, count, "{between:?}, creates: {creates}");
+            assert_eq!(stage.inbox(bob).await.contains(&group), expected.is_none());
+            // Nobody pays for a user who was not added.
+            let spent = stage.store.user(ada).await.unwrap().unwrap().spent.members.millis_since(stage.now());
+            let each = DAY_MS / i64::from(ADDING.members_per_day_max);
+            assert_eq!(spent, i64::from(count - 1) * each, "{between:?}, creates: {creates}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,11 +1,11 @@
 //! Admission control: concurrency limits for expensive requests that arrive in bursts when a server is lost or attacked:
-//! sign-ins, `sync`, and password hashes ([`passwords`]).
+//! sign-ins of sockets and password hashes ([`fair`]), and `sync`.
 //!
-//! A caller that finds no free permit waits, first come first served. A caller that waits too long is told to retry, each
-//! after a different time. The admitted work therefore runs at the speed of the store, and the rest of the server does not
+//! A caller that finds no free permit waits. Users wait for a `sync` first come first served; whoever is not known yet waits
+//! in a queue that is fair to every network. A caller that waits too long is told to retry, each after a different time. The admitted work therefore runs at the speed of the store, and the rest of the server does not
 //! slow down.
 
-pub mod passwords;
+pub mod fair;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +16,15 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
-use self::passwords::{PasswordQueue, PasswordQueueLimits};
+use self::fair::{FairQueue, FairQueueLimits};
 use crate::config::settings::settings;
 use crate::problem::ApiError;
 
 /// Refused callers are told to retry after a random part of this time.
 const RETRY_SPREAD_S: u32 = 8;
+/// The assumed durations of a sign-in and of a hash until some have been measured.
+const SIGN_IN_TOOK_AT_FIRST: Duration = Duration::from_millis(5);
+const HASH_TOOK_AT_FIRST: Duration = Duration::from_millis(50);
 
 settings! {
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,14 +32,19 @@ settings! {
     pub struct AdmissionConfig {
         /// Sockets that may sign in at the same time. Further ones wait.
         pub sign_ins_at_once_max: usize,
+        /// Sockets that may wait to sign in.
+        pub sign_ins_waiting_max: usize,
+        /// The same per network (IPv4 /24, IPv6 /48). Networks take turns, and so do the addresses of a network.
+        pub sign_ins_waiting_per_network_max: usize,
         /// `sync` requests that may run at the same time. Further ones wait.
         pub syncs_at_once_max: usize,
         /// Passwords that may wait to be hashed, for registrations, sign-ins and password changes.
         /// `auth.passwords.concurrent_max` says how many are hashed at the same time.
         pub passwords_waiting_max: usize,
-        /// The same per network (IPv4 /24, IPv6 /48). Networks take turns.
+        /// The same per network (IPv4 /24, IPv6 /48). Networks take turns, and so do the addresses of a network.
         pub passwords_waiting_per_network_max: usize,
-        /// How long a request waits before it is refused. A password that would have to wait longer is refused at once.
+        /// How long a request waits before it is refused. A sign-in or a password that would have to wait longer is refused
+        /// at once.
         pub wait_ms: u64,
     }
 }
@@ -45,6 +53,8 @@ impl Default for AdmissionConfig {
     fn default() -> Self {
         Self {
             sign_ins_at_once_max: 32,
+            sign_ins_waiting_max: 16_384,
+            sign_ins_waiting_per_network_max: 4_096,
             syncs_at_once_max: 16,
             passwords_waiting_max: 1_024,
             passwords_waiting_per_network_max: 128,
@@ -55,24 +65,42 @@ impl Default for AdmissionConfig {
 
 #[derive(Debug)]
 pub struct Admission {
-    pub sign_ins: ConcurrencyLimit,
+    /// Sign-ins of sockets.
+    pub sign_ins: Arc<FairQueue>,
     pub syncs: ConcurrencyLimit,
-    pub passwords: Arc<PasswordQueue>,
+    /// Password hashes, for registrations, sign-ins and password changes.
+    pub passwords: Arc<FairQueue>,
 }
 
 impl Admission {
     pub fn new(config: &AdmissionConfig, passwords_at_once_max: usize) -> Self {
         let wait_max = Duration::from_millis(config.wait_ms);
-        let limit = |name, max| ConcurrencyLimit { name, permits: Arc::new(Semaphore::new(max)), wait_max };
         Self {
-            sign_ins: limit("sign_in", config.sign_ins_at_once_max),
-            syncs: limit("sync", config.syncs_at_once_max),
-            passwords: PasswordQueue::new(PasswordQueueLimits {
-                at_once_max: passwords_at_once_max,
-                waiting_max: config.passwords_waiting_max,
-                waiting_per_network_max: config.passwords_waiting_per_network_max,
+            sign_ins: FairQueue::new(
+                "sign_in",
+                FairQueueLimits {
+                    at_once_max: config.sign_ins_at_once_max,
+                    waiting_max: config.sign_ins_waiting_max,
+                    waiting_per_network_max: config.sign_ins_waiting_per_network_max,
+                    wait_max,
+                    took_at_first: SIGN_IN_TOOK_AT_FIRST,
+                },
+            ),
+            syncs: ConcurrencyLimit {
+                name: "sync",
+                permits: Arc::new(Semaphore::new(config.syncs_at_once_max)),
                 wait_max,
-            }),
+            },
+            passwords: FairQueue::new(
+                "password",
+                FairQueueLimits {
+                    at_once_max: passwords_at_once_max,
+                    waiting_max: config.passwords_waiting_max,
+                    waiting_per_network_max: config.passwords_waiting_per_network_max,
+                    wait_max,
+                    took_at_first: HASH_TOOK_AT_FIRST,
+                },
+            ),
         }
     }
 }
@@ -113,25 +141,53 @@ impl ConcurrencyLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::ClientAddress;
 
     #[tokio::test(start_paused = true)]
     async fn callers_without_a_permit_wait_in_turn_and_not_for_ever() {
-        let config =
-            AdmissionConfig { sign_ins_at_once_max: 1, wait_ms: 1_000, ..AdmissionConfig::default() };
+        let config = AdmissionConfig { syncs_at_once_max: 1, wait_ms: 1_000, ..AdmissionConfig::default() };
         let admission = Arc::new(Admission::new(&config, 1));
-        let first = admission.sign_ins.enter().await.unwrap();
+        let first = admission.syncs.enter().await.unwrap();
         let second = tokio::spawn({
             let admission = admission.clone();
-            async move { admission.sign_ins.enter().await }
+            async move { admission.syncs.enter().await }
         });
         tokio::task::yield_now().await;
         assert!(!second.is_finished());
         drop(first);
         let _second = second.await.unwrap().unwrap();
-        let refused = admission.sign_ins.enter().await.unwrap_err().into_problem();
+        let refused = admission.syncs.enter().await.unwrap_err().into_problem();
         assert_eq!(refused.code, ErrorCode::Unavailable);
         assert!((1..=RETRY_SPREAD_S).contains(&refused.retry_after.unwrap()));
-        // The two limits are independent.
-        admission.syncs.enter().await.unwrap();
+        // The limits are independent.
+        admission.sign_ins.wait(ClientAddress::UNKNOWN, false).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn sockets_of_one_network_do_not_keep_another_from_signing_in() {
+        let config = AdmissionConfig {
+            sign_ins_at_once_max: 1,
+            sign_ins_waiting_per_network_max: 10,
+            ..AdmissionConfig::default()
+        };
+        let admission = Arc::new(Admission::new(&config, 1));
+        let from = |text: &str| ClientAddress(text.parse().unwrap());
+        let first = admission.sign_ins.wait(from("192.0.2.1"), false).await.unwrap();
+        let sign_in = |address: ClientAddress| {
+            let sign_ins = admission.sign_ins.clone();
+            tokio::spawn(async move { sign_ins.wait(address, false).await })
+        };
+        let mut flood: Vec<_> = (0..11).map(|host| sign_in(from(&format!("192.0.2.{host}")))).collect();
+        tokio::task::yield_now().await;
+        let ada = sign_in(from("198.51.100.1"));
+        tokio::task::yield_now().await;
+        let refused = flood.pop().unwrap().await.unwrap().unwrap_err().into_problem();
+        assert_eq!(refused.code, ErrorCode::RateLimited, "the network has a limit");
+        assert!(refused.retry_after.unwrap() >= 1);
+        drop(first);
+        let second = flood.remove(0).await.unwrap().unwrap();
+        assert!(!ada.is_finished());
+        drop(second);
+        ada.await.unwrap().unwrap();
     }
 }

@@ -36,7 +36,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
     let tokens = &config.auth.tokens;
     let cassandra = &store.cassandra;
     let application = &config.auth.application;
-    let bounds: [(&str, u64, RangeInclusive<u64>); 37] = [
+    let bounds: [(&str, u64, RangeInclusive<u64>); 39] = [
         ("server.max_connections", server.max_connections as u64, 1..=COUNT_MAX),
         ("server.connections_per_address_max", server.connections_per_address_max as u64, 1..=COUNT_MAX),
         ("server.connections_per_network_max", server.connections_per_network_max as u64, 1..=COUNT_MAX),
@@ -72,6 +72,12 @@ fn out_of_range(config: &Config) -> Vec<String> {
             1..=FAN_OUT_MEMBERS_MAX,
         ),
         ("admission.sign_ins_at_once_max", admission.sign_ins_at_once_max as u64, 1..=COUNT_MAX),
+        ("admission.sign_ins_waiting_max", admission.sign_ins_waiting_max as u64, 1..=COUNT_MAX),
+        (
+            "admission.sign_ins_waiting_per_network_max",
+            admission.sign_ins_waiting_per_network_max as u64,
+            1..=COUNT_MAX,
+        ),
         ("admission.syncs_at_once_max", admission.syncs_at_once_max as u64, 1..=COUNT_MAX),
         ("admission.passwords_waiting_max", admission.passwords_waiting_max as u64, 1..=COUNT_MAX),
         (

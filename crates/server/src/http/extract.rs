@@ -17,6 +17,7 @@ use crate::api::json;
 use crate::listener::Peer;
 use crate::network::ClientAddress;
 use crate::problem::{ApiError, ApiResult};
+use crate::sign_ins::{By, authenticate};
 use crate::state::ServerState;
 
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -153,7 +154,8 @@ async fn authenticated(
 ) -> ApiResult<Principal> {
     let token = bearer_token(&parts.headers)?
         .ok_or_else(|| ApiError::new(ErrorCode::Unauthenticated).with_detail("no access token"))?;
-    let principal = state.app.sessions.authenticate(token).await?;
+    let address = parts.extensions.get().copied().unwrap_or(ClientAddress::UNKNOWN);
+    let principal = authenticate(state, By::Request, address, token).await?;
     check(principal.user_id)?;
     if let Some(peer) = parts.extensions.get::<Peer>() {
         peer.authenticated(principal.user_id);

@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use super::commands::{self, Outcome};
 use super::frames;
 use super::wire::{Message, Violation, Wire};
-use crate::admission::Permit;
+use crate::admission::fair::Turn;
 use crate::listener::Peer;
 use crate::network::ClientAddress;
 use crate::problem::ApiError;
@@ -61,8 +61,8 @@ enum Stop {
 pub(super) struct Handshake {
     pub(super) address: ClientAddress,
     pub(super) peer: Option<Peer>,
-    /// The token of the handshake, and the permit that the socket holds until it is signed in.
-    pub(super) token: Option<(String, Permit)>,
+    /// The token of the handshake, and the turn that the socket holds until it is signed in.
+    pub(super) token: Option<(String, Turn)>,
 }
 
 /// Serves a socket until it closes.
@@ -73,12 +73,12 @@ pub(super) async fn run(state: ServerState, wire: Wire, handshake: Handshake) {
     let mut connection = Connection { state, socket, address, caller: None, peer, bad_frames: 0 };
     match token {
         None => connection.push(frames::event(&Event::Hello(connection.hello(None)))),
-        Some((token, permit)) => {
+        Some((token, turn)) => {
             // The session may have ended since the handshake.
             if let Err(error) = connection.sign_in_with_hello(&token).await {
                 return close(wire, commands::sign_in_failed(&error)).await;
             }
-            drop(permit);
+            drop(turn);
         }
     }
     connection.serve(wire).await;

@@ -26,7 +26,7 @@ use crate::api::bearer::bearer_token;
 use crate::listener::Peer;
 use crate::network::ClientAddress;
 use crate::problem::ApiError;
-use crate::sign_ins::{By, Who};
+use crate::sign_ins::{By, authenticate};
 use crate::state::ServerState;
 
 /// `GET /v1/ws`. An `Authorization` header signs the client in; browsers, which cannot send one, use the `sign_in` command.
@@ -46,12 +46,12 @@ pub async fn upgrade(
     let token = bearer_token(request.headers())?.map(str::to_owned);
     let token = match token {
         Some(token) => {
-            let permit = state.admission.sign_ins.enter().await?;
+            let turn = state.admission.sign_ins.wait(address, false).await?;
             // Refuses a bad token with a status. The socket checks the token again when it opens.
-            let authenticated = state.app.sessions.authenticate(&token).await.map_err(ApiError::from);
+            let authenticated = authenticate(&state, By::Socket, address, &token).await;
             let caller = authenticated.map_err(|error| bad_token(&state, address, error))?;
             state.rates.check_socket_sign_in(caller.user_id)?;
-            Some((token, permit))
+            Some((token, turn))
         }
         None => None,
     };
@@ -74,7 +74,6 @@ pub async fn upgrade(
 /// address, so that a stranger cannot keep users behind the same address from signing in, or from learning that their token
 /// has expired.
 fn bad_token(state: &ServerState, address: ClientAddress, error: ApiError) -> ApiError {
-    state.sign_ins.failed(By::Socket, Who::Unknown, address, &error);
     let limited = if error.code() == ErrorCode::Unauthenticated {
         state.rates.check_bad_socket_sign_in(address).err()
     } else {

@@ -25,8 +25,12 @@ impl AccountStore for ModelStore {
         user: UserId,
         command: AccountCommand,
     ) -> Result<AccountOutcome, StoreError> {
-        if let AccountCommand::ReplaceScheduled { .. } = command {
-            self.meanwhile.happen(Moment::BeforeReplace).await;
+        match &command {
+            AccountCommand::ReplaceScheduled { .. } => self.meanwhile.happen(Moment::BeforeReplace).await,
+            AccountCommand::UpdateUser { change, .. } if change.spending.is_some() => {
+                self.meanwhile.happen(Moment::BeforeSpending).await;
+            }
+            _ => {}
         }
         let mut state = self.state();
         let Ok(Decision { outcome, effects }) = command.decide(&mut Of { state: &state, user });

@@ -14,6 +14,8 @@ pub enum Moment {
     BeforeReplace,
     /// After a conversation was loaded, before the reader knows it.
     AfterLoad,
+    /// Before a daily allowance is spent: after a use case has checked a request, before it acts on it.
+    BeforeSpending,
     /// After a member was read, before the reader knows it.
     AfterMember,
     /// After an append, before the caller knows of it.

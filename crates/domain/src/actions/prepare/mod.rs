@@ -9,6 +9,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use godwit_protocol::{Seq, UserId};
 
 use super::job::Job;
+use crate::consent::Consent;
 use crate::conversations::{Conversations, Live};
 use crate::model::{Concealed, ConversationState, Kind, LogItem, Member};
 use crate::ports::{HiddenFrom, Store, StoreError};
@@ -26,6 +27,7 @@ const READS_AT_ONCE_MAX: usize = 16;
 pub(super) struct Preparing {
     pub(super) store: Arc<dyn Store>,
     pub(super) conversations: Arc<Conversations>,
+    pub(super) consent: Consent,
 }
 
 /// A batch with the data that was read for it.
@@ -44,7 +46,7 @@ pub(super) struct Known {
     pub(super) blocked: bool,
     /// Disabled accounts among the actors, and among the creators of the invites that they use.
     pub(super) disabled: HashSet<UserId>,
-    /// Users who do not want to be added: (who adds, who is added).
+    /// Users who cannot be added: (who adds, who is added).
     pub(super) unwilling: HashSet<(UserId, UserId)>,
     /// Members, if the state does not have them all. `None` for a user who is not a member.
     pub(super) members: HashMap<UserId, Option<Member>>,
@@ -190,8 +192,7 @@ impl Preparing {
         Ok(joining.into_iter().zip(concealed).collect())
     }
 
-    /// Users who have become impossible to add since the use case checked them: one of the two has blocked the other, or the
-    /// user now lets nobody add them, or has left the conversation for good.
+    /// Users who have become impossible to add since the use case checked them.
     async fn unwilling(
         &self,
         live: &Live,
@@ -199,14 +200,8 @@ impl Preparing {
     ) -> Result<HashSet<(UserId, UserId)>, StoreError> {
         let mut unwilling = HashSet::new();
         for (by, users) in adding {
-            let (found, blocked, blockers) = tokio::try_join!(
-                self.store.users(&users),
-                self.store.blocked_among(by, &users),
-                self.store.blockers_among(by, &users)
-            )?;
-            let refusing = found.into_iter().filter(|user| user.refuses_to_be_added_to(Some(live.id())));
-            let users = refusing.map(|user| user.id).chain(blocked).chain(blockers);
-            unwilling.extend(users.filter(|user| *user != by).map(|user| (by, user)));
+            let refused = self.consent.of(by, Some(live.id()), &users).await?.refused;
+            unwilling.extend(refused.into_keys().map(|user| (by, user)));
         }
         Ok(unwilling)
     }

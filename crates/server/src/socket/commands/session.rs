@@ -11,6 +11,7 @@ use godwit_protocol::{ErrorCode, UserId};
 use super::Connection;
 use crate::listener::Peer;
 use crate::problem::{ApiError, ApiResult};
+use crate::sign_ins::{By, authenticate};
 use crate::socket::bad_token;
 
 impl Connection {
@@ -18,7 +19,7 @@ impl Connection {
     pub(super) async fn sign_in(&mut self, request: SignInSocket) -> ApiResult<SignedInSocket> {
         let token = request.access_token.as_str();
         let _busy = self.peer.as_ref().map(Peer::busy);
-        let _permit = self.state.admission.sign_ins.enter().await?;
+        let _turn = self.state.admission.sign_ins.wait(self.address, false).await?;
         let identified = self.identify(token).await;
         let (caller, signed_in) = identified.map_err(|error| bad_token(&self.state, self.address, error))?;
         self.state.rates.check_socket_sign_in(caller.user_id)?;
@@ -36,10 +37,14 @@ impl Connection {
 
     /// The user and device of a token.
     pub(in crate::socket) async fn identify(&self, token: &str) -> ApiResult<(Principal, SignedInSocket)> {
-        let sessions = &self.state.app.sessions;
-        let caller = sessions.authenticate(token).await?;
-        let device =
-            sessions.device(caller).await?.ok_or_else(|| ApiError::new(ErrorCode::Unauthenticated))?;
+        let caller = authenticate(&self.state, By::Socket, self.address, token).await?;
+        let device = self
+            .state
+            .app
+            .sessions
+            .device(caller)
+            .await?
+            .ok_or_else(|| ApiError::new(ErrorCode::Unauthenticated))?;
         Ok((caller, SignedInSocket { user_id: caller.user_id, device, expires_at: caller.expires_at }))
     }
 
@@ -55,10 +60,10 @@ impl Connection {
         }
         self.caller = Some(caller);
         // A session that ended after the first check found no socket to close. The socket is registered now, so check again.
-        let refused = match self.state.app.sessions.authenticate(token).await {
+        let refused = match authenticate(&self.state, By::Socket, self.address, token).await {
             Ok(again) if again == caller => None,
             Ok(_) => Some(ApiError::new(ErrorCode::Unauthenticated)),
-            Err(error) => Some(error.into()),
+            Err(error) => Some(error),
         };
         if let Some(error) = refused {
             self.socket.outgoing.close(sign_in_failed(&error));

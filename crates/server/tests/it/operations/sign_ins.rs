@@ -85,6 +85,11 @@ async fn sign_ins_and_failures_are_logged_without_secrets() {
     let mut socket = RawSocket::open(server.address(), None).await;
     socket.call("sign_in", json!({ "access_token": "nonsense" })).await;
     line(&server, by("socket", "a sign-in failed")).await;
+    raw.ask("GET", "/v1/me").header("authorization", "Bearer nonsense.again").send().await;
+    let refused = line(&server, by("request", "a sign-in failed")).await;
+    assert_eq!((&refused["reason"], &refused["address"]), (&json!("unauthenticated"), &json!("127.0.0.1")));
+    http.me().await.unwrap();
+    assert!(!lines(&server).iter().any(by("request", "signed in")), "good tokens are not logged");
 
     let log = server.stderr();
     let tokens = [before.access_token, before.refresh_token];
@@ -109,6 +114,24 @@ async fn a_flood_of_failures_does_not_flood_the_log() {
     let metrics = server.metrics().await;
     let counted = format!("godwit_sign_ins_total{{by=\"password\",outcome=\"failed\"}} {attempts}");
     assert!(metrics.contains(&counted), "{metrics}");
+}
+
+#[tokio::test]
+async fn a_flood_of_bad_tokens_neither_floods_the_log_nor_hides_guesses_of_passwords() {
+    let server = unlimited_with(JSON_LOG).await;
+    let raw = RawHttp::new(&server.url());
+    let attempts = 4 * FAILURES_BURST;
+    for number in 0..attempts {
+        raw.ask("GET", "/v1/me").header("authorization", &format!("Bearer t{number}")).send().await;
+    }
+    let told = lines(&server).len();
+    assert!((1..=2 * FAILURES_BURST).contains(&told), "{told} lines");
+    let metrics = server.metrics().await;
+    let counted = format!("godwit_sign_ins_total{{by=\"request\",outcome=\"failed\"}} {attempts}");
+    assert!(metrics.contains(&counted), "{metrics}");
+    let guess = json!({ "handle": "nobody", "password": "password" });
+    raw.ask("POST", "/v1/sessions").json(&guess).send().await;
+    line(&server, |line| line["by"] == "password").await;
 }
 
 #[tokio::test]
