@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Message;
 #[cfg(feature = "openapi")]
 use crate::shape;
-use crate::{ConversationId, Position, Seq, Timestamp, UserId};
+use crate::{ConversationId, Position, Timestamp, UserId};
 
 /// The `history` command of the socket. Use at most one of `before`, `after`, `around` and `before_time`; without any of
 /// them, the command returns the newest messages.
