@@ -88,6 +88,8 @@ async fn sign_ins_and_failures_are_logged_without_secrets() {
     raw.ask("GET", "/v1/me").header("authorization", "Bearer nonsense.again").send().await;
     let refused = line(&server, by("request", "a sign-in failed")).await;
     assert_eq!((&refused["reason"], &refused["address"]), (&json!("unauthenticated"), &json!("127.0.0.1")));
+    // The reused refresh token has ended the session.
+    http.sign_in(&SignIn { password: "another password".into(), ..right }).await.unwrap();
     http.me().await.unwrap();
     assert!(!lines(&server).iter().any(by("request", "signed in")), "good tokens are not logged");
 
