@@ -11,6 +11,7 @@ use godwit_protocol::conversations::{
 };
 use godwit_protocol::messages::{Change, Message, MessageStatus};
 use godwit_protocol::socket::{EntryOmitted, Event};
+use godwit_protocol::sync::AccountChange;
 use godwit_protocol::{ConversationId, MessageId, Position, Seq, UserId};
 use godwit_testkit::delivery::Delivered;
 
@@ -176,11 +177,16 @@ async fn a_message_deleted_for_oneself_is_hidden_everywhere() {
         stage.app.personal.star(eve, secret.id).await.unwrap();
         let row = stage.row(eve, id).await;
         assert_eq!((row.unread, row.unread_mentions), (2, 1));
-        stage.app.writing.delete_for_me(eve, secret.id).await.unwrap();
         stage.delivery.take();
+        stage.app.writing.delete_for_me(eve, secret.id).await.unwrap();
         let row = stage.row(eve, id).await;
         assert_eq!((row.unread, row.unread_mentions), (1, 0));
         assert_eq!(row.last_message.map(|last| last.preview), Some("before".into()));
+        // Her other devices learn which conversation they must load again.
+        let told = AccountChange::MessageHidden { conversation_id: id, message_id: secret.id };
+        let is_told = |event: Event| matches!(event, Event::Account(entry) if entry.change == told);
+        assert!(stage.delivery.events_for(eve).into_iter().any(is_told));
+        stage.delivery.take();
         // A retry succeeds.
         stage.app.writing.delete_for_me(eve, secret.id).await.unwrap();
         let messages = talk_about(&stage, [ada, bob], id, &secret).await;
