@@ -59,7 +59,12 @@ impl AccountLog {
                 let unread = live.read(|state| sight.unread(state, &member));
                 Wire::ReadMoved { conversation_id, read: member.cursor.read, unread }
             }
-            AccountChange::MessageHidden(message_id) => Wire::MessageHidden { message_id },
+            AccountChange::MessageHidden(message_id) => {
+                let Some((conversation_id, _)) = self.store.locate(message_id).await? else {
+                    return Ok(None);
+                };
+                Wire::MessageHidden { conversation_id, message_id }
+            }
             AccountChange::MessageStarred(message_id) => Wire::MessageStarred { message_id },
             AccountChange::MessageUnstarred(message_id) => Wire::MessageUnstarred { message_id },
             AccountChange::ScheduledUpdated(scheduled_id) => Wire::ScheduledUpdated { scheduled_id },

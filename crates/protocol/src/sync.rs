@@ -104,8 +104,10 @@ pub enum AccountChange {
         read: Seq,
         unread: u64,
     },
-    /// The user has deleted a message for themselves.
+    /// The user has deleted a message for themselves. The preview, the unread counts and the pins of the conversation may be
+    /// others now.
     MessageHidden {
+        conversation_id: ConversationId,
         message_id: MessageId,
     },
     MessageStarred {

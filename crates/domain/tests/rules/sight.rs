@@ -9,8 +9,10 @@ use godwit_protocol::conversations::{
     EditsVisibleTo, HistoryVisibility, NewConversation, UpdateConversation, UpdateMembership,
     UpdatePermissions,
 };
-use godwit_protocol::messages::{Change, Message, MessageStatus};
+use godwit_protocol::messages::{Change, Message, MessageKind, MessageStatus, SendMessage};
+use godwit_protocol::personal::ScheduleMessage;
 use godwit_protocol::socket::{EntryOmitted, Event};
+use godwit_protocol::sync::AccountChange;
 use godwit_protocol::{ConversationId, MessageId, Position, Seq, UserId};
 use godwit_testkit::delivery::Delivered;
 
@@ -160,6 +162,44 @@ async fn a_retry_after_rejoining_returns_the_message_without_content() {
     assert_eq!((again.message.id, again.message.text), (sent.message.id, None));
 }
 
+/// The answer shows the message as the history does, also where the retry does not name what the message replies to.
+#[tokio::test]
+async fn a_retry_returns_the_message_as_the_history_shows_it() {
+    let stage = Stage::new();
+    let [ada, bob] = stage.users(["ada", "bob"]).await;
+    let group = stage.group(&[ada, bob]).await;
+    let asked = stage.say(ada, group, "who is there?").await;
+    let reply = replying("me", asked.id);
+    let sent = stage.app.writing.send(bob, group, reply.clone()).await.unwrap().message;
+    stage.app.writing.react(ada, sent.id, Some("+".into())).await.unwrap();
+    stage.app.writing.react(bob, sent.id, Some("!".into())).await.unwrap();
+    stage.app.writing.edit(bob, sent.id, "me, bob".into()).await.unwrap();
+    stage.app.cursors.advance(ada, group, None, Some(sent.seq)).await.unwrap();
+    stage.app.cursors.flush().await.unwrap();
+    let shown = stage.app.reading.message(bob, sent.id).await.unwrap();
+    assert_eq!((shown.my_reaction.as_deref(), shown.quote.is_some()), (Some("!"), true));
+    let again = stage.app.writing.send(bob, group, reply.clone()).await.unwrap().message;
+    let without_reply = Draft { reply_to: None, ..reply.clone() };
+    let elsewhere = stage.second_node().writing.send(bob, group, without_reply).await.unwrap().message;
+    let message = SendMessage {
+        conversation_id: None,
+        client_id: reply.client_id.as_str().into(),
+        kind: Some(MessageKind::Text),
+        text: Some("me".into()),
+        media: None,
+        event: None,
+        data: None,
+        reply_to: Some(asked.id),
+        forwarded_from: None,
+    };
+    let send_at = stage.now().plus_millis(60_000);
+    let request = ScheduleMessage { conversation_id: group, send_at, message };
+    let scheduled = *stage.app.personal.schedule(bob, request).await.unwrap().scheduling.message.unwrap();
+    for answer in [again, elsewhere, scheduled] {
+        assert_eq!(answer, shown);
+    }
+}
+
 #[tokio::test]
 async fn a_message_deleted_for_oneself_is_hidden_everywhere() {
     for others in [0, 6] {
@@ -176,11 +216,16 @@ async fn a_message_deleted_for_oneself_is_hidden_everywhere() {
         stage.app.personal.star(eve, secret.id).await.unwrap();
         let row = stage.row(eve, id).await;
         assert_eq!((row.unread, row.unread_mentions), (2, 1));
-        stage.app.writing.delete_for_me(eve, secret.id).await.unwrap();
         stage.delivery.take();
+        stage.app.writing.delete_for_me(eve, secret.id).await.unwrap();
         let row = stage.row(eve, id).await;
         assert_eq!((row.unread, row.unread_mentions), (1, 0));
         assert_eq!(row.last_message.map(|last| last.preview), Some("before".into()));
+        // Her other devices learn which conversation they must load again.
+        let told = AccountChange::MessageHidden { conversation_id: id, message_id: secret.id };
+        let is_told = |event: Event| matches!(event, Event::Account(entry) if entry.change == told);
+        assert!(stage.delivery.events_for(eve).into_iter().any(is_told));
+        stage.delivery.take();
         // A retry succeeds.
         stage.app.writing.delete_for_me(eve, secret.id).await.unwrap();
         let messages = talk_about(&stage, [ada, bob], id, &secret).await;

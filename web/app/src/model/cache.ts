@@ -11,19 +11,23 @@ import type {
   Live,
   LogEntry,
   Message,
+  MessageId,
   Seq,
   UserId,
 } from "@godwit/sdk";
 
-import { messageAfter } from "./entries.js";
+import { messageAfter, messageWithout } from "./entries.js";
 
 const WRITE_AFTER_MS = 500;
+const NOTHING: ReadonlySet<MessageId> = new Set();
 
 export class Cache {
   private readonly conversations = new Set<ConversationId>();
   private readonly messages = new Map<string, Message>();
   /** Changes to messages that may be in the cache. */
   private readonly entries = new Map<ConversationId, LogEntry[]>();
+  /** Messages that the user has deleted for themselves, and that may be in the cache. */
+  private readonly hidden = new Map<ConversationId, Set<MessageId>>();
   private readonly gone = new Set<ConversationId>();
   private readonly reset = new Set<ConversationId>();
   /** The last message of a page that takes the place of what is cached: messages after it stay. */
@@ -55,6 +59,12 @@ export class Cache {
     this.plan();
   }
 
+  /** The user has deleted the message for themselves. */
+  hide(id: ConversationId, message: MessageId): void {
+    this.hidden.set(id, (this.hidden.get(id) ?? new Set<MessageId>()).add(message));
+    this.plan();
+  }
+
   /** Stores the newest messages. Replaces older cached ones, because there may be a gap between them. */
   newest(id: ConversationId, messages: readonly Message[]): void {
     this.reset.add(id);
@@ -70,6 +80,7 @@ export class Cache {
   forget(id: ConversationId): void {
     this.gone.add(id);
     this.entries.delete(id);
+    this.hidden.delete(id);
     this.pendingOf(id).forEach((message) => this.messages.delete(keyOf(message)));
     this.plan();
   }
@@ -83,6 +94,7 @@ export class Cache {
   forgetAll(): void {
     this.resetAll = true;
     this.entries.clear();
+    this.hidden.clear();
     this.messages.clear();
     this.plan();
   }
@@ -101,7 +113,8 @@ export class Cache {
   private async readCached(): Promise<Map<ConversationId, Message[]>> {
     const cached = new Map<ConversationId, Message[]>();
     for (;;) {
-      const missing = [...this.entries.keys(), ...this.newestSeq.keys()].filter((id) => !cached.has(id));
+      const rewritten = [...this.entries.keys(), ...this.hidden.keys(), ...this.newestSeq.keys()];
+      const missing = rewritten.filter((id) => !cached.has(id));
       if (missing.length === 0) {
         return cached;
       }
@@ -113,21 +126,32 @@ export class Cache {
   /** Applies changes to messages that are or will be cached, because a page may be older than the entries after it. */
   private rewrite(id: ConversationId, cached: readonly Message[]): void {
     const entries = this.entries.get(id) ?? [];
+    const hidden = this.hidden.get(id);
     this.entries.delete(id);
+    this.hidden.delete(id);
     const isReset = this.reset.has(id);
     const newest = this.newestSeq.get(id);
     const isForgotten = this.resetAll || this.gone.has(id) || (isReset && newest === undefined);
     const old = isForgotten
       ? []
       : cached.filter((one) => one.seq > (newest ?? 0) && !this.messages.has(keyOf(one)));
+    // The cache cannot delete a single message, so the others are stored again.
+    if (hidden) {
+      this.reset.add(id);
+    }
     for (const message of [...old, ...this.pendingOf(id)]) {
+      const shown = messageWithout(message, hidden ?? NOTHING);
+      if (!shown) {
+        this.messages.delete(keyOf(message));
+        continue;
+      }
       const now = entries.reduce<Message | undefined>(
         (one, entry) => one && messageAfter(one, entry, this.me),
-        message,
+        shown,
       );
-      // The cache cannot delete a single message, so an expired one is stored without its content.
-      const kept = now ?? { ...message, text: null, media: null, deleted_at: message.created_at };
-      if (isReset || kept !== message) {
+      // An expired message is stored without its content.
+      const kept = now ?? { ...shown, text: null, media: null, deleted_at: shown.created_at };
+      if (isReset || hidden || kept !== message) {
         this.messages.set(keyOf(kept), kept);
       }
     }

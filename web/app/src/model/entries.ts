@@ -5,12 +5,13 @@
  * exception is the count of replies: `messageAfter` must see each new message exactly once.
  */
 
-import type { Conversation, LogEntry, MemberCursor, Message, Seq, UserId } from "@godwit/sdk";
+import type { Conversation, LogEntry, MemberCursor, Message, MessageId, Seq, UserId } from "@godwit/sdk";
 
 import { onOneLine } from "../text/index.js";
 
 type MessageEntry = Extract<LogEntry, { type: "message" }>;
 type DetailsEntry = Extract<LogEntry, { type: "details_changed" }>;
+type LastMessage = NonNullable<Conversation["last_message"]>;
 
 /** The event names of the server for changes that appear as notices between the messages. */
 const NOTICES: Partial<Record<LogEntry["type"], string>> = {
@@ -53,9 +54,10 @@ export function conversationAfter(conversation: Conversation, entry: LogEntry, m
         ? { ...next, last_message: { ...next.last_message, preview: onOneLine(entry.text) } }
         : next;
     case "deleted":
+      // A message that is gone is not pinned any more.
       return next.last_message?.id === entry.message_id
-        ? { ...next, last_message: { ...next.last_message, event: null, preview: "", deleted: true } }
-        : next;
+        ? { ...unpinned(next, entry.message_id), last_message: erased(next.last_message) }
+        : unpinned(next, entry.message_id);
     case "members_added":
       return withMembers(next, entry.user_ids, entry.seq, me);
     case "member_joined":
@@ -74,7 +76,7 @@ export function conversationAfter(conversation: Conversation, entry: LogEntry, m
     case "pinned":
       return { ...next, pinned_message_ids: [entry.message_id, ...without(next, entry.message_id)] };
     case "unpinned":
-      return { ...next, pinned_message_ids: without(next, entry.message_id) };
+      return unpinned(next, entry.message_id);
     default:
       return next;
   }
@@ -103,11 +105,9 @@ export function messageAfter(message: Message, entry: LogEntry, me: UserId): Mes
         const nothing = { text: null, media: null, event: null, data: null, quote: null, reactions: [] };
         return { ...message, ...nothing, deleted_at: entry.at };
       }
-      return message.quote?.message_id === entry.message_id
-        ? { ...message, quote: { ...message.quote, preview: "", deleted: true } }
-        : message;
+      return withErasedQuote(message, [entry.message_id]);
     case "expired":
-      return entry.message_ids.includes(message.id) ? undefined : message;
+      return entry.message_ids.includes(message.id) ? undefined : withErasedQuote(message, entry.message_ids);
     case "reacted": {
       if (message.id !== entry.message_id) {
         return message;
@@ -119,6 +119,14 @@ export function messageAfter(message: Message, entry: LogEntry, me: UserId): Mes
     default:
       return message;
   }
+}
+
+/** The message after the user has deleted these messages for themselves; `undefined` if it is one of them. */
+export function messageWithout(message: Message, hidden: ReadonlySet<MessageId>): Message | undefined {
+  if (hidden.has(message.id)) {
+    return undefined;
+  }
+  return message.quote && hidden.has(message.quote.message_id) ? { ...message, quote: null } : message;
 }
 
 /** The notice for the entry, if the history shows one. */
@@ -171,6 +179,13 @@ export function mentions(message: Message, user: UserId): boolean {
   return message.mentions?.all === true || message.mentions?.user_ids?.includes(user) === true;
 }
 
+/** A quote of a message that is gone has no content. */
+function withErasedQuote(message: Message, gone: readonly MessageId[]): Message {
+  return message.quote && gone.includes(message.quote.message_id)
+    ? { ...message, quote: { ...message.quote, preview: "", deleted: true } }
+    : message;
+}
+
 function withMessage(conversation: Conversation, entry: MessageEntry, me: UserId): Conversation {
   const { message } = entry;
   const own = message.sender_id === me;
@@ -186,7 +201,7 @@ function withMessage(conversation: Conversation, entry: MessageEntry, me: UserId
   };
 }
 
-function lastMessageOf(message: Message): NonNullable<Conversation["last_message"]> {
+function lastMessageOf(message: Message): LastMessage {
   return {
     id: message.id,
     seq: message.seq,
@@ -232,6 +247,14 @@ function withDetails(conversation: Conversation, entry: DetailsEntry): Conversat
   };
 }
 
-function without(conversation: Conversation, messageId: string): string[] {
+function unpinned(conversation: Conversation, messageId: MessageId): Conversation {
+  return { ...conversation, pinned_message_ids: without(conversation, messageId) };
+}
+
+function erased(last: LastMessage): LastMessage {
+  return { ...last, event: null, preview: "", deleted: true };
+}
+
+function without(conversation: Conversation, messageId: MessageId): MessageId[] {
   return conversation.pinned_message_ids.filter((id) => id !== messageId);
 }

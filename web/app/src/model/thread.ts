@@ -7,7 +7,7 @@
 import type { LogEntry, Message, MessageId, ThreadPage, UserId } from "@godwit/sdk";
 import { batch, signal } from "@preact/signals";
 
-import { messageAfter } from "./entries.js";
+import { messageAfter, messageWithout } from "./entries.js";
 
 /** The maximum page size. Few threads need a second page. */
 const PAGE_REPLIES = 200;
@@ -28,6 +28,8 @@ export class Thread {
 
   /** Entries that arrived while a page was being loaded. */
   private meanwhile: LogEntry[] = [];
+  /** Messages that the user has deleted for themselves while a page was being loaded. */
+  private hiddenMeanwhile = new Set<MessageId>();
   private attempt = 0;
 
   constructor(
@@ -58,8 +60,10 @@ export class Thread {
 
   /** The user has deleted the message for themselves. */
   hide(id: MessageId): void {
-    this.root.value = this.root.value?.id === id ? undefined : this.root.value;
-    this.replies.value = this.replies.value.filter((message) => message.id !== id);
+    if (this.loading.value) {
+      this.hiddenMeanwhile.add(id);
+    }
+    this.leaveOut(new Set([id]));
   }
 
   /** The server's response to a change of this message. */
@@ -72,6 +76,7 @@ export class Thread {
     const attempt = ++this.attempt;
     this.loading.value = true;
     this.meanwhile = [];
+    this.hiddenMeanwhile = new Set();
     try {
       const page = await this.source.page(this.id, {
         limit: PAGE_REPLIES,
@@ -85,6 +90,7 @@ export class Thread {
         this.replies.value = after === undefined ? page.replies : [...this.replies.value, ...page.replies];
         this.next.value = page.next ?? undefined;
         this.failed.value = false;
+        this.leaveOut(this.hiddenMeanwhile);
         this.meanwhile.forEach((entry) => this.change(entry));
       });
     } catch {
@@ -93,8 +99,14 @@ export class Thread {
       if (attempt === this.attempt) {
         this.loading.value = false;
         this.meanwhile = [];
+        this.hiddenMeanwhile = new Set();
       }
     }
+  }
+
+  private leaveOut(hidden: ReadonlySet<MessageId>): void {
+    this.root.value = this.root.value && messageWithout(this.root.value, hidden);
+    this.replies.value = this.replies.value.flatMap((message) => messageWithout(message, hidden) ?? []);
   }
 
   private change(entry: LogEntry): void {

@@ -19,7 +19,7 @@ import type {
 } from "@godwit/sdk";
 import { batch, computed, signal } from "@preact/signals";
 
-import { messageAfter, noticeOf } from "./entries.js";
+import { messageAfter, messageWithout, noticeOf } from "./entries.js";
 
 /** Messages per page. The next page is prefetched when fewer loaded messages than this are outside of the window. */
 export const PAGE_MESSAGES = 40;
@@ -84,6 +84,8 @@ export class Timeline {
 
   /** Entries that arrived while a page was being loaded. */
   private meanwhile: LogEntry[] = [];
+  /** Messages that the user has deleted for themselves while a page was being loaded. */
+  private hiddenMeanwhile = new Set<MessageId>();
   /** Replies up to this entry are included in the counts of the messages. */
   private countedTo: Seq = 0;
   private attempt = 0;
@@ -237,7 +239,11 @@ export class Timeline {
 
   /** The user has deleted the message for themselves. */
   hide(id: MessageId): void {
-    this.kept.value = this.kept.value.filter((message) => message.id !== id);
+    if (this.loading.value) {
+      this.hiddenMeanwhile.add(id);
+    }
+    const hidden = new Set([id]);
+    this.kept.value = this.kept.value.flatMap((message) => messageWithout(message, hidden) ?? []);
   }
 
   /** The server's response to a change of this message. */
@@ -257,11 +263,13 @@ export class Timeline {
     const head = this.source.conversation()?.head ?? 0;
     this.loading.value = what;
     this.meanwhile = [];
+    this.hiddenMeanwhile = new Set();
     try {
       const page = await this.source.history(asked, PAGE_MESSAGES);
       if (attempt === this.attempt) {
+        const messages = page.messages.flatMap((one) => messageWithout(one, this.hiddenMeanwhile) ?? []);
         batch(() => {
-          merge(page);
+          merge({ ...page, messages });
           this.failed.value = undefined;
           this.loaded.value = true;
           this.counted(this.serverAfter.value ? head : Math.max(head, this.kept.value.at(-1)?.seq ?? 0));
@@ -276,6 +284,7 @@ export class Timeline {
       if (attempt === this.attempt) {
         this.loading.value = undefined;
         this.meanwhile = [];
+        this.hiddenMeanwhile = new Set();
       }
     }
   }

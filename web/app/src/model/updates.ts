@@ -1,11 +1,20 @@
 /** Applies updates of the live session to the stores. */
 
-import type { AccountEntry, Connection, ConversationId, LogEntry, Update, UserId } from "@godwit/sdk";
+import type {
+  AccountEntry,
+  Connection,
+  ConversationId,
+  LogEntry,
+  MessageId,
+  Update,
+  UserId,
+} from "@godwit/sdk";
 import type { Signal } from "@preact/signals";
 
 import { onOneLine } from "../text/index.js";
 import type { Blocks } from "./blocks.js";
 import type { Cache } from "./cache.js";
+import { coalesced } from "./coalesced.js";
 import type { Drafts } from "./drafts.js";
 import type { Histories } from "./histories.js";
 import { type Inbox, UNSET } from "./inbox.js";
@@ -40,6 +49,14 @@ export interface Stores {
 }
 
 export class Updates {
+  /** Conversations to load again, each once, however many messages of them the user deletes for themselves. */
+  private readonly outdated = new Set<ConversationId>();
+  private readonly refreshOutdated = coalesced(() => {
+    const ids = [...this.outdated].filter((id) => this.stores.inbox.get(id));
+    this.outdated.clear();
+    ids.forEach((id) => void this.refresh(id));
+  });
+
   constructor(private readonly stores: Stores) {}
 
   take(update: Update): void {
@@ -138,7 +155,7 @@ export class Updates {
   }
 
   private accountChanged(entry: AccountEntry): void {
-    const { cache, drafts, histories, inbox, own } = this.stores;
+    const { cache, drafts, inbox, own } = this.stores;
     switch (entry.type) {
       case "conversation_listed":
         void this.refresh(entry.conversation_id);
@@ -157,7 +174,7 @@ export class Updates {
         cache.changed(entry.conversation_id);
         break;
       case "message_hidden":
-        histories.hide(entry.message_id);
+        this.hidden(entry.conversation_id, entry.message_id);
         break;
       case "user_blocked":
       case "user_unblocked":
@@ -167,6 +184,15 @@ export class Updates {
         own.noted(entry);
         break;
     }
+  }
+
+  /** The user has deleted a message for themselves. It may have been the last message, unread, or pinned. */
+  private hidden(id: ConversationId, message: MessageId): void {
+    const { cache, histories } = this.stores;
+    histories.hide(message);
+    cache.hide(id, message);
+    this.outdated.add(id);
+    this.refreshOutdated();
   }
 
   /** Neither presence nor marks are shown across a block. */

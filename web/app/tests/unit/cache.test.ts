@@ -79,3 +79,15 @@ it("deletes the text of an expired message", async () => {
   await cache.write();
   expect(await texts()).toEqual([null]);
 });
+
+it("deletes a message that the user has deleted for themselves, and quotes of it", async () => {
+  const quote = { message_id: "m1", seq: 1, sender_id: "bob", kind: "text" as const, preview: "a secret" };
+  cache.apply("c", messageEntry(message(1, "bob", "a secret")));
+  cache.apply("c", messageEntry({ ...message(2, "ada", "what?"), quote }));
+  await cache.write();
+  cache.apply("c", messageEntry(message(3, "bob", "nothing")));
+  cache.hide("c", "m1");
+  await cache.write();
+  expect(await texts()).toEqual(["what?", "nothing"]);
+  expect(JSON.stringify(await storage.cachedMessages("c"))).not.toContain("secret");
+});

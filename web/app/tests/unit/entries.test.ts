@@ -1,7 +1,13 @@
 import type { Conversation, LogEntry, Message } from "@godwit/sdk";
 import { describe, expect, it } from "vitest";
 
-import { conversationAfter, messageAfter, noticeOf, withCursor } from "../../src/model/entries.js";
+import {
+  conversationAfter,
+  messageAfter,
+  messageWithout,
+  noticeOf,
+  withCursor,
+} from "../../src/model/entries.js";
 import { progressOf } from "../../src/model/status.js";
 import { conversation, message, messageEntry } from "./samples.js";
 
@@ -59,6 +65,12 @@ describe("a conversation", () => {
     expect(now.cursors?.map((cursor) => cursor.user_id)).toEqual(["bob", "cyd"]);
   });
 
+  it("has no pin of a deleted message", () => {
+    const pinned = { ...conversation(3), pinned_message_ids: ["m2", "m1"] };
+    const gone: LogEntry = { type: "deleted", seq: 4, at: AT, by: "bob", message_id: "m2", message_seq: 2 };
+    expect(conversationAfter(pinned, gone, "ada").pinned_message_ids).toEqual(["m1"]);
+  });
+
   it("moves cursors forward only", () => {
     const moved = withCursor(conversation(1), { user_id: "bob", delivered: 9, read: 5 }, "ada");
     expect(moved.cursors).toEqual([{ user_id: "bob", delivered: 9, read: 5 }]);
@@ -70,6 +82,8 @@ describe("a conversation", () => {
 });
 
 describe("a message", () => {
+  const quote = { message_id: "m2", seq: 2, sender_id: "bob", kind: "text" as const, preview: "secret" };
+  const replyTo2: Message = { ...message(3, "ada", "what?"), quote };
   const reacted: LogEntry = {
     type: "reacted",
     seq: 9,
@@ -92,14 +106,21 @@ describe("a message", () => {
       text: null,
       deleted_at: AT,
     });
-    const quote = { message_id: "m2", seq: 2, sender_id: "bob", kind: "text" as const, preview: "secret" };
-    const reply: Message = { ...message(3, "ada", "what?"), quote };
-    expect(messageAfter(reply, gone, "ada")?.quote).toMatchObject({ preview: "", deleted: true });
+    expect(messageAfter(replyTo2, gone, "ada")?.quote).toMatchObject({ preview: "", deleted: true });
   });
 
-  it("is removed when it expires", () => {
+  it("is removed when it expires, and quotes lose its content", () => {
     const entry: LogEntry = { type: "expired", seq: 4, at: AT, message_ids: ["m2"] };
     expect(messageAfter(message(2, "bob", "hi"), entry, "ada")).toBeUndefined();
+    expect(messageAfter(replyTo2, entry, "ada")?.quote).toMatchObject({ preview: "", deleted: true });
+  });
+
+  it("is removed when the user deletes it for themselves, also from quotes", () => {
+    const hidden = new Set(["m2"]);
+    expect(messageWithout(message(2, "bob", "secret"), hidden)).toBeUndefined();
+    expect(messageWithout(replyTo2, hidden)).toEqual({ ...replyTo2, quote: null });
+    const other = message(4, "bob", "hi");
+    expect(messageWithout(other, hidden)).toBe(other);
   });
 });
 

@@ -51,6 +51,17 @@ describe("a thread", () => {
     expect(texts(thread)).toEqual(["reply 2", "reply 3"]);
   });
 
+  it("shows no message that the user has deleted for themselves, also during a load, and no quote of it", async () => {
+    const quote = { message_id: "m1", seq: 1, sender_id: "ada", kind: "text" as const, preview: "root" };
+    const thread = threadOf({ replies: [{ ...reply(2), quote }, reply(3)] });
+    const loading = thread.load();
+    thread.hide("m3");
+    await loading;
+    thread.hide("m1");
+    expect([thread.root.value, texts(thread)]).toEqual([undefined, ["reply 2"]]);
+    expect(thread.replies.value[0]?.quote).toBeNull();
+  });
+
   it("ignores a page from before a reload", async () => {
     const thread = threadOf({ replies: [reply(2)] }, { replies: [reply(2), reply(3)] });
     await Promise.all([thread.load(), thread.reload()]);

@@ -285,4 +285,15 @@ describe("a timeline", () => {
     source.timeline.reopen(undefined, 0);
     await vi.waitFor(() => expect(source.seqs.at(-1)).toBe(ALL));
   });
+
+  it("does not bring back a message that the user deletes for themselves during a load", async () => {
+    const source = new Source();
+    let letGo: () => void = () => undefined;
+    source.hold = new Promise((resolve) => (letGo = resolve));
+    const loading = source.timeline.loadNewest();
+    source.timeline.hide(`m${ALL - 1}`);
+    letGo();
+    await loading;
+    expect(source.seqs.slice(-2)).toEqual([ALL - 2, ALL]);
+  });
 });

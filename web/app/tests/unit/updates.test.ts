@@ -68,4 +68,31 @@ describe("updates", () => {
     ]);
     expect(watched[1]).toEqual(["bob", "eve"]);
   });
+
+  it("load a conversation again, once, after messages of it were deleted for the user alone", async () => {
+    const [hidden, cached, refreshed]: [string[], string[], string[]] = [[], [], []];
+    const inbox = new Inbox("ada");
+    inbox.put({ ...conversation(7), id: "c" });
+    const stores = {
+      cache: { hide: (id: string, message: string) => cached.push(`${id} ${message}`) },
+      histories: { hide: (message: string) => hidden.push(message) },
+      inbox,
+      refresh: (id: string) => Promise.resolve(void refreshed.push(id)),
+    };
+    const updates = new Updates(stores as unknown as Stores);
+    for (const [seq, conversation_id, message_id] of [
+      [1, "c", "m1"],
+      [2, "c", "m2"],
+      [3, "unknown", "m3"],
+    ] as const) {
+      const at = "2026-01-01T10:00:00.000Z";
+      const entry = { type: "message_hidden" as const, seq, at, conversation_id, message_id };
+      updates.take({ type: "account", entry });
+    }
+    expect([hidden, cached]).toEqual([
+      ["m1", "m2", "m3"],
+      ["c m1", "c m2", "unknown m3"],
+    ]);
+    await vi.waitFor(() => expect(refreshed).toEqual(["c"]));
+  });
 });

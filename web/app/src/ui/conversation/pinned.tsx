@@ -34,7 +34,9 @@ export function PinnedLine({ conversation, timeline }: PinnedLineProps) {
       .catch(() => undefined);
   }, [ids]);
 
-  const loaded = pins.value[index.value % Math.max(1, pins.value.length)];
+  // A pin may be gone before the others are loaded again.
+  const shown = pins.value.filter(({ id }) => conversation.pinned_message_ids.includes(id));
+  const loaded = shown[index.value % Math.max(1, shown.length)];
   if (!loaded) {
     return null;
   }
@@ -52,9 +54,9 @@ export function PinnedLine({ conversation, timeline }: PinnedLineProps) {
       <Icon name="pin" />
       <span class="pinned-label">{t("conversation.pinned")}</span>
       <bdi class="pinned-text">{pin.deleted_at ? t("message.deleted") : onOneLine(pin.text ?? "")}</bdi>
-      {pins.value.length > 1 && (
+      {shown.length > 1 && (
         <span class="pinned-count">
-          {(index.value % pins.value.length) + 1}/{pins.value.length}
+          {(index.value % shown.length) + 1}/{shown.length}
         </span>
       )}
     </button>
