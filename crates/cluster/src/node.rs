@@ -26,7 +26,7 @@ impl NodeId {
     }
 
     /// The weight of this node for a conversation, in rendezvous hashing. All nodes compute the same weights,
-    /// and when a node goes only its conversations move.
+    /// and when a node leaves, only its conversations move to other nodes.
     fn preference(self, conversation: ConversationId) -> u64 {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&self.0.to_le_bytes());
