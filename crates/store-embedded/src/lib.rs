@@ -165,7 +165,7 @@ impl Store for EmbeddedStore {
             txn.put(keys::signing_key(), offered.into());
             Ok(offered)
         };
-        self.write("keep the signing key", write).await
+        self.write("store the signing key", write).await
     }
 
     fn health(&self) -> Result<(), StoreError> {
