@@ -56,8 +56,8 @@ impl Rate {
 }
 
 settings! {
-    /// All limits. Many people can share one address, so limits per address are wide. What an address and a network are is said
-    /// in [`crate::network`].
+    /// All limits. Many people can share one address, so limits per address are wide. [`crate::network`] defines addresses and
+    /// networks.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct RateConfig {

@@ -1,5 +1,5 @@
-//! The processes that have the keyspace open: servers, so that a server refuses to start beside one that it
-//! cannot talk to, and short-lived ones.
+//! The registry of processes that have the keyspace open: servers, and commands of the operator. A server refuses to
+//! start beside another one with which it does not share Redis.
 //!
 //! A server writes its row before it reads the others, so of two that start at the same time at least one sees
 //! the other. The consistency of logs does not depend on it: a server that runs nevertheless would show old
@@ -194,8 +194,8 @@ impl Servers {
         }
     }
 
-    /// Removes the row, and the names in rows that an earlier run of the same server left when it was killed:
-    /// other servers need not mind those.
+    /// Removes the row. Also removes the server name from rows that an earlier, killed run of this server has left, so that
+    /// other servers ignore them.
     async fn say_goodbye(&self) -> Result<(), StoreError> {
         let goes = "remove the row of this server";
         if let Some(me) = &self.me {

@@ -331,8 +331,8 @@ impl SearchPrefix {
     }
 }
 
-/// What handles that look alike have in common: no dots and underscores, and one character for all that are easily taken for
-/// each other.
+/// Maps handles that look alike to the same text: removes dots and underscores, and replaces characters that are easily
+/// mistaken for each other by one of them.
 fn skeleton(handle: &str) -> String {
     let bare = handle.replace(['.', '_'], "").to_ascii_lowercase();
     let alike = |c| match c {

@@ -17,8 +17,8 @@ use tokio::sync::Semaphore;
 use crate::config::settings::settings;
 
 settings! {
-    /// How passwords are hashed. The defaults are the ones that OWASP recommends for argon2id. Passwords that were hashed
-    /// with other settings go on working.
+    /// How passwords are hashed. The defaults are the ones that OWASP recommends for argon2id. Passwords that were hashed with
+    /// other settings remain valid.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct PasswordConfig {

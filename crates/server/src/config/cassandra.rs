@@ -12,7 +12,7 @@ use super::settings::settings;
 use crate::auth::Secret;
 
 settings! {
-    /// The way to the cluster. Where it is says `store.url`.
+    /// The connection to the cluster. `store.url` has its address.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct CassandraConfig {
@@ -74,7 +74,7 @@ pub enum Copies {
 }
 
 settings! {
-    /// How many copies take part before an answer counts.
+    /// The number of replicas that must answer.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct ConsistencyConfig {

@@ -33,7 +33,7 @@ settings! {
 }
 
 settings! {
-    /// How to know Redis, where its address begins with `rediss`. All files are in PEM.
+    /// TLS to Redis, if its address begins with `rediss`. All files are in PEM.
     #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct RedisTlsConfig {

@@ -17,7 +17,7 @@ fn record(seqno: u64, bytes: usize) -> Record {
     Record { seqno, rows: (seqno..seqno + 3).map(|number| row(number, bytes)).collect() }
 }
 
-/// A journal, and what its tables would have been told.
+/// A journal, with the records that were appended to it.
 struct Site {
     folder: TempDir,
     written: Vec<Record>,
@@ -48,7 +48,7 @@ impl Site {
         self.written.push(record);
     }
 
-    /// The files, the one used last at the end.
+    /// The segment files, in the order of their use.
     fn segments(&self) -> Vec<PathBuf> {
         let files = fs::read_dir(self.folder.path()).unwrap().map(|file| file.unwrap().path());
         let mut numbered: Vec<_> = files
@@ -108,8 +108,8 @@ fn copy(site: &Site) -> TempDir {
     folder
 }
 
-/// After each append the machine stops, and what is there is read: nothing that is not in the tables is missing, nothing is
-/// there that was not appended, and the files do not become more and more.
+/// Simulates a crash after each append by reading a copy. Records that are not in tables must be found, the copy must contain
+/// nothing else, and the number of files must stay bounded.
 #[test]
 fn segments_are_used_again_when_their_rows_are_in_the_tables() {
     let mut site = Site::new();
