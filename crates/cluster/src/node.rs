@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn when_a_node_goes_only_its_conversations_move() {
+    fn when_a_node_leaves_only_its_conversations_move() {
         let nodes: Vec<NodeId> = (1..=5).map(NodeId).collect();
         let mut counts = [0_u32; 6];
         for conversation in (0..5_000).map(ConversationId::new) {

@@ -309,10 +309,7 @@ impl Bus {
             while let Some(message) = messages.next().await {
                 incoming.take(message.get_payload_bytes());
             }
-            Err::<Infallible, _>(RedisError::from((
-                redis::ErrorKind::Io,
-                "the subscription has ended",
-            )))
+            Err::<Infallible, _>(RedisError::from((redis::ErrorKind::Io, "the subscription has ended")))
         };
         tokio::select! {
             Err(error) = receiving => return Err(error),

@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn reserved_handles_are_known_in_disguise() {
+    fn look_alikes_of_reserved_handles_are_detected() {
         let reserved = ["admin".to_owned(), "help_desk".to_owned()];
         for handle in ["admin", "ad.min", "_admin_", "helpdesk"] {
             assert!(Handle::parse(handle).unwrap().is_among(&reserved), "{handle}");

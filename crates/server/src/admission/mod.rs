@@ -144,7 +144,7 @@ mod tests {
     use crate::network::ClientAddress;
 
     #[tokio::test(start_paused = true)]
-    async fn callers_without_a_permit_wait_in_turn_and_not_for_ever() {
+    async fn callers_without_a_permit_wait_in_order_and_time_out() {
         let config = AdmissionConfig { syncs_at_once_max: 1, wait_ms: 1_000, ..AdmissionConfig::default() };
         let admission = Arc::new(Admission::new(&config, 1));
         let first = admission.syncs.enter().await.unwrap();

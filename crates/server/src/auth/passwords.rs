@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_user_the_answer_is_no() {
+    async fn without_a_hash_no_password_matches() {
         let hasher = quick();
         assert!(!hasher.verify(password("nobody has this password"), None).await.unwrap());
     }

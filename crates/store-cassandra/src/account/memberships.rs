@@ -193,7 +193,9 @@ impl Accounts {
             txn.put(Key::apart(id), &Present {});
             Ok(Some(Displaced { place, revision }))
         };
-        self.writer.write("mark a conversation as large in an inbox", user, [Want::Row(Key::membership(id))], run).await
+        self.writer
+            .write("mark a conversation as large in an inbox", user, [Want::Row(Key::membership(id))], run)
+            .await
     }
 
     /// Moves the cleared mark forward and writes the note. If `hides` is set, the conversation leaves the

@@ -130,8 +130,7 @@ impl Names {
     pub(super) async fn give_back(&self, name: &Name, (of, claim): Holder) {
         let (space, text) = row(name);
         let values = (space, text, int(of.get()), claim);
-        if let Outcome::Unknown(error) =
-            self.cql.conditional("release a name", &self.give_back, values).await
+        if let Outcome::Unknown(error) = self.cql.conditional("release a name", &self.give_back, values).await
         {
             tracing::debug!(user = %of, %error, "a name may still be reserved; the next user who wants it can take it");
         }

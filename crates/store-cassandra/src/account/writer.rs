@@ -271,7 +271,8 @@ impl Writer {
                 Fate::Forgotten => break,
             }
         }
-        Err(unknown.unwrap_or_else(|| unavailable("change an account", "the outcome of the write is unknown")))
+        Err(unknown
+            .unwrap_or_else(|| unavailable("change an account", "the outcome of the write is unknown")))
     }
 
     /// Reads which batch has written a revision.

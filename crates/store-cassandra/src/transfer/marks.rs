@@ -97,8 +97,8 @@ impl Marks {
     /// Removes all marks of these rounds.
     pub(super) async fn forget(&self, rounds: Range<u64>) -> Result<(), StoreError> {
         let partitions = rounds.flat_map(|round| (0..SHARDS).map(move |shard| (int(round), shard as i8)));
-        let removals =
-            partitions.map(|values| self.cql.write("remove the marks of a transfer", &self.remove_all, values));
+        let removals = partitions
+            .map(|values| self.cql.write("remove the marks of a transfer", &self.remove_all, values));
         stream::iter(removals).buffer_unordered(WRITES_AT_ONCE_MAX).try_collect().await
     }
 

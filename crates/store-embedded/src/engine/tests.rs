@@ -74,7 +74,7 @@ fn read(view: &View) -> Model {
 }
 
 #[test]
-fn what_was_committed_is_there_whenever_it_is_opened() {
+fn commits_survive_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let (mut model, mut number) = (Model::new(), 0);
     for round in 0..8 {
@@ -104,7 +104,7 @@ fn what_was_committed_is_there_whenever_it_is_opened() {
 
 /// A scan reads every table, so few are better.
 #[test]
-fn a_small_tree_does_not_keep_several_tables() {
+fn a_small_tree_is_merged_into_one_table() {
     const LOOKS_MAX: usize = 15_000;
     let place = Table::State.place();
     let folder = tempfile::tempdir().unwrap();
@@ -182,7 +182,7 @@ fn check_every_second_row(engine: &Engine, rows: u64) {
 
 /// Each commit writes its number into a row of every table, so a reader must find the same number in all of them.
 #[test]
-fn nobody_sees_half_a_commit() {
+fn readers_never_see_half_a_commit() {
     let folder = tempfile::tempdir().unwrap();
     let engine = Engine::open(folder.path(), &SMALL).unwrap();
     let is_over = AtomicBool::new(false);

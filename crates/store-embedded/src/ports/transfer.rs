@@ -128,7 +128,8 @@ impl TransferStore for EmbeddedStore {
     }
 
     async fn settled(&self, changed: Changed) -> Result<(), StoreError> {
-        self.write_for_transfer("remove marks of copied parts", move |txn| tracker::settle(txn, &changed)).await
+        self.write_for_transfer("remove marks of copied parts", move |txn| tracker::settle(txn, &changed))
+            .await
     }
 }
 
