@@ -1,4 +1,4 @@
-//! Lets connected members of a large conversation follow it: followers get what is delivered there.
+//! Lets connected members of a large conversation follow it, so that they get its entries and events.
 
 use std::sync::Arc;
 

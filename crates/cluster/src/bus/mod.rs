@@ -436,7 +436,7 @@ impl Bus {
         self.look.notify_one();
     }
 
-    /// Leaves: sends what is in the queue, and then unregisters this node.
+    /// Sends the items in the queue, and then removes this node from the registry.
     pub(crate) async fn leave(&self) {
         if self.trust.is_connected() {
             self.leaving.notify_one();

@@ -88,7 +88,7 @@ impl Delivering {
         })
     }
 
-    /// Connected members of a large conversation get what is delivered there.
+    /// Makes connected members of a large conversation follow it.
     async fn follow(&self, conversation: ConversationId, effects: &Effects, crossed: &[Member]) {
         let is_large = effects.details.as_ref().is_some_and(|details| details.fan_out == FanOut::OnRead);
         let listed = effects.list.iter().filter(|_| is_large);

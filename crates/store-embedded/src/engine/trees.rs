@@ -46,7 +46,7 @@ impl Trees {
         let cache = Arc::new(Cache::with_capacity_bytes(options.cache_bytes));
         let files = Arc::new(DescriptorTable::new(OPEN_FILES_MAX));
         let tree = |table: Table| {
-            // The trees' own idea of what is visible is unused: see `Views`.
+            // The visibility counter of the library is unused: `Views` decides what readers see.
             let visible = SequenceNumberCounter::default();
             Config::new(folder.join(table.name()), seqno.clone(), visible)
                 .use_cache(Arc::clone(&cache))
