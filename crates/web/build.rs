@@ -8,12 +8,12 @@ use std::{env, fs, io};
 /// From here, as cargo runs it.
 const APP: &str = "../../web/app";
 const DIST: &str = "../../web/app/dist";
-/// Files here have a hash in their name, so what one name means never changes.
+/// Files in this folder have a hash of their content in their name, so a name never changes its meaning.
 const HASHED: &str = "assets/";
 
 fn main() -> io::Result<()> {
     let dist = Path::new(DIST);
-    // Cargo takes what is not there for changed each time.
+    // Cargo treats a missing path as changed and would rerun this script each time.
     println!("cargo::rerun-if-changed={}", if dist.exists() { DIST } else { APP });
     let mut files = Vec::new();
     if dist.join("index.html").exists() {
@@ -82,7 +82,7 @@ fn beside(file: &Path, ending: &str) -> io::Result<String> {
     Ok(if compressed.exists() { format!("Some({})", include(&compressed)?) } else { "None".into() })
 }
 
-/// A browser is told, and does not guess.
+/// The content type by file extension, so that browsers need not guess.
 fn content_type(file: &Path) -> io::Result<&'static str> {
     Ok(match extension(file) {
         "html" => "text/html; charset=utf-8",

@@ -26,7 +26,7 @@ impl NodeId {
     }
 
     /// The weight of this node for a conversation, in rendezvous hashing. All nodes compute the same weights,
-    /// and when a node goes only its conversations move.
+    /// and when a node leaves, only its conversations move to other nodes.
     fn preference(self, conversation: ConversationId) -> u64 {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&self.0.to_le_bytes());
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn when_a_node_goes_only_its_conversations_move() {
+    fn when_a_node_leaves_only_its_conversations_move() {
         let nodes: Vec<NodeId> = (1..=5).map(NodeId).collect();
         let mut counts = [0_u32; 6];
         for conversation in (0..5_000).map(ConversationId::new) {

@@ -26,7 +26,7 @@ pub(crate) enum Notice {
         users: Vec<UserId>,
         conversation: ConversationId,
     },
-    /// Some users may see or do less since this entry.
+    /// This entry took access or rights away from some users.
     Withdrawn(ConversationId, Seq),
     /// A user has deleted something for themselves.
     Concealed {

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_of_the_node_that_signed_it() {
+    fn an_entry_belongs_to_the_node_that_signed_it() {
         let (seal, ada) = (Seal::new(&[7; 32], "secret"), NodeId::random());
         let written = write(&seal, &entry(ada, 5));
         assert_eq!(read(&seal, ada, &written).unwrap().unwrap().beat, 5);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_entry_that_says_nothing_new_is_of_nobody_who_is_there() {
+    async fn an_entry_without_a_new_heartbeat_is_not_alive() {
         let (registry, ada) = (Registry::default(), NodeId::random());
         let is_there =
             |beat: u64| !registry.alive(Found { entries: vec![entry(ada, beat)], strangers: 0 }).is_empty();

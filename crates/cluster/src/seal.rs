@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signature_is_of_one_key_one_purpose_one_node_and_one_text() {
+    fn a_signature_covers_key_purpose_node_and_text() {
         let (seal, node) = (Seal::new(&[7; 32], "secret"), NodeId::random());
         let tag = seal.of_frame(node, b"words");
         assert!(seal.is_of_frame(&tag, node, b"words"));
@@ -104,7 +104,7 @@ mod tests {
     /// Prints measurements: `cargo test --release -p godwit-cluster -- --ignored --nocapture signing`.
     #[test]
     #[ignore = "it measures, and says nothing in a debug build"]
-    fn what_signing_costs() {
+    fn cost_of_signing() {
         let (seal, node) = (Seal::new(&[7; 32], "secret"), NodeId::random());
         for bytes in [256, 1_024, 16 * 1_024, 256 * 1_024] {
             let frame = vec![7; bytes];

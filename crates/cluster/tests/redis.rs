@@ -243,7 +243,7 @@ async fn started<T: Send + 'static>(start: fn() -> Result<T, godwit_testbed::Tes
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_can_write_to_redis_cannot_pass_for_a_server() {
+async fn write_access_to_redis_is_not_enough_to_pass_for_a_server() {
     let redis = started(Redis::start).await;
     let (address, store): (RedisAddress, _) = (redis.url().parse().unwrap(), store());
     let mut intruder = Intruder::at(&redis.url()).await;
@@ -306,7 +306,7 @@ async fn servers_with_another_secret_are_not_heard() {
 /// A socket at another server that follows a large conversation. What its user clears is out of its sight when that is
 /// answered, once the servers have found each other; until then it comes through Redis.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_follows_at_another_server_gets_nothing_of_what_they_have_cleared() {
+async fn followers_on_another_server_get_nothing_that_they_have_cleared() {
     let redis = started(Redis::start).await;
     let (address, store): (RedisAddress, _) = (redis.url().parse().unwrap(), store());
     let one = Node::start(&address, &store, "").await;

@@ -30,7 +30,7 @@ struct State {
 #[derive(Debug, Clone, Copy)]
 struct Close {
     code: CloseCode,
-    /// Whether the frames before it are still sent.
+    /// Whether the frames that are queued before the close are still sent.
     after_frames: bool,
 }
 

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn no_message_is_longer_than_what_is_said_of_it() {
+    fn message_sizes_are_upper_bounds() {
         for text in ["", "plain", "\"quoted\" \\ \n\t\u{1}", "päivää 👋🏽", &"\"".repeat(16 * 1024)] {
             let message = message(text);
             assert!(encoded_bytes(&message) <= message_bytes(&message), "{text}");
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_messages_fit_as_their_exact_lengths_say() {
+    fn the_number_of_fitting_messages_is_exact() {
         for (text, count) in [("hi", 3), ("hi", 200), (&"x".repeat(1_000), 200), (&"\u{1}".repeat(1_000), 60)]
         {
             let plain = Message { data: None, reactions: Vec::new(), ..message(text) };
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_has_what_fits_and_one_item_at_least() {
+    fn a_page_has_the_items_that_fit_and_at_least_one() {
         assert_eq!(fitting(&["x".repeat(PAGE_BYTES_MAX), String::new()]), 1);
         let mut items = vec!["x".repeat(PAGE_BYTES_MAX / 4 - 3); 5];
         assert!(cut(&mut items));

@@ -16,13 +16,13 @@ pub struct Concealing {
 }
 
 impl Concealing {
-    /// Call it after the store has written the change. When this returns, nothing that the user has deleted is delivered to
-    /// them any more: appends that were under way are finished, and later appends are decided on a state that knows of it.
+    /// Call this after the store has written the change. When it returns, nothing that the user has deleted is delivered to
+    /// them any more: appends in progress have finished, and later appends are decided on a state that includes the change.
     pub(crate) async fn conceal(&self, live: &Live, user: UserId, concealed: Concealed) {
         let id = live.id();
         self.conversations.take(id, &Hint::Concealed(user, concealed));
         self.peers.concealed(id, user, concealed).await;
-        // Who does not follow, or not any more, does not begin to because of it.
+        // Changes only users who already follow the conversation.
         self.delivery.conceal(&[(user, concealed.cleared.next())], id);
         live.queue.settle().await;
         self.peers.settle(id).await;

@@ -23,7 +23,7 @@ pub(crate) struct Consent {
     pub(crate) conversations: Arc<Conversations>,
 }
 
-/// Whom a user can add, as far as the added users decide it.
+/// The consent of users to being added by another user.
 #[derive(Debug, Default)]
 pub(crate) struct Consents {
     /// The users who cannot be added.
@@ -65,7 +65,7 @@ impl Consent {
         Ok(Consents { refused: refused.collect(), contacts })
     }
 
-    /// Those of the users who have ever sent `by` a message. Receiving a message does not make its sender a contact.
+    /// The subset of the users who have ever sent `by` a message. Receiving a message does not make its sender a contact.
     pub(crate) async fn contacts_among(
         &self,
         by: UserId,

@@ -1,4 +1,4 @@
-//! Lets connected members of a large conversation follow it: followers get what is delivered there.
+//! Lets connected members of a large conversation follow it, so that they get its entries and events.
 
 use std::sync::Arc;
 
@@ -19,12 +19,18 @@ pub(crate) struct Following {
 }
 
 impl Following {
-    /// Lets users follow a conversation of which they were members, each from the first entry that they saw then.
+    /// Lets users follow a conversation. The caller has read that they are members, and the first entry that each sees.
     ///
-    /// A removal since then found nobody to unfollow, and a member who cleared the conversation was not concealed anything.
-    /// So the memberships are read once more when the users follow. Whatever happens after that read finds them following.
-    /// The sockets of users who cannot be looked up are closed: their clients connect again, and neither miss what is
-    /// delivered nor get what is not theirs.
+    /// A user may have been removed, or have cleared the conversation, between that read and this call, while they were not
+    /// followers yet:
+    ///
+    /// ```text
+    /// caller:   read members ──────────────────────▶ follow ──▶ read members again ──▶ unfollow, conceal
+    /// removal:                 unfollow (no effect)          later removals find a follower
+    /// ```
+    ///
+    /// So this reads the memberships again after the users follow, and corrects what has changed. If that read fails for a
+    /// user, it closes the user's sockets: the client reconnects and catches up.
     pub(crate) async fn follow(
         &self,
         users: &[(UserId, Seq)],

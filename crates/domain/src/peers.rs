@@ -60,7 +60,7 @@ impl FromPeers {
         self.conversations.settle_all().await;
     }
 
-    /// Those of the users who are members of a conversation, each with the first entry that they see. Reads the store.
+    /// The members of a conversation among the users, each with the first entry that they see. Reads the store.
     pub async fn members_among(
         &self,
         conversation: ConversationId,
@@ -93,7 +93,7 @@ impl FromPeers {
         self.presence.followed(user).await
     }
 
-    /// Those of the users whose presence `by` may see.
+    /// The subset of the users whose presence `by` may see.
     pub async fn visible(&self, by: UserId, users: &[UserId]) -> Result<Vec<UserId>, StoreError> {
         let visible = self.presence.visible(by, users).await?;
         Ok(visible.into_iter().map(|event| event.user_id).collect())

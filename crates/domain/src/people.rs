@@ -45,7 +45,7 @@ impl People {
         Ok(UserDetails { user: user.to_public(), presence, blocked })
     }
 
-    /// Those of the users that exist, sorted by id.
+    /// The users with these ids, without ids that do not exist, sorted by id.
     pub async fn users(&self, ids: &[UserId]) -> Result<Vec<WireUser>, StoreError> {
         let mut users = self.store.users(ids).await?;
         users.retain(|user| user.disabled_at.is_none());

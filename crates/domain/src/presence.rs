@@ -63,7 +63,7 @@ impl Presence {
         Ok(())
     }
 
-    /// Those of the users whose presence `by` may see, with their current presence.
+    /// The current presence of the users whose presence `by` may see.
     pub async fn visible(&self, by: UserId, users: &[UserId]) -> Result<Vec<PresenceEvent>, StoreError> {
         let mut visible = Vec::with_capacity(users.len());
         for user in self.store.users(users).await? {
@@ -93,8 +93,8 @@ impl Presence {
         }
     }
 
-    /// Tells the other members, where they are not too many, but for those whom the user has blocked or who have blocked the
-    /// user: it reveals that the user is online. It is not stored.
+    /// Tells the other members that the user is typing, unless the conversation is large. Members who have blocked the user, or
+    /// whom the user has blocked, are not told, because typing reveals that the user is online. The notice is not stored.
     pub async fn typing(
         &self,
         by: UserId,

@@ -19,7 +19,7 @@ use crate::sight::{Discretion, Sight};
 pub(crate) struct View<'a> {
     pub(crate) state: &'a ConversationState,
     pub(crate) now: Timestamp,
-    /// Messages that the entries show something of.
+    /// Messages whose content the entries show.
     pub(crate) referred: &'a HashMap<Seq, LogItem>,
     /// The viewer's own reactions. Empty if the entry is shown to many users.
     pub(crate) own_reactions: &'a HashMap<Seq, Box<str>>,
@@ -239,7 +239,7 @@ impl View<'_> {
             Change::Expired { targets } => {
                 Wire::Expired { message_ids: targets.iter().map(|target| target.id).collect() }
             }
-            // A message that is gone has lost its reactions.
+            // A deleted or expired message has no reactions.
             Change::Reacted { target, .. } if self.is_gone(*target) => Wire::Reacted {
                 message_id: target.id,
                 message_seq: target.seq,

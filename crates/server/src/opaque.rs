@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sealed_opens() {
+    fn a_sealed_position_can_be_opened() {
         let sealer = sealer();
         let sealed = sealer.seal(List::Inbox, ADA, activity());
         assert_eq!(sealer.open::<ActivityPosition>(List::Inbox, ADA, &sealed).unwrap(), activity());

@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_may_not_see_is_not_there() {
+    fn invisible_things_are_not_found() {
         for error in [
             ApiError::from(AccessError::NotFound),
             ApiError::from(ReadError::NotFound),
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_has_its_code_and_names_what_is_wrong() {
+    fn a_refusal_has_its_code_and_names_the_field() {
         let refused = |refusal| ApiError::from(refusal).into_problem();
         let field = refused(Refusal::Invalid(InvalidField::new("name", "must not be empty")));
         assert_eq!((field.code, field.field.as_deref()), (ErrorCode::InvalidField, Some("name")));
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_say_how_to_go_on() {
+    fn headers_tell_the_client_how_to_continue() {
         let response = ApiError::new(ErrorCode::RateLimited).with_retry_after(7).into_response();
         assert_eq!(response.headers()[RETRY_AFTER], "7");
         assert_eq!(response.headers()[CONTENT_TYPE], PROBLEM_JSON);
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_an_internal_fault_is_shown() {
+    fn internal_faults_are_not_shown_to_clients() {
         let fault = StoreError::Corrupt {
             table: "users",
             key: "00ff".into(),

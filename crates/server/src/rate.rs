@@ -56,8 +56,8 @@ impl Rate {
 }
 
 settings! {
-    /// All limits. Many people can share one address, so limits per address are wide. What an address and a network are is said
-    /// in [`crate::network`].
+    /// All limits. Many people can share one address, so limits per address are wide. [`crate::network`] defines addresses and
+    /// networks.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct RateConfig {
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn past_the_burst_one_waits_and_others_do_not() {
+    fn a_client_past_its_burst_waits_and_others_do_not() {
         let limits = limits(Rate::new(1, 3));
         let (ada, bob) = (UserId::new(1), UserId::new(2));
         for _ in 0..3 {
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn one_network_cannot_use_up_what_an_account_has() {
+    fn one_network_cannot_use_up_the_limit_of_an_account() {
         let limits = RateLimits::new(&RateConfig {
             sign_in_per_user_and_network: Rate::new(1, 3),
             sign_in_per_user: Rate::new(1, 4),
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn known_devices_of_a_user_and_of_an_address_have_limits_together() {
+    fn known_devices_share_limits_per_user_and_per_address() {
         let known = |limits: &RateLimits, from: &str, user, device| {
             limits.check_known(address(from), UserId::new(user), DeviceId::new(device)).is_ok()
         };
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_is_never_said_too_short() {
+    fn retry_after_is_never_too_short() {
         assert_eq!(whole_seconds(Duration::from_millis(1)), 1);
         assert_eq!(whole_seconds(Duration::from_millis(1_001)), 2);
     }

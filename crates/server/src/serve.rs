@@ -30,7 +30,7 @@ use crate::wiring::{Core, CoreError, Role};
 
 /// Sockets reconnect at random times within this period, so that they do not all come at once.
 const RECONNECT_SPREAD: Duration = Duration::from_secs(5);
-/// The interval at which sockets are told again, for those that were just opening.
+/// The interval at which the server repeats the request to reconnect, for sockets that were still opening.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(200);
 /// How long requests may continue after the store has failed: none of them can succeed.
 const FAILED_STOP_TIMEOUT: Duration = Duration::from_millis(500);

@@ -41,7 +41,7 @@ impl Installation {
         let (key,) = row.ok_or_else(|| match outcome {
             Outcome::Unknown(error) => error,
             Outcome::Applied | Outcome::NotApplied => {
-                unavailable(operation, "it was not found after it was refused")
+                unavailable(operation, "the key exists but cannot be read")
             }
         })?;
         key.try_into().map_err(|_| StoreError::Corrupt {

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn one_at_a_time_for_each_key_and_nothing_is_left_behind() {
+    async fn one_task_per_key_holds_the_mutex_and_unused_keys_are_removed() {
         let mutex = KeyedMutex::<u8>::default();
         let first = mutex.lock(1).await;
         assert!(mutex.lock(1).now_or_never().is_none(), "the second waits, and then gives up");

@@ -9,7 +9,7 @@
 //! lib                          CassandraStore
 //! conversation                 logs, appended to by compare-and-set, and their projections
 //! inbox                        a user's list of conversations
-//! account        probe         one partition per user, changed by compare-and-set; whether Cassandra answers
+//! account        probe         one partition per user, changed by compare-and-set; the health check
 //! transfer                     transfers to another store, and the gate
 //! lease                        the node number in the ids of this server
 //! due   servers  schema        scheduled work; the servers on the keyspace; the tables, in `migrations/`

@@ -94,7 +94,7 @@ pub struct ServerName {
     pub server: String,
     /// The name of the machine, for messages to people.
     pub host: String,
-    /// Whether the server does not hear of other servers.
+    /// Whether the server runs without Redis, and so does not hear of other servers.
     pub alone: bool,
 }
 

@@ -35,7 +35,7 @@ impl Probe {
     pub(crate) fn health(&self) -> Result<(), StoreError> {
         match &*self.trouble.lock().unwrap_or_else(PoisonError::into_inner) {
             None => Ok(()),
-            Some(reason) => Err(unavailable("look whether it answers", &**reason)),
+            Some(reason) => Err(unavailable("check whether Cassandra answers", &**reason)),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The processes that have the keyspace open: servers, so that a server refuses to start beside one that it
-//! cannot talk to, and short-lived ones.
+//! The registry of processes that have the keyspace open: servers, and commands of the operator. A server refuses to
+//! start beside another one with which it does not share Redis.
 //!
 //! A server writes its row before it reads the others, so of two that start at the same time at least one sees
 //! the other. The consistency of logs does not depend on it: a server that runs nevertheless would show old
@@ -170,7 +170,7 @@ impl Servers {
 
     /// All processes that are present, including this one.
     pub(crate) async fn all(&self) -> Result<Vec<Present>, StoreError> {
-        let rows: Vec<Row> = self.cql.rows("look who is on the keyspace", &self.all, (SITE,)).await?;
+        let rows: Vec<Row> = self.cql.rows("list the servers on the keyspace", &self.all, (SITE,)).await?;
         Ok(rows.into_iter().map(Present::from).collect())
     }
 
@@ -185,7 +185,7 @@ impl Servers {
             let values = [text(server), text(host), CqlValue::Boolean(*alone)];
             batch.write(&self.put_name, [values.as_slice(), &handle()].concat());
         }
-        self.cql.write_batch("say that this server is there", batch).await
+        self.cql.write_batch("write the row of this server", batch).await
     }
 
     pub(crate) async fn leave(&self) {
@@ -194,10 +194,10 @@ impl Servers {
         }
     }
 
-    /// Removes the row, and the names in rows that an earlier run of the same server left when it was killed:
-    /// other servers need not mind those.
+    /// Removes the row. Also removes the server name from rows that an earlier, killed run of this server has left, so that
+    /// other servers ignore them.
     async fn say_goodbye(&self) -> Result<(), StoreError> {
-        let goes = "say that this server goes";
+        let goes = "remove the row of this server";
         if let Some(me) = &self.me {
             for earlier in self.all().await?.into_iter().filter(|present| present.handle != self.handle) {
                 if earlier.server.is_some_and(|server| server.server == me.server) {

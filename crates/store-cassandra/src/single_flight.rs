@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn those_who_wait_share_one_query_and_none_gets_an_older_answer() {
+    async fn waiting_callers_share_one_query_and_never_an_older_answer() {
         let flights = Arc::new(SingleFlight::<u8, usize>::new("test"));
         let (queries, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
         let ask = || {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_who_goes_away_leaves_the_others_an_answer() {
+    async fn a_cancelled_caller_does_not_cancel_the_others() {
         let flights = Arc::new(SingleFlight::<u8, usize>::new("test"));
         let never = flights.clone();
         let given_up = tokio::spawn(async move { never.read(1, std::future::pending).await });

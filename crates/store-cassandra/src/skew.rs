@@ -1,7 +1,7 @@
 //! Checks the clock of this machine.
 //!
-//! Order and ids are correct with any clock. But people see the times, and `sync` looks back only a limited
-//! time. So a server refuses to start if its clock is far from Cassandra's.
+//! Order and ids are correct with any clock. But people see the times of messages, and `sync` looks back only for a
+//! limited time. So a server refuses to start if its clock differs too much from Cassandra's.
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@
 //! transfer              transfers to another store, and the parts that change meanwhile
 //! conversation          logs and their projections, in one transaction
 //! inbox                 a user's list of conversations, in the order of activity and in the order of change
-//! account    due        users with all that is theirs; scheduled work
+//! account    due        users and their data; scheduled work
 //! txn                   one write, on top of the others of its group
 //! read                  reads, on a view or in a transaction
 //! records               the values of rows
@@ -137,7 +137,7 @@ impl EmbeddedStore {
         self.committer.write(operation, write).await
     }
 
-    /// A write that is part of a transfer, and so allowed while other writes are refused.
+    /// Like [`write`](Self::write), for a write of a transfer, which is allowed while other writes are refused.
     async fn write_for_transfer<T, F>(&self, operation: &'static str, write: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -165,7 +165,7 @@ impl Store for EmbeddedStore {
             txn.put(keys::signing_key(), offered.into());
             Ok(offered)
         };
-        self.write("keep the signing key", write).await
+        self.write("store the signing key", write).await
     }
 
     fn health(&self) -> Result<(), StoreError> {

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_goes_on_only_when_told() {
+    fn the_clock_advances_only_when_told() {
         let clock = TestClock::default();
         let start = clock.now();
         assert_eq!(clock.now(), start);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn it_can_step_with_every_look() {
+    fn the_clock_can_advance_with_every_read() {
         let start = Timestamp::from_millis(1_000);
         let clock = TestClock::stepping(start, 10);
         assert_eq!([clock.now(), clock.now()], [start, start.plus_millis(10)]);

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn it_remembers_who_was_told_what() {
+    async fn calls_are_recorded_until_they_are_taken() {
         let delivery = RecordingDelivery::default();
         let (ada, bob) = (UserId::new(1), UserId::new(2));
         delivery.deliver(&[ada], &Event::Reconnect(Reconnect { after_ms: 7 }));

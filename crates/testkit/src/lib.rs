@@ -32,7 +32,7 @@
 //! godwit_testkit::conformance_tests!(MyFactory::new());
 //!
 //! #[test]
-//! fn it_does_what_the_model_does() {
+//! fn the_store_behaves_like_the_model() {
 //!     godwit_testkit::replay::check_random(&MyFactory::new(), replay::SEQUENCES);
 //! }
 //! ```

@@ -71,8 +71,8 @@ pub(crate) async fn copy(
     Ok(copied)
 }
 
-/// All users who ever became members. Only the log names them all, because a former member may have left no
-/// other trace.
+/// All users who were ever members. Only the log names all of them: a former member may have left no other
+/// trace.
 pub(crate) async fn all_who_came(
     source: &dyn TransferStore,
     id: ConversationId,
@@ -173,7 +173,7 @@ async fn append(
     Ok(())
 }
 
-/// The members and messages that entries are folded with.
+/// The members and messages that the fold of the next entries needs.
 struct Known {
     members: Vec<(UserId, Option<Member>)>,
     messages: Vec<LogItem>,

@@ -1,4 +1,4 @@
-//! A frame: everything that one node tells another at one moment.
+//! A frame: the hints that one node sends another in one message.
 //!
 //! ```text
 //! version 1 │ Frame in postcard │ tag (signature over the receiver and all bytes before)
@@ -23,14 +23,14 @@ const VERSION: u8 = 2;
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Frame {
     pub(crate) from: NodeId,
-    /// Rises by one with each frame from this node to that one. A gap means that something was lost.
+    /// Rises by one with each frame from this sender to this receiver. A gap means that a frame was lost.
     pub(crate) number: u64,
-    /// Rises with each frame from this node to any node. A frame with no higher serial than the last is a replay.
+    /// Rises with each frame of this sender to any node. A frame whose serial is not above the last one is a replay.
     pub(crate) serial: u64,
     pub(crate) told: Vec<Told>,
 }
 
-/// One thing that a node is told. Socket frames are complete: the receiver looks at nothing but whom they are for.
+/// One hint. Socket frames in it are ready to be sent: the receiver reads only to whom they go.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Told {
     /// The new head of a conversation.
@@ -42,24 +42,24 @@ pub(crate) enum Told {
         to: Vec<UserId>,
         frames: Vec<Bytes>,
     },
-    /// For those who follow the conversation.
+    /// For the followers of the conversation.
     Followed {
         conversation: ConversationId,
         frames: Vec<Bytes>,
         /// For each frame, the reduced one for users who may not see the subject.
         less: Vec<Option<LessFrame>>,
     },
-    /// For those who watch the user.
+    /// For the sockets that watch the user.
     Presence {
         user: UserId,
         frame: Bytes,
     },
     Follow {
-        /// Each with the first entry that they see.
+        /// Each user with the first entry that they see.
         users: Vec<(UserId, Seq)>,
         conversation: ConversationId,
     },
-    /// The sender has changed what it registers about itself: read it.
+    /// The registry entry of the sender has changed: read it.
     Look,
     /// A notice that could not be sent directly.
     Notice(Notice),
@@ -76,7 +76,7 @@ impl Frame {
         bytes
     }
 
-    /// Checks the signature before it looks at anything else.
+    /// Verifies the signature before it decodes anything.
     pub(crate) fn decode(bytes: &[u8], me: NodeId, seal: &Seal) -> Result<Self, Undecoded> {
         let (signed, tag) = bytes.split_last_chunk::<TAG_BYTES>().ok_or(Undecoded::Unsigned)?;
         if !seal.is_of_frame(tag, me, signed) {
@@ -92,14 +92,14 @@ impl Frame {
 /// Why a frame cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Undecoded {
-    /// It is not signed by a server of this installation, or not for this node.
+    /// No server of this installation has signed it for this node.
     Unsigned,
-    /// It was written by another version.
+    /// Another version has encoded it.
     Foreign,
 }
 
 impl Told {
-    /// About the encoded size, to keep frames below their limit.
+    /// The approximate encoded size, to keep frames below their limit.
     pub(crate) fn size_bytes(&self) -> usize {
         const EACH: usize = 24;
         let of_frames = |frames: &[Bytes]| frames.iter().map(|frame| frame.len() + EACH).sum::<usize>();

@@ -1,4 +1,4 @@
-//! Receives frames: checks signature, serial number and number, and passes on what they tell.
+//! Receives frames: verifies signature, serial number and number, and passes on the hints.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -12,17 +12,17 @@ use super::refusals::Refusal;
 use super::{Bus, lock};
 use crate::node::NodeId;
 
-/// How many senders are remembered. A sender that has gone is remembered too, so that nobody can replay its frames; there is
-/// room for far more than there ever are.
+/// The number of remembered senders, far more than any installation has. Senders that have left count too, so that nobody can
+/// replay their frames.
 const SENDERS_MAX: usize = 65_536;
 
-/// The serial number of the last frame of each sender. It is kept while this node runs, even over a loss of Redis, because
-/// frames from before that loss could be replayed.
+/// The serial number of the last frame of each sender. Kept as long as this node runs, also when the connection to Redis is
+/// lost: frames from before that could be replayed.
 #[derive(Debug, Default)]
 pub(super) struct Senders(Mutex<HashMap<NodeId, u64>>);
 
 impl Senders {
-    /// False when this frame, or a later one of the sender, was received before.
+    /// False if this node has already received this frame or a later one of the sender.
     fn is_next(&self, from: NodeId, serial: u64) -> bool {
         let mut last = lock(&self.0);
         if last.len() >= SENDERS_MAX && !last.contains_key(&from) {
@@ -53,7 +53,7 @@ impl<'a> Incoming<'a> {
         counter!("godwit_cluster_received_bytes_total").increment(payload.len() as u64);
         let frame = match Frame::decode(payload, self.bus.me, &self.bus.seal) {
             Ok(frame) => frame,
-            // If it replaced a real frame, the number of the next one shows the gap.
+            // If it has replaced a real frame, the number of the next frame shows the gap.
             Err(Undecoded::Unsigned) => return self.bus.refusals.add(Refusal::Unsigned),
             Err(Undecoded::Foreign) => return self.bus.missed_something(),
         };
@@ -68,20 +68,20 @@ impl<'a> Incoming<'a> {
 
     /// Checks whether a frame before this one is missing.
     fn follow(&mut self, from: NodeId, number: u64) {
-        // A sender that has lost nothing begins with zero.
+        // A sender that has not lost a frame starts at 0.
         let expected = self.expected.insert(from, number + 1).unwrap_or(0);
         if number != expected && from != self.bus.me {
             tracing::debug!(%from, number, "a frame from another server is missing");
             self.bus.missed_something();
         }
         if from != self.bus.me && self.bus.trust.heard(from) {
-            // Heard for the first time: what the node appended before now may be missing from the cache.
+            // The first frame of this node: the cache may lack its earlier appends.
             self.bus.doubt();
             if !self.bus.registry.is_known(from) {
                 self.bus.look.notify_one();
             }
         }
-        // Forgets nodes that have gone, so that the map stays bounded.
+        // Drops the numbers of nodes that have left, so that the map stays bounded.
         if self.expected.len() > 2 * self.bus.registry.others().len() + 16 {
             let registry = &self.bus.registry;
             let me = self.bus.me;
@@ -116,7 +116,7 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// Users are said to have joined. The store decides whether they are members, and from where they see.
+    /// A hint names new members. The store decides whether they are members, and from which entry on they see the conversation.
     fn expect(&self, users: Vec<(UserId, Seq)>, conversation: ConversationId) {
         let users: Vec<UserId> =
             users.into_iter().map(|(user, _)| user).filter(|user| self.bus.hub.has(*user)).collect();

@@ -1,6 +1,7 @@
-//! Users of a node that died without telling anybody that they are offline.
+//! Users of a node that crashed and so did not report them as offline.
 //!
-//! The nodes of their watchers look after the users whom somebody watches. For the others there is nobody to tell.
+//! Every node does it for the users whom its own sockets watch: if such a user has not come back after a while, the node stores
+//! the time at which the user was last seen and reports them as offline. Nobody needs to know about the other users.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -14,10 +15,10 @@ use tokio::time::Instant;
 use super::{Bus, ROUTES_AT_ONCE, lock};
 use crate::node::{NodeId, NodeInfo};
 
-/// How long users of a node that died have to come back at another node.
+/// How long the users of a crashed node have to reconnect to another node.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Nodes that died, and when.
+/// Crashed nodes, and when this node noticed it.
 #[derive(Debug, Default)]
 pub(super) struct Lost(Mutex<Vec<(NodeId, Instant)>>);
 
@@ -28,7 +29,7 @@ impl Lost {
         lock(&self.0).extend(gone);
     }
 
-    /// Those whose users have had their time.
+    /// Removes and returns the nodes whose users have had [`GRACE`] to reconnect.
     fn due(&self) -> HashSet<NodeId> {
         lock(&self.0).extract_if(.., |(_, since)| since.elapsed() >= GRACE).map(|(node, _)| node).collect()
     }

@@ -1,39 +1,45 @@
-//! The bus: what nodes tell each other through Redis pub/sub. Every node has a channel.
+//! The bus: hints between nodes through Redis pub/sub. Every node has a channel.
 //!
-//! The bus is a hint, never the truth: frames may be lost, late or repeated, and correctness does not depend on them.
+//! Frames may be lost, late or repeated, and correctness does not depend on them: the store decides what is true.
 //!
 //! ```text
 //!  node A                                   Redis                              node B
 //!  offer(item) ─▶ bounded queue
-//!        batch ─▶ 1 PUBLISH new heads  ───▶ channel of B ───────────────────▶ head(conversation, seq)
+//!        batch ─▶ 1 PUBLISH new heads  ───▶ channel of B ───────────────────▶ cached conversations become outdated
 //!                   SMEMBERS of users  ───▶ route of each user: {nodes}
-//!                 2 PUBLISH one frame  ───▶ channel of B ───────────────────▶ signature, serial, number
+//!                 2 PUBLISH one frame  ───▶ channel of B ───────────────────▶ check signature, serial, number;
 //!                                                                             deliver to sockets, update the cache
 //!  beat, each second:
 //!        register A in Redis, read the other nodes, refresh some routes
 //!        PUBLISH an empty frame to every node, and an echo to A itself
 //! ```
 //!
-//! **Loss is detected by numbers.** Frames from A to B are numbered without gaps. A frame that A cannot send takes a number all the
-//! same (`Numbers::lose`), and the empty frame of the next beat shows the gap within a second. B, which sees a gap, *doubts*: it
-//! trusts nothing in its cache before it has compared it with the store. It also tells its clients to catch up, and looks up
-//! again what may have been taken away ([`recheck`]).
+//! **Loss detection.** Frames from A to B are numbered without gaps:
 //!
-//! **Trust.** A node trusts its cache for [`TRUST`] after a beat at which it had heard its own echo and every other node recently
-//! ([`trust`]). While Redis is away no node trusts its cache, and every frame is dropped and counted as lost.
+//! ```text
+//!  A sends     7        8 (dropped: queue full)     9 (empty frame of the next beat)
+//!  B receives  7 ────────────────────────────────▶ 9    gap: doubt, catch up, recheck
+//! ```
 //!
-//! **Forgery.** Every frame is signed for its receiver (see [`seal`](crate::seal)), and a serial number that rises over all frames
-//! of a sender rejects replays ([`incoming`]). Even so, no frame makes anybody a member or gives them a right: the receiver asks
-//! the store. A frame that takes something away takes effect at once.
+//! A frame that A cannot send uses up a number (`Numbers::lose`), so B sees the gap at the latest with the next beat, within a
+//! second. After a gap, B *doubts*: it compares each cached conversation with the store before its next use. B also tells its
+//! clients to catch up, and reads sessions and memberships again that other nodes may have ended ([`recheck`]).
+//!
+//! **Trust.** A node trusts its cache for [`TRUST`] after each beat, if it has recently heard its own echo and every other node
+//! ([`trust`]). While Redis is unreachable, no node trusts its cache, and every frame is dropped and counts as lost.
+//!
+//! **Forgery.** A signature for one receiver authenticates each frame (see [`seal`](crate::seal)), and a serial number over all
+//! frames of a sender prevents replays ([`incoming`]). Even an authentic frame grants nothing: a receiver reads memberships and
+//! rights from the store. A frame that takes something away takes effect at once.
 //!
 //! - [`frame`]: the encoding of a frame
 //! - [`outgoing`]: finds the nodes of the users, and sends
-//! - [`incoming`]: checks what comes, and passes it on
+//! - [`incoming`]: checks received frames, and passes on their content
 //! - [`refusals`]: counts frames without a valid signature, and replays
-//! - [`newcomers`]: users who are said to have joined a large conversation, until the store confirms it
+//! - [`newcomers`]: users whom a hint names as new members of a large conversation, until the store confirms it
 //! - [`trust`]: whether everything that other nodes send arrives here
-//! - [`lost`]: users of nodes that died
-//! - [`recheck`]: sessions and rights that other nodes may have revoked unheard
+//! - [`lost`]: users of nodes that crashed
+//! - [`recheck`]: reads sessions and rights again, which other nodes may have revoked without this node hearing of it
 
 pub(crate) mod frame;
 mod incoming;
@@ -72,22 +78,22 @@ use crate::redis::{Connections, RedisAddress};
 use crate::registry::{self, BEAT_INTERVAL, Registry};
 use crate::seal::Seal;
 
-/// Bounds of the queue of items to send. Items beyond are lost.
+/// Bounds of the queue of items to send. Further items are lost.
 const QUEUE_ITEMS_MAX: usize = 16_384;
 const QUEUE_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// Redis forgets a route that is not refreshed for so long.
+/// Time to live of a route in Redis.
 const ROUTE_TTL: Duration = Duration::from_secs(300);
-/// Each beat refreshes the routes of one of so many parts of the users.
+/// Each beat refreshes the routes of one user in this many.
 const ROUTE_PARTS: u64 = 100;
 /// Routes written with one request.
 const ROUTES_AT_ONCE: usize = 1_000;
-/// How long a new socket waits until other nodes deliver to it. After that its client is told to catch up.
+/// How long a sign-in waits for the echo that proves that other nodes deliver to the new socket.
 const ARRIVE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Between attempts to reach Redis.
+/// The pause between attempts to connect to Redis.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(250);
-/// How long the cache is trusted after a beat at which every node was heard.
+/// How long a node trusts its cache after a beat at which it had heard every node.
 const TRUST: Duration = Duration::from_secs(3);
-/// Clients that are told to catch up spread over a time, so that so many come per second.
+/// Clients that are told to catch up do so at random times, at this rate.
 const CATCH_UPS_PER_SECOND: u64 = 1_000;
 const CATCH_UP_SPREAD_MAX: Duration = Duration::from_secs(60);
 
@@ -101,9 +107,9 @@ pub(crate) struct Bus {
     app: OnceLock<Arc<FromPeers>>,
     queue: mpsc::Sender<Item>,
     queued_bytes: AtomicUsize,
-    /// An item was dropped since the last beat.
+    /// Whether an item was dropped since the last beat.
     dropped: AtomicBool,
-    /// A gap in the numbers of another node was seen since the last beat.
+    /// Whether frames of another node were missing since the last beat.
     missed: AtomicBool,
     trust: Trust,
     lost: Lost,
@@ -118,18 +124,18 @@ pub(crate) struct Bus {
     /// Callers that wait for an echo of this node to come back.
     echoes: Mutex<Vec<(u64, oneshot::Sender<()>)>>,
     next_echo: AtomicU64,
-    /// Makes the beat look at the other nodes now.
+    /// Starts a beat at once, which reads the registry.
     look: Notify,
-    /// Starts a recheck: other nodes may have revoked something unheard.
+    /// Starts a [`recheck`].
     look_again: Notify,
-    /// This node has changed: tell the others to look.
+    /// Whether the next beat tells the other nodes to read the registry, because the entry of this node has changed.
     announce: AtomicBool,
-    /// This node leaves when the queue has been sent.
+    /// Requests that this node leaves as soon as the queue has been sent.
     leaving: Notify,
     left: Notify,
 }
 
-/// What this node registers about itself, and who is told about the others.
+/// Describes this node for the registry, and receives the list of the other nodes.
 pub(crate) trait Neighbourhood: Send + Sync {
     fn me(&self, lag: Duration) -> NodeInfo;
 
@@ -176,15 +182,15 @@ impl Bus {
         (Arc::new(bus), items)
     }
 
-    /// Sets the application that hears what other nodes say.
+    /// Sets the application that handles the hints of other nodes.
     pub(crate) fn attach(&self, app: Arc<FromPeers>) {
-        // Nobody is heard yet.
+        // No other node has been heard yet.
         app.trust_for(Duration::ZERO);
-        // Once, when the server is put together.
+        // Set only once, when the server is assembled.
         let _ = self.app.set(app);
     }
 
-    /// Puts an item into the queue. If there is no room, the item is lost, and the other nodes will notice the loss.
+    /// Puts an item into the queue. If the queue is full, the item is lost, and the other nodes detect the loss.
     pub(crate) fn offer(&self, item: Item) {
         let bytes = item.size_bytes();
         let before = self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -195,11 +201,11 @@ impl Bus {
         }
     }
 
-    /// Writes the route of a user: whether they have a socket at this node. When it returns, other nodes see the route, and what
-    /// they published before has arrived here; or Redis cannot be reached.
+    /// Writes the route of a user: whether the user has a socket at this node. When this returns, other nodes see the route, and
+    /// everything that they published before has arrived here, unless Redis does not answer.
     pub(crate) async fn set_route(&self, user: UserId) {
         if !self.trust.is_connected() {
-            // All routes are written when the connection is back.
+            // A new connection writes all routes.
             return;
         }
         let (done, wait) = oneshot::channel();
@@ -226,7 +232,7 @@ impl Bus {
         nodes.is_ok_and(|nodes| nodes.iter().filter_map(|id| id.parse().ok()).any(is_there))
     }
 
-    /// Ends the trust in the cache until it has been compared with the store.
+    /// Makes this node compare each cached conversation with the store before its next use.
     pub(crate) fn doubt(&self) {
         if let Some(app) = self.app.get() {
             app.doubt();
@@ -251,7 +257,7 @@ impl Bus {
                 Err(error) => error,
             };
             is_first = false;
-            // Items in flight are lost. Until Redis is back, this node tells nobody anything, and nobody finds its clients.
+            // Items in flight are lost, and so are all items until the connection is back.
             numbers.lose();
             lock(&self.commands).take();
             lock(&self.echoes).clear();
@@ -287,7 +293,7 @@ impl Bus {
         is_first: bool,
     ) -> RedisResult<()> {
         messages.subscribe(self.keys.channel(self.me)).await?;
-        // What other nodes published before the subscription has not arrived.
+        // Frames that other nodes published before the subscription were lost.
         self.doubt();
         self.trust.connected();
         self.look_around(&mut commands, neighbourhood).await?;
@@ -303,10 +309,7 @@ impl Bus {
             while let Some(message) = messages.next().await {
                 incoming.take(message.get_payload_bytes());
             }
-            Err::<Infallible, _>(RedisError::from((
-                redis::ErrorKind::Io,
-                "the connection for messages has ended",
-            )))
+            Err::<Infallible, _>(RedisError::from((redis::ErrorKind::Io, "the subscription has ended")))
         };
         tokio::select! {
             Err(error) = receiving => return Err(error),
@@ -344,7 +347,7 @@ impl Bus {
                 self.write_routes(&mut redis, &users).await?;
             }
             self.look_after_the_lost(&mut redis).await?;
-            // If Redis has lost its data, other nodes may have missed this one.
+            // Without its entry in Redis, other nodes may not have sent to this one.
             if self.missed.swap(false, Ordering::Relaxed) || !was_known {
                 self.catch_up();
             }
@@ -357,14 +360,14 @@ impl Bus {
                 app.trust_for(TRUST);
             }
             if self.trust.is_silent() {
-                return Err(RedisError::from((redis::ErrorKind::Io, "what was published has not come")));
+                return Err(RedisError::from((redis::ErrorKind::Io, "published frames do not come back")));
             }
             self.measure();
             self.refusals.tell();
         }
     }
 
-    /// Registers this node, and reads the other nodes. False when Redis had forgotten this node.
+    /// Registers this node, and reads the other nodes. False if Redis had no entry of this node any more.
     async fn look_around(
         &self,
         redis: &mut MultiplexedConnection,
@@ -392,7 +395,7 @@ impl Bus {
         Ok(())
     }
 
-    /// Looks at the sockets at the moment of the write, so that the last write is the right one.
+    /// Checks for a socket when the command is built and not when it is queued, so that the last write of a route is right.
     fn add_route(&self, pipeline: &mut Pipeline, user: UserId) {
         let key = self.keys.user(user);
         if self.hub.has(user) {
@@ -419,7 +422,7 @@ impl Bus {
         self.look_again.notify_one();
     }
 
-    /// Waits until every other registered node has been heard, or the time is over.
+    /// Waits until this node has heard every other registered node, for at most `within`.
     pub(crate) async fn is_heard(&self, within: Duration) {
         let until = Instant::now() + within;
         while Instant::now() < until && !self.is_trusted() {
@@ -427,13 +430,13 @@ impl Bus {
         }
     }
 
-    /// Makes the next beat, which comes at once, tell the others to read what this node has changed.
+    /// Tells the other nodes, with a beat at once, that the registry entry of this node has changed.
     pub(crate) fn announce(&self) {
         self.announce.store(true, Ordering::Relaxed);
         self.look.notify_one();
     }
 
-    /// Leaves: sends what is in the queue, and then unregisters this node.
+    /// Sends the items in the queue, and then removes this node from the registry.
     pub(crate) async fn leave(&self) {
         if self.trust.is_connected() {
             self.leaving.notify_one();

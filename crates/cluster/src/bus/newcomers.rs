@@ -1,7 +1,17 @@
-//! Users who are said to have joined a conversation that is fanned out on read.
+//! Users whom a hint names as new members of a conversation that is fanned out on read.
 //!
-//! What other nodes say is a hint. A follower of such a conversation gets everything that is said in it, so this node first asks
-//! the store whether the user is a member. Frames for followers that arrive meanwhile are held for the user.
+//! Followers of such a conversation get everything that is sent there, and a hint grants nothing. So this node first asks the
+//! store whether the users are members, and meanwhile holds the frames that they would get:
+//!
+//! ```text
+//! Follow(users) ──▶ expect: hold frames for these users
+//!                      │ ask the store
+//!                      ▼
+//!                   members: follow, send the held frames        others: drop the held frames
+//!                      │ ask the store again
+//!                      ▼
+//!                   unfollow or conceal what has changed since the first answer
+//! ```
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -15,9 +25,9 @@ use tokio::time::sleep;
 
 use super::lock;
 
-/// Bytes held per conversation for users who wait. At more, their clients find the rest by `seq`.
+/// Bytes held per hint. Further frames are dropped, and clients read the missing entries because of the gap in `seq`.
 const HELD_BYTES_MAX: usize = 1024 * 1024;
-/// The pause between queries to a store that does not answer, and how many queries there are.
+/// The pause between queries to a store that does not answer, and the maximum number of queries.
 const ASK_INTERVAL: Duration = Duration::from_millis(500);
 const ASKED_MAX: usize = 60;
 
@@ -34,7 +44,7 @@ struct Waiting {
     bytes: usize,
 }
 
-/// A frame, and the one for those who cannot see what it is about.
+/// A frame, and the frame for users who cannot see the message that it is about.
 #[derive(Debug, Clone)]
 struct Held {
     frame: Bytes,
@@ -42,7 +52,7 @@ struct Held {
 }
 
 impl Newcomers {
-    /// Gives frames to those who follow, and holds them for those who may soon.
+    /// Sends frames to the followers, and holds them for users whose membership is not confirmed yet.
     pub(super) fn send(
         &self,
         hub: &Hub,
@@ -57,13 +67,13 @@ impl Newcomers {
         hub.send_to_followers(conversation, frames, less);
     }
 
-    /// Lets those of the users follow who are members. Until it is known nothing is held up but what is for them.
+    /// Begins to hold frames for these users, until [`confirm`](Self::confirm) has asked the store. Other followers do not wait.
     pub(super) fn expect(&self, id: u64, users: Vec<UserId>, conversation: ConversationId) {
         let newcomers = Waiting { id, users, held: Vec::new(), bytes: 0 };
         lock(&self.waiting).entry(conversation).or_default().push(newcomers);
     }
 
-    /// Asks the store, and does as it says.
+    /// Asks the store which of the users are members, and lets these follow.
     pub(super) async fn confirm(&self, id: u64, conversation: ConversationId, hub: &Hub, app: &FromPeers) {
         let users = lock(&self.waiting)
             .get(&conversation)
@@ -80,8 +90,8 @@ impl Newcomers {
                 hub.send_all(&[*user], &shown);
             }
         }
-        // Who was removed between the question and now found nobody to stop, and who cleared the conversation nobody to
-        // conceal it from. Now that they follow, look again.
+        // A user may have been removed, or have cleared the conversation, after the store answered and before they followed.
+        // That change found no follower, so ask again now that they follow.
         let users: Vec<UserId> = members.into_iter().map(|(user, _)| user).collect();
         let still = members_among(app, conversation, &users).await;
         hub.conceal(&still, conversation);
@@ -130,7 +140,7 @@ fn take(
     held
 }
 
-/// Each with the first entry that they see. Nobody is a member as long as the store does not say so.
+/// The members among the users, each with the first entry that they see. None if the store never answers.
 async fn members_among(
     app: &FromPeers,
     conversation: ConversationId,

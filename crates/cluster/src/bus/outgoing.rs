@@ -1,10 +1,10 @@
 //! Sends items to the nodes that need them.
 //!
-//! All items that wait are sent as one batch, in two steps. Step 1 publishes the new heads to every other node, and asks Redis at
-//! which nodes the users are. Step 2 publishes to each node one frame with everything for it.
+//! All waiting items are sent as one batch, in two steps. Step 1 publishes the new heads to every other node, and asks Redis at
+//! which nodes the users are. Step 2 publishes one frame to each node, with everything for that node.
 //!
-//! A user who comes online between the two steps is missing from the routes that step 1 read. No entry is lost to them: their node
-//! has heard the new head in step 1, so it loads what is new when they ask.
+//! A user who comes online between the two steps is missing from the routes that step 1 has read. The user misses no entry:
+//! their node has received the new head in step 1, so the user's `sync` finds it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -25,19 +25,19 @@ use crate::seal::Seal;
 
 /// Items per batch.
 const BATCH_MAX: usize = 1_024;
-/// What one node is told in a batch is split into frames of about this size.
+/// The approximate size above which the items for one node are split into several frames.
 const FRAME_BYTES_MAX: usize = 256 * 1024;
 
 #[derive(Debug)]
 pub(crate) enum Item {
     /// For all other nodes.
     All(Told),
-    /// For one.
+    /// For one node.
     To(NodeId, Told),
     Head(ConversationId, Seq),
-    /// For the nodes that get the entries.
+    /// For the nodes that get the entries of this append.
     Appended(Arc<StateChange>),
-    /// Entries of a conversation: what some users get, and what others do.
+    /// Entries of a conversation, with the frames that each group of users gets.
     Entries {
         conversation: ConversationId,
         shares: Vec<(Vec<Bytes>, Vec<UserId>)>,
@@ -51,7 +51,7 @@ pub(crate) enum Item {
         users: Vec<(UserId, Seq)>,
         conversation: ConversationId,
     },
-    /// Whether a user is here has changed.
+    /// The first socket of a user has opened, or the last one has closed.
     Route {
         user: UserId,
         done: oneshot::Sender<()>,
@@ -87,7 +87,7 @@ impl Item {
 pub(super) struct Numbers {
     me: NodeId,
     next: HashMap<NodeId, u64>,
-    /// The number of the first frame to a node that has had none. Zero says that nothing was lost before.
+    /// The number of the first frame to a node: 0 if no frame was lost before, and otherwise 1, which shows a gap.
     first: u64,
     /// The serial number of the last frame to any node.
     serial: u64,
@@ -99,7 +99,7 @@ impl Numbers {
         Self { me, next: HashMap::new(), first: 0, serial: 0, seal }
     }
 
-    /// Skips a number for every node, because something is not sent.
+    /// Skips a number for every node, so that the nodes detect the loss of a frame.
     pub(super) fn lose(&mut self) {
         self.first = 1;
         self.next.values_mut().for_each(|number| *number += 1);
@@ -113,7 +113,7 @@ impl Numbers {
         frame.encode(to, &self.seal)
     }
 
-    /// Forgets nodes that have gone, so that the map stays bounded.
+    /// Drops the numbers of nodes that have left, so that the map stays bounded.
     fn forget_all_but(&mut self, there: &HashSet<NodeId>) {
         if self.next.len() > 2 * there.len() + 16 {
             self.next.retain(|node, _| *node == self.me || there.contains(node));
@@ -134,7 +134,7 @@ impl Bus {
             let received = tokio::select! {
                 received = items.recv_many(&mut batch, BATCH_MAX) => received,
                 () = self.leaving.notified() => {
-                    // Items offered until now are still received.
+                    // Items that are already in the queue are still sent.
                     items.close();
                     continue;
                 }
@@ -243,7 +243,8 @@ impl Bus {
             }
         }
         if !letters.waiting.is_empty() {
-            // When the echo comes back, the routes are written, and what was published before them has arrived.
+            // Redis executes commands in order: when the echo comes back, the routes are written, and everything that was
+            // published before them has arrived.
             let echo = self.next_echo.fetch_add(1, Ordering::Relaxed);
             lock(&self.echoes).extend(letters.waiting.into_iter().map(|done| (echo, done)));
             let frame = numbers.frame(self.me, vec![Told::Echo(echo)]);
@@ -260,7 +261,7 @@ impl Bus {
         if gone.is_empty() { Ok(()) } else { self.remove_routes(redis, &gone, routes).await }
     }
 
-    /// Removes the routes of nodes that have gone: nobody listens on their channels.
+    /// Removes the routes to nodes that have left, which are the nodes without a subscriber on their channel.
     async fn remove_routes(
         &self,
         redis: &mut MultiplexedConnection,
@@ -280,12 +281,12 @@ impl Bus {
 /// For each user, the other nodes at which they have sockets.
 type Routes = HashMap<UserId, Vec<NodeId>>;
 
-/// What each node is told in this batch.
+/// The frames of a batch, by receiving node.
 #[derive(Debug, Default)]
 struct Letters {
     frames: BTreeMap<NodeId, Vec<Vec<Told>>>,
     sizes: HashMap<NodeId, usize>,
-    /// Changes whose entries have not come yet in this batch.
+    /// Changes whose entries follow later in this batch.
     changes: HashMap<ConversationId, Vec<Arc<StateChange>>>,
     waiting: Vec<oneshot::Sender<()>>,
 }

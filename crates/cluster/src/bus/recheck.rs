@@ -1,7 +1,8 @@
-//! Rechecks what other nodes may have revoked while they could not reach this one: sessions, memberships, who sees whom.
+//! Reads again what other nodes may have revoked while they could not reach this one: sessions, memberships, and the right to
+//! see somebody's presence.
 //!
-//! Looks up every user who has a socket here. That takes a while and costs the store a few reads per user, so it happens only
-//! when something may have been missed.
+//! A recheck covers every user with a socket on this node. It takes a while and costs the store a few reads per user, so it runs
+//! only after this node may have missed a frame.
 
 use futures_util::stream::{self, StreamExt};
 use godwit_domain::peers::FromPeers;
@@ -20,7 +21,7 @@ impl Bus {
         loop {
             self.look_again.notified().await;
             let Some(app) = self.app.get() else { continue };
-            // The end of a session is visible to others, so who may see whom is rechecked first.
+            // Ending a session is visible to watchers of the user, so the right to watch is rechecked first.
             let mut failed = count_failed(self.hub.users(), |user| self.recheck_sight(app, user)).await;
             failed += count_failed(self.hub.users(), |user| self.recheck_sessions(app, user)).await;
             if failed > 0 {
@@ -32,14 +33,14 @@ impl Bus {
     }
 
     async fn recheck_sight(&self, app: &FromPeers, user: UserId) -> Result<(), StoreError> {
-        // Looked at first: who is added meanwhile follows from then on.
+        // Read before the store is asked, so that a conversation that is followed in the meantime is not unfollowed.
         let before = self.hub.followed_by(user);
         let followed = app.followed(user).await?;
         let is_followed = |conversation: &ConversationId| followed.iter().any(|(id, _)| id == conversation);
         for conversation in before.iter().filter(|conversation| !is_followed(conversation)) {
             self.hub.unfollow(&[user], *conversation);
         }
-        // They may see less of the others by now. Who was removed since does not follow again because of it.
+        // The user may see fewer entries of the other conversations by now. Concealing does not make anybody follow.
         for (conversation, from) in followed.iter().filter(|(conversation, _)| before.contains(conversation))
         {
             self.hub.conceal(&[(user, *from)], *conversation);
@@ -60,7 +61,7 @@ impl Bus {
     }
 }
 
-/// Looks up all of them, and says for how many it failed.
+/// Looks up all users, and returns the number of failures.
 async fn count_failed<Lookup>(users: Vec<UserId>, look_up: impl Fn(UserId) -> Lookup) -> usize
 where
     Lookup: Future<Output = Result<(), StoreError>>,

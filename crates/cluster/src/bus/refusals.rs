@@ -1,4 +1,4 @@
-//! Counts frames that were refused: they were not signed by a server of this installation, or were replays.
+//! Counts rejected frames: those that no server of this installation has signed, and replays.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,14 +9,14 @@ use tokio::time::Instant;
 
 use super::lock;
 
-/// How often they are logged at most, so that somebody who can write to Redis cannot fill the log.
+/// The minimum interval between two log lines, so that an attacker who can write to Redis cannot flood the log.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The signature is missing, of another installation, or for another channel.
+    /// The signature is missing, belongs to another installation, or is for another channel.
     Unsigned,
-    /// It was received before.
+    /// The frame was received before.
     Replayed,
 }
 
@@ -41,7 +41,7 @@ impl Refusals {
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Tells the log, now and then.
+    /// Logs the number of rejected frames, at most once per [`TOLD_EVERY`].
     pub(super) fn tell(&self) {
         if self.count.load(Ordering::Relaxed) == 0 {
             return;

@@ -1,4 +1,5 @@
-//! Whether everything that other nodes send arrives here: this node hears its own echo, and every other node, each second.
+//! Whether everything that other nodes send arrives here: the case if this node hears its own echo, and every other node, each
+//! second.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::node::{NodeId, NodeInfo};
 
-/// A node that is not heard for so long may have sent something that did not arrive. Every node sends each second.
+/// A node that was not heard for this long may have sent frames that did not arrive. Every node sends one each second.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
@@ -21,7 +22,7 @@ struct State {
     connected: bool,
     /// When this node last heard its own echo, or subscribed.
     echoed_at: Instant,
-    /// The echo that is on its way, and when it was sent.
+    /// The echo in flight, and when it was sent.
     sent: Option<(u64, Instant)>,
     lag: Duration,
     heard_at: HashMap<NodeId, Instant>,
@@ -70,7 +71,7 @@ impl Trust {
         }
     }
 
-    /// True when the node is heard for the first time since the connection was made.
+    /// True if this is the first frame of the node on this connection.
     pub(super) fn heard(&self, node: NodeId) -> bool {
         self.lock().heard_at.insert(node, Instant::now()).is_none()
     }
@@ -94,7 +95,7 @@ impl Trust {
 
     pub(super) fn lag(&self) -> Duration {
         let state = self.lock();
-        // An echo on its way takes at least as long as it has taken so far.
+        // The echo in flight will take at least as long as it has taken so far.
         state.sent.map_or(state.lag, |(_, sent_at)| state.lag.max(sent_at.elapsed()))
     }
 

@@ -26,7 +26,7 @@ const WAITING_MAX: usize = 8_192;
 const TOGETHER_MAX: usize = 256;
 /// The interval of pings to the other node.
 const PING_INTERVAL: Duration = Duration::from_millis(500);
-/// A node that is silent for this long counts as gone, and its actions are handled by this node.
+/// A node that is silent for this long counts as unreachable, and this node executes the actions itself.
 const SILENCE_MAX: Duration = Duration::from_secs(2);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(250);

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn messages_of_any_length_come_as_they_were_sent() {
+    async fn messages_of_any_length_survive_a_round_trip() {
         let (key, ada, bob) = (SharedKey::new(&[7; 32], ""), NodeId::random(), NodeId::random());
         let (one, other) = pair().await;
         let (from, to) = tokio::join!(connect(one, &key, ada, bob), accept(other, &key, bob));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_does_not_have_the_key_is_refused() {
+    async fn a_peer_without_the_key_is_refused() {
         let (ada, bob) = (NodeId::random(), NodeId::random());
         for (key, other_key) in [(&[7; 32], ""), (&[8; 32], "secret"), (&[7; 32], "Secret")]
             .map(|(key, secret)| (SharedKey::new(key, secret), SharedKey::new(&[7; 32], "secret")))
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_node_that_is_not_the_one_that_is_meant_is_not_told_anything() {
+    async fn another_node_than_the_expected_one_is_refused() {
         let (key, ada, bob) = (SharedKey::new(&[7; 32], ""), NodeId::random(), NodeId::random());
         let (one, other) = pair().await;
         let (from, _) = tokio::join!(connect(one, &key, ada, NodeId::random()), accept(other, &key, bob));
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_of_a_node_is_refused() {
+    async fn connections_that_do_not_speak_the_protocol_are_refused() {
         for rubbish in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0; 40], &[0xff; 70_000]] {
             let (mut one, other) = pair().await;
             let key = SharedKey::new(&[7; 32], "");

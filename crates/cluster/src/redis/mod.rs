@@ -1,7 +1,7 @@
 //! Connections to Redis, wherever its master is at present.
 //!
 //! All keys and channels of an installation have the same hash tag, so in a Redis Cluster they are on one
-//! master. So every kind of address is resolved to one server, and again when the connection to it is lost.
+//! master. Every kind of address is therefore resolved to one server, and resolved again when the connection is lost.
 
 mod address;
 mod tls;

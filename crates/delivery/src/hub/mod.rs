@@ -132,7 +132,7 @@ impl Hub {
         for watched in socket.watch(Vec::new()) {
             self.watchers.remove(watched, socket);
         }
-        // The socket can no longer be found by its user, so nothing makes it follow another conversation.
+        // The hub no longer finds the socket by its user, so no call can make it follow another conversation.
         for conversation in socket.followed() {
             self.followers.remove(conversation, socket);
         }

@@ -1,4 +1,4 @@
-//! The rules: the decision on a command, given the current state of the account.
+//! The rules of accounts: decides a command on the current state of the account.
 
 use godwit_protocol::{ConversationId, DeviceId, MessageId, Seq, Timestamp, UserId};
 

@@ -184,7 +184,7 @@ fn assert_refused(stored: &mut Stored, command: &AccountCommand, expected: impl 
 }
 
 #[test]
-fn a_device_finds_a_place_or_is_refused() {
+fn a_device_is_created_or_refused() {
     let added = AccountChange::DeviceAdded(DeviceId::new(7));
     let create = |session, devices_max| AccountCommand::CreateDevice {
         device: device(7, session),
@@ -218,7 +218,7 @@ fn a_device_finds_a_place_or_is_refused() {
 }
 
 #[test]
-fn a_session_goes_on_from_its_newest_generation_only() {
+fn only_the_newest_generation_of_a_session_rotates() {
     let rotate = |id, generation| AccountCommand::RotateSession {
         device: DeviceId::new(id),
         generation,
@@ -239,7 +239,7 @@ fn a_session_goes_on_from_its_newest_generation_only() {
 }
 
 #[test]
-fn a_device_of_the_application_stays_as_a_revoked_one() {
+fn a_removed_device_of_the_application_stays_as_revoked() {
     let remove = |id| AccountCommand::RemoveDevice {
         device: DeviceId::new(id),
         note: note(AccountChange::DeviceRemoved(DeviceId::new(id))),
@@ -258,7 +258,7 @@ fn a_device_of_the_application_stays_as_a_revoked_one() {
 }
 
 #[test]
-fn lists_are_bounded_and_have_everything_once() {
+fn lists_are_bounded_and_have_no_duplicates() {
     let message = MessageId::new(5);
     let star = Star { message_id: message, conversation: CONVERSATION, seq: Seq::new(5), at: NOON };
     let noted = note(AccountChange::ProfileUpdated);
@@ -303,7 +303,7 @@ fn lists_are_bounded_and_have_everything_once() {
 }
 
 #[test]
-fn a_scheduled_message_is_kept_once_within_its_bound() {
+fn scheduled_messages_are_bounded_and_idempotent() {
     let schedule = |client_id, scheduled_max| AccountCommand::Schedule {
         scheduled: Box::new(scheduled(7, client_id, ScheduledStage::Waiting)),
         note: note(AccountChange::ScheduledUpdated(ScheduledId::new(7))),
@@ -356,7 +356,7 @@ fn a_scheduled_message_is_replaced_only_as_it_was_read() {
 }
 
 #[test]
-fn what_failed_is_not_due_until_its_user_says_so() {
+fn a_failed_scheduled_message_is_not_due_until_it_is_rescheduled() {
     use ScheduledStage::{Failed, Sending, Sent, Waiting};
     let error = godwit_protocol::ErrorCode::Blocked;
     let stages = [(Waiting, true), (Sending, true), (Failed(error), false), (Sent(MessageId::new(1)), true)];
@@ -366,7 +366,7 @@ fn what_failed_is_not_due_until_its_user_says_so() {
 }
 
 #[test]
-fn a_name_that_somebody_holds_is_refused_and_the_subject_is_said_first() {
+fn a_taken_name_is_refused_and_a_taken_subject_takes_precedence() {
     let subject = || Some(Subject::from_stored("s-1"));
     let create = |subject| AccountCommand::CreateUser { user: Box::new(User { subject, ..ada() }) };
     let bob = |handle: &str| User::new(BOB, Handle::from_stored(handle), NOON);
@@ -397,7 +397,7 @@ fn a_name_that_somebody_holds_is_refused_and_the_subject_is_said_first() {
 }
 
 #[test]
-fn who_is_renamed_keeps_the_former_name_for_a_while() {
+fn a_renamed_user_keeps_the_former_handle_for_a_while() {
     let rename = |to: &str, renamed_at| {
         let handle = Some(Handle::from_stored(to));
         let change = Box::new(UserChange { handle, renamed_at, ..UserChange::default() });

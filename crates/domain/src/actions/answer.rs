@@ -42,7 +42,7 @@ impl Drop for Answer {
 }
 
 fn unknown() -> Refusal {
-    Refusal::Interrupted("the task that did it is gone".into())
+    Refusal::Interrupted("its task ended early".into())
 }
 
 impl fmt::Debug for Answer {

@@ -51,7 +51,7 @@ impl Appending {
                 return batch.refuse(&error.into());
             }
         }
-        batch.refuse(&Refusal::Interrupted("other nodes were faster, too often".into()));
+        batch.refuse(&Refusal::Interrupted("other servers kept appending first".into()));
     }
 
     /// Prepares, decides, appends and delivers the batch. Jobs that need no append are answered in any case.

@@ -33,10 +33,10 @@ pub(super) struct Appended {
     pub(super) append: Append,
     /// For each job, in order: the range of its entries.
     pub(super) made: Vec<Range<usize>>,
-    /// The messages that the entries show something of, as they are after the batch.
+    /// The messages whose content the entries show, as they are after the batch.
     pub(super) referred: HashMap<Seq, LogItem>,
     pub(super) hidden_from: HashMap<Seq, HiddenFrom>,
-    /// What the store wrote to account logs.
+    /// The entries that the store wrote to account logs.
     pub(super) notes: Vec<(UserId, AccountEntry)>,
 }
 
@@ -88,7 +88,7 @@ impl Delivering {
         })
     }
 
-    /// Connected members of a large conversation get what is delivered there.
+    /// Makes connected members of a large conversation follow it.
     async fn follow(&self, conversation: ConversationId, effects: &Effects, crossed: &[Member]) {
         let is_large = effects.details.as_ref().is_some_and(|details| details.fan_out == FanOut::OnRead);
         let listed = effects.list.iter().filter(|_| is_large);

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn one_task_at_a_time_is_told_to_drain() {
+    fn only_one_task_at_a_time_drains_the_queue() {
         let queue = ActionQueue::default();
         assert_eq!(queue.push(job(1, "a")), Next::StartDraining);
         assert_eq!(queue.push(job(1, "b")), Next::Wait);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_message_twice_is_one_job_and_another_sender_is_another() {
+    fn repeated_sends_of_one_sender_are_merged_into_one_job() {
         let queue = ActionQueue::default();
         for (sender, client_id) in [(1, "a"), (2, "a"), (1, "a"), (1, "b")] {
             queue.push(job(sender, client_id));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn gathered_reactions_come_together_and_fill_no_batch() {
+    fn gathered_reactions_share_a_batch_and_do_not_fill_it() {
         let queue = ActionQueue::default();
         assert!(queue.gather(react(1)));
         for user in 2..=2_000 {
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn settling_waits_for_the_batch_under_way_and_not_for_those_after_it() {
+    async fn settling_waits_for_the_current_batch_only() {
         let queue = Arc::new(ActionQueue::default());
         queue.settle().await;
         queue.push(job(1, "a"));

@@ -161,6 +161,6 @@ mod as_text {
         deserializer: D,
     ) -> Result<Arc<StoreError>, D::Error> {
         let source = String::deserialize(deserializer)?.into();
-        Ok(Arc::new(StoreError::Unavailable { operation: "do it on another node", source }))
+        Ok(Arc::new(StoreError::Unavailable { operation: "execute the action on another server", source }))
     }
 }

@@ -90,7 +90,7 @@ mod tests {
     use crate::model::Cursor;
 
     #[test]
-    fn a_load_keeps_the_latest_hints_of_so_many_members_and_knows_when_there_were_more() {
+    fn a_load_keeps_a_bounded_number_of_hints_and_detects_more() {
         let moved = |user: usize, read: u64, delivered: u64| CursorMove {
             conversation: ConversationId::new(1),
             user_id: UserId::new(user as u64),

@@ -91,7 +91,7 @@ impl Groups {
         Ok(if is_in_too_many { Err(ErrorCode::TooManyConversations) } else { Ok(()) })
     }
 
-    /// Those of the users who have never written to `by`. Nobody, if strangers are not counted.
+    /// The subset of the users who have never written to `by`. Empty if strangers are not counted.
     async fn strangers_among(
         &self,
         by: UserId,

@@ -70,7 +70,7 @@ impl Groups {
             } else if live.read(|state| state.details.member_count as usize) >= MEMBERS_MAX {
                 ErrorCode::TooManyMembers
             } else {
-                // The user has changed who may add them since the check, and perhaps once more.
+                // The user has changed `may_be_added_by` since the check, possibly more than once.
                 refused.get(user).copied().unwrap_or(ErrorCode::NeedsInvite)
             };
             unadded.insert(*user, reason);

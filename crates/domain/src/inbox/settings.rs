@@ -79,7 +79,7 @@ impl Inbox {
     /// Deletes a conversation for one member: everything up to `up_to` is concealed, and a later message keeps it in the
     /// inbox or brings it back. Without `up_to`, everything up to the head is concealed.
     ///
-    /// With `up_to` the call is idempotent: what came after the first call stays.
+    /// With `up_to` the call is idempotent: entries after `up_to` stay.
     pub async fn delete_for_me(
         &self,
         by: UserId,
@@ -122,7 +122,7 @@ impl Inbox {
         });
         self.account_log.announce(&[(by, entry)]).await;
         if is_listed {
-            // The devices have dropped the conversation, and load what is left of it.
+            // Devices drop the conversation when they learn of the deletion. This note makes them load the rest of it.
             let listed = note(AccountChange::ConversationListed(id));
             let (_, entry) = self.store.change_settings(by, id, SettingsChange::default(), listed).await?;
             self.account_log.announce(&[(by, entry)]).await;

@@ -109,7 +109,7 @@ impl Inbox {
         let mut shown = Vec::with_capacity(listed.len());
         for ((row, peer), seen) in listed.iter().zip(peers).zip(&seen) {
             let discretion = match peer {
-                // Nothing needs to be hidden, and marks may move before the row is shown.
+                // The row would show no read mark now. A mark may move before the row is shown, so read marks stay hidden.
                 _ if !seen.shows_reading => Discretion::of_nobody(),
                 Some(peer) => {
                     let both_tell = tells(peer) && tells(by);

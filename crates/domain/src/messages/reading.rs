@@ -25,7 +25,7 @@ pub struct Reading {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// Which part of the history.
+/// The position of a page of the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HistoryPage {
     Newest,
@@ -58,7 +58,7 @@ impl From<AccessError> for ReadError {
 }
 
 impl HistoryPage {
-    /// The page that a request asks for: the newest, or one at a position. `None` when several positions are given.
+    /// The page that a request asks for; without a position, the newest. `None` if the request has several positions.
     pub fn asked(request: &ReadHistory) -> Option<Self> {
         let ReadHistory { before, after, around, before_time, .. } = request;
         let places = [
@@ -139,14 +139,14 @@ impl Reading {
             truncated: false,
         };
         if after > head {
-            // The client has seen what this log does not have, as after a restore from a backup.
+            // The client has entries that this log does not have: the server was restored from a backup.
             return Ok(LogPage { truncated: true, ..empty });
         }
         let after = after.max(Seq::new(begins.get() - 1));
         let mut items = self.store.entries(conversation, after, limit).await?;
         let full = items.len() == limit;
         items.truncate(count_within(PAGE_BYTES_MAX, &items, |item| item.entry.size_bytes()));
-        // Reading may have found entries that came after the look at the head, and there may be more of them.
+        // The page may contain entries that were appended after the head was read, and more may follow them.
         let head = head.max(items.last().map_or(after, |item| item.entry.seq));
         let mut entries = self.show_entries(&viewer, &items).await?;
         entries.truncate(fitting_by(&entries, entry_bytes));
@@ -154,7 +154,7 @@ impl Reading {
         Ok(LogPage { entries, head, more: full || last < head, ..empty })
     }
 
-    /// The versions of a message, the first one first: those after so many, and where to go on.
+    /// The versions of a message, the oldest first. Skips `after` versions, and returns the number to skip for the next page.
     pub async fn edits(
         &self,
         by: UserId,
@@ -187,7 +187,7 @@ impl Reading {
         Ok((EditList { versions, next: None }, next))
     }
 
-    /// The reactions to a message, by user: those after `after`, and where to go on.
+    /// The reactions to a message, sorted by user. Returns a page after `after`, and the cursor of the next page.
     pub async fn reactions(
         &self,
         by: UserId,
@@ -209,7 +209,8 @@ impl Reading {
         Ok((reactions.collect(), next))
     }
 
-    /// The thread that a message began, or is part of: replies after the `after`-th, and where to go on.
+    /// The thread that a message started or belongs to. Returns a page of the replies after the `after`-th, and the cursor of
+    /// the next page.
     pub async fn thread(
         &self,
         by: UserId,
@@ -238,7 +239,8 @@ impl Reading {
         Ok((ThreadPage { root, replies: shown, next: None }, next))
     }
 
-    /// The pinned messages of a conversation, the latest pinned first: those after so many, and where to go on.
+    /// The pinned messages of a conversation, the latest pin first. Skips `after` pins, and returns the number to skip for the
+    /// next page.
     pub async fn pins(
         &self,
         by: UserId,
@@ -263,14 +265,15 @@ impl Reading {
         Ok((PinList { pins, next: None }, next))
     }
 
-    /// A message that the user can see.
+    /// Finds a message that the user can see.
     pub(super) async fn locate(&self, by: UserId, id: MessageId) -> Result<(Viewer, LogItem), ReadError> {
         let (viewer, item) = self.locate_also_hidden(by, id).await?;
         let sight = self.sight(&viewer, [item.entry.seq]).await?;
         if sight.sees(item.entry.seq) { Ok((viewer, item)) } else { Err(ReadError::NotFound) }
     }
 
-    /// The same, also when the user has hidden it: who deletes it once more, or for all, means this one.
+    /// Like [`locate`](Self::locate), and finds messages that the user has hidden too: the user may delete such a message again,
+    /// or for everyone.
     pub(super) async fn locate_also_hidden(
         &self,
         by: UserId,
@@ -298,8 +301,8 @@ impl Reading {
         }
     }
 
-    /// Half of a page before the anchor, the anchor itself and the rest after it. Where one side has less, the other has
-    /// more.
+    /// Half of a page before the anchor, the anchor itself and the rest after it. If one side has fewer messages, the other
+    /// fills the page.
     async fn around(
         &self,
         viewer: &Viewer,
@@ -348,7 +351,7 @@ impl Reading {
     }
 }
 
-/// Leaves out the oldest messages if there are more than fit into a page.
+/// Drops the oldest messages that do not fit into a page.
 fn keep_last(page: &mut MessagePage) {
     let fitting = messages_fitting(page.messages.iter().rev());
     if fitting < page.messages.len() {
@@ -357,7 +360,7 @@ fn keep_last(page: &mut MessagePage) {
     }
 }
 
-/// Leaves out the newest.
+/// Drops the newest messages that do not fit into a page.
 fn keep_first(page: &mut MessagePage) {
     let fitting = messages_fitting(page.messages.iter());
     if fitting < page.messages.len() {
@@ -366,7 +369,7 @@ fn keep_first(page: &mut MessagePage) {
     }
 }
 
-/// Leaves out those that are furthest from a place.
+/// Drops the messages farthest from the anchor that do not fit into a page.
 fn keep_around(page: &mut MessagePage, anchor: Seq) {
     let messages = &page.messages;
     let middle = messages.partition_point(|message| message.seq < anchor);

@@ -10,19 +10,19 @@ use crate::model::{Entry, Member};
 use crate::ports::{ReceiptTimes, StoreError};
 use crate::sight::Discretion;
 
-/// Members to whom a message is on its way, or has come.
+/// The recipients of a message: the other members who can see it.
 struct Awaited {
-    /// In the order of their ids.
+    /// Sorted by id.
     members: Vec<Member>,
-    /// Whether they are all that there are.
+    /// True if `members` has all recipients, and not only a page of them.
     is_whole: bool,
-    /// Where the next page of them begins.
+    /// The cursor of the next page.
     next: Option<UserId>,
 }
 
 impl Reading {
-    /// One for each member but the sender, in the order of their ids: those after `after`, and where to go on. How far all of
-    /// them have come is said where all members are in memory.
+    /// One receipt for each recipient, sorted by user id. Returns a page after `after`, and the cursor of the next page.
+    /// `delivered_to_all` and `read_by_all` need all members in memory, so they are absent in large conversations.
     pub async fn receipts(
         &self,
         by: UserId,
@@ -38,7 +38,7 @@ impl Reading {
         let ids = members.iter().map(|member| member.user_id);
         let discretion = Discretion::of(&*self.store, by, kind, ids).await?;
         let status = |member: &Member| self.receipt_status(&viewer, &item.entry, &discretion, member);
-        // A page of some members says nothing about all of them.
+        // A single page says nothing about all recipients.
         let least = is_whole.then(|| members.iter().map(status).min().unwrap_or(MessageStatus::Read));
         if is_whole {
             members.retain(|member| after.is_none_or(|after| member.user_id > after));
@@ -65,8 +65,8 @@ impl Reading {
         Ok((list, next))
     }
 
-    /// Members who may receive a message: all of them, or a page where they are not all in memory. Who came later is not
-    /// waited for.
+    /// The recipients of a message: all of them, or one page if the members are not in memory. Members who joined later and
+    /// cannot see the message are not recipients.
     async fn awaited(
         &self,
         viewer: &Viewer,
@@ -89,7 +89,7 @@ impl Reading {
         Ok(Awaited { members, is_whole: false, next })
     }
 
-    /// How far a message has come with a member, as the viewer may know it.
+    /// The status of a message for one member, as far as the viewer may see it.
     fn receipt_status(
         &self,
         viewer: &Viewer,
@@ -97,7 +97,7 @@ impl Reading {
         discretion: &Discretion,
         member: &Member,
     ) -> MessageStatus {
-        // A move of the last second is not in the store yet.
+        // The store may not have the cursor moves of the last second yet.
         let unsaved = self.conversations.unsaved.of(viewer.live.id(), member.user_id);
         let cursor = unsaved.map_or(member.cursor, |moved| member.cursor.advanced_by(moved.cursor));
         discretion.status_for(member.user_id, cursor.status(entry.seq))

@@ -1,4 +1,4 @@
-//! Loads what is needed to show entries to one member.
+//! Loads the data that it takes to show entries to one member.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::ports::{HistoryEnd, SeqRange, StoreError};
 use crate::show::{View, about};
 use crate::sight::{Discretion, Sight};
 
-/// A member who looks at a conversation.
+/// A member who reads a conversation.
 pub(super) struct Viewer {
     pub(super) live: Arc<Live>,
     pub(super) member: Member,
-    /// The first entry that they see.
+    /// The first entry that the member sees.
     pub(super) from: Seq,
 }
 
@@ -28,7 +28,7 @@ impl Reading {
         Ok(Viewer { from: member.history_from(), live, member })
     }
 
-    /// What a viewer sees of these entries.
+    /// The sight of the viewer, for these entries.
     pub(super) async fn sight(
         &self,
         viewer: &Viewer,
@@ -37,7 +37,7 @@ impl Reading {
         Sight::of(&*self.store, viewer.live.id(), &viewer.member, asked).await
     }
 
-    /// Messages for one who looks, with what else has to be known about them.
+    /// Converts log items into messages for the viewer, after it has looked up the other data that they show.
     pub(super) async fn show(
         &self,
         viewer: &Viewer,
@@ -46,7 +46,7 @@ impl Reading {
         let known = self.look_up(viewer, &items).await?;
         Ok(viewer.live.read(|state| {
             let view = known.view(state, self.clock.now());
-            // All of them, almost always: room for them is made once.
+            // Almost always every item becomes a message, so the vector is allocated once.
             let mut messages = Vec::with_capacity(items.len());
             messages.extend(items.into_iter().filter_map(|item| view.message(item)));
             messages
@@ -65,7 +65,7 @@ impl Reading {
         }))
     }
 
-    /// A part of the entries that the viewer sees, and whether more follow beyond its other end.
+    /// A page from one end of a range, without the entries that the viewer cannot see, and whether the range has more of them.
     pub(super) async fn page(
         &self,
         viewer: &Viewer,
@@ -77,7 +77,7 @@ impl Reading {
         let just_before = Seq::new(viewer.from.get().saturating_sub(1));
         let mut range = SeqRange { after: range.after.max(just_before), ..range };
         let mut items = Vec::new();
-        // What is hidden from the user makes room for more.
+        // Reads on until the page is full, because hidden entries do not count.
         loop {
             let missing = limit + 1 - items.len();
             let mut found = self.store.history(id, range, end, missing).await?;
@@ -109,7 +109,7 @@ impl Reading {
         Ok((items, more))
     }
 
-    /// Whose read marks the status of these messages may show. Asks the store only if a status would be READ.
+    /// Whose read marks may influence the status of these messages. Reads the store only if a status would be READ.
     async fn discretion(&self, viewer: &Viewer, items: &[LogItem]) -> Result<Discretion, StoreError> {
         let asked = viewer.live.read(|state| {
             let is_read = |item: &LogItem| {
@@ -122,7 +122,7 @@ impl Reading {
         });
         match asked {
             Some((kind, members)) => Discretion::of(&*self.store, viewer.member.user_id, kind, members).await,
-            // Marks may move before the messages are shown.
+            // A mark may move before the messages are shown, so READ must stay hidden.
             None => Ok(Discretion::of_nobody()),
         }
     }

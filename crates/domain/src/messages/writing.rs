@@ -1,4 +1,4 @@
-//! What people do with messages: sending, editing, deleting, reacting, pinning.
+//! Sending, editing, deleting and pinning messages, and reacting to them.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub struct Writing {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sent {
     pub message: wire::Message,
-    /// It was sent before with the same client id: this is the original.
+    /// True if the client id was used before: `message` is the original.
     pub repeated: bool,
 }
 
@@ -48,7 +48,7 @@ impl From<ReadError> for Refusal {
 }
 
 impl Sent {
-    /// What came of sending a message.
+    /// The outcome of a send.
     pub fn of(done: &Done) -> Result<Self, Refusal> {
         let message = done.message().ok_or(Refusal::Interrupted("no message was sent".into()))?;
         Ok(Self { message: message.clone(), repeated: done.repeated })
@@ -56,7 +56,7 @@ impl Sent {
 }
 
 impl Writing {
-    /// Sends a message. When it returns the message is durable; a repeated client id gives the original back.
+    /// Sends a message. When this returns, the message is durable. A repeated client id returns the original.
     pub async fn send(
         &self,
         sender: UserId,
@@ -68,7 +68,7 @@ impl Writing {
         Sent::of(&outcome.await?)
     }
 
-    /// The message that was sent with this client id before, as the answer to sending it again.
+    /// The message that was sent before with this client id, as the answer to a retry.
     pub(crate) async fn sent_before(
         &self,
         sender: UserId,
@@ -82,8 +82,8 @@ impl Writing {
         Sent::of(&outcome.await?)
     }
 
-    /// When it returns the message has its place in the queue, so that messages submitted one after the other are in the log
-    /// in that order; or it was refused. What came of it is answered when the message is durable.
+    /// Submits a message. When this returns, the message has its place in the queue or was refused, so messages that are
+    /// submitted one after the other are in the log in that order. `answer` gets the outcome when the message is durable.
     pub async fn submit(&self, sender: UserId, conversation: ConversationId, draft: Draft, answer: Answer) {
         let client_id = draft.client_id.clone();
         let action = match self.resolve(sender, conversation, draft).await {
@@ -94,7 +94,7 @@ impl Writing {
         self.actions.submit(sender, conversation, action, answer).await;
     }
 
-    /// Finds what a message refers to.
+    /// Looks up the message to reply to, the message to forward, and the mentioned users.
     async fn resolve(
         &self,
         sender: UserId,
@@ -107,7 +107,7 @@ impl Writing {
         };
         let Draft { client_id, body, forwarded_from, .. } = draft;
         let (body, forwarded_from, mentions) = match forwarded_from {
-            // Whom the words called, they called where they were said first.
+            // A forward mentions nobody: its text mentioned users in the original.
             Some(message) => {
                 let (copy, origin) = self.copy(sender, message, body.as_ref()).await?;
                 (copy, origin, Mentions::default())
@@ -121,7 +121,7 @@ impl Writing {
         Ok(NewMessage { client_id, body, reply, forwarded_from, mentions })
     }
 
-    /// Whether the sender could forward it now.
+    /// Fails if the draft is a forward that could not be sent now.
     pub(crate) async fn check_forward(&self, sender: UserId, draft: &Draft) -> Result<(), Refusal> {
         match draft.forwarded_from {
             Some(message) => self.copy(sender, message, draft.body.as_ref()).await.map(drop),
@@ -129,7 +129,7 @@ impl Writing {
         }
     }
 
-    /// A new text, or a new caption. Gives back the message as it is then.
+    /// Changes the text or caption. Returns the edited message.
     pub async fn edit(&self, by: UserId, message: MessageId, text: String) -> Result<wire::Message, Refusal> {
         let text = parse_text(text)?;
         let mentions = self.called_by(Some(&text)).await?;
@@ -138,14 +138,14 @@ impl Writing {
         self.message_now(by, message).await
     }
 
-    /// No content leaves the server any more.
+    /// Deletes a message for everyone. When this returns, its content never leaves the server again.
     pub async fn delete_for_all(&self, by: UserId, message: MessageId) -> Result<(), Refusal> {
         let (viewer, target) = self.deletable(by, message).await?;
         self.actions.act(by, viewer.live.id(), Action::Delete { target }).await?;
         Ok(())
     }
 
-    /// Only the one who asks does not see it any more.
+    /// Hides a message from one user only.
     pub async fn delete_for_me(&self, by: UserId, message: MessageId) -> Result<(), Refusal> {
         let (viewer, target) = self.deletable(by, message).await?;
         let change = AccountChange::MessageHidden(message);
@@ -163,7 +163,7 @@ impl Writing {
         Ok(())
     }
 
-    /// The user's one reaction to a message; none takes it back. Gives back the message as it is then.
+    /// Sets the reaction of the user, who has at most one per message; `None` removes it. Returns the message after that.
     pub async fn react(
         &self,
         by: UserId,
@@ -187,14 +187,14 @@ impl Writing {
         Ok(())
     }
 
-    /// A message that the user can see, or has hidden.
+    /// A message that the user can see or has hidden.
     async fn deletable(&self, by: UserId, message: MessageId) -> Result<(Viewer, Target), Refusal> {
         let (viewer, item) = self.reading.locate_also_hidden(by, message).await?;
         let target = Target { id: message, seq: item.entry.seq };
         if item.entry.message().is_some() { Ok((viewer, target)) } else { Err(Refusal::NotFound) }
     }
 
-    /// A message that the user can see. Whether they may do something with it is decided later.
+    /// A message that the user can see. The decision checks permissions later.
     async fn target(&self, by: UserId, message: MessageId) -> Result<(ConversationId, Target), Refusal> {
         let (viewer, item) = self.reading.locate(by, message).await?;
         let is_message = item.entry.message().is_some();
@@ -206,8 +206,8 @@ impl Writing {
         Ok(self.reading.message(by, message).await?)
     }
 
-    /// A message of the conversation that the sender can see. The first check is membership: a user who is not a member learns
-    /// nothing about messages.
+    /// The message to reply to, which the sender must be able to see. Checks membership first, so that a user who is not a
+    /// member learns nothing about messages.
     async fn resolve_reply(
         &self,
         sender: UserId,
@@ -228,8 +228,8 @@ impl Writing {
         Ok(Reply { to, root: original.reply.map_or(to, |reply| reply.root) })
     }
 
-    /// Copies the body of the message that is forwarded, as it is now, together with its origin: none where the sender wrote it.
-    /// A body that the client claims for it must be equal.
+    /// Copies the current body of the message to forward, and its origin: `None` if the sender wrote it. A body in the request
+    /// must equal the copy.
     async fn copy(
         &self,
         sender: UserId,
@@ -255,13 +255,13 @@ impl Writing {
             let reason = "is not that of the message that is forwarded: leave it out, the server copies it";
             return Err(InvalidField::new(field, reason).into());
         }
-        // A forward of a forward names where it began.
+        // A forward of a forward names the first origin.
         let first = Forwarded { message_id: message, sender_id: original.sender_id };
         let origin = original.forwarded_from.unwrap_or(first);
         Ok((body, Some(origin).filter(|origin| origin.sender_id != sender)))
     }
 
-    /// Whom a text calls. Whether they are members is decided later.
+    /// The users that a text mentions. The decision drops those who are not members.
     async fn called_by(&self, text: Option<&str>) -> Result<Mentions, StoreError> {
         let mut mentions = Mentions::default();
         for name in text.map(called_names).unwrap_or_default() {

@@ -112,7 +112,7 @@ mod tests {
     const SCOTLAND: &str = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}";
 
     #[test]
-    fn what_scripts_and_emoji_need_is_no_disguise() {
+    fn invisible_characters_that_scripts_and_emoji_need_are_allowed() {
         for name in [
             "Ada Lovelace",
             "Zoë Müller-O’Neil",
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_readers_cannot_see_is_a_disguise() {
+    fn other_invisible_characters_are_disguises() {
         for name in [
             "a\nb",
             "a\0b",
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_shown_by_blanks_alone() {
+    fn blank_texts_show_nothing() {
         for text in [
             "",
             " \t\n",

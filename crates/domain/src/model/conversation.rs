@@ -324,7 +324,7 @@ impl Member {
         }
     }
 
-    /// Takes in a move from elsewhere. The store may have dated a known one later.
+    /// Applies a move that another node or the store has reported. The store may date a known move later.
     pub fn hear_of_move(&mut self, cursor: Cursor, at: Timestamp) {
         self.move_to(cursor, at);
         self.moved_at = self.moved_at.max(at);

@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn staff_is_who_is_not_an_ordinary_member() {
+    fn staff_are_owners_and_admins() {
         let mut details = Details::new(Timestamp::from_millis(0), default_permissions(true));
         let (a, b) = (UserId::new(7), UserId::new(3));
         details.set_role(a, Some(Role::Owner));
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_a_change() {
+    fn only_different_values_are_changes() {
         let mut details = Details::new(Timestamp::from_millis(0), default_permissions(true));
         details.name = "Birds".into();
         details.image = Some("https://a/b.png".into());

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reaction_takes_the_place_of_the_one_before() {
+    fn a_reaction_replaces_the_previous_one() {
         let change = |user: u64, from: Option<&str>, to: Option<&str>| ReactionChange {
             user_id: UserId::new(user),
             from: from.map(Into::into),

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_guessed_first_is_refused() {
+    fn easily_guessed_passwords_are_refused() {
         for weak in [
             "short",
             "        ",
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_accepted() {
+    fn other_passwords_are_accepted() {
         for good in [
             "correct horse",
             "godwits fly far",

@@ -331,8 +331,8 @@ impl SearchPrefix {
     }
 }
 
-/// What handles that look alike have in common: no dots and underscores, and one character for all that are easily taken for
-/// each other.
+/// Maps handles that look alike to the same text: removes dots and underscores, and replaces characters that are easily
+/// mistaken for each other by one of them.
 fn skeleton(handle: &str) -> String {
     let bare = handle.replace(['.', '_'], "").to_ascii_lowercase();
     let alike = |c| match c {
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn reserved_handles_are_known_in_disguise() {
+    fn look_alikes_of_reserved_handles_are_detected() {
         let reserved = ["admin".to_owned(), "help_desk".to_owned()];
         for handle in ["admin", "ad.min", "_admin_", "helpdesk"] {
             assert!(Handle::parse(handle).unwrap().is_among(&reserved), "{handle}");

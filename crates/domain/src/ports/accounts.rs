@@ -41,10 +41,10 @@ pub trait UserStore: AccountStore {
 
     async fn user(&self, id: UserId) -> Result<Option<User>, StoreError>;
 
-    /// Those of the users that exist, in any order.
+    /// The users with these ids, without ids that do not exist, in any order.
     async fn users(&self, ids: &[UserId]) -> Result<Vec<User>, StoreError>;
 
-    /// Those of the users whose accounts are disabled, in any order. Every message causes this read.
+    /// The subset of the users whose accounts are disabled, in any order. Every message causes this read.
     async fn disabled_among(&self, ids: &[UserId]) -> Result<Vec<UserId>, StoreError> {
         let users = self.users(ids).await?;
         Ok(users.into_iter().filter(|user| user.disabled_at.is_some()).map(|user| user.id).collect())
@@ -165,10 +165,10 @@ pub trait BlockStore: AccountStore {
         Ok(self.blocks_between(a, b).await? != (false, false))
     }
 
-    /// Those of the others whom the user blocks, in any order.
+    /// The subset of the others whom the user blocks, in any order.
     async fn blocked_among(&self, user: UserId, others: &[UserId]) -> Result<Vec<UserId>, StoreError>;
 
-    /// Those of the others who block the user, in any order. Every page of a group causes this call, so it must cost a
+    /// The subset of the others who block the user, in any order. Every page of a group causes this call, so it must cost a
     /// single read if nobody blocks the user, however many others there are.
     async fn blockers_among(&self, user: UserId, others: &[UserId]) -> Result<Vec<UserId>, StoreError>;
 

@@ -41,8 +41,8 @@ pub struct Seeing {
 }
 
 impl OutgoingEntry {
-    /// The event for all users, if too many have hidden the other message. Nobody gets the entry withheld instead: those who
-    /// see the message would miss its content without noticing.
+    /// The event for all users, if too many have hidden the other message. Sending the withheld entry to everybody would be
+    /// wrong: users who see the message would miss its content without noticing.
     pub fn omitted(&self, conversation_id: ConversationId) -> Option<Event> {
         let is_omitted = |less: &Less| less.unless.hidden_from == HiddenFrom::TooMany;
         let omitted = EntryOmitted { conversation_id, seq: self.entry.seq };
@@ -101,8 +101,9 @@ pub trait Delivery: Send + Sync + std::fmt::Debug {
     /// shrinks.
     fn follow(&self, users: &[(UserId, Seq)], conversation: ConversationId);
 
-    /// Those of the users who follow see nothing before an entry any more, each before another one. Nobody follows because of
-    /// it. Only on this node: the others hear it from [`Peers::concealed`](super::Peers::concealed).
+    /// Hides entries from followers: each user sees nothing before the entry that comes with them any more. Has no effect on
+    /// users who do not follow. Applies to this node only; other nodes hear of it through
+    /// [`Peers::concealed`](super::Peers::concealed).
     fn conceal(&self, users: &[(UserId, Seq)], conversation: ConversationId);
 
     async fn unfollow(&self, users: Vec<UserId>, conversation: ConversationId);

@@ -214,7 +214,7 @@ fn life() -> Vec<Change> {
 }
 
 #[test]
-fn a_life_ends_as_it_should() {
+fn folding_every_kind_of_change_gives_the_expected_state() {
     let mut written = Written::new();
     written.add(life());
     let details = &written.state.details;
@@ -233,7 +233,7 @@ fn a_life_ends_as_it_should() {
 }
 
 #[test]
-fn in_steps_or_at_once_it_is_the_same() {
+fn folding_in_steps_equals_folding_at_once() {
     let mut at_once = Written::new();
     at_once.add(life());
     let mut in_steps = Written::new();
@@ -242,7 +242,7 @@ fn in_steps_or_at_once_it_is_the_same() {
 }
 
 #[test]
-fn what_was_folded_before_can_be_folded_again() {
+fn folding_entries_twice_changes_nothing() {
     let mut whole = Written::new();
     whole.add(life());
     for from in 0..whole.log.len() {
@@ -261,7 +261,7 @@ fn what_was_folded_before_can_be_folded_again() {
 }
 
 #[test]
-fn an_invite_that_was_used_up_or_revoked_later_is_not_written_otherwise_again() {
+fn folding_again_keeps_a_used_up_or_revoked_invite() {
     let mut written = Written::new();
     written.add(life().into_iter().take(2).collect());
     let [used_up, revoked] = [invite(70, 1), invite(71, 1)];
@@ -282,7 +282,7 @@ fn an_invite_that_was_used_up_or_revoked_later_is_not_written_otherwise_again() 
 }
 
 #[test]
-fn the_entry_that_crosses_the_line_names_everybody() {
+fn the_entry_that_makes_a_conversation_large_names_all_members() {
     let mut written = Written::new();
     written.add(life().into_iter().take(2).collect());
     let terms = JoiningTerms { crosses_to: Some(FanOut::OnRead), ..terms() };
@@ -302,7 +302,7 @@ fn the_entry_that_crosses_the_line_names_everybody() {
 }
 
 #[test]
-fn the_rows_of_a_large_conversation_stay_when_it_is_deleted_whoever_is_known() {
+fn deleting_a_large_conversation_keeps_the_rows_of_its_members() {
     let mut written = Written::new();
     written.add(life().into_iter().take(2).collect());
     let ada = written.member(ADA).clone();

@@ -25,7 +25,7 @@ fn generator(node: u16, floor: u64) -> (Arc<SetClock>, IdGenerator) {
 }
 
 #[test]
-fn ids_rise_also_when_the_clock_goes_back_and_when_a_millisecond_is_full() {
+fn ids_rise_even_if_the_clock_goes_back_or_a_millisecond_is_full() {
     let (clock, ids) = generator(5, 0);
     let mut last = 0;
     for step in 0..20_000 {
@@ -48,7 +48,7 @@ fn an_id_carries_the_time_of_the_clock() {
 }
 
 #[test]
-fn a_restart_goes_on_above_what_was_given_out() {
+fn ids_after_a_restart_are_above_earlier_ones() {
     let (_, ids) = generator(3, 0);
     let ahead = ids.next_after(ids.next().unwrap() + (3_600_000 << TIME_SHIFT)).unwrap();
     let (_, restarted) = generator(3, ahead);
@@ -56,7 +56,7 @@ fn a_restart_goes_on_above_what_was_given_out() {
 }
 
 #[test]
-fn nodes_never_make_the_same_id_although_they_push_each_other_forward() {
+fn nodes_that_push_each_other_forward_never_make_the_same_id() {
     let (_, a) = generator(1, 0);
     let (_, b) = generator(2, 0);
     let (mut seen, mut last) = (HashSet::new(), 0);
@@ -82,7 +82,7 @@ fn threads_never_get_the_same_id() {
 }
 
 #[test]
-fn ids_are_above_what_javascript_can_count() {
+fn ids_exceed_the_integers_of_javascript() {
     let clock = Arc::new(SetClock(AtomicI64::new(0)));
     assert!(IdGenerator::new(clock, 0, 0).next().unwrap() > ID_MIN);
 }
@@ -112,7 +112,7 @@ fn refusal(outcome: Result<u64, StoreError>) -> IdsRefused {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_given_out_when_the_lease_has_ended_until_it_is_renewed() {
+async fn an_expired_lease_gives_out_no_ids_until_it_is_renewed() {
     let (_, lease, ids) = leased(grant());
     advance(SECOND - Duration::from_millis(1)).await;
     let before = ids.next().unwrap();
@@ -157,7 +157,7 @@ async fn an_id_after_one_that_is_far_ahead_waits_for_a_higher_ceiling() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_was_ended_goes_on_with_another_number_above_all_it_gave_out() {
+async fn a_lease_continues_with_another_number_above_all_earlier_ids() {
     let (_, lease, ids) = leased(grant());
     let last = ids.next_after(id_at(NOON_MS + 10_000)).unwrap();
     assert_eq!((lease.end(), lease.end(), ids.last()), (last, last, last));
@@ -175,7 +175,7 @@ async fn a_lease_that_was_ended_goes_on_with_another_number_above_all_it_gave_ou
 }
 
 #[test]
-fn no_id_is_given_out_behind_the_back_of_who_ends_the_lease() {
+fn ending_a_lease_counts_every_id_that_was_given_out() {
     let (_, lease, ids) = leased(Grant { until: Instant::now() + 3_600 * SECOND, ..grant() });
     let stop = AtomicBool::new(false);
     let (given, ends) = std::thread::scope(|scope| {

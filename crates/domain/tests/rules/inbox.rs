@@ -131,7 +131,7 @@ async fn deleting_again_for_oneself_leaves_what_came_in_between() {
 }
 
 #[tokio::test]
-async fn what_came_before_the_first_call_arrived_stays_too() {
+async fn messages_after_up_to_stay_even_if_they_preceded_the_first_call() {
     let stage = Stage::new();
     let (ada, bob, direct) = stage.pair().await;
     let known = stage.say(ada, direct, "known").await.seq;

@@ -249,7 +249,7 @@ async fn cursors_of_other_nodes_move_forward_only() {
 
 /// Each hint arrives when the store has answered the load, and before the node has the conversation in memory.
 #[tokio::test]
-async fn what_arrives_during_a_load_is_not_lost() {
+async fn hints_that_arrive_during_a_load_are_not_lost() {
     let (stage, _) = with_peers();
     let (ada, bob, chat) = stage.pair().await;
     for words in ["one", "two", "three"] {

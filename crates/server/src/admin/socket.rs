@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn values_go_to_the_other_side_and_lines_are_bounded() {
+    async fn lines_survive_a_round_trip_and_are_bounded() {
         let (near, far) = UnixStream::pair().unwrap();
         let (mut near, mut far) = (Lines::new(near), Lines::new(far));
         near.write(&["a", "b"]).await.unwrap();
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_end_is_no_error() {
+    async fn the_end_of_the_stream_is_not_an_error() {
         let (near, far) = UnixStream::pair().unwrap();
         drop(near);
         assert!(Lines::new(far).read::<String>().await.unwrap().is_none());

@@ -1,9 +1,9 @@
 //! Admission control: concurrency limits for expensive requests that arrive in bursts when a server is lost or attacked:
 //! sign-ins of sockets and password hashes ([`fair`]), and `sync`.
 //!
-//! A caller that finds no free permit waits. Users wait for a `sync` first come first served; whoever is not known yet waits
-//! in a queue that is fair to every network. A caller that waits too long is told to retry, each after a different time. The admitted work therefore runs at the speed of the store, and the rest of the server does not
-//! slow down.
+//! A caller that finds no free permit waits. Signed-in users wait for a `sync` in the order of their requests. Callers that are
+//! not authenticated yet wait in a queue that is fair to every network. A caller that waits too long is told to retry, each
+//! after a different time. So the admitted work runs at the speed of the store, and the rest of the server does not slow down.
 
 pub mod fair;
 
@@ -144,7 +144,7 @@ mod tests {
     use crate::network::ClientAddress;
 
     #[tokio::test(start_paused = true)]
-    async fn callers_without_a_permit_wait_in_turn_and_not_for_ever() {
+    async fn callers_without_a_permit_wait_in_order_and_time_out() {
         let config = AdmissionConfig { syncs_at_once_max: 1, wait_ms: 1_000, ..AdmissionConfig::default() };
         let admission = Arc::new(Admission::new(&config, 1));
         let first = admission.syncs.enter().await.unwrap();

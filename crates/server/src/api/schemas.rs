@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_can_be_made() {
+    fn each_kind_of_conversation_has_its_own_fields() {
         let document = openapi::document();
         let choices = document["components"]["schemas"]["CreateConversation"]["oneOf"].as_array().unwrap();
         for (choice, kind) in choices.iter().zip(["direct", "group", "channel"]) {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_socket_needs_what_the_path_says_over_http() {
+    fn the_socket_requires_the_ids_that_http_has_in_the_path() {
         let (http, socket) = (openapi::document(), asyncapi::document());
         let send = &http["paths"]["/v1/conversations/{id}/messages"]["post"];
         let body = &send["requestBody"]["content"]["application/json"]["schema"];
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn both_documents_say_the_same_of_a_type() {
+    fn both_documents_have_the_same_schema_for_a_type() {
         let (http, socket) = (openapi::document(), asyncapi::document());
         let socket = socket["components"]["schemas"].as_object().unwrap();
         for (name, schema) in http["components"]["schemas"].as_object().unwrap() {

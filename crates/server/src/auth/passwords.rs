@@ -17,8 +17,8 @@ use tokio::sync::Semaphore;
 use crate::config::settings::settings;
 
 settings! {
-    /// How passwords are hashed. The defaults are the ones that OWASP recommends for argon2id. Passwords that were hashed
-    /// with other settings go on working.
+    /// How passwords are hashed. The defaults are the ones that OWASP recommends for argon2id. Passwords that were hashed with
+    /// other settings remain valid.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct PasswordConfig {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_user_the_answer_is_no() {
+    async fn without_a_hash_no_password_matches() {
         let hasher = quick();
         assert!(!hasher.verify(password("nobody has this password"), None).await.unwrap());
     }

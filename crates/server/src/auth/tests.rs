@@ -83,7 +83,7 @@ fn unsigned(header: &Value, claims: &Value, signature: &str) -> String {
 }
 
 #[test]
-fn own_tokens_come_back_exactly() {
+fn own_tokens_survive_a_round_trip() {
     let codec = own();
     assert_eq!(codec.verify(&codec.sign_access(ACCESS), NOW), Ok(VerifiedToken::Own(ACCESS)));
     assert_eq!(codec.verify_refresh(&codec.sign_refresh(REFRESH), NOW), Ok(REFRESH));
@@ -228,7 +228,7 @@ fn clocks_may_differ_by_the_leeway() {
 }
 
 #[test]
-fn every_token_ends_and_not_too_late() {
+fn every_token_has_an_expiry_within_the_maximum() {
     let codec = with_application(&ApplicationConfig { lifetime_max_secs: 600, ..with_secret() });
     let verify = |claims: Value| codec.verify(&hs256(&claims), NOW);
     assert!(verify(json!({ "sub": "ada", "exp": NOW_S + 630 })).is_ok(), "with the leeway");

@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
     }
 
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_that_make_no_sense_are_refused() {
+    fn invalid_flags_are_refused() {
         for line in [
             "godwit serve --listen here",
             "godwit serve --store somewhere",

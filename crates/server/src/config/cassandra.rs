@@ -12,7 +12,7 @@ use super::settings::settings;
 use crate::auth::Secret;
 
 settings! {
-    /// The way to the cluster. Where it is says `store.url`.
+    /// The connection to the cluster. `store.url` has its address.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct CassandraConfig {
@@ -74,7 +74,7 @@ pub enum Copies {
 }
 
 settings! {
-    /// How many copies take part before an answer counts.
+    /// The number of replicas that must answer.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct ConsistencyConfig {
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_that_keep_the_promises_are_accepted() {
+    fn consistency_levels_that_keep_the_guarantees_are_accepted() {
         for (read, write) in [
             ("LOCAL_QUORUM", "LOCAL_QUORUM"),
             ("QUORUM", "QUORUM"),
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_that_do_not_are_refused_with_the_reason() {
+    fn weaker_consistency_levels_are_refused_with_the_reason() {
         is_refused("consistency.read = 'ONE'", "consistency.read: ONE can miss");
         is_refused("consistency.write = 'ONE'", "consistency.write: ONE can lose");
         is_refused("consistency.write = 'TWO'", "can lose");
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_a_number_or_a_table() {
+    fn replication_is_a_number_or_a_table() {
         is_refused("replication = 0", "from 1 to 32");
         is_refused("replication = { dc1 = 3, dc2 = 33 }", "33");
         is_refused("replication = {}", "no data centre");
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_refused() {
+    fn incomplete_pairs_of_settings_are_refused() {
         is_refused("username = 'chat'", "both username and password");
         is_refused("password = 'hunter2'", "both username and password");
         is_refused("[tls]\nca_file = '/nowhere/ca.pem'", "cannot read /nowhere/ca.pem");
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn who_signs_in_is_said_by_the_url_or_the_section() {
+    fn credentials_come_from_the_url_or_the_section() {
         let config: CassandraConfig = toml::from_str("username = 'chat'\npassword = 'hunter2'").unwrap();
         let login = config.login(&"cassandra://a/b".parse().unwrap()).unwrap();
         assert_eq!((login.username.as_str(), login.password.reveal()), ("chat", "hunter2"));

@@ -139,12 +139,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_are_right() {
+    fn the_defaults_have_no_problems() {
         assert_eq!(problems(&Config::default()), Vec::<String>::new());
     }
 
     #[test]
-    fn whose_tokens_are_taken_is_for_the_operator_to_say() {
+    fn issuer_and_audience_of_application_tokens_must_be_decided() {
         let mut config = Config::default();
         config.auth.application.secret = Some(crate::auth::Secret::new("x".repeat(32)));
         let undecided = problems(&config);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn every_problem_is_named_once_and_on_one_line() {
+    fn every_problem_is_reported_once_on_one_line() {
         let mut config = Config::default();
         config.server.max_connections = 0;
         config.store.embedded.journal_mib = 1;

@@ -26,14 +26,14 @@ settings! {
         pub listen: ListenAddress,
         /// The address by which other servers find this one, if it is not the `listen` address.
         pub advertise: Option<IpAddr>,
-        /// A secret of at least 16 characters, the same on every server. Servers with another secret are not let in.
+        /// A secret of at least 16 characters, the same on every server. Servers with another secret cannot connect.
         /// Required if other machines can connect. Better set GODWIT_CLUSTER__SECRET.
         pub secret: Option<Secret>,
     }
 }
 
 settings! {
-    /// How to know Redis, where its address begins with `rediss`. All files are in PEM.
+    /// TLS to Redis, if its address begins with `rediss`. All files are in PEM.
     #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct RedisTlsConfig {

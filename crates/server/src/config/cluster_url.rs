@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_but_a_host_can_be_left_out() {
+    fn only_the_host_is_required() {
         let url = parse("cassandra://db1");
         assert_eq!(url.contact_points, ["db1:9042"]);
         assert_eq!((url.keyspace.as_str(), url.login.is_none()), ("godwit", true));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_refused() {
+    fn invalid_urls_are_refused() {
         for wrong in [
             "cassandra:db1",
             "cassandra://",

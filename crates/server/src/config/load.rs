@@ -213,13 +213,13 @@ mod tests {
     }
 
     #[test]
-    fn with_nothing_given_everything_has_its_default() {
+    fn without_settings_all_defaults_apply() {
         let sources = Sources { default_file: Some("/nowhere/godwit.toml".into()), ..Sources::default() };
         assert_eq!(sources.load().unwrap(), Config::default());
     }
 
     #[test]
-    fn later_sources_win_and_leave_the_rest() {
+    fn later_sources_override_single_settings() {
         let file = "[server]\nmax_connections = 1\nidle_timeout_ms = 1\nheader_timeout_ms = 1";
         let environment = [("GODWIT_SERVER__MAX_CONNECTIONS", "2"), ("GODWIT_SERVER__IDLE_TIMEOUT_MS", "2")];
         let server = load(file, &environment, &[("server.max_connections", "3")]).server;
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_the_file_is_named_with_its_line_and_with_what_is_allowed() {
+    fn errors_in_the_file_name_the_line_and_the_allowed_values() {
         let error_text = error("[log]\nlevel = \"info\"\ncolour = true", &[], &[]);
         for part in ["godwit.toml line 3", "unknown setting `colour`", "`format`", "`level`"] {
             assert!(error_text.contains(part), "{part} is not in: {error_text}");
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_elsewhere_is_named_with_its_origin() {
+    fn errors_in_other_sources_name_the_source() {
         let variable = error("", &[("GODWIT_SOCKET__SPEED", "1")], &[]);
         assert!(variable.starts_with("GODWIT_SOCKET__SPEED: unknown setting `speed`"), "{variable}");
         assert!(error("", &[], &[("log.format", "xml")]).starts_with("--log.format: "));
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_of_others_are_left_alone() {
+    fn variables_of_other_programs_are_ignored() {
         let environment = [
             ("GODWIT_PORT_80_TCP", "tcp://10.0.0.1:80"),
             ("GODWIT_SERVICE_HOST", "10.0.0.1"),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_named_must_be_there() {
+    fn a_named_file_must_exist() {
         let sources = Sources { file: Some("/nowhere/godwit.toml".into()), ..Sources::default() };
         assert!(matches!(sources.load(), Err(ConfigError::Unreadable { .. })));
     }

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn stores_are_the_same_wherever_they_are_named_from() {
+    fn different_names_of_the_same_store_are_equal() {
         let is_same = |one: &str, other: &str| {
             let [one, other] = [one, other].map(|text| text.parse::<StoreLocation>().unwrap().absolute());
             one.is_same(&other)

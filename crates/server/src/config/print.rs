@@ -92,7 +92,7 @@ mod tests {
     use crate::config::settings::Section;
 
     #[test]
-    fn what_is_printed_can_be_read_again() {
+    fn the_printed_config_can_be_read_back() {
         let printed = print(&Config::default()).unwrap();
         let read: Config = toml::from_str(&printed).unwrap();
         assert_eq!(print(&read).unwrap(), printed);

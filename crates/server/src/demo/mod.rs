@@ -4,14 +4,14 @@
 //! `world.txt` contains the script:
 //!
 //! ```text
-//! person ada  Ada Okafor                        somebody, by handle and name
-//! group hike "Saturday hike" ada ben            a group (or channel) of these; who comes first makes it
-//! 20 days ago                                   what follows happened then; times are of that day
-//! 18:55 hike     ada > ben: One steep bit       ada replies to what ben said last there
-//! 18:56 ada+ben  ben: Are you sure?             between two, named by their handles
-//!                👍 ada                         about the message before: reactions, `edit: …`, `delete`, `pin`, `star ada`
-//! today                                         times are minutes before now
-//! unread ada hike 3                             what somebody has set: also pinned, muted, archived, draft, later
+//! person ada  Ada Okafor                        a person, with handle and name
+//! group hike "Saturday hike" ada ben            a group (or channel) of these people; the first one creates it
+//! 20 days ago                                   the day of the following lines
+//! 18:55 hike     ada > ben: One steep bit       in the group, ada replies to the last message of ben
+//! 18:56 ada+ben  ben: Are you sure?             in the direct conversation of two people, named by their handles
+//!                👍 ada                         on the previous message: reactions, `edit: …`, `delete`, `pin`, `star ada`
+//! today                                         from here on, times are minutes before now
+//! unread ada hike 3                             a setting of a person: also pinned, muted, archived, draft, later
 //! ```
 
 mod script;

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_mean_what_they_say() {
+    fn script_lines_are_parsed() {
         let line = |text| parse_line(text).unwrap();
         assert_eq!(line("person ada  Ada Okafor"), Line::Person { handle: "ada", name: "Ada Okafor" });
         let members = vec!["ada", "ben"];

@@ -120,7 +120,7 @@ async fn broken_bodies_are_refused() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_said_without_repeating_it() {
+async fn errors_do_not_repeat_the_input() {
     let body = r#"{"handle":"ada","password":{"old":"hunter2"}}"#;
     let detail = problem(post_json("/register", body).await).await.detail.unwrap();
     assert!(detail.starts_with("password: invalid type: map, expected a string at line 1"), "{detail}");
@@ -156,7 +156,7 @@ async fn large_bodies_are_refused() {
 }
 
 #[tokio::test]
-async fn parameters_are_known_and_given_once() {
+async fn unknown_and_repeated_parameters_are_refused() {
     assert_eq!(text(get_path("/page?limit=5").await).await, "Some(5)");
     assert_eq!(text(get_path("/page").await).await, "None");
     for query in ["limit=x", "limit=", "limit=-1", "limit=70000", "limit=1&limit=2", "offset=1"] {
@@ -175,7 +175,7 @@ async fn an_id_that_cannot_exist_is_not_found() {
 }
 
 #[tokio::test]
-async fn both_ids_of_a_path_must_be_able_to_exist() {
+async fn both_ids_of_a_path_must_be_valid() {
     assert_eq!(text(get_path("/pairs/5/7").await).await, "5 7");
     for pair in ["0/7", "5/0", "x/7", "5/x", "%ff/7", "5/%00"] {
         let problem = problem(get_path(&format!("/pairs/{pair}")).await).await;
@@ -184,7 +184,7 @@ async fn both_ids_of_a_path_must_be_able_to_exist() {
 }
 
 #[tokio::test]
-async fn there_is_one_idempotency_key_at_most() {
+async fn at_most_one_idempotency_key_is_accepted() {
     let with = async |values: &[&[u8]]| {
         let mut request = Request::builder().uri("/key");
         for value in values {
@@ -206,12 +206,12 @@ async fn a_panic_costs_one_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_takes_too_long_is_given_up() {
+async fn a_request_that_takes_too_long_times_out() {
     assert_eq!(problem(get_path("/slow").await).await.code, ErrorCode::Unavailable);
 }
 
 #[tokio::test]
-async fn answers_carry_protective_headers() {
+async fn answers_have_security_headers() {
     let response = get_path("/nowhere").await;
     assert_eq!(response.headers()[X_CONTENT_TYPE_OPTIONS], "nosniff");
     assert_eq!(response.headers()[CACHE_CONTROL], "no-store");

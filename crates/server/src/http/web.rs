@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn files_come_in_the_smallest_form_that_is_accepted() {
+    async fn files_have_the_smallest_accepted_encoding() {
         for (accepted, encoding, body) in [
             ("", None, "plain"),
             ("gzip, deflate, br", Some("br"), "brotli"),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_page_is_asked_for_again_and_sent_when_it_has_changed() {
+    async fn the_page_is_revalidated_and_sent_again_after_a_change() {
         let (status, headers, body) = ask("/", &[]).await;
         assert_eq!((status, body.as_str()), (StatusCode::OK, "<!doctype html>"));
         assert_eq!(headers[CACHE_CONTROL], "no-cache");

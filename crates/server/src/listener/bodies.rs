@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_that_has_been_arriving_longest_is_given_up_first_of_its_own_network() {
+    fn the_oldest_body_of_the_same_network_is_dropped_first() {
         let bodies = Bodies::new(BodyLimits { total_bytes_max: 300, per_network_bytes_max: 200 });
         let (other, other_body) = begin(&bodies, "198.51.100.1");
         other_body.add(50);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_arrived_counts_no_more() {
+    fn complete_bodies_do_not_count() {
         let bodies = Bodies::new(BodyLimits { total_bytes_max: 100, per_network_bytes_max: 100 });
         for _ in 0..100 {
             let (control, body) = begin(&bodies, "192.0.2.1");

@@ -265,7 +265,7 @@ async fn close(wire: Wire, code: CloseCode) {
     end(wire, frame::close(code)).await;
 }
 
-/// Writes a last frame, and waits until the client has gone.
+/// Writes a last frame, and waits until the client disconnects.
 async fn end(mut wire: Wire, last: Bytes) {
     let goodbye = async {
         if wire.close(last).await.is_ok() {

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_frame_is_answered_with_its_id_where_it_has_one() {
+    fn an_invalid_frame_is_answered_with_its_id_if_it_has_one() {
         let (id, error) = parse(br#"{"id":7,"send":{"text":5}}"#).unwrap_err();
         assert_eq!((id, error.into_problem().code), (Some(7), ErrorCode::InvalidRequest));
         for broken in ["", "{", "[]", "null", r#"{"id":"7","ping":{}}"#] {
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_without_repeating_it() {
+    fn errors_do_not_repeat_the_input() {
         let secret =
             parse(br#"{"id":7,"sign_in":"a token in the wrong place"}"#).unwrap_err().1.into_problem();
         assert!(!secret.detail.unwrap().contains("token"));

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_lacks_something_is_told_what() {
+    fn an_incomplete_handshake_is_refused_with_the_reason() {
         let all = [
             ("connection", "keep-alive, Upgrade"),
             ("upgrade", "websocket"),

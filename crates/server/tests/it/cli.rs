@@ -196,7 +196,7 @@ fn every_problem_of_a_configuration_has_its_line() {
 }
 
 #[test]
-fn what_config_prints_can_be_used_and_has_no_secrets() {
+fn printed_config_can_be_used_and_has_no_secrets() {
     let DataFolder { data, folder, _store } = DataFolder::new();
     let secret = "0123456789abcdef0123456789abcdef";
     let set = format!("auth.application.secret={secret}");

@@ -171,7 +171,7 @@ impl Accounts {
             let displaced = Displaced { place: membership.place, revision };
             Ok(Some((log::write(txn, &note)?, displaced)))
         };
-        self.writer.write("take a conversation away", user, wants(id, &note), run).await
+        self.writer.write("remove a conversation from an inbox", user, wants(id, &note), run).await
     }
 
     /// Marks the conversation as fanned out on read, which it then stays.
@@ -193,7 +193,9 @@ impl Accounts {
             txn.put(Key::apart(id), &Present {});
             Ok(Some(Displaced { place, revision }))
         };
-        self.writer.write("set a conversation apart", user, [Want::Row(Key::membership(id))], run).await
+        self.writer
+            .write("mark a conversation as large in an inbox", user, [Want::Row(Key::membership(id))], run)
+            .await
     }
 
     /// Moves the cleared mark forward and writes the note. If `hides` is set, the conversation leaves the

@@ -130,8 +130,7 @@ impl Names {
     pub(super) async fn give_back(&self, name: &Name, (of, claim): Holder) {
         let (space, text) = row(name);
         let values = (space, text, int(of.get()), claim);
-        if let Outcome::Unknown(error) =
-            self.cql.conditional("give a name back", &self.give_back, values).await
+        if let Outcome::Unknown(error) = self.cql.conditional("release a name", &self.give_back, values).await
         {
             tracing::debug!(user = %of, %error, "a name may still be reserved; the next user who wants it can take it");
         }
@@ -177,7 +176,7 @@ impl Accounts {
                 return Ok(changed.outcome);
             }
         }
-        Err(unavailable(command.name(), "others try for the same names all the time"))
+        Err(unavailable(command.name(), "too many users try to take the same names"))
     }
 
     /// Refuses the command because of the first of its names that is taken. Names before `name` may be taken too,
@@ -264,7 +263,7 @@ impl Accounts {
                 return Ok(Claim::Reserved);
             }
         }
-        Err(unavailable("reserve a name", "others try for it all the time"))
+        Err(unavailable("reserve a name", "too many users try to take it"))
     }
 
     /// Makes all unfinished attempts of this user void. Returns the user if an attempt has succeeded and they

@@ -22,10 +22,10 @@ const WAITING_MAX: usize = 1_024;
 
 /// An operation on an account, with the caller that waits for its result.
 pub(super) trait Operation: Send {
-    /// The rows that it is known to need. Other rows are read when it asks for them.
+    /// The rows that the operation certainly needs. Other rows are read when it asks for them.
     fn wants(&self) -> &[Want];
 
-    /// Runs on the rows that have been read. It may run several times; only the last run counts.
+    /// Runs the operation on the rows that have been read. It may run several times; only the last run counts.
     fn run(&mut self, txn: &mut Txn<'_>);
 
     /// The writes outside the account that must be durable before the changes.
@@ -93,7 +93,7 @@ pub(super) struct Queues {
     waiting: Mutex<HashMap<UserId, VecDeque<Box<dyn Operation>>>>,
 }
 
-/// The right to work on an account. It ends when it is dropped.
+/// The exclusive right of a task to work on an account, within this process. Dropping it ends the right.
 pub(super) struct Turn {
     queues: Arc<Queues>,
     user: UserId,

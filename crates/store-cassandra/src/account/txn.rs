@@ -1,11 +1,11 @@
-//! A transaction on an account: what operations see of it, and what they change.
+//! A transaction on an account: several operations run on one snapshot, one after the other, before anything is written.
 //!
 //! ```text
-//! get(key):  own changes of this operation ─▶ changes of earlier operations ─▶ snapshot ─▶ Stop::Unread
+//! get(key):  changes of this operation ─▶ changes of earlier operations ─▶ snapshot ─▶ Stop::Unread
 //! ```
 //!
-//! A row that is neither changed nor in the snapshot stops the operation with [`Stop::Unread`] and is noted in `wants`. The
-//! [writer](super::writer) reads it and runs all operations again.
+//! A row that has neither been changed nor read stops the operation with [`Stop::Unread`] and is added to `wants`. The
+//! [writer](super::writer) reads the row and runs all operations again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +17,11 @@ use serde::de::DeserializeOwned;
 use super::rows::{Head, Key};
 use super::snapshot::{Snapshot, Want};
 
-/// Rows that are read at once in search of the first one.
+/// Rows per query in the search for the first row from a key on.
 const SCANNED_ROWS: i32 = 8;
 
-/// Runs several operations, one after the other, on one snapshot. Each sees the changes of those before it, and one that fails
-/// leaves nothing behind.
+/// Runs operations on one snapshot. An operation sees the changes of the operations before it. The changes of a failed operation
+/// are dropped.
 #[derive(Debug)]
 pub(super) struct Txn<'a> {
     user: UserId,
@@ -43,7 +43,7 @@ pub(super) struct Changes {
 /// Why an operation did not complete.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// It asked for a row that has not been read. It runs again when the row has been.
+    /// The operation asked for a row that has not been read. It runs again after the row has been read.
     Unread,
     Failed(StoreError),
 }
@@ -76,7 +76,7 @@ impl<'a> Txn<'a> {
         (result, changes)
     }
 
-    /// The changes of all operations, or what has to be read before they can complete.
+    /// The changes of all operations, or the rows that must be read before the operations can complete.
     pub(super) fn end(self) -> Result<Changes, Vec<Want>> {
         if self.wants.is_empty() { Ok(self.changes) } else { Err(self.wants) }
     }
@@ -105,7 +105,7 @@ impl<'a> Txn<'a> {
         }
     }
 
-    /// Asks for several rows at once, so that one query reads them.
+    /// Requires several rows at once, so that one query reads all of them.
     pub(super) fn need(&mut self, keys: impl IntoIterator<Item = Key>) -> Result<(), Stop> {
         let unread: Vec<Want> =
             keys.into_iter().filter(|key| self.row(*key).is_none()).map(Want::Row).collect();
@@ -129,7 +129,7 @@ impl<'a> Txn<'a> {
         Ok(rows)
     }
 
-    /// The first row of the key's kind from it on.
+    /// The first row of the key's kind, from this key on.
     pub(super) fn first_from<R: DeserializeOwned>(&mut self, key: Key) -> Result<Option<(Key, R)>, Stop> {
         let Some((keys, to)) = self.keys_from(key) else {
             return Err(self.unread(Want::From(key, SCANNED_ROWS)));
@@ -158,7 +158,7 @@ impl<'a> Txn<'a> {
         changed.map(|row| Some(row.as_deref())).unwrap_or_else(|| self.snapshot.row(key))
     }
 
-    /// Keys that may be there, and up to which id there are no others.
+    /// The keys from `from` on that may have a row, and the id up to which no other row exists.
     fn keys_from(&self, from: Key) -> Option<(BTreeSet<Key>, i64)> {
         let (known, to) = self.snapshot.keys_from(from)?;
         let range = from..=Key { id: to, ..from };
@@ -180,7 +180,7 @@ pub(super) fn decode<R: DeserializeOwned>(user: UserId, key: Key, body: &str) ->
     serde_json::from_str(body).map_err(|error| StoreError::Corrupt {
         table: "accounts",
         key: format!("{user}, {}, {}", key.kind, key.id),
-        // The text of serde_json names the place and never the content, save for words that are not in an enum.
+        // An error of serde_json names the position. It quotes no content, except an unknown variant of an enum.
         reason: error.to_string(),
     })
 }

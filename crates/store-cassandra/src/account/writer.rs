@@ -1,25 +1,27 @@
 //! The one way to change an account: an optimistic transaction on its partition.
 //!
 //! ```text
-//! operations of one account that wait (queue)
+//! waiting operations of one account (queue)
 //!        │ at most one task of this process works on an account
 //!        ▼
-//! read what the operations want ──▶ snapshot at revision r  ◀────────────────┐
+//! read the rows that the operations want ──▶ snapshot at revision r  ◀───────┐
 //!        ▼                                                                   │
-//! run them, one after the other, on a Txn ── one asks for more rows ─────────┤
+//! run the operations, one after the other, on a Txn ── unread row: read it ──┤
 //!        ▼                                                                   │
-//! write beside the account: what must be there before (`before`), search     │
-//! words (`People::add`), the mark for a transfer (`Gate::change`)            │
+//! write rows outside the account that must be durable first (`before`), new  │
+//! search words (`People::add`), the mark for a transfer (`Gate::change`)     │
 //!        ▼                                                                   │
 //! conditional batch: IF revision = r: rows, revision r + 1, writer row       │
 //!        ├── applied      ─▶ answer every caller; remove old search words    │
-//!        ├── not applied  ─▶ another process was faster: again from the start┘
+//!        ├── not applied  ─▶ another process was faster: start again ────────┘
 //!        └── no answer    ─▶ serial read of the writer row of revision r + 1:
-//!                            this writer: applied; another: not applied; nobody: send it again
+//!                            this writer ─▶ applied      another writer ─▶ not applied
+//!                            no writer   ─▶ send the batch again
 //! ```
 //!
-//! Each batch writes a random `writer` name into the row of its revision. That row tells the fate of a batch whose answer was
-//! lost. When it has been overwritten by a much later revision, the fate is unknown, and so the callers are told.
+//! Each batch writes a random `writer` name into the row of its revision, which settles the outcome of a batch whose answer was
+//! lost. The rows are reused after [`WRITERS_KNOWN`](super::rows::WRITERS_KNOWN) revisions. If a later revision has overwritten
+//! the row, the outcome stays unknown, and the callers get that as an error.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -47,12 +49,12 @@ use crate::values::{bigint, int, text};
 const ATTEMPTS_MAX: u32 = 40;
 /// Attempts of a batch whose outcome is unknown.
 const UNKNOWN_ATTEMPTS_MAX: u32 = 3;
-/// Rows of a snapshot that is kept for the next group of operations. A larger one is dropped.
+/// Maximum rows of a snapshot that is kept for the next batch of operations. A larger one is dropped.
 const KNOWN_ROWS_MAX: usize = 1_024;
 
 pub(super) struct Written {
     reindexed: Reindexed,
-    /// How long the attempt took that succeeded.
+    /// The duration of the successful attempt.
     took: Duration,
 }
 
@@ -64,14 +66,14 @@ enum Attempt {
     Beaten,
 }
 
-/// The fate of a batch whose answer was lost.
+/// The outcome of a batch whose answer was lost.
 enum Fate {
     Written,
-    /// Another batch has made the revision, so this one can never apply.
+    /// Another batch has written the revision, so this one can never apply.
     Beaten,
-    /// Nobody has made the revision yet.
+    /// No batch has written the revision yet.
     Pending,
-    /// The revision was made so long ago that its writer is no longer known.
+    /// A later revision has overwritten the row with the writer.
     Forgotten,
 }
 
@@ -104,9 +106,9 @@ impl Writer {
         }
     }
 
-    /// Runs an operation on an account, in one group with others that wait. It may run several times, and sees and changes the
-    /// account only through the [`Txn`]. If it fails, nothing of it was written. If the caller stops waiting, it runs all the
-    /// same.
+    /// Runs an operation on an account, in one batch with other waiting operations. The operation may run several times, and
+    /// reads and changes the account only through the [`Txn`]. A failed operation has written nothing. The operation runs even
+    /// if the caller gives up.
     pub(super) async fn write<T, F>(
         self: &Arc<Self>,
         operation: &'static str,
@@ -121,8 +123,8 @@ impl Writer {
         self.write_after(operation, user, wants, None, run).await
     }
 
-    /// Before the changes are written, and only if there are any, `before` is called with the revision that they will have;
-    /// again for every attempt.
+    /// Like [`write`](Self::write). If the operation changes anything, `before` runs before the changes are written, with the
+    /// revision that they will have. It runs again for every attempt.
     pub(super) async fn write_after<T, F>(
         self: &Arc<Self>,
         operation: &'static str,
@@ -140,13 +142,14 @@ impl Writer {
         let waiting = Waiting { operation, wants, run, before, result: None, changes: false, caller };
         let turn = self.queues.join(user, Box::new(waiting));
         if let Some(turn) = turn.map_err(|full| unavailable(operation, full))? {
-            // A task of its own, because it works for other callers too and must not end with this one.
+            // A separate task, because it serves other callers too and must not end with this one.
             tokio::spawn(Arc::clone(self).work(turn, self.gate.begin()));
         }
         answer.await.unwrap_or_else(|_| Err(unavailable(operation, Gone)))
     }
 
-    /// Works on one account until its queue is empty. Operations whose callers have gone count as under way for the gate.
+    /// Works on one account until its queue is empty. Operations whose callers have given up still count as writes in progress
+    /// for the gate.
     async fn work(self: Arc<Self>, mut turn: Turn, mut under_way: UnderWay) {
         let mut known = None;
         while let Some(mut operations) = turn.next() {
@@ -155,7 +158,7 @@ impl Writer {
                     operations.into_iter().for_each(Operation::answer);
                     if let Some(Written { reindexed, took }) = written {
                         self.people.remove(turn.user(), &reindexed).await;
-                        // Lets other processes change the account too.
+                        // Gives other processes a chance to change the account.
                         leave_room(took).await;
                     }
                 }
@@ -169,7 +172,7 @@ impl Writer {
         drop(under_way);
     }
 
-    /// Attempts the operations until no other process changes the account meanwhile. `None` when they changed nothing.
+    /// Repeats the operations until no other process has changed the account in the meantime. `None` if they change nothing.
     pub(super) async fn run(
         &self,
         user: UserId,
@@ -190,7 +193,7 @@ impl Writer {
                 Attempt::Beaten => {}
             }
         }
-        Err(unavailable("change an account", "others change it all the time"))
+        Err(unavailable("change an account", "other processes keep changing it"))
     }
 
     async fn attempt(
@@ -205,7 +208,7 @@ impl Writer {
             return Ok(Attempt::Beaten);
         };
         if changes.rows.is_empty() && changes.head == snapshot.head {
-            // Without a write nothing checks that the old snapshot is still current, so it is read again.
+            // Without a write, no condition checks that the old snapshot is still current, so read it again.
             if snapshot.is_old() {
                 return Ok(Attempt::Beaten);
             }
@@ -225,7 +228,7 @@ impl Writer {
         Ok(Attempt::Written(reindexed))
     }
 
-    /// Runs the operations until every row that they ask for has been read. `None` when the account changed meanwhile.
+    /// Runs the operations until every row that they ask for has been read. `None` if the account has changed in the meantime.
     async fn try_run(
         &self,
         user: UserId,
@@ -248,7 +251,7 @@ impl Writer {
         }
     }
 
-    /// Writes all changes if the account still has the revision of the snapshot, and otherwise none.
+    /// Writes all changes if the account still has the revision of the snapshot, and otherwise nothing. Returns whether it wrote.
     async fn commit(&self, user: UserId, snapshot: &Snapshot, changes: &Changes) -> Result<bool, StoreError> {
         let writer = format!("{:032x}", rand::random::<u128>());
         let mut unknown = None;
@@ -257,7 +260,7 @@ impl Writer {
             match self.compare_and_set(user, &writer, snapshot, changes).await {
                 Outcome::Applied => return Ok(true),
                 Outcome::NotApplied if unknown.is_none() => return Ok(false),
-                // An earlier try, whose answer was lost, may have made the revision.
+                // An earlier attempt without an answer may have written the revision.
                 Outcome::NotApplied => {}
                 Outcome::Unknown(error) => unknown = Some(error),
             }
@@ -268,10 +271,11 @@ impl Writer {
                 Fate::Forgotten => break,
             }
         }
-        Err(unknown.unwrap_or_else(|| unavailable("change an account", "its outcome is not known")))
+        Err(unknown
+            .unwrap_or_else(|| unavailable("change an account", "the outcome of the write is unknown")))
     }
 
-    /// Reads who made a revision.
+    /// Reads which batch has written a revision.
     async fn fate(&self, user: UserId, writer: &str, revision: i64) -> Result<Fate, StoreError> {
         let key = Key::writer(revision);
         let values = (int(user.get()), key.kind, key.id);

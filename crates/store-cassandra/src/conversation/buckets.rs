@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_is_found_where_the_longest_append_may_have_put_it() {
+    fn an_entry_is_found_in_the_bucket_of_its_append() {
         for first in 1..3 * BUCKET_ENTRIES {
             let bucket = of_append(Seq::new(first));
             for seq in [first, first + APPEND_ENTRIES_MAX as u64 - 1] {

@@ -59,14 +59,14 @@ pub(super) struct Concealing<'a> {
 impl Concealing<'_> {
     /// The concealed parts of all present and former members.
     pub(super) async fn all(self, id: ConversationId) -> Result<ByUser, StoreError> {
-        let rows = self.cql.rows("load what is concealed", &self.statements.all, (int(id.get()),));
+        let rows = self.cql.rows("load concealed entries", &self.statements.all, (int(id.get()),));
         Ok(by_user(rows.await?))
     }
 
     pub(super) async fn of(self, id: ConversationId, users: &[UserId]) -> Result<ByUser, StoreError> {
         let asked = users.chunks(ASKED_AT_ONCE_MAX).map(|users| {
             let users: Vec<i64> = users.iter().map(|user| int(user.get())).collect();
-            self.cql.rows("read what is concealed", &self.statements.of, (int(id.get()), users))
+            self.cql.rows("read concealed entries", &self.statements.of, (int(id.get()), users))
         });
         let rows: Vec<Vec<ConcealedRow>> = try_join_all(asked).await?;
         Ok(by_user(rows.into_iter().flatten()))
@@ -93,7 +93,7 @@ impl Concealing<'_> {
             let ([id, user], hidden_to) = (key(), more.hidden_to.get());
             batch.write(&self.statements.hide, [bigint(hidden_to), bigint(hidden_to), id, user]);
         }
-        self.cql.write_batch("conceal", batch).await
+        self.cql.write_batch("conceal entries", batch).await
     }
 }
 

@@ -133,6 +133,6 @@ impl Erasing<'_> {
                 Outcome::Unknown(error) => unknown = Some(error),
             }
         }
-        Err(unknown.unwrap_or_else(|| unavailable("erase entries", "nobody answered")))
+        Err(unknown.unwrap_or_else(|| unavailable("erase entries", "the cluster did not answer")))
     }
 }

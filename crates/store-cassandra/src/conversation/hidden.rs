@@ -73,7 +73,8 @@ impl Hidden {
     ) -> Result<Vec<UserId>, StoreError> {
         let Some(limit) = row_limit(limit) else { return Ok(Vec::new()) };
         let values = (int(conversation.get()), int(seq.get()), limit);
-        let rows: Vec<(i64,)> = self.cql.rows("read who has hidden", &self.from, values).await?;
+        let rows: Vec<(i64,)> =
+            self.cql.rows("read which users have hidden a message", &self.from, values).await?;
         Ok(rows.into_iter().map(|(user,)| UserId::new(user.cast_unsigned())).collect())
     }
 

@@ -78,7 +78,7 @@ struct MemberRow {
     mentions: Option<Vec<i64>>,
 }
 
-/// The users who do not have the conversation in their inbox until an entry after this seq is shown.
+/// Members whose inbox does not list the conversation until an entry after this seq is shown.
 pub(super) type Unlisted = HashMap<UserId, Seq>;
 
 #[derive(Debug, Clone, Copy)]
@@ -143,7 +143,7 @@ impl Members<'_> {
     }
 
     pub(super) async fn unlisted(self, id: ConversationId) -> Result<Unlisted, StoreError> {
-        let rows = self.cql.rows("read who has no row", &self.statements.unlisted, (int(id.get()),));
+        let rows = self.cql.rows("read unlisted members", &self.statements.unlisted, (int(id.get()),));
         Ok(unlisted(rows.await?))
     }
 
@@ -154,7 +154,7 @@ impl Members<'_> {
     ) -> Result<Unlisted, StoreError> {
         let asked = users.chunks(ASKED_AT_ONCE_MAX).map(|users| {
             let users: Vec<i64> = users.iter().map(|user| int(user.get())).collect();
-            self.cql.rows("read who has no row", &self.statements.unlisted_of, (int(id.get()), users))
+            self.cql.rows("read unlisted members", &self.statements.unlisted_of, (int(id.get()), users))
         });
         let rows: Vec<Vec<(i64, Option<i64>)>> = try_join_all(asked).await?;
         Ok(unlisted(rows.into_iter().flatten()))
@@ -170,7 +170,7 @@ impl Members<'_> {
         at: Seq,
     ) -> Result<(), StoreError> {
         let values = (int(at.get()), int(through.get()), int(id.get()), int(user.get()));
-        self.cql.write("write who has no row", &self.statements.unlist, values).await
+        self.cql.write("mark a member as unlisted", &self.statements.unlist, values).await
     }
 }
 

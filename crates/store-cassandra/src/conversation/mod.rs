@@ -296,8 +296,8 @@ impl Conversations {
         Ok(members)
     }
 
-    /// Sets for each member whether the conversation is in their inbox. In a large conversation an entry that
-    /// is shown puts nobody back, because inboxes are computed on read.
+    /// Sets for each member whether their inbox lists the conversation. In a large conversation, a shown
+    /// entry puts it back into no inbox, because inboxes are computed on read.
     async fn say_who_is_unlisted(
         &self,
         id: ConversationId,
@@ -329,7 +329,7 @@ impl Conversations {
         moves: &[CursorMove],
     ) -> Result<Vec<(UserId, AccountEntry)>, StoreError> {
         let passing = self.cursors().passing(self.members(), moves).await?;
-        // Before the cursors move: if the move then fails, members only look for a change in vain.
+        // Announced before the cursors move: if the move then fails, the announcement is harmless.
         let mut changed = HashMap::<ConversationId, Timestamp>::new();
         for (by, _) in &passing {
             let at = changed.entry(by.conversation).or_default();
@@ -360,7 +360,7 @@ impl Conversations {
         self.touch_these(id, at, &members).await
     }
 
-    /// Tells members that were read before, and then those who joined since.
+    /// Tells the given members about a change, and then users who have joined since these were read.
     async fn touch_these(
         &self,
         id: ConversationId,

@@ -16,9 +16,9 @@
 //! **Recovery.** A node that dies between append and acknowledgement leaves a watermark below the head. The next node that
 //! [loads](super::load) the conversation projects the entries in between again.
 //!
-//! **The order of the steps matters for that.** Details and message states say through which entry they go, and entries that they
-//! contain are not folded into them again. A write that does not carry such a mark therefore comes before them: when a state
-//! contains an entry, everything in steps 1 and 2 that follows from the entry has been written.
+//! **The order of the steps matters for recovery.** Details and message states have a mark, `through`: the last entry that they
+//! include. Recovery does not fold an entry into a state again that includes it, and so makes no writes of steps 1 and 2 from
+//! that state. Steps 1 and 2 therefore come first: when a state includes an entry, their writes for this entry are complete.
 
 use std::collections::HashSet;
 
@@ -44,7 +44,7 @@ const ACCOUNTS_AT_ONCE_MAX: usize = 32;
 #[derive(Debug)]
 pub(super) struct Projection {
     pub(super) conversation: ConversationId,
-    /// The bucket that the entries begin, if they do.
+    /// Set if the entries begin a bucket.
     pub(super) begun: Option<BucketStart>,
     pub(super) entries: Vec<Entry>,
     pub(super) effects: Effects,
@@ -56,7 +56,7 @@ pub(super) struct Projection {
 
 type Writes<'a> = Vec<BoxFuture<'a, Result<(), StoreError>>>;
 
-/// What was written to an account log.
+/// An entry written to an account log, with its user.
 type Noted = Option<(UserId, AccountEntry)>;
 
 impl Projection {
@@ -188,7 +188,7 @@ impl Conversations {
         writes
     }
 
-    /// Step 2, after step 1: a user who is told of a conversation finds it.
+    /// Step 2. It follows step 1, so that a user who learns of a conversation can load it.
     pub(super) async fn change_inboxes(
         &self,
         projection: &Projection,

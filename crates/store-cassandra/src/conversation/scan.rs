@@ -95,7 +95,7 @@ impl Scanning<'_> {
         after: Option<ConversationId>,
         limit: usize,
     ) -> Result<Vec<ConversationId>, StoreError> {
-        const OPERATION: &str = "go through all conversations";
+        const OPERATION: &str = "list all conversations";
         let Some(limit) = row_limit(limit) else { return Ok(Vec::new()) };
         let rows: Vec<(i64,)> = match after {
             None => self.cql.rows(OPERATION, &self.statements.first, (limit,)).await?,
@@ -111,7 +111,7 @@ impl Scanning<'_> {
         after: Option<&Creation>,
         limit: usize,
     ) -> Result<Vec<Creation>, StoreError> {
-        const OPERATION: &str = "go through all that was made with keys";
+        const OPERATION: &str = "list all creations";
         let Some(limit) = row_limit(limit) else { return Ok(Vec::new()) };
         let rows: Vec<(i64, String, i64)> = match after {
             None => self.cql.rows(OPERATION, &self.statements.first_with_keys, (limit,)).await?,
@@ -143,7 +143,7 @@ impl Scanning<'_> {
     pub(super) async fn has_begun(self, id: ConversationId) -> Result<bool, StoreError> {
         let values = (int(id.get()), 0_i64);
         let row: Option<(Option<i64>,)> =
-            self.cql.row("look whether a log has begun", &self.statements.head, values).await?;
+            self.cql.row("check whether a log exists", &self.statements.head, values).await?;
         Ok(matches!(row, Some((Some(_),))))
     }
 }

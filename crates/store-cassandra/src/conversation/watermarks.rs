@@ -15,7 +15,7 @@ use super::buckets::BucketStart;
 use crate::cql::{Cql, Read, Write};
 use crate::values::int;
 
-/// How long a watermark may lag. It bounds what is projected again after a crash.
+/// How long a watermark may lag. It bounds the entries that are projected again after a crash.
 pub(super) const WATERMARK_INTERVAL: Duration = Duration::from_millis(500);
 /// Watermarks that wait to be written. At more, further ones are dropped, which costs nothing but work after a crash.
 const WATERMARKS_WAITING_MAX: usize = 16_384;

@@ -169,7 +169,7 @@ impl Due {
             int(due.item),
             int(version),
         );
-        self.cql.write("note what is due", &self.statements.put, values).await?;
+        self.cql.write("store a due item", &self.statements.put, values).await?;
         self.enter(place).await
     }
 
@@ -185,7 +185,7 @@ impl Due {
             int(due.owner),
             int(due.item),
         );
-        self.cql.write("forget what was due", &self.statements.remove, values).await
+        self.cql.write("remove a due item", &self.statements.remove, values).await
     }
 
     /// The items due at a time, the earliest first.
@@ -233,7 +233,7 @@ impl Due {
     ) -> Result<Vec<Indexed>, StoreError> {
         let values = (kind as i8, slot, shard, slot_at(now), SLOTS_READ);
         let rows: Vec<(i64, i8, Uuid)> =
-            self.cql.rows("look for what is due", &self.statements.slots, values).await?;
+            self.cql.rows("find due slots", &self.statements.slots, values).await?;
         Ok(rows.into_iter().map(|(slot, shard, version)| (Slot { kind, slot, shard }, version)).collect())
     }
 
@@ -245,7 +245,7 @@ impl Due {
     ) -> Result<(i64, Vec<DueItem>), StoreError> {
         let values = (place.kind(), place.slot, place.shard, time(now), limit);
         let rows: Vec<(CqlTimestamp, i64, i64)> =
-            self.cql.rows("look for what is due", &self.statements.read, values).await?;
+            self.cql.rows("find due items", &self.statements.read, values).await?;
         if rows.is_empty() && place.is_over_for(LEAVES_MS, now.min(self.clock.now())) {
             self.leave(place, version).await;
         }
@@ -277,17 +277,17 @@ impl Due {
                 Outcome::Unknown(error) => unknown = Some(error),
             }
         }
-        Err(unknown.unwrap_or_else(|| unavailable("note what is due", "its slot leaves all the time")))
+        Err(unknown.unwrap_or_else(|| unavailable("store a due item", "its slot keeps being removed")))
     }
 
     /// Writes the slot. A slot that may be removed gets a new version.
     async fn try_enter(&self, place: Slot, may_leave: bool) -> Outcome {
         let version = Uuid::from_u128(rand::random());
         let values = (place.kind(), place.slot, place.shard, version);
-        match self.cql.conditional("note what is due", &self.statements.enter, values).await {
+        match self.cql.conditional("write a due slot", &self.statements.enter, values).await {
             Outcome::NotApplied if may_leave => {
                 let values = (version, place.kind(), place.slot, place.shard);
-                self.cql.conditional("note what is due", &self.statements.change, values).await
+                self.cql.conditional("write a due slot", &self.statements.change, values).await
             }
             Outcome::NotApplied => Outcome::Applied,
             outcome => outcome,
@@ -298,7 +298,7 @@ impl Due {
     async fn leave(&self, place: Slot, version: Uuid) {
         let values = (place.kind(), place.slot, place.shard, version);
         if let Outcome::Unknown(error) =
-            self.cql.conditional("leave out an empty slot", &self.statements.leave, values).await
+            self.cql.conditional("remove an empty slot", &self.statements.leave, values).await
         {
             tracing::debug!(%error, "could not skip an empty slot");
         }

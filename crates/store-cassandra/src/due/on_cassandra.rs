@@ -51,7 +51,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn what_is_due_comes_in_order_until_it_is_done() {
+async fn due_items_are_returned_in_order_until_they_are_removed() {
     let stage = Stage::in_year(1).await;
     // In several slots and many shards, out of order.
     let items: Vec<DueItem> =
@@ -75,7 +75,7 @@ async fn what_is_due_comes_in_order_until_it_is_done() {
 }
 
 #[tokio::test]
-async fn a_slot_that_has_been_empty_for_long_is_not_read_any_more() {
+async fn a_long_empty_slot_is_not_read_any_more() {
     let stage = Stage::in_year(3).await;
     let (done, left) = (stage.item(0, 1), stage.item(SLOT_MS, 2));
     for item in [done, left] {
@@ -94,7 +94,7 @@ async fn a_slot_that_has_been_empty_for_long_is_not_read_any_more() {
 }
 
 #[tokio::test]
-async fn what_is_written_while_a_slot_leaves_is_found() {
+async fn an_item_written_while_its_slot_is_removed_is_found() {
     let stage = Stage::in_year(5).await;
     let (first, second) = (stage.item(0, 1), stage.item(1, 1));
     stage.due.put(KIND, first, 1).await.unwrap();

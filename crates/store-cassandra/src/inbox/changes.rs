@@ -10,11 +10,16 @@
 //! A user who joins gets a row at the mark or at the time of joining, whichever is later, because further
 //! changes within the same minute write no rows.
 //!
-//! A cursor may move on one node while a user joins on another, and be told only to the members read before. So
-//! both sides look twice. The joining side writes the member, reads the mark and writes a row, until the row is
-//! at the mark or above it. The side that raises the mark reads the members again and writes rows for new ones.
-//! At least one of the two sees the other. Appends need no second look: a user who joins after an append has a
-//! later time.
+//! A user may join on one node while a cursor moves on another, after that node has read the members. So both
+//! nodes read again what the other one writes:
+//!
+//! ```text
+//! joining node   write the member ──▶ read the mark ──▶ write a row at the mark ──▶ read the mark again: raised?
+//! cursor's node  read the members ──▶ write rows ──▶ raise the mark ──▶ read the members again ──▶ rows for new ones
+//! ```
+//!
+//! Each node writes before its last read, so at least one of the two sees the write of the other. Appends need no
+//! second read: a user who joins after an append has a later time.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -171,7 +176,7 @@ impl Changes {
 }
 
 impl Inbox {
-    /// The present mark, or `None` if a change at this time has already been told.
+    /// The present mark, or `None` if members already have rows for a change at this time.
     pub(crate) async fn change_to_tell(
         &self,
         id: ConversationId,
@@ -189,7 +194,7 @@ impl Inbox {
         Ok(Some(mark))
     }
 
-    /// Tells members that the conversation has changed. Returns `false` if that had already been told.
+    /// Moves the rows of members to the time of a change. Returns `false` if they were already there.
     pub(crate) async fn touch(
         &self,
         id: ConversationId,
@@ -210,7 +215,7 @@ impl Inbox {
         Ok(true)
     }
 
-    /// Tells a change to users who joined while the others were told.
+    /// Writes rows for users who joined after the other members were read.
     pub(crate) async fn touch_newcomers(
         &self,
         id: ConversationId,

@@ -1,4 +1,4 @@
-//! Conversations enter inboxes, move in them, and leave them.
+//! Puts conversations into inboxes, moves them there, and takes them out.
 
 use std::sync::Arc;
 
@@ -129,8 +129,8 @@ impl Inbox {
         Ok(entry)
     }
 
-    /// Makes a conversation a recent one, because its position is no longer right at this revision.
-    /// `activity_at` is given where the recent conversations may not know its activity yet.
+    /// Makes a conversation a recent one, because its position is outdated at this revision. `activity_at` is
+    /// given where the recent conversations may not know its activity yet.
     pub(crate) fn doubting(
         self: &Arc<Self>,
         user: UserId,

@@ -119,7 +119,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn who_comes_in_while_the_mark_is_raised_has_a_row_at_it() {
+async fn a_user_who_joins_while_the_mark_is_raised_has_a_row_at_it() {
     let stage = Stage::new().await;
     let (scene, inbox, newcomer) = (&stage.scene, &stage.store.inbox, stage.user);
     let group = scene.group(2).await.expect("a group");

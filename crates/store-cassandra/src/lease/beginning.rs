@@ -45,12 +45,12 @@ impl Beginning {
 
     /// All new ids are above this one.
     pub(super) async fn read(&self) -> Result<u64, StoreError> {
-        let row = self.cql.row("look where ids begin", &self.read, (IDS_AFTER,)).await?;
+        let row = self.cql.row("read the id after which ids begin", &self.read, (IDS_AFTER,)).await?;
         Ok(decode(row)?.unwrap_or(0))
     }
 
     async fn raise(&self, id: u64) -> Result<(), StoreError> {
-        const OPERATION: &str = "say where ids begin";
+        const OPERATION: &str = "set the id after which ids begin";
         let new = id.to_be_bytes().to_vec();
         for attempt in 0..ATTEMPTS_MAX {
             pause(attempt).await;
@@ -78,7 +78,7 @@ impl NodeLease {
     pub(crate) async fn all(&self) -> Result<(Vec<LeaseRow>, u64), StoreError> {
         let beginning = &self.keeper.register.beginning;
         let rows: Vec<(i32, Option<Uuid>, Option<i64>)> =
-            beginning.cql.rows("look how far ids go", &beginning.leases, ()).await?;
+            beginning.cql.rows("read the ceilings of all node numbers", &beginning.leases, ()).await?;
         let lease = |(node, owner, ceiling)| LeaseRow::read(node, Some((owner, ceiling)));
         Ok((rows.into_iter().map(lease).collect::<Result<_, _>>()?, beginning.read().await?))
     }

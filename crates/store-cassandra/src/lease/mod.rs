@@ -378,7 +378,7 @@ impl Rows {
     /// conditional, and unlike a serial read it does not contend with nodes that take the same number.
     async fn look(&self, node: u16) -> Result<LeaseRow, StoreError> {
         let node = i32::from(node);
-        LeaseRow::read(node, self.cql.row("look at a node number", &self.look, (node,)).await?)
+        LeaseRow::read(node, self.cql.row("read a node number", &self.look, (node,)).await?)
     }
 
     /// Reads a row after a write whose outcome is unknown.

@@ -87,7 +87,7 @@ fn refusal(outcome: Result<u64, StoreError>) -> IdsRefused {
 }
 
 #[tokio::test]
-async fn every_node_gets_a_number_of_its_own_while_there_are_any() {
+async fn nodes_get_different_numbers_while_there_are_free_ones() {
     let node = Arc::new(Node::new().await);
     let taking: Vec<_> = (0..6)
         .map(|_| {
@@ -114,7 +114,7 @@ async fn every_node_gets_a_number_of_its_own_while_there_are_any() {
 }
 
 #[tokio::test]
-async fn a_lease_that_is_not_renewed_ends_and_the_node_falls_silent_before() {
+async fn a_node_stops_giving_out_ids_before_its_lease_expires() {
     let node = Node::new().await;
     let short = Terms { ttl: Duration::from_secs(15), margin: Duration::from_secs(12), ..terms(10..11) };
     let (lease, ids) = node.take(short).await.unwrap();
@@ -135,7 +135,7 @@ async fn a_lease_that_is_not_renewed_ends_and_the_node_falls_silent_before() {
 }
 
 #[tokio::test]
-async fn a_lease_that_is_renewed_stays() {
+async fn a_renewed_lease_does_not_expire() {
     let node = Node::new().await;
     let short = Terms {
         ttl: Duration::from_secs(10),
@@ -156,7 +156,7 @@ async fn a_lease_that_is_renewed_stays() {
 }
 
 #[tokio::test]
-async fn the_next_holder_of_a_number_begins_above_all_ids_of_the_one_before() {
+async fn the_next_holder_of_a_number_begins_above_all_ids_of_the_previous_one() {
     let (first, second) = (Node::new().await, Node::new().await);
     let (lease, ids) = first.take(terms(30..31)).await.unwrap();
     // Another node, whose clock is ahead, has pushed the ids forward.
@@ -183,7 +183,7 @@ async fn the_next_holder_of_a_number_begins_above_all_ids_of_the_one_before() {
 }
 
 #[tokio::test]
-async fn a_number_that_is_released_is_free_at_once() {
+async fn a_released_number_is_free_at_once() {
     let node = Node::new().await;
     let (lease, ids) = node.take(terms(40..41)).await.unwrap();
     let last = ids.next().unwrap();
@@ -197,7 +197,7 @@ async fn a_number_that_is_released_is_free_at_once() {
 }
 
 #[tokio::test]
-async fn a_number_that_was_lost_is_replaced() {
+async fn a_lost_number_is_replaced() {
     let node = Node::new().await;
     let (lease, ids) = node.take(terms(50..52)).await.unwrap();
     let given = ids.next().unwrap();

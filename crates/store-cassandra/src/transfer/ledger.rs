@@ -28,8 +28,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Whether changes are marked. While writes are held, the only changes are those that complete what a crash
-    /// interrupted.
+    /// Whether changes are marked. While writes are held, the only changes are repairs after a crash.
     pub(super) const fn keeps_marks(&self) -> bool {
         matches!(self.transfer, TransferState::Out { .. } | TransferState::Held { .. })
     }
@@ -69,14 +68,14 @@ impl Ledger {
         })
     }
 
-    /// The state, after every change begun before this read.
+    /// The state as a serial read sees it: after every compare-and-set that began before the read.
     pub(super) async fn settled(&self) -> Result<State, StoreError> {
-        decode(self.cql.serial_row("read back a transfer", &self.read_settled, (NAME,)).await?)
+        decode(self.cql.serial_row("read back the transfer state", &self.read_settled, (NAME,)).await?)
     }
 
     /// Replaces the state by compare-and-set.
     pub(super) async fn replace(&self, found: &State, new: &State) -> Outcome {
-        const OPERATION: &str = "change what is known of a transfer";
+        const OPERATION: &str = "change the transfer state";
         let (body, round, first) = (to_json(&new.transfer), int(new.round), int(new.first));
         if found.round == 0 {
             let values = (body, round, first, NAME);
@@ -94,7 +93,7 @@ impl Records for Ledger {
     }
 
     async fn state(&self) -> Result<State, StoreError> {
-        decode(self.cql.row("look whether everything is transferred", &self.read, (NAME,)).await?)
+        decode(self.cql.row("read the transfer state", &self.read, (NAME,)).await?)
     }
 
     async fn mark(&self, round: u64, parts: &[Part]) -> Result<(), StoreError> {

@@ -57,11 +57,11 @@ impl Marks {
     }
 
     pub(super) async fn put(&self, round: u64, parts: &[Part]) -> Result<(), StoreError> {
-        self.write("mark what changes", &self.put, round..round + 1, parts).await
+        self.write("mark changed parts", &self.put, round..round + 1, parts).await
     }
 
     pub(super) async fn remove(&self, rounds: Range<u64>, parts: &[Part]) -> Result<(), StoreError> {
-        self.write("settle what has changed", &self.remove, rounds, parts).await
+        self.write("remove marks of copied parts", &self.remove, rounds, parts).await
     }
 
     async fn write(
@@ -97,8 +97,8 @@ impl Marks {
     /// Removes all marks of these rounds.
     pub(super) async fn forget(&self, rounds: Range<u64>) -> Result<(), StoreError> {
         let partitions = rounds.flat_map(|round| (0..SHARDS).map(move |shard| (int(round), shard as i8)));
-        let removals =
-            partitions.map(|values| self.cql.write("forget what has changed", &self.remove_all, values));
+        let removals = partitions
+            .map(|values| self.cql.write("remove the marks of a transfer", &self.remove_all, values));
         stream::iter(removals).buffer_unordered(WRITES_AT_ONCE_MAX).try_collect().await
     }
 
@@ -134,7 +134,7 @@ impl Marks {
         let Some(limit) = row_limit(limit) else { return Ok(Vec::new()) };
         let shards = (0..SHARDS).map(|shard| {
             let values = (int(round), shard as i8, limit);
-            self.cql.rows::<Row>("read what has changed", &self.read, values)
+            self.cql.rows::<Row>("read marks of changed parts", &self.read, values)
         });
         try_join_all(shards).await?.into_iter().flatten().map(part_of).collect()
     }

@@ -72,7 +72,7 @@ impl Rounds {
                 return Ok(new);
             }
         }
-        Err(unavailable("change what is known of a transfer", "others do so all the time"))
+        Err(unavailable("change the transfer state", "other processes keep changing it"))
     }
 
     /// Replaces the state. Returns whether the new one is stored.
@@ -93,7 +93,7 @@ impl Rounds {
 
     /// Waits until every process that has the keyspace open has reached this round.
     async fn wait_for_all(&self, state: &State) -> Result<(), StoreError> {
-        const OPERATION: &str = "wait for all who have the store open";
+        const OPERATION: &str = "wait for all servers to follow the transfer";
         self.gate.learn(state.clone());
         let (began, mut pause) = (Instant::now(), LOOK_PAUSE_MIN);
         loop {
@@ -127,7 +127,7 @@ impl Rounds {
         }
         let new = State { round: found.round + 1, first: first.unwrap_or(found.round), ..found.clone() };
         if !self.replace(&found, &new).await? {
-            return Err(unavailable("begin a round", "somebody else does so too"));
+            return Err(unavailable("begin a transfer round", "another process began one at the same time"));
         }
         self.wait_for_all(&new).await?;
         let (more, _) = marks.within(found.round..new.round, limit).await?;

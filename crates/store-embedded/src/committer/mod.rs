@@ -51,8 +51,8 @@ pub(crate) enum Message {
 
 /// A write, with the caller that waits for it.
 pub(crate) trait Job: Send {
-    /// Whether it is part of a transfer. Such a write runs while others are refused, and may change the state that the
-    /// tracker has read.
+    /// Whether the write is part of a transfer. Such a write runs while others are refused, and may change the state that
+    /// the tracker has read.
     fn is_for_transfer(&self) -> bool;
 
     /// Runs the write. Its rows stay in the group unless it fails.
@@ -109,7 +109,7 @@ impl Committer {
         self.ask(operation, false, write).await
     }
 
-    /// The same for a write that is part of a transfer, which runs while other writes are refused.
+    /// Like [`write`](Self::write), for a write of a transfer, which runs while other writes are refused.
     pub(crate) async fn write_for_transfer<T, F>(
         &self,
         operation: &'static str,
@@ -139,7 +139,7 @@ impl Committer {
         answer.await.unwrap_or_else(|_| Err(self.gone(operation)))
     }
 
-    /// Waits for the writes before it, settles the inboxes and flushes the engine. No write is accepted after it.
+    /// Waits for the earlier writes, settles the inboxes and flushes the engine. Later writes are refused.
     pub(crate) async fn close(&self) -> Result<(), StoreError> {
         let (caller, answer) = oneshot::channel();
         if self.send("close", Message::Close(caller)).await.is_err() {
@@ -177,7 +177,7 @@ impl Committer {
         if self.state.is_stopped.load(Ordering::Acquire) { Err(StoreError::Stopped) } else { Ok(()) }
     }
 
-    /// Why the thread does not answer.
+    /// The error for a caller whom the thread does not answer.
     fn gone(&self, operation: &'static str) -> StoreError {
         match self.check_running() {
             Err(error) => error,

@@ -5,12 +5,12 @@
 //! 3. It commits the overlay: one atomic batch and one fsync.
 //! 4. It answers every caller of the group.
 //!
-//! The next group gathers while the disk is busy, so under load one fsync serves many writes, and a single write waits for
-//! nothing but its own fsync. When several writes come at a time the thread keeps a distance between groups: a disk that is
-//! synced without a pause answers later.
+//! The next group gathers while the disk is busy, so under load one fsync serves many writes, and a single write waits only for
+//! its own fsync. When several writes come at a time, the thread keeps a minimum distance between groups, because a disk that
+//! is synced without pause becomes slower.
 //!
-//! A commit that fails stops the store, because nobody knows what is on the disk. All callers that wait, and all later ones,
-//! get [`StoreError::Stopped`]. The next start reads what is really there.
+//! A failed commit stops the store, because the state of the disk is unknown. All waiting callers, and all later ones, get
+//! [`StoreError::Stopped`]. The next start recovers from the journal.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -31,8 +31,8 @@ use crate::options::Options;
 use crate::transfer::Tracker;
 use crate::txn::{Overlay, Txn};
 
-/// The least time from the start of one group to the start of the next: so long per write that waits, within bounds. A single
-/// writer, which waits for each answer, is never delayed.
+/// The minimum time from the start of one group to the start of the next, per waiting write, up to a maximum. A single writer
+/// that waits for each answer is never delayed.
 const APART_PER_WRITE: Duration = Duration::from_micros(50);
 const APART_MIN: Duration = Duration::from_micros(500);
 const APART_MAX: Duration = Duration::from_millis(4);
@@ -206,7 +206,8 @@ impl Worker {
     }
 }
 
-/// How long after the start of a group the next one starts, by the number of its writes and of those that wait.
+/// The time from the start of a group to the start of the next one. `writes` counts the writes of the group and those that
+/// wait.
 fn distance(writes: usize) -> Duration {
     if writes <= 1 {
         return Duration::ZERO;

@@ -83,8 +83,9 @@ impl Chunks<'_> {
 
     /// The last entries of a range that ends within the log, in order, without their states.
     ///
-    /// Stepping to the row before is a search in the engine. So this reads the last `limit` sequence numbers
-    /// forward, and only if some of them are not in these chunks reads the missing entries backward.
+    /// In the engine, a step backward costs a search. So this reads the last `limit` sequence numbers
+    /// forward, and reads backward only the entries that are missing because they belong to the other kind of
+    /// chunk.
     pub(crate) fn last(&self, range: SeqRange, limit: usize) -> Result<Vec<LogItem>, StoreError> {
         let end = range.before.get().saturating_sub(1);
         let middle = Seq::new(end.saturating_sub(limit as u64)).max(range.after);

@@ -1,17 +1,17 @@
 //! Flush and compaction, behind the commits. Two threads do it, so that no flush waits for a merge.
 //!
 //! ```text
-//! commit ── seal, or half a segment is full ──▶ flush thread         merge thread
-//!                                               │ flush memtables        ▲
-//!                                               │ free segments          │
-//!                                               │ ask for overdue ones   │
-//!                                               │ prepare a spare one    │
-//!                                               └── a table was written ─┘ merge until nothing is due
+//! commit ── memtable sealed, or segment ───▶ flush thread               merge thread
+//!           half full                        │ flush memtables              ▲
+//!                                            │ free journal segments        │
+//!                                            │ mark overdue trees           │
+//!                                            │ prepare a spare segment      │
+//!                                            └── a table was written ───────┘ merge until nothing is due
 //! ```
 //!
-//! A journal segment cannot be freed while one tree still has rows of it in memory only. So when the journal is larger than it
-//! should be, the flush thread marks the trees that hold back the oldest segment as *overdue*, and the next commit seals their
-//! memtables although they are not full.
+//! A journal segment cannot be freed while a tree has rows of it only in memory. So when the journal exceeds its size limit, the
+//! flush thread marks the trees that hold back the oldest segment as *overdue*, and the next commit seals their memtables
+//! although they are not full.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

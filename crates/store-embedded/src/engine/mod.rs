@@ -130,7 +130,7 @@ impl Direction {
 const FLUSH_WAIT_MAX: Duration = Duration::from_secs(30);
 /// How often a caller that waits for the flush or merge thread checks again.
 const WAIT_STEP: Duration = Duration::from_millis(2);
-/// The writer waits while a tree has so many memtables that are not flushed, or so many runs that are not merged.
+/// The writer waits while a tree has this many memtables that are not flushed, or this many runs that are not merged.
 const SEALED_MEMTABLES_MAX: usize = 3;
 const LEVEL_0_RUNS_MAX: usize = 28;
 const JOURNAL_FOLDER: &str = "journal";
@@ -249,8 +249,8 @@ impl Engine {
         Ok(writer.journal.close(reached)?)
     }
 
-    /// Seals the memtables that are due and begins new ones, after it has waited for room. Runs between two commits, so no
-    /// commit is in two memtables of a tree.
+    /// Seals the memtables that are full or overdue and begins new ones. Waits first while flush or merge lag behind. Runs
+    /// between two commits, so no commit is split over two memtables of a tree.
     fn seal(
         &self,
         writer: &mut Writer,

@@ -1,7 +1,7 @@
 //! The memtables and tables of one tree, as a reader found them.
 //!
-//! `lsm-tree` keeps its list behind a lock that it holds while it makes a changed list durable. Readers take a copy of the list
-//! from here instead, and never wait for that. A table's file and memory are released with the last list that names it.
+//! `lsm-tree` protects its list of tables with a lock, and holds the lock while it makes a changed list durable. Readers copy the
+//! list from here instead and never wait for that lock. The last list that names a table releases its file and memory.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The engine against what it should have, while it writes tables out and merges them all the time.
+//! Compares the engine with a model, with options so small that it flushes and merges all the time.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -8,7 +8,7 @@ use std::thread;
 
 use super::*;
 
-/// Tables in memory are full after some commits, and so is the journal.
+/// Memtables and the journal are full after a few commits.
 const SMALL: Options = Options {
     cache_bytes: 1024 * 1024,
     memtable_bytes_max: 256 * 1024,
@@ -25,7 +25,7 @@ fn key(table: Table, number: u64) -> Key {
     Key { table, bytes: number.to_be_bytes().into() }
 }
 
-/// What commit `number` writes: the same in every process. Every row says which commit it is of.
+/// The rows of commit `number`, the same in every process. Every row contains the number of its commit.
 fn batch(number: u64) -> Vec<(Table, u64, Option<Vec<u8>>)> {
     let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -38,7 +38,7 @@ fn batch(number: u64) -> Vec<(Table, u64, Option<Vec<u8>>)> {
     let mut rows = BTreeMap::new();
     for _ in 0..1 + next() % 20 {
         let table = Table::ALL[next() as usize % Table::COUNT];
-        // The rows of one are so small that it is written out only because the journal cannot wait for it any longer.
+        // The rows of this table are so small that only a full journal makes the engine flush it.
         let repeated = if table == Table::State { 1 } else { 1 + next() as usize % 1_000 };
         let value = (next() % 4 > 0).then(|| number.to_be_bytes().repeat(repeated));
         rows.insert((table, next() % KEYS), value);
@@ -74,7 +74,7 @@ fn read(view: &View) -> Model {
 }
 
 #[test]
-fn what_was_committed_is_there_whenever_it_is_opened() {
+fn commits_survive_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let (mut model, mut number) = (Model::new(), 0);
     for round in 0..8 {
@@ -102,15 +102,15 @@ fn what_was_committed_is_there_whenever_it_is_opened() {
     assert!(Engine::open(folder.path(), &SMALL).unwrap().table_bytes() > 0, "tables were written");
 }
 
-/// A scan has to look into each of them.
+/// A scan reads every table, so few are better.
 #[test]
-fn a_small_tree_does_not_keep_several_tables() {
+fn a_small_tree_is_merged_into_one_table() {
     const LOOKS_MAX: usize = 15_000;
     let place = Table::State.place();
     let folder = tempfile::tempdir().unwrap();
     for round in 0..3_u64 {
         let engine = Engine::open(folder.path(), &SMALL).unwrap();
-        // All rounds write the same rows, so that no table can be put beside another.
+        // All rounds write the same keys, so that the key ranges of the tables overlap.
         let rows = (0..100).map(|number| (key(Table::State, number), Some(round.to_be_bytes().into())));
         engine.commit(rows).unwrap();
         engine.flush().unwrap();
@@ -127,7 +127,7 @@ fn a_small_tree_does_not_keep_several_tables() {
     }
 }
 
-/// There are so many rows that the filter and the index of a merged table have many parts.
+/// Enough rows that the filter and the index of a merged table have many partitions.
 #[test]
 fn rows_of_large_tables_are_found_and_the_tables_need_little_memory() {
     const ROWS: u64 = 60_000;
@@ -136,7 +136,7 @@ fn rows_of_large_tables_are_found_and_the_tables_need_little_memory() {
     let place = Table::Index.place();
     let folder = tempfile::tempdir().unwrap();
     let engine = Engine::open(folder.path(), &SMALL).unwrap();
-    // Every second number, in no order.
+    // Every second number, unsorted.
     let numbers: Vec<u64> = (0..ROWS).map(|number| number * 7_919 % ROWS * 2).collect();
     for some in numbers.chunks(500) {
         let row = |number: &u64| (key(Table::Index, *number), Some(number.to_be_bytes().repeat(8).into()));
@@ -180,9 +180,9 @@ fn check_every_second_row(engine: &Engine, rows: u64) {
     }
 }
 
-/// Each commit writes its number into a row of every table. Whoever sees it in one sees it in all.
+/// Each commit writes its number into a row of every table, so a reader must find the same number in all of them.
 #[test]
-fn nobody_sees_half_a_commit() {
+fn readers_never_see_half_a_commit() {
     let folder = tempfile::tempdir().unwrap();
     let engine = Engine::open(folder.path(), &SMALL).unwrap();
     let is_over = AtomicBool::new(false);
@@ -216,7 +216,7 @@ fn nobody_sees_half_a_commit() {
     });
 }
 
-/// Tells the second process where the data is, and which commit is next. It is this test again.
+/// The variables that tell the second process, which runs this test again, the data folder and the next commit.
 const FOLDER: &str = "GODWIT_TEST_KILL_FOLDER";
 const NEXT: &str = "GODWIT_TEST_KILL_NEXT";
 const ROUNDS: u64 = 10;
@@ -240,7 +240,7 @@ fn a_process_that_is_killed_while_tables_are_written_loses_nothing() {
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut numbers = lines.map_while(Result::ok).filter_map(|line| line.parse::<u64>().ok());
-        // Enough that tables have been written and merged, and never the same moment.
+        // Enough commits that tables are flushed and merged, and another number in each round.
         let acknowledged = numbers.by_ref().take(300 + 37 * round as usize).last().expect("it commits");
         child.kill().unwrap();
         let acknowledged = numbers.last().unwrap_or(acknowledged);
@@ -252,7 +252,7 @@ fn a_process_that_is_killed_while_tables_are_written_loses_nothing() {
         let engine = Engine::open(folder.path(), &SMALL).unwrap();
         let found = read(&engine.view());
         if found != model {
-            // One more may have become durable that nobody heard of.
+            // One more commit may have become durable before its number was printed.
             done += 1;
             apply(&mut model, done);
             assert_eq!(found, model, "round {round}, after commit {acknowledged}");

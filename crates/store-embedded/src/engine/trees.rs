@@ -21,7 +21,8 @@ use crate::options::Options;
 
 /// How many files of tables are kept open.
 const OPEN_FILES_MAX: usize = 512;
-/// Lookups of new keys ask the newest tables first, and mostly in vain: they are few, so a precise filter is cheap.
+/// Lookups of new keys read the newest tables first and mostly find nothing there. These tables are few, so a precise filter is
+/// cheap.
 const FALSE_POSITIVES_NEWEST: f32 = 0.0001;
 const FILTER_BITS: f32 = 10.0;
 
@@ -32,7 +33,7 @@ pub(super) struct Trees {
     sealed: [Mutex<Vec<Arc<Memtable>>>; Table::COUNT],
     pub(super) views: Views,
     strategy: Arc<Leveled>,
-    /// For trees smaller than a memtable: every table costs a scan something, and merging so little costs hardly anything.
+    /// For trees smaller than a memtable: every table slows a scan down, and merging so little data costs hardly anything.
     strategy_of_small: Arc<Leveled>,
     small_bytes_max: u64,
     /// The next sequence number. Flushes and merges take numbers too.
@@ -45,7 +46,7 @@ impl Trees {
         let cache = Arc::new(Cache::with_capacity_bytes(options.cache_bytes));
         let files = Arc::new(DescriptorTable::new(OPEN_FILES_MAX));
         let tree = |table: Table| {
-            // The trees' own idea of what is visible is unused: see `Views`.
+            // The visibility counter of the library is unused: `Views` decides what readers see.
             let visible = SequenceNumberCounter::default();
             Config::new(folder.join(table.name()), seqno.clone(), visible)
                 .use_cache(Arc::clone(&cache))
@@ -163,7 +164,7 @@ impl Trees {
     fn refresh(&self, place: usize) {
         let tree = &self.trees[place];
         let mut sealed = self.sealed[place].lock().unwrap_or_else(PoisonError::into_inner);
-        // Counted before the list of tables is read: rows that are flushed in between are shown twice rather than never.
+        // Counted before the list of tables is read: rows that are flushed in between are visible twice rather than never.
         let written = sealed.len().saturating_sub(tree.sealed_memtable_count());
         sealed.drain(..written);
         self.views.show(place, Tables::of(tree, &sealed));

@@ -1,4 +1,4 @@
-//! The order of the inbox: always exact, and cheap however much is sent.
+//! The order of the inbox: always exact, and cheap at any rate of messages.
 //!
 //! A listed conversation has a row per member, at the time of its activity (tag 60 of `keys`). Moving the rows
 //! of all members with every message would delete and insert a row per member and message, and fill the list

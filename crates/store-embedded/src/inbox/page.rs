@@ -11,7 +11,7 @@ use crate::keys::{self, Section};
 use crate::read::Read;
 use crate::records::{HeadRecord, HotListRecord};
 
-/// Positions of conversations from all sections, the latest activity first.
+/// Positions of the conversations of all sections, the latest activity first.
 pub(crate) fn active(
     store: &impl Read,
     user: UserId,

@@ -101,7 +101,7 @@ impl TransferStore for EmbeddedStore {
             txn.put(keys::highest_id(), last.to_be_bytes().into());
             Ok(())
         };
-        self.write("begin ids after another", write).await
+        self.write("set the id after which ids begin", write).await
     }
 
     async fn transfer_state(&self) -> Result<TransferState, StoreError> {
@@ -115,20 +115,21 @@ impl TransferStore for EmbeddedStore {
     ) -> Result<TransferState, StoreError> {
         let from = from.clone();
         let now = self
-            .write_for_transfer("set what is transferred", move |txn| tracker::set(txn, &from, to))
+            .write_for_transfer("change the transfer state", move |txn| tracker::set(txn, &from, to))
             .await?;
         if now == TransferState::Not {
-            while !self.write_for_transfer("forget what changed", tracker::forget_some).await? {}
+            while !self.write_for_transfer("remove the marks of a transfer", tracker::forget_some).await? {}
         }
         Ok(now)
     }
 
     async fn changed(&self, limit: usize) -> Result<Changed, StoreError> {
-        self.write_for_transfer("say what changed", move |txn| tracker::changed(txn, limit)).await
+        self.write_for_transfer("list changed parts", move |txn| tracker::changed(txn, limit)).await
     }
 
     async fn settled(&self, changed: Changed) -> Result<(), StoreError> {
-        self.write_for_transfer("settle what changed", move |txn| tracker::settle(txn, &changed)).await
+        self.write_for_transfer("remove marks of copied parts", move |txn| tracker::settle(txn, &changed))
+            .await
     }
 }
 

@@ -45,7 +45,7 @@ fn data_of_another_format_is_not_touched() {
 }
 
 #[test]
-fn a_folder_of_something_else_is_left_alone() {
+fn a_foreign_folder_is_not_touched() {
     let site = Site::new();
     fs::write(site.path().join("notes.txt"), "mine").unwrap();
     assert!(matches!(refused(&site), OpenError::Foreign { .. }));
@@ -64,7 +64,7 @@ fn a_path_that_is_a_file_is_refused() {
 }
 
 #[test]
-fn a_fresh_disk_and_a_folder_that_does_not_exist_will_do() {
+fn a_fresh_disk_and_a_missing_folder_are_accepted() {
     let mut site = Site::new();
     fs::create_dir(site.path().join("lost+found")).unwrap();
     drop(site.open());
@@ -75,7 +75,7 @@ fn a_fresh_disk_and_a_folder_that_does_not_exist_will_do() {
 
 /// A killed first start leaves what it has made so far.
 #[tokio::test]
-async fn a_first_start_that_was_cut_off_is_made_again() {
+async fn an_interrupted_first_start_is_repeated() {
     let site = Site::new();
     let half = site.path().join("engine.new");
     fs::create_dir(&half).unwrap();
@@ -92,7 +92,7 @@ async fn a_first_start_that_was_cut_off_is_made_again() {
 
 /// Root may do everything, so the test constructs the error.
 #[test]
-fn a_folder_without_permission_says_so() {
+fn a_folder_without_permission_is_reported() {
     let site = Site::new();
     let folder = crate::folder::Folder::open(site.path()).unwrap();
     let error = folder.failed(std::io::ErrorKind::PermissionDenied.into());

@@ -55,7 +55,7 @@ proptest! {
     }
 
     #[test]
-    fn chunks_are_found_from_either_side_and_in_no_other_conversation(
+    fn chunks_are_found_from_either_end_within_their_conversation(
         id in number(), other in number(), seq in number(), end in number(), last in number(), shown: bool,
     ) {
         let from = keys::chunks_from(conversation(id), shown, Seq::new(seq));
@@ -70,7 +70,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_hidden_is_between_and_in_no_other_conversation(
+    fn hidden_messages_are_found_by_range_within_their_conversation(
         id in number(), other in number(), after in number(), before in number(), seq in number(),
     ) {
         let range = SeqRange { after: Seq::new(after), before: Seq::new(before) };
@@ -80,13 +80,13 @@ proptest! {
     }
 
     #[test]
-    fn a_location_is_found_by_those_after_it(first in number(), message in number()) {
+    fn a_location_is_found_by_later_message_ids(first in number(), message in number()) {
         let range = keys::locations_until(MessageId::new(message));
         prop_assert_eq!(contains(&range, &keys::location(MessageId::new(first))), first <= message);
     }
 
     #[test]
-    fn what_became_of_a_page_is_from_its_first_to_its_last(
+    fn message_states_of_a_page_are_one_range(
         id in number(), other in number(), ends in (number(), number()), seq in number(),
     ) {
         let range = keys::message_states(conversation(id), Seq::new(ends.0), Seq::new(ends.1));
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_due_is_in_the_order_of_its_time(
+    fn due_items_are_sorted_by_time(
         a in (time(), number(), number()), b in (time(), number(), number()), now in time(),
     ) {
         let expiry = |(at, id, seq)| DueExpiry { at, conversation: conversation(id), seq: Seq::new(seq) };
@@ -114,14 +114,14 @@ proptest! {
     }
 
     #[test]
-    fn stars_before_another(of in (number(), number()), before in proptest::option::of(number()), id in number()) {
+    fn star_ranges_end_before_a_star(of in (number(), number()), before in proptest::option::of(number()), id in number()) {
         let range = keys::stars_before(user(of.0), before.map(MessageId::new));
         let is_inside = of.0 == of.1 && before.is_none_or(|before| id < before);
         prop_assert_eq!(contains(&range, &keys::star(user(of.1), MessageId::new(id))), is_inside);
     }
 
     #[test]
-    fn the_inbox_is_in_its_order(
+    fn inbox_keys_have_the_order_of_the_inbox(
         id in number(), a in (section(), position()), b in (section(), position()),
     ) {
         let key = |(section, position)| keys::order(user(id), section, position);
@@ -131,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn a_part_of_the_inbox_is_what_comes_after_and_is_not_too_old(
+    fn inbox_ranges_respect_position_and_floor(
         ids in (number(), number()), sections in (section(), section()),
         after in proptest::option::of(position()), floor in proptest::option::of(time()), row in position(),
     ) {
@@ -144,7 +144,7 @@ proptest! {
     }
 
     #[test]
-    fn ids_after_another(id in number(), after in proptest::option::of(number()), of in (number(), number())) {
+    fn id_ranges_begin_after_an_id(id in number(), after in proptest::option::of(number()), of in (number(), number())) {
         let is_after = after.is_none_or(|after| id > after);
         let after = after.map(user);
         prop_assert_eq!(contains(&keys::users_after(after), &keys::user(user(id))), is_after);
@@ -156,14 +156,14 @@ proptest! {
     }
 
     #[test]
-    fn replies_after_another(roots in (number(), number()), after in any::<u32>(), number in any::<u32>()) {
+    fn reply_ranges_begin_after_a_reply(roots in (number(), number()), after in any::<u32>(), number in any::<u32>()) {
         let range = keys::replies_after(conversation(1), Seq::new(roots.0), after);
         let reply = keys::reply(conversation(1), Seq::new(roots.1), number);
         prop_assert_eq!(contains(&range, &reply), roots.0 == roots.1 && number > after);
     }
 
     #[test]
-    fn a_beginning_of_a_word_is_not_a_longer_one(
+    fn a_search_prefix_does_not_match_longer_prefixes(
         a in "[a-zé\u{10ffff}]{1,3}", b in "[a-zé\u{10ffff}]{1,3}", id in number(), after in proptest::option::of(number()),
     ) {
         let range = keys::prefix_after(&a, after.map(user));
@@ -172,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn moves_that_reach_an_entry(id in number(), of in (number(), number()), reached in number(), seq in number()) {
+    fn move_ranges_begin_at_an_entry(id in number(), of in (number(), number()), reached in number(), seq in number()) {
         for (mark, other) in [(Mark::Read, Mark::Delivered), (Mark::Delivered, Mark::Read)] {
             let range = keys::moves_reaching(conversation(id), user(of.0), mark, Seq::new(seq));
             let key = |mark| keys::cursor_move(conversation(id), user(of.1), mark, Seq::new(reached));
@@ -182,7 +182,7 @@ proptest! {
     }
 
     #[test]
-    fn the_rows_of_a_conversation_are_together_and_known(
+    fn rows_of_a_conversation_are_one_range_and_decode(
         id in number(), other in number(), of in number(), after in proptest::option::of(number()),
     ) {
         let range = keys::conversation_parts(conversation(id));
@@ -206,7 +206,7 @@ proptest! {
     }
 
     #[test]
-    fn conversations_cursors_and_moves_after_another(
+    fn ranges_of_conversations_cursors_and_moves_begin_after_an_id(
         id in number(), after in number(), of in (number(), number()), mark in prop_oneof![Just(Mark::Delivered), Just(Mark::Read)], seq in number(),
     ) {
         let conversations = keys::conversations_after(Some(conversation(after)));
@@ -226,7 +226,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_made_after_another(a in (number(), "[a-c]{1,3}"), b in (number(), "[a-c]{1,3}")) {
+    fn creation_ranges_begin_after_a_creation(a in (number(), "[a-c]{1,3}"), b in (number(), "[a-c]{1,3}")) {
         let (of_a, of_b) = (ClientId::from_stored(&*a.1), ClientId::from_stored(&*b.1));
         let key = keys::made_with(user(a.0), &of_a);
         prop_assert_eq!(contains(&keys::made_after(Some((user(b.0), &of_b))), &key), a > b);
@@ -235,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn a_mark_says_its_part(a in part(), b in part()) {
+    fn marks_decode_to_their_part(a in part(), b in part()) {
         let key = keys::changed(&a);
         prop_assert!(contains(&keys::all_changed(), &key));
         prop_assert_eq!(keys::decode_changed(&key.bytes).unwrap(), a.clone());
@@ -309,14 +309,14 @@ fn kinds() -> Vec<(Key, RowOf)> {
 
 /// Two kinds of rows with the same tag would read each other's values.
 #[test]
-fn every_kind_of_row_has_its_own_place() {
+fn every_kind_of_row_has_its_own_tag() {
     let tags: BTreeSet<_> = kinds().iter().map(|(key, _)| (key.table, key.bytes[0])).collect();
     assert_eq!(tags.len(), kinds().len());
 }
 
 /// A kind of row that belongs to no part is not copied when it changes.
 #[test]
-fn every_kind_of_row_is_a_part_of_something_or_follows_from_others() {
+fn every_kind_of_row_belongs_to_a_part_or_follows_from_others() {
     for (key, part) in kinds() {
         assert_eq!(keys::part_of(&key).unwrap(), part, "of {}", keys::display(&key.bytes));
     }
@@ -325,7 +325,7 @@ fn every_kind_of_row_is_a_part_of_something_or_follows_from_others() {
 }
 
 #[test]
-fn subjects_of_the_account_log_do_not_meet() {
+fn keys_of_account_log_subjects_are_distinct() {
     let (c, u, d) = (conversation(7), user(7), DeviceId::new(7));
     let subjects = [
         AccountSubject::Listing(c),

@@ -72,7 +72,7 @@ fn check(txn: &Txn<'_>, model: &Model) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn a_transaction_reads_the_writes_before_it_and_a_refused_one_leaves_nothing() {
+fn a_transaction_reads_earlier_writes_and_rolls_back_when_refused() {
     let folder = tempfile::tempdir().unwrap();
     let engine = Engine::open(&folder.path().join("engine"), &Options::default()).unwrap();
     let stored = RefCell::new(Model::new());

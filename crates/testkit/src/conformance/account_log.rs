@@ -12,7 +12,7 @@ use super::{CALLERS, Outcome};
 use crate::paging::account_log_after;
 use crate::scene::Scene;
 
-pub(super) async fn an_empty_log_has_no_end(s: &Scene) -> Outcome {
+pub(super) async fn the_head_of_an_empty_log_is_zero(s: &Scene) -> Outcome {
     let user = s.user().await?;
     assert_eq!(s.store().account_head(user).await?, 0);
     assert_eq!(s.store().account_log(user, 0, 50).await?, Some(vec![]));
@@ -67,7 +67,7 @@ pub(super) async fn pages_go_through_the_log(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn a_newer_entry_replaces_the_older_about_the_same_thing(s: &Scene) -> Outcome {
+pub(super) async fn a_newer_entry_replaces_the_one_about_the_same_subject(s: &Scene) -> Outcome {
     let user = s.user().await?;
     // The same id of different kinds of things: the subjects differ.
     let id = s.id();
@@ -157,7 +157,7 @@ pub(super) async fn a_reader_misses_nothing_while_others_write(s: &Scene) -> Out
     Ok(())
 }
 
-pub(super) async fn a_log_that_was_cut_says_so(s: &Scene) -> Outcome {
+pub(super) async fn a_truncated_log_reports_the_gap(s: &Scene) -> Outcome {
     let user = s.user().await?;
     let mut log = write_many(s, user, ACCOUNT_LOG_ENTRIES_MAX - 100).await?;
     // More entries than the log keeps were written, but about few subjects.

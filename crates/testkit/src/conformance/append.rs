@@ -157,7 +157,7 @@ pub(super) async fn one_of_many_concurrent_appends_wins_and_the_others_write_not
     Ok(())
 }
 
-pub(super) async fn appenders_that_try_again_make_a_log_without_gaps(s: &Scene) -> Outcome {
+pub(super) async fn retrying_appenders_make_a_log_without_gaps(s: &Scene) -> Outcome {
     const APPENDERS: usize = 8;
     const MESSAGES: usize = 6;
     let chat = s.chat().await?;
@@ -186,7 +186,7 @@ pub(super) async fn appenders_that_try_again_make_a_log_without_gaps(s: &Scene) 
     Ok(())
 }
 
-pub(super) async fn appends_to_different_conversations_do_not_meet(s: &Scene) -> Outcome {
+pub(super) async fn appends_to_different_conversations_do_not_interfere(s: &Scene) -> Outcome {
     const CHATS: usize = 16;
     let ada = s.user().await?;
     let mut appends = Vec::new();

@@ -37,7 +37,7 @@ pub(super) async fn a_key_is_unique_for_its_user(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn a_taken_key_is_said_before_the_bound(s: &Scene) -> Outcome {
+pub(super) async fn a_taken_key_takes_precedence_over_the_bound(s: &Scene) -> Outcome {
     let user = s.user().await?;
     let phone = s.new_application_device(user, "phone");
     create(s, &phone).await?;

@@ -89,7 +89,7 @@ pub(super) async fn blocks_are_bounded_among_concurrent_callers(s: &Scene) -> Ou
     Ok(())
 }
 
-pub(super) async fn blocked_users_come_in_the_order_of_ids_in_pages_of_any_size(s: &Scene) -> Outcome {
+pub(super) async fn blocked_users_are_sorted_by_id_in_pages_of_any_size(s: &Scene) -> Outcome {
     let (ada, others) = (s.user().await?, strangers(s, BLOCKS_MAX));
     for other in others.iter().rev() {
         block(s, ada, *other).await?;

@@ -43,7 +43,7 @@ pub(super) async fn pages_give_each_row_once_in_order(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn each_is_listed_once_at_its_latest_change(s: &Scene) -> Outcome {
+pub(super) async fn each_conversation_is_listed_once_at_its_latest_change(s: &Scene) -> Outcome {
     let ada = s.user().await?;
     let mut expected = Vec::new();
     // Conversations with activity and a later change, with later activity, with a change within a minute of the activity,
@@ -74,7 +74,7 @@ pub(super) async fn each_is_listed_once_at_its_latest_change(s: &Scene) -> Outco
     Ok(())
 }
 
-pub(super) async fn every_change_is_heard_of_by_every_member(s: &Scene) -> Outcome {
+pub(super) async fn every_change_is_listed_for_every_member(s: &Scene) -> Outcome {
     type Make = for<'a> fn(Batch<'a>, UserId, Seq, UserId) -> Batch<'a>;
     let changes: [(&str, Make); 11] = [
         ("edit", |batch, by, seq, _| batch.edit(by, seq, "new")),
@@ -99,7 +99,7 @@ pub(super) async fn every_change_is_heard_of_by_every_member(s: &Scene) -> Outco
             let seq = said[usize::from(name == "expire")];
             let batch = make(s.batch_on(group.id, &[seq]).await?, owner, seq, other);
             s.append(batch.build()).await?;
-            is_heard_of(s, &group, since, name).await?;
+            is_listed_as_changed(s, &group, since, name).await?;
         }
         for (name, is_coming) in [("join", true), ("leave", false)] {
             s.advance_ms(AWAY_MS);
@@ -107,13 +107,13 @@ pub(super) async fn every_change_is_heard_of_by_every_member(s: &Scene) -> Outco
             let guest = s.people(1)[0];
             s.append(if is_coming { batch.join(guest, None) } else { batch.leave(other) }.build()).await?;
             let group = Group { id: group.id, members: vec![owner, group.members[2]] };
-            is_heard_of(s, &group, since, name).await?;
+            is_listed_as_changed(s, &group, since, name).await?;
         }
     }
     Ok(())
 }
 
-pub(super) async fn a_cursor_that_moved_is_heard_of_by_every_member(s: &Scene) -> Outcome {
+pub(super) async fn a_moved_cursor_is_listed_for_every_member(s: &Scene) -> Outcome {
     let group = s.group(3).await?;
     let sent = s.send(group.id, group.owner(), "m").await?;
     for (name, cursor) in [
@@ -123,7 +123,7 @@ pub(super) async fn a_cursor_that_moved_is_heard_of_by_every_member(s: &Scene) -
         s.advance_ms(AWAY_MS);
         let since = s.now();
         s.store().move_cursors(&[moved(&group, 1, cursor, since)]).await?;
-        is_heard_of(s, &group, since, name).await?;
+        is_listed_as_changed(s, &group, since, name).await?;
         s.advance_ms(AWAY_MS);
         s.store().move_cursors(&[moved(&group, 1, cursor, s.now())]).await?;
         assert_eq!(changed(s, group.owner(), s.now()).await?, [], "it was there already");
@@ -131,7 +131,7 @@ pub(super) async fn a_cursor_that_moved_is_heard_of_by_every_member(s: &Scene) -
     Ok(())
 }
 
-pub(super) async fn a_change_after_a_message_of_the_same_append_is_heard_of(s: &Scene) -> Outcome {
+pub(super) async fn a_change_after_a_message_of_the_same_append_is_listed(s: &Scene) -> Outcome {
     let group = s.group(3).await?;
     let first = s.send(group.id, group.owner(), "m").await?;
     s.advance_ms(AWAY_MS);
@@ -139,10 +139,10 @@ pub(super) async fn a_change_after_a_message_of_the_same_append_is_heard_of(s: &
     s.advance_ms(AWAY_MS);
     let since = s.now();
     s.append(batch.edit(group.owner(), first.seq, "new").build()).await?;
-    is_heard_of(s, &group, since, "edit").await
+    is_listed_as_changed(s, &group, since, "edit").await
 }
 
-pub(super) async fn a_change_in_the_same_minute_is_heard_of_by_who_just_came(s: &Scene) -> Outcome {
+pub(super) async fn a_change_in_the_same_minute_is_listed_for_a_new_member(s: &Scene) -> Outcome {
     let group = s.group(2).await?;
     let sent = s.send(group.id, group.owner(), "m").await?;
     // The start of a minute, so that all changes fall into one.
@@ -154,14 +154,14 @@ pub(super) async fn a_change_in_the_same_minute_is_heard_of_by_who_just_came(s: 
     let since = s.now();
     edit(s, group.id, group.owner(), sent.seq).await?;
     let everybody = Group { id: group.id, members: [&*group.members, &[guest]].concat() };
-    is_heard_of(s, &everybody, since, "edit").await?;
+    is_listed_as_changed(s, &everybody, since, "edit").await?;
     s.advance_ms(AWAY_MS);
     let since = s.now();
     edit(s, group.id, group.owner(), sent.seq).await?;
-    is_heard_of(s, &everybody, since, "a later edit").await
+    is_listed_as_changed(s, &everybody, since, "a later edit").await
 }
 
-pub(super) async fn who_goes_hears_of_nothing_more(s: &Scene) -> Outcome {
+pub(super) async fn changes_are_not_listed_for_a_departed_member(s: &Scene) -> Outcome {
     let group = s.group(3).await?;
     let (owner, bob) = (group.owner(), group.members[1]);
     let sent = s.send(group.id, owner, "m").await?;
@@ -175,10 +175,10 @@ pub(super) async fn who_goes_hears_of_nothing_more(s: &Scene) -> Outcome {
     s.advance_ms(AWAY_MS);
     let since = s.now();
     edit(s, group.id, owner, sent.seq).await?;
-    is_heard_of(s, &group, since, "an edit after they came back").await
+    is_listed_as_changed(s, &group, since, "an edit after they came back").await
 }
 
-pub(super) async fn what_was_cleared_does_not_come_back_by_a_change(s: &Scene) -> Outcome {
+pub(super) async fn a_change_does_not_list_a_cleared_conversation(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let sent = s.send(chat.id, chat.ada, "m").await?;
     edit(s, chat.id, chat.ada, sent.seq).await?;
@@ -198,7 +198,7 @@ pub(super) async fn what_was_cleared_does_not_come_back_by_a_change(s: &Scene) -
     Ok(())
 }
 
-pub(super) async fn changes_of_many_at_once_are_all_heard_of(s: &Scene) -> Outcome {
+pub(super) async fn concurrent_changes_are_all_listed(s: &Scene) -> Outcome {
     let group = s.group(12).await?;
     for round in 0..4 {
         s.advance_ms(if round % 2 == 0 { AWAY_MS } else { 1 });
@@ -210,12 +210,12 @@ pub(super) async fn changes_of_many_at_once_are_all_heard_of(s: &Scene) -> Outco
             async move { store.move_cursors(&[by]).await }
         })
         .await?;
-        is_heard_of(s, &group, since, "many moves").await?;
+        is_listed_as_changed(s, &group, since, "many moves").await?;
     }
     Ok(())
 }
 
-pub(super) async fn cursors_say_when_they_last_moved(s: &Scene) -> Outcome {
+pub(super) async fn cursors_have_the_time_of_their_last_move(s: &Scene) -> Outcome {
     let group = s.group(3).await?;
     let (owner, bob) = (group.owner(), group.members[1]);
     s.advance_ms(AWAY_MS);
@@ -237,7 +237,7 @@ pub(super) async fn cursors_say_when_they_last_moved(s: &Scene) -> Outcome {
     Ok(())
 }
 
-async fn is_heard_of(s: &Scene, group: &Group, since: Timestamp, what: &str) -> Result<(), StoreError> {
+async fn is_listed_as_changed(s: &Scene, group: &Group, since: Timestamp, what: &str) -> Result<(), StoreError> {
     for user in &group.members {
         let rows = changed(s, *user, since).await?;
         let ids: Vec<ConversationId> = rows.iter().map(|row| row.conversation).collect();

@@ -10,7 +10,7 @@ use super::rows::{changed, clear, large, last_listing, listed, pin, pinned, rows
 use crate::paging::account_log_after;
 use crate::scene::Scene;
 
-pub(super) async fn it_goes_until_something_is_shown(s: &Scene) -> Outcome {
+pub(super) async fn a_cleared_conversation_is_unlisted_until_an_entry_is_shown(s: &Scene) -> Outcome {
     let group = s.group(3).await?;
     let bob = group.members[1];
     let sent = s.send(group.id, group.owner(), "m").await?;
@@ -30,7 +30,7 @@ pub(super) async fn it_goes_until_something_is_shown(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn what_is_not_shown_does_not_bring_it_back(s: &Scene) -> Outcome {
+pub(super) async fn an_entry_that_is_not_shown_does_not_bring_it_back(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let seq = s.send(chat.id, chat.ada, "m").await?.seq;
     clear(s, chat.bob, chat.id).await?;
@@ -42,7 +42,7 @@ pub(super) async fn what_is_not_shown_does_not_bring_it_back(s: &Scene) -> Outco
     is_back(s, chat.bob, chat.id, seq).await
 }
 
-pub(super) async fn it_comes_back_with_its_settings(s: &Scene) -> Outcome {
+pub(super) async fn a_cleared_conversation_returns_with_its_settings(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     s.send(chat.id, chat.ada, "m").await?;
     let muted = SettingsChange { muted_until: Some(Some(s.now())), marked_unread: Some(true), ..unchanged() };
@@ -59,7 +59,7 @@ pub(super) async fn it_comes_back_with_its_settings(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn what_was_said_meanwhile_keeps_it_in_the_inbox(s: &Scene) -> Outcome {
+pub(super) async fn a_later_message_keeps_it_in_the_inbox(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let first = s.send(chat.id, chat.ada, "m").await?;
     s.send(chat.id, chat.ada, "n").await?;
@@ -87,7 +87,7 @@ pub(super) async fn clearing_again_moves_forward_only(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn one_in_which_nothing_is_shown_goes_however_little_is_cleared(s: &Scene) -> Outcome {
+pub(super) async fn a_conversation_without_shown_entries_leaves_at_any_clearing(s: &Scene) -> Outcome {
     for cleared in [Seq::ZERO, Seq::new(1)] {
         let chat = s.chat().await?;
         let note = s.note(chat.ada, AccountChange::ConversationGone(chat.id, GoneReason::Deleted));
@@ -99,7 +99,7 @@ pub(super) async fn one_in_which_nothing_is_shown_goes_however_little_is_cleared
     Ok(())
 }
 
-pub(super) async fn an_append_that_did_not_know_brings_it_back(s: &Scene) -> Outcome {
+pub(super) async fn an_append_decided_before_the_clearing_brings_it_back(s: &Scene) -> Outcome {
     let group = s.group(2).await?;
     let (owner, bob) = (group.owner(), group.members[1]);
     let seq = s.send(group.id, owner, "m").await?.seq;
@@ -112,7 +112,7 @@ pub(super) async fn an_append_that_did_not_know_brings_it_back(s: &Scene) -> Out
     is_back(s, bob, group.id, seq).await
 }
 
-pub(super) async fn a_change_that_did_not_know_does_not_bring_it_back(s: &Scene) -> Outcome {
+pub(super) async fn a_change_decided_before_the_clearing_does_not_bring_it_back(s: &Scene) -> Outcome {
     let group = s.group(2).await?;
     let (owner, bob) = (group.owner(), group.members[1]);
     let seq = s.send(group.id, owner, "m").await?.seq;
@@ -128,7 +128,7 @@ pub(super) async fn a_change_that_did_not_know_does_not_bring_it_back(s: &Scene)
     is_back(s, bob, group.id, seq).await
 }
 
-pub(super) async fn clearing_against_an_append_loses_no_message(s: &Scene) -> Outcome {
+pub(super) async fn clearing_during_an_append_loses_no_message(s: &Scene) -> Outcome {
     const ROUNDS: usize = 16;
     let (ada, bob) = (s.user().await?, s.user().await?);
     for round in 0..ROUNDS {
@@ -161,7 +161,7 @@ pub(super) async fn clearing_against_an_append_loses_no_message(s: &Scene) -> Ou
     Ok(())
 }
 
-pub(super) async fn where_it_is_fanned_out_on_read_the_row_stays(s: &Scene) -> Outcome {
+pub(super) async fn the_row_of_a_large_conversation_stays(s: &Scene) -> Outcome {
     let group = s.large_group(4).await?;
     let bob = group.members[1];
     let sent = s.send(group.id, group.owner(), "m").await?;

@@ -20,7 +20,7 @@ pub(super) async fn cursors_move_forward_only(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn reading_is_delivery(s: &Scene) -> Outcome {
+pub(super) async fn a_read_mark_implies_delivery(s: &Scene) -> Outcome {
     let chat = chat_with_messages(s, 3).await?;
     move_to(s, chat.id, chat.bob, marks(0, 3)).await?;
     assert_eq!(cursor(s, chat.id, chat.bob).await?, marks(3, 3));
@@ -147,7 +147,7 @@ pub(super) async fn a_receipt_stays_when_the_cursor_moves_on(s: &Scene) -> Outco
     Ok(())
 }
 
-pub(super) async fn sending_leaves_a_receipt_for_what_came_before(s: &Scene) -> Outcome {
+pub(super) async fn sending_leaves_a_receipt_for_earlier_entries(s: &Scene) -> Outcome {
     let chat = chat_with_messages(s, 3).await?;
     s.advance_ms(10);
     let answer = s.send(chat.id, chat.bob, "an-answer").await?;
@@ -159,7 +159,7 @@ pub(super) async fn sending_leaves_a_receipt_for_what_came_before(s: &Scene) -> 
     Ok(())
 }
 
-pub(super) async fn an_own_message_was_had_when_it_was_sent(s: &Scene) -> Outcome {
+pub(super) async fn an_own_message_counts_as_read_when_it_was_sent(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let mut sent_at = Vec::new();
     for (number, sender) in [chat.ada, chat.ada, chat.bob, chat.bob, chat.ada].into_iter().enumerate() {
@@ -175,7 +175,7 @@ pub(super) async fn an_own_message_was_had_when_it_was_sent(s: &Scene) -> Outcom
     Ok(())
 }
 
-pub(super) async fn who_joins_has_what_was_before(s: &Scene) -> Outcome {
+pub(super) async fn the_cursor_of_a_new_member_is_at_their_joining(s: &Scene) -> Outcome {
     let group = s.group(2).await?;
     let owner = group.owner();
     let sent = s.send(group.id, owner, "before").await?;
@@ -197,7 +197,7 @@ pub(super) async fn who_joins_has_what_was_before(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn who_comes_back_goes_on_from_there(s: &Scene) -> Outcome {
+pub(super) async fn the_cursor_of_a_returning_member_is_at_their_return(s: &Scene) -> Outcome {
     let group = s.group(2).await?;
     let (owner, bob) = (group.owner(), group.members[1]);
     let first = s.send(group.id, owner, "first").await?;

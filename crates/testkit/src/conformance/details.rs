@@ -47,7 +47,7 @@ pub(super) async fn every_detail_reads_back(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn pins_are_the_latest_first_and_go_with_the_message(s: &Scene) -> Outcome {
+pub(super) async fn pins_are_sorted_latest_first_and_end_with_the_message(s: &Scene) -> Outcome {
     let group = s.group(2).await?;
     let owner = group.owner();
     let mut seqs = Vec::new();
@@ -131,7 +131,7 @@ pub(super) async fn everything_about_an_invite_reads_back_and_its_uses_are_count
     Ok(())
 }
 
-pub(super) async fn the_links_of_who_goes_go_too(s: &Scene) -> Outcome {
+pub(super) async fn invites_of_a_departed_member_are_revoked(s: &Scene) -> Outcome {
     let group = s.group(4).await?;
     let tokens = [s.token(), s.token(), s.token(), s.token()];
     let mut batch = s.batch(group.id).await?;
@@ -182,7 +182,7 @@ pub(super) async fn bans_read_back_and_are_lifted(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn a_deleted_conversation_says_so_and_invites_nobody(s: &Scene) -> Outcome {
+pub(super) async fn a_deleted_conversation_is_marked_and_has_no_invites(s: &Scene) -> Outcome {
     let group = s.group(3).await?;
     let token = s.token();
     s.append(s.batch(group.id).await?.invite(group.owner(), &token).text(group.owner(), "m").build()).await?;

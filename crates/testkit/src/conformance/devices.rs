@@ -20,7 +20,7 @@ pub(super) async fn a_created_device_reads_back(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn devices_belong_to_their_user_and_come_in_the_order_of_ids(s: &Scene) -> Outcome {
+pub(super) async fn devices_belong_to_their_user_and_are_sorted_by_id(s: &Scene) -> Outcome {
     let (ada, bob) = (s.user().await?, s.user().await?);
     let mut devices: Vec<Device> = (0..4).map(|_| s.new_device(ada)).collect();
     devices.push(s.new_application_device(ada, "phone"));
@@ -128,7 +128,7 @@ pub(super) async fn one_of_many_concurrent_rotations_wins(s: &Scene) -> Outcome 
     Ok(())
 }
 
-pub(super) async fn what_is_not_there_is_not_rotated(s: &Scene) -> Outcome {
+pub(super) async fn an_unknown_device_is_not_rotated(s: &Scene) -> Outcome {
     let unknown = DeviceId::new(s.id());
     assert_eq!(s.store().rotate_session(unknown, 0, 1, s.now(), s.now()).await?, Rotation::NotFound);
     assert_eq!(s.store().device(unknown).await?, None);

@@ -50,7 +50,7 @@ pub(super) async fn unknown_conversations_are_not_found(s: &Scene) -> Outcome {
     leaves_nothing(s, new.conversation.id).await
 }
 
-pub(super) async fn it_is_listed_for_its_creator_only(s: &Scene) -> Outcome {
+pub(super) async fn a_direct_conversation_is_listed_for_its_creator_only(s: &Scene) -> Outcome {
     let (ada, bob) = (s.user().await?, s.user().await?);
     let (pair, new) = s.new_direct(ada, bob);
     let created_at = new.conversation.created_at;
@@ -70,7 +70,7 @@ pub(super) async fn it_is_listed_for_its_creator_only(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn opening_it_again_changes_nothing(s: &Scene) -> Outcome {
+pub(super) async fn opening_a_conversation_again_changes_nothing(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     s.send(chat.id, chat.ada, "hello").await?;
     let known =

@@ -7,7 +7,7 @@ use super::Outcome;
 use crate::due::due_expiries_in;
 use crate::scene::Scene;
 
-pub(super) async fn what_is_over_comes_the_longest_due_first(s: &Scene) -> Outcome {
+pub(super) async fn expired_messages_are_sorted_longest_overdue_first(s: &Scene) -> Outcome {
     let (one, two) = (s.chat().await?, s.chat().await?);
     let begin = s.now();
     let mut all = Vec::new();
@@ -26,7 +26,7 @@ pub(super) async fn what_is_over_comes_the_longest_due_first(s: &Scene) -> Outco
     s.store().forget_expiries(&all).await
 }
 
-pub(super) async fn what_is_forgotten_does_not_come_again(s: &Scene) -> Outcome {
+pub(super) async fn a_forgotten_expiry_is_not_due_again(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let at = s.now().plus_millis(1_000);
     let mut all = Vec::new();
@@ -47,7 +47,7 @@ pub(super) async fn what_is_forgotten_does_not_come_again(s: &Scene) -> Outcome 
     Ok(())
 }
 
-pub(super) async fn several_in_one_batch_are_all_due(s: &Scene) -> Outcome {
+pub(super) async fn all_expired_messages_of_a_batch_are_due(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let at = s.now().plus_millis(1_000);
     let mut batch = s.batch(chat.id).await?;

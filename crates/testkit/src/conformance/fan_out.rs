@@ -69,7 +69,7 @@ pub(super) async fn settings_that_change_at_the_crossing_are_not_lost(s: &Scene)
     Ok(())
 }
 
-pub(super) async fn members_are_asked_for_one_by_one(s: &Scene) -> Outcome {
+pub(super) async fn members_are_loaded_one_by_one(s: &Scene) -> Outcome {
     let group = s.large_group(9).await?;
     let state = s.load(group.id).await?;
     assert_eq!((state.members.len(), state.details.member_count), (0, 9));

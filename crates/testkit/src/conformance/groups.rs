@@ -43,7 +43,7 @@ pub(super) async fn a_created_group_reads_back(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn what_is_said_when_it_is_made_reads_back(s: &Scene) -> Outcome {
+pub(super) async fn the_properties_of_a_new_group_read_back(s: &Scene) -> Outcome {
     let new = s.new_group_with(Kind::Channel, &s.people(2), |created| {
         created.name = "Zugvögel 🐦".into();
         created.description = Some("two\nlines".into());
@@ -64,7 +64,7 @@ pub(super) async fn what_is_said_when_it_is_made_reads_back(s: &Scene) -> Outcom
     Ok(())
 }
 
-pub(super) async fn it_is_listed_for_all_its_members(s: &Scene) -> Outcome {
+pub(super) async fn a_group_is_listed_for_all_its_members(s: &Scene) -> Outcome {
     let people = s.people(3);
     let new = s.new_group(Kind::Group, &people);
     let at = new.conversation.created_at;
@@ -82,7 +82,7 @@ pub(super) async fn it_is_listed_for_all_its_members(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn making_it_again_changes_nothing(s: &Scene) -> Outcome {
+pub(super) async fn creating_a_group_again_changes_nothing(s: &Scene) -> Outcome {
     let people = s.people(3);
     let key = ClientId::from_stored(s.word());
     for key in [None, Some(&key)] {
@@ -104,7 +104,7 @@ pub(super) async fn making_it_again_changes_nothing(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn a_key_belongs_to_its_maker(s: &Scene) -> Outcome {
+pub(super) async fn a_key_belongs_to_its_creator(s: &Scene) -> Outcome {
     let people = s.people(2);
     let keys = ["one", "two", "one!"].map(ClientId::from_stored);
     let mut ids = Vec::new();
@@ -122,7 +122,7 @@ pub(super) async fn a_key_belongs_to_its_maker(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn many_concurrent_callers_with_a_key_make_one(s: &Scene) -> Outcome {
+pub(super) async fn concurrent_callers_with_a_key_create_one_group(s: &Scene) -> Outcome {
     let people = s.people(4);
     let key = ClientId::from_stored("the-same");
     let offers: Vec<NewConversation> = (0..CALLERS).map(|_| s.new_group(Kind::Group, &people)).collect();

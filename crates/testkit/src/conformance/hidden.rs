@@ -12,7 +12,7 @@ use crate::scene::Scene;
 /// More than a case hides, unless it tests the limit.
 const MAX: usize = 100;
 
-pub(super) async fn hidden_places_come_in_order_within_a_range(s: &Scene) -> Outcome {
+pub(super) async fn hidden_seqs_of_a_range_are_in_order(s: &Scene) -> Outcome {
     let (user, id) = (s.user().await?, ConversationId::new(s.id()));
     for seq in [7, 2, 4_200, 5, 4_095, 4_096] {
         added(hide(s, user, id, seq, MAX).await?);
@@ -31,7 +31,7 @@ pub(super) async fn hidden_places_come_in_order_within_a_range(s: &Scene) -> Out
     Ok(())
 }
 
-pub(super) async fn what_is_hidden_is_hidden_from_one_user_in_one_conversation(s: &Scene) -> Outcome {
+pub(super) async fn a_message_is_hidden_from_one_user_in_one_conversation(s: &Scene) -> Outcome {
     let (ada, bob) = (s.user().await?, s.user().await?);
     let (a, b) = (ConversationId::new(s.id()), ConversationId::new(s.id()));
     added(hide(s, ada, a, 2, MAX).await?);
@@ -70,7 +70,7 @@ pub(super) async fn hidden_messages_are_bounded_in_each_conversation(s: &Scene) 
     Ok(())
 }
 
-pub(super) async fn those_who_have_hidden_a_message_are_found(s: &Scene) -> Outcome {
+pub(super) async fn users_who_have_hidden_a_message_are_found(s: &Scene) -> Outcome {
     let users = s.people(3);
     let (id, other) = (ConversationId::new(s.id()), ConversationId::new(s.id()));
     for (user, id, seq) in [(users[0], id, 2), (users[1], id, 2), (users[0], id, 3), (users[2], other, 2)] {
@@ -84,7 +84,7 @@ pub(super) async fn those_who_have_hidden_a_message_are_found(s: &Scene) -> Outc
     Ok(())
 }
 
-pub(super) async fn what_is_concealed_comes_with_the_member_and_outlives_the_membership(
+pub(super) async fn concealed_entries_come_with_the_member_and_outlive_the_membership(
     s: &Scene,
 ) -> Outcome {
     let group = s.group(2).await?;
@@ -114,7 +114,7 @@ pub(super) async fn what_is_concealed_comes_with_the_member_and_outlives_the_mem
     Ok(())
 }
 
-pub(super) async fn concurrent_callers_hide_all_of_it(s: &Scene) -> Outcome {
+pub(super) async fn concurrent_hides_are_all_kept(s: &Scene) -> Outcome {
     let (user, id) = (s.user().await?, ConversationId::new(s.id()));
     let notes: Vec<_> = (0..CALLERS)
         .map(|_| s.note(user, AccountChange::MessageHidden(MessageId::new(s.id()))))

@@ -23,7 +23,7 @@ pub(super) async fn entries_begin_after_and_end_at_the_limit(s: &Scene) -> Outco
     Ok(())
 }
 
-pub(super) async fn items_come_in_the_order_asked(s: &Scene) -> Outcome {
+pub(super) async fn items_are_in_the_requested_order(s: &Scene) -> Outcome {
     let (chat, log) = mixed_log(s).await?;
     for item in &log {
         assert_eq!(s.store().items(chat.id, &[item.entry.seq]).await?, [Some(item.clone())]);
@@ -37,7 +37,7 @@ pub(super) async fn items_come_in_the_order_asked(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn what_is_shown_is_read_from_both_ends_of_every_range(s: &Scene) -> Outcome {
+pub(super) async fn shown_entries_are_read_from_both_ends_of_every_range(s: &Scene) -> Outcome {
     let (chat, log) = mixed_log(s).await?;
     let end = log.len() as u64 + 2;
     for after in (0..=end).map(Seq::new) {
@@ -147,7 +147,7 @@ pub(super) async fn a_reader_sees_no_gap_while_others_append(s: &Scene) -> Outco
     Ok(())
 }
 
-pub(super) async fn what_is_shown_is_located_and_nothing_else(s: &Scene) -> Outcome {
+pub(super) async fn only_shown_entries_are_located(s: &Scene) -> Outcome {
     let (chat, log) = mixed_log(s).await?;
     for LogItem { entry, .. } in &log {
         let place = entry.shown.then_some((chat.id, entry.seq));

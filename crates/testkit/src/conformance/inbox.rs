@@ -10,7 +10,7 @@ use super::Outcome;
 use super::rows::{archive, archived, changed, listed, open, pages, pin, pinned, rows, set, unpin};
 use crate::scene::Scene;
 
-pub(super) async fn the_latest_first_then_the_higher_id(s: &Scene) -> Outcome {
+pub(super) async fn rows_are_sorted_by_activity_and_then_by_id(s: &Scene) -> Outcome {
     let ada = s.user().await?;
     let (a, b, c, d) = (open(s, ada).await?, open(s, ada).await?, open(s, ada).await?, open(s, ada).await?);
     assert_eq!(listed(s, ada).await?, [d, c, b, a], "made at the same time: the higher id first");

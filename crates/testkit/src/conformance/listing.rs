@@ -10,7 +10,7 @@ use super::rows::{archive, changed, last_listing, listed, open, pin, pinned, row
 use crate::paging::account_log_after;
 use crate::scene::Scene;
 
-pub(super) async fn a_group_goes_up_in_every_inbox(s: &Scene) -> Outcome {
+pub(super) async fn a_message_moves_a_group_up_in_every_inbox(s: &Scene) -> Outcome {
     let group = s.group(5).await?;
     let mut others = Vec::new();
     for user in &group.members {
@@ -31,7 +31,7 @@ pub(super) async fn a_group_goes_up_in_every_inbox(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn who_comes_has_it_from_then_on(s: &Scene) -> Outcome {
+pub(super) async fn a_new_member_has_the_group_in_the_inbox(s: &Scene) -> Outcome {
     let group = s.group(2).await?;
     let people = s.people(3);
     s.send(group.id, group.owner(), "m").await?;
@@ -50,7 +50,7 @@ pub(super) async fn who_comes_has_it_from_then_on(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn who_comes_unseen_finds_it_where_the_others_have_it(s: &Scene) -> Outcome {
+pub(super) async fn a_member_added_without_a_notice_has_the_same_row_as_the_others(s: &Scene) -> Outcome {
     let channel = s.channel(2).await?;
     s.advance_ms(10);
     let sent = s.send(channel.id, channel.owner(), "m").await?;
@@ -69,7 +69,7 @@ pub(super) async fn who_comes_unseen_finds_it_where_the_others_have_it(s: &Scene
     Ok(())
 }
 
-pub(super) async fn who_goes_loses_it_with_its_settings(s: &Scene) -> Outcome {
+pub(super) async fn a_departed_member_loses_the_conversation_and_its_settings(s: &Scene) -> Outcome {
     let group = s.group(5).await?;
     let [owner, bob, eve, dan, kim] = [0, 1, 2, 3, 4].map(|i| group.members[i]);
     pin(s, eve, group.id, 1).await?;
@@ -92,7 +92,7 @@ pub(super) async fn who_goes_loses_it_with_its_settings(s: &Scene) -> Outcome {
     is_gone(s, bob, group.id, gone).await
 }
 
-pub(super) async fn a_deleted_group_goes_from_all_inboxes(s: &Scene) -> Outcome {
+pub(super) async fn a_deleted_group_leaves_all_inboxes(s: &Scene) -> Outcome {
     let group = s.group(3).await?;
     pin(s, group.members[1], group.id, 1).await?;
     s.send(group.id, group.owner(), "m").await?;
@@ -106,7 +106,7 @@ pub(super) async fn a_deleted_group_goes_from_all_inboxes(s: &Scene) -> Outcome 
     Ok(())
 }
 
-pub(super) async fn who_comes_back_has_it_as_if_for_the_first_time(s: &Scene) -> Outcome {
+pub(super) async fn a_returning_member_has_it_as_a_new_conversation(s: &Scene) -> Outcome {
     let group = s.group(2).await?;
     let bob = group.members[1];
     let other = open(s, bob).await?;
@@ -124,7 +124,7 @@ pub(super) async fn who_comes_back_has_it_as_if_for_the_first_time(s: &Scene) ->
     Ok(())
 }
 
-pub(super) async fn somebody_who_comes_and_goes_many_times_has_it_once(s: &Scene) -> Outcome {
+pub(super) async fn joining_and_leaving_repeatedly_lists_it_once(s: &Scene) -> Outcome {
     let group = s.group(2).await?;
     let bob = group.members[1];
     for round in 0..6 {
@@ -142,7 +142,7 @@ pub(super) async fn somebody_who_comes_and_goes_many_times_has_it_once(s: &Scene
 }
 
 /// A user who was told that they joined must be told that they left, even if both were written at once.
-pub(super) async fn who_comes_back_and_goes_at_once_is_told(s: &Scene) -> Outcome {
+pub(super) async fn joining_and_leaving_in_one_append_is_noted(s: &Scene) -> Outcome {
     let group = s.group(3).await?;
     let [owner, bob, eve] = [0, 1, 2].map(|i| group.members[i]);
     s.append(s.batch(group.id).await?.leave(bob).leave(eve).build()).await?;

@@ -9,7 +9,7 @@ use super::Outcome;
 use crate::paging::all_pages;
 use crate::scene::Scene;
 
-pub(super) async fn those_who_come_are_members_until_they_go(s: &Scene) -> Outcome {
+pub(super) async fn users_are_members_from_joining_to_leaving(s: &Scene) -> Outcome {
     let group = s.group(2).await?;
     let (owner, people) = (group.owner(), s.people(4));
     s.advance_ms(10);
@@ -32,7 +32,7 @@ pub(super) async fn those_who_come_are_members_until_they_go(s: &Scene) -> Outco
     Ok(())
 }
 
-pub(super) async fn members_come_in_the_order_of_ids_in_pages_of_any_size(s: &Scene) -> Outcome {
+pub(super) async fn members_are_sorted_by_id_in_pages_of_any_size(s: &Scene) -> Outcome {
     let people = s.people(9);
     // The ids are not sorted.
     let new = s.new_group(Kind::Group, &[people[4], people[8], people[2]]);
@@ -77,7 +77,7 @@ pub(super) async fn roles_change_in_members_and_staff(s: &Scene) -> Outcome {
     roles_are(s, group.id, &[Role::Owner, Role::Member]).await
 }
 
-pub(super) async fn who_comes_back_is_new(s: &Scene) -> Outcome {
+pub(super) async fn a_returning_member_starts_afresh(s: &Scene) -> Outcome {
     let group = s.group(2).await?;
     let (owner, bob) = (group.owner(), group.members[1]);
     s.append(s.batch(group.id).await?.role(owner, bob, Role::Admin).text(bob, "a").build()).await?;

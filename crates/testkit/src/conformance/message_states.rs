@@ -37,7 +37,7 @@ pub(super) async fn an_edit_changes_what_a_message_says(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn an_edit_of_an_edit_is_the_last_word(s: &Scene) -> Outcome {
+pub(super) async fn the_last_of_several_edits_counts(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let sent = s.send(chat.id, chat.ada, "one").await?;
     let mut log = log_of(s, chat.id).await?;
@@ -81,13 +81,13 @@ pub(super) async fn the_head_follows_the_last_message(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn of_a_deleted_message_nothing_is_left_but_its_place(s: &Scene) -> Outcome {
+pub(super) async fn a_deleted_message_keeps_only_its_place(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let sent = say_secrets(s, &chat).await?;
     s.advance_ms(10);
     let delete = s.batch_on(chat.id, &[sent]).await?.delete(chat.bob, sent).build();
     s.append(delete.clone()).await?;
-    nobody_finds_it(s, &chat, &[sent]).await?;
+    secrets_are_gone(s, &chat, &[sent]).await?;
     let item = s.item(chat.id, sent).await?;
     assert_eq!(item.state.gone, Some(Gone { at: s.now(), by: Some(chat.bob) }));
     assert_eq!(item.state.edits.len(), 2, "it is known that it was edited, and when");
@@ -99,13 +99,13 @@ pub(super) async fn of_a_deleted_message_nothing_is_left_but_its_place(s: &Scene
     Ok(())
 }
 
-pub(super) async fn messages_whose_time_is_over_are_erased(s: &Scene) -> Outcome {
+pub(super) async fn expired_messages_are_erased(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let secrets = [say_secrets(s, &chat).await?, say_secrets(s, &chat).await?];
     let stays = s.send(chat.id, chat.ada, "stays").await?;
     s.advance_ms(10);
     s.append(s.batch_on(chat.id, &secrets).await?.expired(&secrets).build()).await?;
-    nobody_finds_it(s, &chat, &secrets).await?;
+    secrets_are_gone(s, &chat, &secrets).await?;
     for seq in secrets {
         assert_eq!(s.item(chat.id, seq).await?.state.gone, Some(Gone { at: s.now(), by: None }));
     }
@@ -113,7 +113,7 @@ pub(super) async fn messages_whose_time_is_over_are_erased(s: &Scene) -> Outcome
     Ok(())
 }
 
-pub(super) async fn all_of_it_can_be_in_one_batch(s: &Scene) -> Outcome {
+pub(super) async fn a_message_and_its_changes_can_be_in_one_batch(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let mut log = log_of(s, chat.id).await?;
     let (kept, gone) = (Seq::new(2), Seq::new(3));
@@ -124,13 +124,13 @@ pub(super) async fn all_of_it_can_be_in_one_batch(s: &Scene) -> Outcome {
     write(&mut log, &append);
     s.append(append).await?;
     assert_eq!(log_of(s, chat.id).await?, log);
-    nobody_finds_it(s, &chat, &[gone]).await?;
+    secrets_are_gone(s, &chat, &[gone]).await?;
     let state = s.item(chat.id, kept).await?.state;
     assert_eq!((state.edits.len(), state.reactions.len(), state.replies), (1, 1, 1));
     Ok(())
 }
 
-pub(super) async fn what_became_of_a_message_is_found_in_a_long_log(s: &Scene) -> Outcome {
+pub(super) async fn the_state_of_a_message_is_found_in_a_long_log(s: &Scene) -> Outcome {
     // The message and its changes lie in different partitions of any store that partitions its logs by `seq`.
     const ENTRIES: usize = 4_200;
     const BATCH: usize = 140;
@@ -196,7 +196,7 @@ async fn say_secrets(s: &Scene, chat: &Chat) -> Result<Seq, StoreError> {
 }
 
 /// Reads the messages in every way and asserts that the secret is gone.
-async fn nobody_finds_it(s: &Scene, chat: &Chat, messages: &[Seq]) -> Outcome {
+async fn secrets_are_gone(s: &Scene, chat: &Chat, messages: &[Seq]) -> Outcome {
     let messages = s.store().items(chat.id, messages).await?;
     let known = Known {
         users: vec![chat.ada, chat.bob],

@@ -12,7 +12,7 @@ use super::rows::rows;
 use crate::reading::plain;
 use crate::scene::{Group, Scene};
 
-pub(super) async fn notices_stand_between_the_messages(s: &Scene) -> Outcome {
+pub(super) async fn notices_are_between_the_messages(s: &Scene) -> Outcome {
     let (group, log) = eventful(s).await?;
     let shown: Vec<LogItem> = log.into_iter().filter(|item| item.entry.shown).collect();
     let events = shown.iter().map(|item| item.entry.change.event());
@@ -37,7 +37,7 @@ pub(super) async fn notices_stand_between_the_messages(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn other_entries_cost_no_place_in_a_page(s: &Scene) -> Outcome {
+pub(super) async fn other_entries_take_no_place_on_a_page(s: &Scene) -> Outcome {
     let (group, log) = eventful(s).await?;
     let end = log.len() as u64;
     for (after, before) in [(0, end + 1), (2, end), (5, u64::MAX), (1, 6)] {
@@ -56,7 +56,7 @@ pub(super) async fn other_entries_cost_no_place_in_a_page(s: &Scene) -> Outcome 
     Ok(())
 }
 
-pub(super) async fn many_other_entries_hide_nothing(s: &Scene) -> Outcome {
+pub(super) async fn many_other_entries_hide_no_message(s: &Scene) -> Outcome {
     const BETWEEN: usize = 300;
     let chat = s.chat().await?;
     let first = s.send(chat.id, chat.ada, "first").await?;

@@ -26,7 +26,7 @@ pub(super) async fn a_reaction_is_counted_and_found(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn another_reaction_takes_the_place_of_the_first(s: &Scene) -> Outcome {
+pub(super) async fn a_second_reaction_replaces_the_first(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let seq = s.send(chat.id, chat.ada, "m").await?.seq;
     s.react(chat.id, chat.ada, seq, Some("+")).await?;
@@ -40,7 +40,7 @@ pub(super) async fn another_reaction_takes_the_place_of_the_first(s: &Scene) -> 
     Ok(())
 }
 
-pub(super) async fn a_reaction_that_is_taken_back_leaves_nothing(s: &Scene) -> Outcome {
+pub(super) async fn a_removed_reaction_leaves_nothing(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let sent = s.send(chat.id, chat.ada, "m").await?;
     let before = s.item(chat.id, sent.seq).await?;
@@ -56,7 +56,7 @@ pub(super) async fn a_reaction_that_is_taken_back_leaves_nothing(s: &Scene) -> O
     Ok(())
 }
 
-pub(super) async fn who_reacted_comes_in_the_order_of_ids_in_pages_of_any_size(s: &Scene) -> Outcome {
+pub(super) async fn reactions_are_sorted_by_user_in_pages_of_any_size(s: &Scene) -> Outcome {
     let group = s.group(8).await?;
     let (seq, other) = (s.send(group.id, group.owner(), "a").await?.seq, s.send(group.id, group.owner(), "b").await?.seq);
     let mut expected = Vec::new();
@@ -78,7 +78,7 @@ pub(super) async fn who_reacted_comes_in_the_order_of_ids_in_pages_of_any_size(s
     Ok(())
 }
 
-pub(super) async fn reactions_of_users_come_in_the_order_asked(s: &Scene) -> Outcome {
+pub(super) async fn reactions_of_users_are_in_the_requested_order(s: &Scene) -> Outcome {
     let group = s.group(3).await?;
     let [ada, bob, eve] = [0, 1, 2].map(|i| group.members[i]);
     let (a, b) = (s.send(group.id, ada, "a").await?.seq, s.send(group.id, ada, "b").await?.seq);

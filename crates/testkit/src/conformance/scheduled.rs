@@ -58,7 +58,7 @@ pub(super) async fn a_scheduled_message_reads_back(s: &Scene) -> Outcome {
     tidy_up(s, user).await
 }
 
-pub(super) async fn the_same_client_id_again_gives_back_the_first(s: &Scene) -> Outcome {
+pub(super) async fn a_repeated_client_id_returns_the_first_message(s: &Scene) -> Outcome {
     let (user, other) = (s.user().await?, s.user().await?);
     let first = new(s, user, 1_000);
     schedule(s, &first, 1).await?;
@@ -81,7 +81,7 @@ pub(super) async fn the_same_client_id_again_gives_back_the_first(s: &Scene) -> 
     tidy_up(s, other).await
 }
 
-pub(super) async fn many_concurrent_callers_with_a_client_id_schedule_one(s: &Scene) -> Outcome {
+pub(super) async fn concurrent_callers_with_a_client_id_schedule_one_message(s: &Scene) -> Outcome {
     let user = s.user().await?;
     let first = new(s, user, 1_000);
     let offers: Vec<Scheduled> =
@@ -118,7 +118,7 @@ pub(super) async fn scheduled_messages_are_bounded(s: &Scene) -> Outcome {
     tidy_up(s, user).await
 }
 
-pub(super) async fn what_was_sent_is_remembered_and_takes_no_room(s: &Scene) -> Outcome {
+pub(super) async fn a_sent_message_is_remembered_and_does_not_count(s: &Scene) -> Outcome {
     let user = s.user().await?;
     let (a, b) = (new(s, user, 1_000), new(s, user, 2_000));
     schedule(s, &a, 1).await?;
@@ -138,7 +138,7 @@ pub(super) async fn what_was_sent_is_remembered_and_takes_no_room(s: &Scene) -> 
     tidy_up(s, user).await
 }
 
-pub(super) async fn it_is_replaced_only_at_the_stage_that_is_expected(s: &Scene) -> Outcome {
+pub(super) async fn a_scheduled_message_is_replaced_only_at_the_expected_stage(s: &Scene) -> Outcome {
     let user = s.user().await?;
     let waiting = new(s, user, 1_000);
     schedule(s, &waiting, MAX).await?;
@@ -170,7 +170,7 @@ pub(super) async fn it_is_replaced_only_at_the_stage_that_is_expected(s: &Scene)
     Ok(())
 }
 
-pub(super) async fn a_change_that_was_not_read_is_not_overwritten(s: &Scene) -> Outcome {
+pub(super) async fn an_unread_change_is_not_overwritten(s: &Scene) -> Outcome {
     let user = s.user().await?;
     let read = new(s, user, 1_000);
     schedule(s, &read, MAX).await?;
@@ -206,7 +206,7 @@ pub(super) async fn a_change_that_was_not_read_is_not_overwritten(s: &Scene) -> 
     tidy_up(s, user).await
 }
 
-pub(super) async fn without_a_note_nothing_is_noted(s: &Scene) -> Outcome {
+pub(super) async fn a_replacement_without_a_note_writes_none(s: &Scene) -> Outcome {
     let user = s.user().await?;
     let waiting = new(s, user, 1_000);
     schedule(s, &waiting, MAX).await?;
@@ -245,7 +245,7 @@ pub(super) async fn one_of_many_concurrent_claims_wins(s: &Scene) -> Outcome {
     tidy_up(s, user).await
 }
 
-pub(super) async fn what_is_due_comes_the_longest_due_first(s: &Scene) -> Outcome {
+pub(super) async fn due_messages_are_sorted_longest_overdue_first(s: &Scene) -> Outcome {
     let users = [s.user().await?, s.user().await?];
     let mut all = Vec::new();
     for (place, ms) in [5_000, 1_000, 3_600_000, 2_000, 90_000_000, 4_000].into_iter().enumerate() {
@@ -269,7 +269,7 @@ pub(super) async fn what_is_due_comes_the_longest_due_first(s: &Scene) -> Outcom
     Ok(())
 }
 
-pub(super) async fn what_is_replaced_is_due_when_the_new_one_says(s: &Scene) -> Outcome {
+pub(super) async fn a_replaced_message_is_due_at_its_new_time(s: &Scene) -> Outcome {
     let user = s.user().await?;
     let begin = s.now();
     let first = new(s, user, 1_000);

@@ -51,7 +51,7 @@ pub(super) async fn a_user_with_several_matching_words_is_found_once(s: &Scene) 
     Ok(())
 }
 
-pub(super) async fn users_come_in_the_order_of_ids_in_pages_of_any_size(s: &Scene) -> Outcome {
+pub(super) async fn users_are_sorted_by_id_in_pages_of_any_size(s: &Scene) -> Outcome {
     let word = s.word();
     let mut found = Vec::new();
     for number in 0..9 {

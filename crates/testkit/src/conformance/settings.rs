@@ -17,7 +17,7 @@ pub(super) async fn settings_are_the_defaults_until_they_are_set(s: &Scene) -> O
     Ok(())
 }
 
-pub(super) async fn a_change_changes_what_it_names(s: &Scene) -> Outcome {
+pub(super) async fn a_change_keeps_other_settings(s: &Scene) -> Outcome {
     let (chat, other) = (s.chat().await?, s.chat().await?);
     let mut expected = Settings::default();
     for change in [
@@ -62,7 +62,7 @@ pub(super) async fn a_change_is_noted_each_time(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn concurrent_changes_of_different_settings_all_stay(s: &Scene) -> Outcome {
+pub(super) async fn concurrent_changes_of_different_settings_are_all_kept(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let changes = [
         SettingsChange { pin: Some(Some(7)), ..unchanged() },
@@ -91,7 +91,7 @@ pub(super) async fn concurrent_changes_of_different_settings_all_stay(s: &Scene)
     Ok(())
 }
 
-pub(super) async fn settings_wait_for_the_listing(s: &Scene) -> Outcome {
+pub(super) async fn settings_are_kept_until_the_conversation_is_listed(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let mute = SettingsChange { muted_until: Some(Some(s.now())), ..unchanged() };
     let (settings, _) = set(s, chat.bob, chat.id, mute).await?;

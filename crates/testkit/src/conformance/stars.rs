@@ -11,7 +11,7 @@ use crate::scene::Scene;
 /// More than a case stars, unless it tests the limit.
 const MAX: usize = 100;
 
-pub(super) async fn the_latest_message_is_first_in_pages_of_any_size(s: &Scene) -> Outcome {
+pub(super) async fn stars_are_sorted_latest_first_in_pages_of_any_size(s: &Scene) -> Outcome {
     let (ada, bob) = (s.user().await?, s.user().await?);
     let mut expected: Vec<Star> = (0..7).map(|_| new_star(s)).collect();
     // The messages are starred in another order.
@@ -46,7 +46,7 @@ pub(super) async fn starring_again_changes_nothing(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn a_star_can_be_taken_away_once(s: &Scene) -> Outcome {
+pub(super) async fn a_star_can_be_removed_once(s: &Scene) -> Outcome {
     let user = s.user().await?;
     let (kept, gone) = (new_star(s), new_star(s));
     star(s, user, kept, MAX).await?;

@@ -70,7 +70,7 @@ pub(super) async fn a_reply_to_a_reply_belongs_to_the_thread(s: &Scene) -> Outco
     Ok(())
 }
 
-pub(super) async fn what_is_deleted_keeps_its_place_in_a_thread(s: &Scene) -> Outcome {
+pub(super) async fn a_deleted_reply_keeps_its_place_in_a_thread(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let root = s.send(chat.id, chat.ada, "root").await?.seq;
     let first = reply(s, chat.id, chat.bob, "first", &[root], root).await?;

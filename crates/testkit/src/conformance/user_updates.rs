@@ -52,7 +52,7 @@ pub(super) async fn an_update_writes_its_note(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn an_update_of_nobody_is_not_found(s: &Scene) -> Outcome {
+pub(super) async fn an_update_of_an_unknown_user_is_not_found(s: &Scene) -> Outcome {
     let nobody = s.new_user();
     let change = UserChange { handle: Some(nobody.handle.clone()), ..nothing() };
     let note = s.note(nobody.id, AccountChange::ProfileUpdated);
@@ -81,7 +81,7 @@ pub(super) async fn a_new_handle_frees_the_old_one(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn a_handle_that_was_given_up_is_kept_for_a_while(s: &Scene) -> Outcome {
+pub(super) async fn a_released_handle_stays_reserved_for_a_while(s: &Scene) -> Outcome {
     let (user, other) = (s.new_user(), s.new_user());
     s.create(user.clone()).await?;
     s.create(other.clone()).await?;
@@ -112,7 +112,7 @@ pub(super) async fn a_handle_that_was_given_up_is_kept_for_a_while(s: &Scene) ->
     Ok(())
 }
 
-pub(super) async fn what_many_spend_at_once_adds_up(s: &Scene) -> Outcome {
+pub(super) async fn concurrent_spending_adds_up(s: &Scene) -> Outcome {
     let user = s.user().await?;
     let (at, each_ms) = (s.now(), 7_000);
     s.at_once(CALLERS, |_, store| {
@@ -125,7 +125,7 @@ pub(super) async fn what_many_spend_at_once_adds_up(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn the_own_handle_is_not_taken(s: &Scene) -> Outcome {
+pub(super) async fn a_users_own_handle_is_not_taken(s: &Scene) -> Outcome {
     let user = s.new_user();
     s.create(user.clone()).await?;
     for _ in 0..2 {
@@ -173,7 +173,7 @@ pub(super) async fn one_of_many_concurrent_updates_gets_the_handle(s: &Scene) ->
     Ok(())
 }
 
-pub(super) async fn concurrent_updates_of_different_fields_all_stay(s: &Scene) -> Outcome {
+pub(super) async fn concurrent_updates_of_different_fields_are_all_kept(s: &Scene) -> Outcome {
     let mut expected = s.new_user();
     let id = s.create(expected.clone()).await?;
     let changes = [

@@ -52,7 +52,7 @@ pub(super) async fn a_taken_handle_is_refused(s: &Scene) -> Outcome {
     is_nowhere(s, &second).await
 }
 
-pub(super) async fn a_taken_subject_gives_the_user_who_has_it(s: &Scene) -> Outcome {
+pub(super) async fn a_taken_subject_returns_its_user(s: &Scene) -> Outcome {
     let first = with_subject(s);
     s.create(first.clone()).await?;
     let second = User { subject: first.subject.clone(), ..s.new_user() };
@@ -62,7 +62,7 @@ pub(super) async fn a_taken_subject_gives_the_user_who_has_it(s: &Scene) -> Outc
     Ok(())
 }
 
-pub(super) async fn a_taken_subject_is_said_before_a_taken_handle(s: &Scene) -> Outcome {
+pub(super) async fn a_taken_subject_takes_precedence_over_a_taken_handle(s: &Scene) -> Outcome {
     let first = with_subject(s);
     s.create(first.clone()).await?;
     let again = User { id: s.new_user().id, ..first.clone() };
@@ -112,7 +112,7 @@ pub(super) async fn one_of_many_concurrent_users_gets_the_subject(s: &Scene) -> 
     Ok(())
 }
 
-pub(super) async fn users_gives_those_that_exist(s: &Scene) -> Outcome {
+pub(super) async fn users_returns_only_existing_users(s: &Scene) -> Outcome {
     let (a, b, unknown) = (s.user().await?, s.user().await?, s.new_user().id);
     let mut found: Vec<UserId> = s.store().users(&[b, unknown, a]).await?.iter().map(|user| user.id).collect();
     found.sort_unstable();
@@ -121,7 +121,7 @@ pub(super) async fn users_gives_those_that_exist(s: &Scene) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn list_users_goes_through_all_in_the_order_of_ids(s: &Scene) -> Outcome {
+pub(super) async fn list_users_returns_all_users_sorted_by_id(s: &Scene) -> Outcome {
     let before = UserId::new(s.id());
     let mut mine = Vec::new();
     for _ in 0..7 {

@@ -118,7 +118,7 @@ impl ModelStore {
         self.losses.expect(losses);
     }
 
-    /// What somebody else does the next time that a caller comes to this moment.
+    /// Runs `other` the next time that a caller reaches this moment.
     pub fn meanwhile(&self, moment: Moment, other: impl Future<Output = ()> + Send + 'static) {
         self.meanwhile.expect(moment, other);
     }

@@ -111,7 +111,7 @@ fn crates_depend_only_on_what_the_design_allows() {
 }
 
 #[test]
-fn libraries_stay_where_they_are_at_home() {
+fn libraries_are_used_only_in_their_crate() {
     let crates = workspace();
     for (library, homes) in AT_HOME_IN {
         for (name, dependencies) in &crates {
@@ -125,7 +125,7 @@ fn libraries_stay_where_they_are_at_home() {
 }
 
 #[test]
-fn names_stand_in_the_one_file_that_may_know_them() {
+fn restricted_names_occur_only_in_their_file() {
     for (name, folder, home) in NAMED_ONLY_IN {
         let home = root().join(folder).join(home);
         assert!(home.exists(), "{} has gone: mend this test", home.display());

@@ -34,6 +34,6 @@ fn all_cases_can_share_one_store() {
 }
 
 #[test]
-fn it_does_what_the_model_does() {
+fn the_store_behaves_like_the_model() {
     replay::check_random(&Model::new(), replay::SEQUENCES);
 }

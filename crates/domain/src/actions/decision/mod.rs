@@ -46,8 +46,8 @@ pub(super) struct Decision {
     /// Empty if nothing changes.
     pub(super) entries: Vec<Entry>,
     pub(super) effects: Effects,
-    /// The messages that the entries show something of, as they are after the batch: what it edits or deletes is not shown as
-    /// it was. Empty, and without an allocation, where the batch is of plain messages.
+    /// The messages whose content the entries show, as they are after the batch, so that text which the batch edits or deletes
+    /// is not shown. Empty, and without an allocation, for a batch of plain messages.
     pub(super) referred: HashMap<Seq, LogItem>,
 }
 

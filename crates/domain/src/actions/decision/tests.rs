@@ -130,7 +130,7 @@ fn each_job_gets_its_own_entries_and_ids_rise_without_gaps_in_seq() {
 }
 
 #[test]
-fn a_job_is_decided_on_what_those_before_it_have_done() {
+fn a_job_is_decided_on_the_results_of_earlier_jobs() {
     let group = Group::new();
     let remove = || job(ADA, Action::RemoveMember(BOB));
     let decision = group.decide(&[remove(), send(BOB, "still here?", None), remove()]);
@@ -142,7 +142,7 @@ fn a_job_is_decided_on_what_those_before_it_have_done() {
 }
 
 #[test]
-fn a_batch_in_which_nothing_changes_has_no_entries() {
+fn a_batch_without_changes_has_no_entries() {
     let group = Group::new();
     let decision = group.decide(&[
         job(ADA, Action::SetRole(BOB, Role::Member)),
@@ -177,7 +177,7 @@ fn reactions_to_one_message_are_one_entry_wherever_they_are_in_the_batch() {
 }
 
 #[test]
-fn a_reaction_that_is_taken_back_in_the_same_batch_changes_nothing() {
+fn a_reaction_removed_in_the_same_batch_changes_nothing() {
     let mut group = Group::new();
     let message = target(&group.add(&[send(ADA, "hi", None)]).entries[0]);
     let decision = group.decide(&[react(BOB, message, Some("+")), react(BOB, message, None)]);
@@ -186,7 +186,7 @@ fn a_reaction_that_is_taken_back_in_the_same_batch_changes_nothing() {
 }
 
 #[test]
-fn a_quoted_message_is_as_the_batch_leaves_it() {
+fn a_quoted_message_has_its_state_after_the_batch() {
     let mut group = Group::new();
     let message = target(&group.add(&[send(ADA, "a secret", None)]).entries[0]);
     let delete = job(ADA, Action::Delete { target: message });
@@ -196,7 +196,7 @@ fn a_quoted_message_is_as_the_batch_leaves_it() {
 }
 
 #[test]
-fn what_changes_of_a_message_is_told_as_the_batch_leaves_it() {
+fn an_entry_about_a_message_shows_its_state_after_the_batch() {
     let mut group = Group::new();
     let message = target(&group.add(&[send(ADA, "first", None)]).entries[0]);
     let edit = |text: &str| {
@@ -211,7 +211,7 @@ fn what_changes_of_a_message_is_told_as_the_batch_leaves_it() {
 }
 
 #[test]
-fn facts_of_the_batch_refuse_and_disabled_accounts_come_first() {
+fn disabled_senders_are_refused_and_unwilling_users_left_out() {
     let group = Group::new();
     let jobs = [send(BOB, "hi", None), job(ADA, Action::AddMembers { user_ids: vec![EVE] })];
     let known = Known { disabled: [BOB].into(), unwilling: [(ADA, EVE)].into(), ..Known::default() };
@@ -222,7 +222,7 @@ fn facts_of_the_batch_refuse_and_disabled_accounts_come_first() {
 }
 
 #[test]
-fn where_ids_are_refused_nobody_gets_an_entry_and_refusals_stay() {
+fn without_ids_no_job_gets_an_entry_and_refusals_stay() {
     let mut group = Group::new();
     let (first, second) = (group.state.head.id + 1, group.state.head.id + 2);
     let until = tokio::time::Instant::now() + Duration::from_secs(3_600);

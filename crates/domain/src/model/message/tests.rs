@@ -79,7 +79,7 @@ fn texts_are_bounded_in_characters() {
 }
 
 #[test]
-fn nobody_can_pretend_to_be_the_server() {
+fn clients_cannot_send_events_of_the_server() {
     for wrong in ["member.joined", "app.", "app..x", "app.X", "application.x", ""] {
         let request = wire::SendMessage { event: Some(wrong.into()), ..request(MessageKind::System) };
         assert_eq!(refused_field(request), "event", "{wrong:?}");
@@ -123,7 +123,7 @@ fn previews_are_one_short_line() {
 }
 
 #[test]
-fn names_are_called_at_the_beginning_of_a_word() {
+fn mentions_begin_a_word() {
     assert_eq!(called_names("@ada, have you seen @Bob.B? @ada"), ["ada", "Bob.B"]);
     assert_eq!(called_names("write to me@example.org or @@all."), ["all"]);
     assert_eq!(called_names("(@eve) ñ@no @ @ü"), ["eve"]);

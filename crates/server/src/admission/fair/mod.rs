@@ -1,4 +1,4 @@
-//! A fair queue for what strangers can ask for: hashes of passwords, and sign-ins of sockets.
+//! A fair queue for work that anybody can request: password hashes, and sign-ins of sockets.
 //!
 //! Without fairness, one client that asks often makes all others wait. The queue is round-robin over networks: each network
 //! has one turn before any has a second, so a network that sends thousands of requests slows down only itself. Within a
@@ -55,8 +55,8 @@ impl FairQueue {
         Arc::new(Self { name, limits, state: Mutex::new(State::new(limits.took_at_first)) })
     }
 
-    /// Runs work at its turn. Work that has started finishes even if its caller gives up: a hash that has begun goes on, so
-    /// it keeps its turn.
+    /// Runs work at its turn. Work that has started keeps its turn until it finishes, even if its caller gives up, because a
+    /// started hash cannot be stopped.
     pub async fn run<T: Send + 'static>(
         self: &Arc<Self>,
         from: ClientAddress,
@@ -180,7 +180,7 @@ fn too_many_of_all(wait: Duration) -> ApiError {
         .with_retry_after(retry_after(wait))
 }
 
-/// The time after which the current requests have had their turn, randomized so that not all callers retry at once.
+/// The time until the current requests have had their turn, randomized so that not all callers retry at once.
 fn retry_after(wait: Duration) -> u32 {
     let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX);
     seconds.saturating_add(rand::random_range(1..=RETRY_SPREAD_S))

@@ -87,9 +87,9 @@ impl State {
         self.took * u32::try_from(rounds).unwrap_or(u32::MAX)
     }
 
-    /// Takes the last place of the strangers' network that has most. A stranger takes it only where that is more than their
-    /// own network would have; a known device takes it from any stranger, so that many networks with one request each
-    /// cannot fill the queue.
+    /// Frees a place by refusing the last request of the strangers' network with the most requests. A stranger gets the place
+    /// only if that network has more requests than the stranger's own network would have. A known device always gets it, so
+    /// that many networks with one request each cannot fill the queue.
     pub(super) fn take_from_longest(&mut self, network: IpAddr, is_known: bool) -> bool {
         let longer_than = if is_known { 0 } else { self.strangers.waiting_of(network) + 1 };
         self.strangers.drop_last_of_longest(longer_than)
@@ -119,7 +119,7 @@ impl Ring {
         })
     }
 
-    /// Takes the last place of the address that has most in a network.
+    /// Frees a place by refusing the last request of the address with the most requests in a network.
     pub(super) fn take_from_neighbour(&mut self, network: IpAddr) {
         let taken = self.lanes.get_mut(&network).and_then(|lane| lane.0.pop_back());
         self.waiting -= usize::from(taken.is_some());
@@ -149,8 +149,8 @@ impl Ring {
         self.lanes.get(&network).map_or(0, |lane| lane.0.len())
     }
 
-    /// The number of requests with a turn before a new one of this address: of its own network those of the same and of
-    /// earlier rounds; and of each other network as many, plus one.
+    /// The number of requests that get their turn before a new request of this address: in its own network, those of the same
+    /// and of earlier rounds; in each other network, as many plus one.
     fn ahead_of(&self, from: ClientAddress) -> usize {
         let network = from.network();
         let own = self.lanes.get(&network).map_or(0, |lane| lane.place_of_next(from.address()));

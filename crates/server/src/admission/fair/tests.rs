@@ -88,7 +88,7 @@ async fn known_devices_have_every_second_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_network_has_a_limit_and_so_have_all() {
+async fn networks_and_the_whole_queue_have_limits() {
     let stage = Stage::new(LIMITS);
     let mut flood = Vec::new();
     for _ in 0..7 {
@@ -127,7 +127,7 @@ async fn a_known_device_finds_a_place_however_many_networks_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_would_wait_too_long_is_told_at_once() {
+async fn a_request_that_would_wait_too_long_is_refused_at_once() {
     let stage = Stage::new(FairQueueLimits { wait_max: TOOK_AT_FIRST * 3, ..LIMITS });
     let mut sent = Vec::new();
     for n in 0..5 {
@@ -142,7 +142,7 @@ async fn who_would_wait_too_long_is_told_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_has_gone_is_passed_over_and_what_was_begun_keeps_its_turn() {
+async fn cancelled_requests_are_skipped_and_started_work_keeps_its_turn() {
     let stage = Stage::new(LIMITS);
     let begun = stage.send("begun", "192.0.2.1", false).await;
     let gone = stage.send("gone", "192.0.3.1", false).await;
@@ -181,7 +181,7 @@ async fn addresses_of_a_network_take_turns_and_none_takes_all_places() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_have_gone_take_no_place_of_their_network() {
+async fn cancelled_requests_do_not_count_towards_their_network() {
     let stage = Stage::new(LIMITS);
     let begun = stage.send("begun", "192.0.2.1", false).await;
     for _ in 0..6 {

@@ -51,7 +51,7 @@ fn count(visitors: &[Visitor]) -> usize {
 }
 
 #[test]
-fn a_flood_pushes_out_its_own_oldest_and_nobody_else() {
+fn a_flood_evicts_only_its_own_connections() {
     let slots = ConnectionSlots::new(LIMITS);
     let other = enter(&slots, "198.51.100.1");
     let flood: Vec<_> = (0..100).map(|_| enter(&slots, "192.0.2.2")).collect();
@@ -76,14 +76,14 @@ fn addresses_of_one_network_have_a_limit_together() {
 }
 
 #[test]
-fn the_total_is_bounded_also_when_every_network_is_different() {
+fn the_total_is_bounded_across_networks() {
     let slots = ConnectionSlots::new(LIMITS);
     let flood: Vec<_> = (0..100).map(|n| enter(&slots, &format!("192.0.{n}.1"))).collect();
     assert_eq!(count(&flood), LIMITS.anonymous.total_max);
 }
 
 #[test]
-fn who_is_authenticated_stays_and_those_who_are_not_make_room() {
+fn authenticated_connections_stay_and_anonymous_ones_are_evicted() {
     let slots = ConnectionSlots::new(LIMITS);
     let known: Vec<_> = (0..4).map(|n| known(&slots, &format!("192.0.{n}.1"))).collect();
     let strangers: Vec<_> = (0..10).map(|n| enter(&slots, &format!("198.51.{n}.1"))).collect();
@@ -96,7 +96,7 @@ fn who_is_authenticated_stays_and_those_who_are_not_make_room() {
 }
 
 #[test]
-fn an_address_has_a_limit_for_those_who_are_authenticated_too() {
+fn authenticated_connections_have_a_limit_per_address_too() {
     let slots = ConnectionSlots::new(LIMITS);
     let known: Vec<_> = (0..3).map(|_| known(&slots, "192.0.2.1")).collect();
     assert!(!enter(&slots, "192.0.2.1").is_in());
@@ -105,7 +105,7 @@ fn an_address_has_a_limit_for_those_who_are_authenticated_too() {
 }
 
 #[test]
-fn some_places_are_left_for_newcomers_when_all_others_are_authenticated() {
+fn slots_are_reserved_for_new_clients_when_all_others_are_authenticated() {
     let many = CrowdLimits { total_max: 80, per_address_max: 1_000, per_network_max: 1_000 };
     let slots = ConnectionSlots::new(SlotLimits { all: many, anonymous: many, ..LIMITS });
     let known: Vec<_> = (0..80).map(|_| known(&slots, "192.0.2.1")).collect();
@@ -115,7 +115,7 @@ fn some_places_are_left_for_newcomers_when_all_others_are_authenticated() {
 }
 
 #[test]
-fn authenticated_connections_go_after_anonymous_ones_and_before_signed_in_sockets() {
+fn authenticated_connections_are_evicted_after_anonymous_ones_and_sockets_never() {
     let slots = ConnectionSlots::new(LIMITS);
     let (mine, other) = (asked_as(&slots, 1, "192.0.2.1"), asked_as(&slots, 1, "192.0.2.1"));
     let (stranger, next) = (enter(&slots, "192.0.2.1"), enter(&slots, "192.0.2.1"));
@@ -129,7 +129,7 @@ fn authenticated_connections_go_after_anonymous_ones_and_before_signed_in_socket
 }
 
 #[test]
-fn a_socket_takes_the_place_of_an_authenticated_connection_when_there_is_no_other() {
+fn a_new_socket_evicts_an_authenticated_connection_if_no_anonymous_one_is_left() {
     let many = CrowdLimits { total_max: 80, per_address_max: 1_000, per_network_max: 1_000 };
     let slots = ConnectionSlots::new(SlotLimits { all: many, anonymous: many, ..LIMITS });
     let asked: Vec<_> = (0..80).map(|user| asked_as(&slots, user, "192.0.2.1")).collect();
@@ -139,7 +139,7 @@ fn a_socket_takes_the_place_of_an_authenticated_connection_when_there_is_no_othe
 }
 
 #[test]
-fn a_user_has_so_many_authenticated_connections_and_further_ones_stay_anonymous() {
+fn authenticated_connections_per_user_are_bounded_and_further_ones_stay_anonymous() {
     let many = CrowdLimits { total_max: 1_000, per_address_max: 1_000, per_network_max: 1_000 };
     let few = CrowdLimits { per_address_max: 2, ..many };
     let slots = ConnectionSlots::new(SlotLimits { all: many, anonymous: few, ..LIMITS });
@@ -154,7 +154,7 @@ fn a_user_has_so_many_authenticated_connections_and_further_ones_stay_anonymous(
 }
 
 #[test]
-fn the_longest_idle_goes_first_and_who_waits_for_the_server_last() {
+fn the_longest_idle_connection_is_evicted_first_and_pending_requests_last() {
     let slots = ConnectionSlots::new(LIMITS);
     let (asks, idle) = (enter(&slots, "192.0.2.1"), enter(&slots, "192.0.2.1"));
     slots.requested(asks.id(), false);
@@ -167,7 +167,7 @@ fn the_longest_idle_goes_first_and_who_waits_for_the_server_last() {
 }
 
 #[test]
-fn connections_are_idle_in_the_order_of_their_answers_whichever_is_noticed_first() {
+fn idle_connections_are_ordered_by_the_time_of_their_answers() {
     let slots = ConnectionSlots::new(LIMITS);
     let (first, second) = (enter(&slots, "192.0.2.1"), enter(&slots, "192.0.2.1"));
     let answers = [&first, &second].map(|connection| {
@@ -181,7 +181,7 @@ fn connections_are_idle_in_the_order_of_their_answers_whichever_is_noticed_first
 }
 
 #[test]
-fn a_place_is_free_when_it_is_dropped() {
+fn dropping_a_slot_frees_it() {
     let slots = ConnectionSlots::new(LIMITS);
     drop((known(&slots, "192.0.2.1"), enter(&slots, "192.0.2.1"), asked_as(&slots, 1, "192.0.2.1")));
     let table = slots.table();
@@ -207,7 +207,7 @@ fn a_proxy_has_no_address_and_its_sockets_have_those_of_their_clients() {
 }
 
 #[test]
-fn a_socket_of_a_proxy_for_which_there_is_no_room_stays_a_connection_of_the_proxy() {
+fn a_refused_socket_stays_a_connection_of_the_proxy() {
     let slots = ConnectionSlots::new(LIMITS);
     let client = ClientAddress("192.0.2.1".parse().unwrap());
     let sockets: Vec<_> = (0..3).map(|_| enter(&slots, "proxy")).collect();
@@ -226,7 +226,7 @@ fn a_socket_of_a_proxy_for_which_there_is_no_room_stays_a_connection_of_the_prox
 }
 
 #[test]
-fn who_is_late_or_idle_is_ended_but_sockets_have_their_own_time() {
+fn late_and_idle_connections_are_closed_but_sockets_are_not() {
     let slots = ConnectionSlots::new(LIMITS);
     let now = Instant::now();
     let (slow, socket) = (enter(&slots, "192.0.2.1"), enter(&slots, "192.0.3.1"));

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_sign_in_a_message_is_no_larger_than_a_token_needs() {
+    fn messages_before_sign_in_are_limited_to_the_size_of_a_token() {
         let mut incoming = Incoming::default();
         incoming.push(&frame(0x81, &[b' '; ANONYMOUS_FRAME_BYTES_MAX]));
         assert!(matches!(incoming.next(), Ok(Some(Message::Text(_)))));
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_every_length_are_read_however_they_come() {
+    fn texts_of_every_length_are_read_from_chunks_of_any_size() {
         for length in [0, 1, 7, 8, 9, 125, 126, 127, FRAME_BYTES_MAX] {
             let text = vec![b'x'; length];
             let bytes = frame(0x81, &text);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_put_together_and_control_frames_come_between() {
+    fn fragments_are_joined_and_control_frames_may_interleave() {
         let mut incoming = Incoming::default();
         for bytes in [frame(0x01, b"ab"), frame(0x89, b"?"), frame(0x00, b"c"), frame(0x80, b"d")] {
             incoming.push(&bytes);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_allowed_is_noticed_before_it_has_come() {
+    fn violations_are_detected_before_the_payload_has_arrived() {
         let unmasked = [0x81, 2, b'h', b'i'];
         let huge = [&[0x81, MASKED | 127][..], &u64::MAX.to_be_bytes()].concat();
         let begun = [frame(0x01, b"a"), frame(0x81, b"b")].concat();

@@ -46,7 +46,7 @@ impl Wire {
         }
     }
 
-    /// The client is known: its message size limit is that of users.
+    /// The client has signed in: the message size limit of users applies.
     pub(super) const fn signed_in(&mut self) {
         self.incoming.signed_in();
     }

@@ -26,7 +26,7 @@ fn stored(account: &MemoryAccount) -> Vec<AccountEntry> {
 }
 
 #[test]
-fn it_keeps_the_newest_entry_about_each_thing_and_the_newest_of_all() {
+fn the_log_keeps_the_newest_entry_per_subject_and_drops_the_oldest() {
     let mut account = MemoryAccount::default();
     let mut expected = BTreeMap::<u64, AccountEntry>::new();
     let mut newest = HashMap::new();
@@ -55,7 +55,7 @@ fn it_keeps_the_newest_entry_about_each_thing_and_the_newest_of_all() {
 }
 
 #[test]
-fn entries_that_replace_each_other_leave_no_rows_behind() {
+fn replaced_entries_leave_no_rows() {
     let mut account = MemoryAccount::default();
     let conversation = |id| AccountChange::ReadMoved(ConversationId::new(id));
     let removed = (0..1_000).filter(|number| {

@@ -27,7 +27,7 @@ fn operation() -> (Box<dyn Operation>, Answer) {
 }
 
 #[test]
-fn one_works_and_takes_up_what_the_others_bring() {
+fn one_worker_takes_the_operations_of_all_callers() {
     let queues = Arc::new(Queues::default());
     let mut turn = queues.join(USER, operation().0).unwrap().expect("nobody works yet");
     for _ in 0..100 {
@@ -43,7 +43,7 @@ fn one_works_and_takes_up_what_the_others_bring() {
 }
 
 #[test]
-fn a_queue_has_an_end() {
+fn a_full_queue_refuses_operations() {
     let queues = Arc::new(Queues::default());
     let _turn = queues.join(USER, operation().0).unwrap();
     let refused = (1..2_000).find(|_| matches!(queues.join(USER, operation().0), Err(Full)));
@@ -51,7 +51,7 @@ fn a_queue_has_an_end() {
 }
 
 #[test]
-fn when_the_work_breaks_off_those_who_wait_hear_of_it() {
+fn an_interrupted_worker_fails_the_waiting_callers() {
     let queues = Arc::new(Queues::default());
     let (first, mut of_first) = operation();
     let (second, mut of_second) = operation();

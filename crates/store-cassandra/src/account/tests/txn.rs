@@ -23,7 +23,7 @@ fn put(account: &mut MemoryAccount, ids: impl IntoIterator<Item = i64>) {
 }
 
 #[test]
-fn operations_see_those_before_them_and_a_failed_one_leaves_nothing() {
+fn operations_see_earlier_changes_and_failed_ones_leave_none() {
     let mut account = MemoryAccount::default();
     put(&mut account, [1]);
     let snapshot = account.read(None, &HashSet::from([Want::all(DEVICE)]));
@@ -52,7 +52,7 @@ fn operations_see_those_before_them_and_a_failed_one_leaves_nothing() {
 }
 
 #[test]
-fn rows_are_listed_with_those_that_came_and_without_those_that_went() {
+fn listed_rows_include_added_and_exclude_removed_ones() {
     let mut account = MemoryAccount::default();
     put(&mut account, [1, 3, 5]);
     let listed = account.write(|txn| {
@@ -64,7 +64,7 @@ fn rows_are_listed_with_those_that_came_and_without_those_that_went() {
 }
 
 #[test]
-fn the_first_row_is_found_past_many_that_went() {
+fn the_first_row_is_found_after_many_removed_ones() {
     let mut account = MemoryAccount::default();
     put(&mut account, 0..100);
     let first = |id: i64| move |txn: &mut Txn<'_>| txn.first_from::<i64>(device(id));
@@ -83,7 +83,7 @@ fn the_first_row_is_found_past_many_that_went() {
 }
 
 #[test]
-fn what_was_read_of_two_revisions_does_not_count() {
+fn rows_of_two_revisions_are_not_combined() {
     let mut account = MemoryAccount::default();
     let wants = HashSet::from([Want::Row(device(1))]);
     let of_nobody = account.read(None, &wants);

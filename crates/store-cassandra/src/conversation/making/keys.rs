@@ -10,7 +10,7 @@ use crate::cql::{Outcome, unavailable};
 use crate::records::corrupt;
 use crate::values::int;
 
-const OPERATION: &str = "keep what was made with a key";
+const OPERATION: &str = "store a creation";
 
 impl Conversations {
     /// `None` until the conversation has a first entry, because it is invisible before.

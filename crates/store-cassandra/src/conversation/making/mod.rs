@@ -292,7 +292,7 @@ impl Row {
     fn into_new(self) -> Result<NewConversation, StoreError> {
         let (id, created_at) = (self.id(), Timestamp::from_millis(self.created_at.0));
         let invalid = |reason: &str| corrupt("directs or creations", id.to_string(), reason);
-        let created = self.created.ok_or_else(|| invalid("it does not say what was made"))?;
+        let created = self.created.ok_or_else(|| invalid("it has no first entry"))?;
         let stored: StoredChange = from_json("directs or creations", || id.to_string(), &created)?;
         let Change::Created(created) = Change::from(stored) else {
             return Err(invalid("it is not the beginning of a conversation"));

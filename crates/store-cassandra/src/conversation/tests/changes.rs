@@ -7,7 +7,7 @@ use godwit_protocol::Timestamp;
 use super::*;
 
 #[tokio::test]
-async fn who_comes_in_while_the_others_are_told_is_told_too() {
+async fn a_user_who_joins_during_a_change_gets_a_row() {
     let mut stage = Stage::new().await;
     let people = stage.people(3);
     let (ada, bob, eve) = (people[0], people[1], people[2]);

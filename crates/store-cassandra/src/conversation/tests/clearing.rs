@@ -10,7 +10,7 @@ use super::*;
 const ROUNDS: usize = 12;
 
 #[tokio::test]
-async fn whoever_was_first_what_is_new_is_in_the_inbox() {
+async fn an_append_during_clearing_keeps_the_conversation_in_the_inbox() {
     let mut stage = Stage::new().await;
     let people = stage.people(2);
     let (ada, bob) = (people[0], people[1]);
@@ -46,7 +46,7 @@ async fn whoever_was_first_what_is_new_is_in_the_inbox() {
 }
 
 #[tokio::test]
-async fn who_died_while_clearing_gets_back_what_is_new() {
+async fn a_crash_during_clearing_hides_no_new_entry() {
     let mut stage = Stage::new().await;
     let people = stage.people(2);
     let id = stage.create(stage.scene.new_group(Kind::Group, &people)).await;

@@ -19,7 +19,7 @@ fn calls(users: &[UserId]) -> Mentions {
 /// Appends every kind of entry, alone and together with others. Each projection ends at another step, and
 /// `first` selects the first one. No watermark is written, so everything is projected again on top of what was
 /// written.
-async fn live_dangerously(stage: &mut Stage, first: usize) -> ConversationId {
+async fn append_every_kind_of_entry(stage: &mut Stage, first: usize) -> ConversationId {
     let mut steps = Reached::ALL.into_iter().cycle().skip(first);
     let people = stage.people(6);
     let [ada, bob, cyd, dan, eve, fay] = people[..] else { panic!("there are six") };
@@ -66,18 +66,18 @@ async fn live_dangerously(stage: &mut Stage, first: usize) -> ConversationId {
 
 async fn everything_is_found(first: usize) {
     let mut stage = Stage::new().await;
-    let id = live_dangerously(&mut stage, first).await;
+    let id = append_every_kind_of_entry(&mut stage, first).await;
     let owner = stage.load(id).await.details.owners().next().expect("it has one");
     let append = stage.scene.batch(id).await.unwrap().delete_conversation(owner).build();
     stage.append(append, Reached::ALL[first]).await;
     stage.load(id).await;
     stage.compare().await;
-    all_of_it_comes_late(&stage).await;
+    project_all_again_in_reverse(&stage).await;
     stage.compare().await;
 }
 
 /// A delayed node projects everything again, the last append first.
-async fn all_of_it_comes_late(stage: &Stage) {
+async fn project_all_again_in_reverse(stage: &Stage) {
     for projection in stage.appended.iter().rev() {
         let notes = stage.conversations().project(projection).await.unwrap();
         assert_eq!(notes, [], "of entry {}", projection.entries[0].seq);
@@ -85,32 +85,32 @@ async fn all_of_it_comes_late(stage: &Stage) {
 }
 
 #[tokio::test]
-async fn nothing_followed() {
+async fn a_crash_before_the_projection_is_repaired() {
     everything_is_found(0).await;
 }
 
 #[tokio::test]
-async fn only_what_stands_for_itself_followed() {
+async fn a_crash_after_the_independent_writes_is_repaired() {
     everything_is_found(1).await;
 }
 
 #[tokio::test]
-async fn no_details_followed() {
+async fn a_crash_before_the_details_is_repaired() {
     everything_is_found(2).await;
 }
 
 #[tokio::test]
-async fn no_states_followed() {
+async fn a_crash_before_the_message_states_is_repaired() {
     everything_is_found(3).await;
 }
 
 #[tokio::test]
-async fn nothing_was_erased() {
+async fn a_crash_before_the_erasure_is_repaired() {
     everything_is_found(4).await;
 }
 
 #[tokio::test]
-async fn a_long_log_of_which_nothing_followed_is_projected_in_parts() {
+async fn a_long_log_without_projections_is_projected_in_parts() {
     let mut stage = Stage::new().await;
     let people = stage.people(3);
     let id = stage.create(stage.scene.new_group(Kind::Channel, &people[..2])).await;
@@ -139,7 +139,7 @@ async fn a_long_log_of_which_nothing_followed_is_projected_in_parts() {
 }
 
 #[tokio::test]
-async fn growing_over_the_limit_loses_nobodys_row() {
+async fn becoming_large_loses_no_row() {
     for reached in Reached::ALL {
         let mut stage = Stage::new().await;
         let people = stage.people(6);
@@ -160,13 +160,13 @@ async fn growing_over_the_limit_loses_nobodys_row() {
         stage.append(batch.role(owner, people[1], Role::Admin).leave(people[2]).build(), reached).await;
         stage.load(id).await;
         stage.compare().await;
-        all_of_it_comes_late(&stage).await;
+        project_all_again_in_reverse(&stage).await;
         stage.compare().await;
     }
 }
 
 #[tokio::test]
-async fn an_invite_that_was_revoked_stays_so() {
+async fn a_revoked_invite_stays_revoked() {
     let mut stage = Stage::new().await;
     let people = stage.people(1);
     let id = stage.create(stage.scene.new_group(Kind::Group, &people)).await;

@@ -23,7 +23,7 @@ async fn told(stage: &Stage, id: ConversationId, buckets: i64) -> String {
 }
 
 #[tokio::test]
-async fn a_message_and_all_its_versions() {
+async fn a_deleted_message_is_erased_with_all_versions() {
     let mut stage = Stage::new().await;
     let people = stage.people(2);
     let id = stage.create(stage.scene.new_group(Kind::Group, &people)).await;
@@ -44,7 +44,7 @@ async fn a_message_and_all_its_versions() {
 }
 
 #[tokio::test]
-async fn also_where_a_bucket_ended_with_it() {
+async fn the_preview_at_the_end_of_a_bucket_is_erased_too() {
     let mut stage = Stage::new().await;
     let people = stage.people(2);
     let id = stage.create(stage.scene.new_group(Kind::Group, &people)).await;

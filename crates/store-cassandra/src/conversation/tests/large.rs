@@ -5,7 +5,7 @@ use super::*;
 const MEMBERS: usize = 40;
 
 #[tokio::test]
-async fn their_members_are_not_loaded() {
+async fn members_of_large_conversations_are_not_loaded() {
     let stage = Stage::new().await;
     let group = stage.scene.large_group(MEMBERS).await.unwrap();
     // Another process, which does not know the conversation.
@@ -23,7 +23,7 @@ async fn their_members_are_not_loaded() {
 }
 
 #[tokio::test]
-async fn who_finds_out_late_that_it_is_large_says_so() {
+async fn a_node_that_finds_a_conversation_to_be_large_records_it() {
     let stage = Stage::new().await;
     let group = stage.scene.large_group(MEMBERS).await.unwrap();
     let conversations = stage.conversations();

@@ -58,7 +58,7 @@ fn mishaps() -> Vec<Vec<Fault>> {
 }
 
 #[tokio::test]
-async fn what_is_lost_on_the_way_is_appended_once() {
+async fn lost_requests_and_answers_append_once() {
     let mut stage = Stage::new().await;
     let (id, sender) = stage.talk().await;
     for faults in mishaps() {
@@ -68,7 +68,7 @@ async fn what_is_lost_on_the_way_is_appended_once() {
 }
 
 #[tokio::test]
-async fn also_where_a_bucket_begins() {
+async fn lost_requests_and_answers_append_once_at_the_start_of_a_bucket() {
     // Only the first and the last one, because filling a bucket takes long.
     let mut mishaps = mishaps();
     for faults in [mishaps.remove(0), mishaps.pop().unwrap()] {
@@ -132,19 +132,19 @@ async fn overtaken(fault: impl FnOnce(oneshot::Receiver<()>) -> Fault) -> [Appen
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_found_also_when_another_node_has_gone_on() {
+async fn a_lost_answer_is_settled_after_an_append_of_another_node() {
     let outcomes = overtaken(Fault::AnswerLostUntil).await;
     assert!(matches!(outcomes, [AppendOutcome::Appended(_), AppendOutcome::Appended(_)]), "{outcomes:?}");
 }
 
 #[tokio::test]
-async fn a_lost_request_is_beaten_by_another_node_and_writes_nothing() {
+async fn a_lost_request_writes_nothing_after_an_append_of_another_node() {
     let outcomes = overtaken(Fault::RequestLostUntil).await;
     assert!(matches!(outcomes, [AppendOutcome::HeadMoved, AppendOutcome::Appended(_)]), "{outcomes:?}");
 }
 
 #[tokio::test]
-async fn what_is_never_answered_is_an_error_and_can_be_appended_later() {
+async fn an_unanswered_append_is_an_error_and_can_be_repeated() {
     let mut stage = Stage::new().await;
     let (id, sender) = stage.talk().await;
     stage.expect((0..UNANSWERED_ATTEMPTS_MAX).map(|_| Fault::RequestLost));

@@ -36,7 +36,7 @@ async fn die(stage: &Stage, unique: &Unique, new: &NewConversation, made: Made) 
 }
 
 #[tokio::test]
-async fn the_conversation_of_two() {
+async fn an_interrupted_direct_conversation_is_completed() {
     for made in all() {
         let mut stage = Stage::new().await;
         let people = stage.people(2);
@@ -50,7 +50,7 @@ async fn the_conversation_of_two() {
 }
 
 #[tokio::test]
-async fn a_group_with_a_key() {
+async fn an_interrupted_group_with_a_key_is_completed() {
     for made in all() {
         let mut stage = Stage::new().await;
         let people = stage.people(3);
@@ -67,7 +67,7 @@ async fn a_group_with_a_key() {
 }
 
 #[tokio::test]
-async fn a_group_that_nobody_can_look_for_is_finished_by_who_finds_it() {
+async fn an_interrupted_group_without_a_key_is_completed_by_a_reader() {
     for reached in Reached::ALL {
         let mut stage = Stage::new().await;
         let people = stage.people(3);

@@ -1,17 +1,17 @@
 //! The gate that every write passes, so that a transfer to another store misses no write.
 //!
-//! A port method that writes [enters](Gate::enter) the gate first and [leaves](Pass::leave) it with its answer. A write belongs to
-//! the *round* in which it entered, until it has left. Every change of the state of a transfer begins a new round.
+//! A port method that writes [enters](Gate::enter) the gate first and [leaves](Pass::leave) it with its answer. Every change of
+//! the transfer state begins a new *round*. A write belongs to the round in which it entered, until it leaves.
 //!
 //! ```text
-//! TransferState   enter()                            enter_to_finish()
+//! TransferState   enter() of a write                 enter_to_finish() of a repair after a crash
 //! Not, In         passes                             passes
 //! Out             marks the parts, then passes       passes
 //! Held            refused                            passes
 //! Gone            refused                            refused
 //! ```
 //!
-//! The protocol between the process that transfers and a store handle (one open [`CassandraStore`](crate::CassandraStore)):
+//! A *handle* is one open [`CassandraStore`](crate::CassandraStore). The protocol between the transferring process and each handle:
 //!
 //! ```text
 //! transferring process         tables                     handle
@@ -23,17 +23,25 @@
 //!   marks of round 7 are complete: copy what they name
 //! ```
 //!
-//! **A stale handle does no harm.** A handle may still believe in round 7 when round 8 has begun, because the transferring
-//! process waits for the handle's row in `servers` to say 8.
+//! **A stale handle does no harm.** A handle may still work in round 7 after round 8 has begun, because the transferring process
+//! waits until the handle's row in `servers` says 8.
 //!
-//! **A handle whose row expired is not waited for**, so it must not rely on what it knows. A row lives [`TTL_SECS`] seconds;
-//! the handle relies on it until `sure_until`, which is [`SURE`] after the last write of the row was sent. Past that moment the
-//! handle writes its row and reads the state again (`make_sure`), before it lets a write in and before it answers a write that
-//! is inside. If a newer round has begun by then, the transferring process may not have waited for that write, so its caller is
-//! told that the outcome is unknown.
+//! **The row is a lease.** The transferring process does not wait for a handle whose row has expired, so such a handle must not
+//! rely on the state that it knows:
 //!
-//! Changes of accounts are marked where they are written, see [`Gate::change`]. While nothing is transferred, the gate costs a
-//! write two readings of the clock and an uncontended lock.
+//! ```text
+//! row sent                                       sure_until           row expires
+//! ├──────────────────── SURE ────────────────────┤                    │
+//! ├──────────────────────────── TTL_SECS ────────┼────────────────────┤
+//!   writes enter and leave without a check       │ make_sure(): write the row, read the state, before a write enters
+//!                                                │              and before a write leaves with its answer
+//! ```
+//!
+//! If `make_sure` finds a newer round, the transferring process may not have waited for the writes that are inside. Their
+//! callers learn that the outcome is unknown.
+//!
+//! Changes of accounts are marked where they are written, see [`Gate::change`]. Without a transfer, the gate costs a write two
+//! readings of the clock and an uncontended lock.
 
 #[cfg(test)]
 mod tests;
@@ -53,18 +61,19 @@ use super::ledger::State;
 use crate::cql::unavailable;
 use crate::servers::TTL_SECS;
 
-/// How long a row is certainly there after it was sent: its time to live, less what the clocks of the Cassandra nodes may
-/// differ.
+/// How long a handle relies on a row that it has sent: the time to live, minus the possible difference between the clocks of the
+/// Cassandra nodes.
 const SURE: Duration = Duration::from_secs(TTL_SECS - 10);
 /// How often a handle writes its row.
 const SAY_INTERVAL: Duration = Duration::from_secs(8);
-/// How many parts are remembered as marked. At more, all are forgotten, and some are marked again.
+/// The number of parts remembered as marked. Above this, all are forgotten, and a part may be marked again.
 const MARKED_KNOWN_MAX: usize = 65_536;
 
 /// The tables that the gate reads and writes: the state of the transfer, the marks, and the row of this handle in `servers`.
 #[async_trait]
 pub(crate) trait Records: fmt::Debug + Send + Sync {
-    /// Writes the row of this handle: it is open, and all its writes of rounds before `round` have left.
+    /// Writes the row of this handle. It says that the handle is open, and that all its writes of rounds before `round` have
+    /// left.
     async fn say(&self, round: u64) -> Result<(), StoreError>;
 
     async fn state(&self) -> Result<State, StoreError>;
@@ -76,9 +85,9 @@ pub(crate) trait Records: fmt::Debug + Send + Sync {
 pub(crate) struct Gate {
     records: Arc<dyn Records>,
     known: Mutex<Known>,
-    /// Held by the task that makes sure, so that those that wait share its result.
+    /// Held during `make_sure`, so that concurrent callers share its result.
     making_sure: AsyncMutex<()>,
-    /// The round that the row of this handle says.
+    /// The round in the row of this handle.
     reached: AtomicU64,
     /// Notified when the handle learns of a new round.
     begun: Notify,
@@ -89,15 +98,16 @@ struct Known {
     round: Arc<Round>,
     /// Completes when the last write of this round has left and a newer round has begun.
     ended: oneshot::Receiver<()>,
-    /// The same for earlier rounds, until the row says that they have ended.
+    /// The same for earlier rounds, until [`Gate::follow`] waits for them.
     ending: Vec<oneshot::Receiver<()>>,
-    /// Until then the row is certainly in `servers`, so every new round waits for this handle.
+    /// The row is certainly in `servers` until this time, so every new round waits for this handle.
     sure_until: Instant,
-    /// How many times `sure_until` passed and the handle had to make sure.
+    /// The number of calls of `make_sure` that had to do something. A write that sees another number when it leaves was inside
+    /// while the row may have been expired.
     breaks: u64,
 }
 
-/// A round. Every write that is inside holds a reference to it.
+/// A round. Every write inside the gate holds a reference to the round in which it entered.
 #[derive(Debug)]
 struct Round {
     state: State,
@@ -107,7 +117,7 @@ struct Round {
     _under_way: oneshot::Sender<()>,
 }
 
-/// A write that has entered.
+/// A write inside the gate.
 #[derive(Debug)]
 #[must_use = "an answer counts only after it has left"]
 pub(crate) struct Pass<'a> {
@@ -143,7 +153,7 @@ impl Gate {
         }))
     }
 
-    /// Lets a write in that may change these parts, unless writes are refused.
+    /// Lets in a write that may change these parts, unless writes are refused.
     pub(crate) async fn enter<I>(&self, parts: I) -> Result<Pass<'_>, StoreError>
     where
         I: IntoIterator<Item = Part> + Send,
@@ -159,8 +169,8 @@ impl Gate {
         }
     }
 
-    /// Lets in a task that finishes what a crash interrupted. Readers through the ports do not see that as a change, so it
-    /// is allowed while writes are held.
+    /// Lets in a task that completes an operation after a crash. Reads through the ports have the same results before and after,
+    /// so this is allowed while writes are held.
     pub(crate) async fn enter_to_finish(&self) -> Result<Pass<'_>, StoreError> {
         let pass = self.pass().await?;
         match &pass.round.state.transfer {
@@ -169,12 +179,12 @@ impl Gate {
         }
     }
 
-    /// Keeps the present round open for a write that goes on when its caller has gone.
+    /// Keeps the present round open for a write that continues even if its caller gives up.
     pub(crate) fn begin(&self) -> UnderWay {
         UnderWay { _round: self.known().round.clone() }
     }
 
-    /// Marks a part that is about to change on behalf of a write that has entered, in this round or an earlier one.
+    /// Marks a part that is about to change, for a write that has entered in the present round or an earlier one.
     pub(crate) async fn change(&self, part: Part) -> Result<UnderWay, StoreError> {
         let round = self.known().round.clone();
         self.mark(&round, [part]).await?;
@@ -217,13 +227,13 @@ impl Gate {
             let sent = Instant::now();
             match self.say().await {
                 Ok(()) => self.extend(sent),
-                Err(error) => tracing::debug!(%error, "the cluster was not told that this server is there"),
+                Err(error) => tracing::debug!(%error, "could not renew the row of this server; retrying"),
             }
         }
     }
 
-    /// Waits, for every new round, until the writes of all earlier rounds have left, and then writes that into the row. Runs
-    /// until the future is dropped.
+    /// For every new round, waits until the writes of all earlier rounds have left, and then writes the round into the row of
+    /// this handle. Runs until the future is dropped.
     pub(crate) async fn follow(&self) {
         loop {
             self.begun.notified().await;
@@ -262,8 +272,8 @@ impl Gate {
         Instant::now() < self.known().sure_until
     }
 
-    /// The row that was sent at `sent` has arrived. It extends `sure_until` only while the row before it has not expired:
-    /// otherwise a round may have begun and ended in the gap.
+    /// Extends `sure_until` after the row sent at `sent` has arrived, but only while the previous row has not expired: a round
+    /// may have begun and ended while there was no row.
     fn extend(&self, sent: Instant) {
         let mut known = self.known();
         if Instant::now() < known.sure_until {
@@ -316,7 +326,7 @@ impl Pass<'_> {
         self.gate.mark(&self.round, parts).await
     }
 
-    /// Gives back the answer, if it is certain that a round begun since has waited for this write.
+    /// Returns the answer of the write, if every round that has begun since the write entered has certainly waited for it.
     pub(crate) async fn leave<T>(self, answer: Result<T, StoreError>) -> Result<T, StoreError> {
         let answer = answer?;
         if self.was_sure() {
@@ -326,7 +336,7 @@ impl Pass<'_> {
         if self.gate.known().round.state.round == self.round.state.round {
             return Ok(answer);
         }
-        Err(unavailable("write", "everything began to be transferred, or went on to be, before it was done"))
+        Err(unavailable("write", "a transfer of the data began or continued while it was in progress"))
     }
 
     fn was_sure(&self) -> bool {

@@ -62,7 +62,7 @@ impl Records for Memory {
 
 impl Gate {
     /// A gate for tests without a transfer.
-    pub(crate) async fn of_a_store_that_stays() -> Arc<Self> {
+    pub(crate) async fn without_transfer() -> Arc<Self> {
         Self::open(Arc::new(Memory::default())).await.unwrap()
     }
 }
@@ -124,7 +124,7 @@ fn reason<T: fmt::Debug>(answer: Result<T, StoreError>) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn writes_are_marked_once_a_round_and_only_while_everything_is_moved_away() {
+async fn writes_mark_each_part_once_per_round_and_only_during_a_transfer() {
     let Stage { memory, gate, .. } = &Stage::new().await;
     for transfer in [TransferState::Not, TransferState::In { from: "there".into(), progress: String::new() }]
     {
@@ -148,7 +148,7 @@ async fn writes_are_marked_once_a_round_and_only_while_everything_is_moved_away(
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_is_let_in_whose_part_could_not_be_marked() {
+async fn a_write_is_refused_if_its_part_cannot_be_marked() {
     let stage = Stage::new().await;
     stage.become_of(out()).await;
     stage.memory.is_away(true);
@@ -159,7 +159,7 @@ async fn nobody_is_let_in_whose_part_could_not_be_marked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_round_is_followed_when_all_writes_that_began_before_have_ended() {
+async fn a_round_is_confirmed_after_all_earlier_writes_have_left() {
     let Stage { memory, gate, .. } = &Stage::new().await;
     let first = gate.enter([]).await.unwrap();
     let (second, left_behind) = (gate.enter([]).await.unwrap(), gate.begin());
@@ -182,7 +182,7 @@ async fn a_round_is_followed_when_all_writes_that_began_before_have_ended() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn writes_are_refused_while_they_are_held_and_afterwards() {
+async fn writes_are_refused_while_held_and_after_the_transfer() {
     let stage = Stage::new().await;
     stage.become_of(out()).await;
     stage.become_of(held()).await;
@@ -200,7 +200,7 @@ async fn writes_are_refused_while_they_are_held_and_afterwards() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_was_away_looks_again_before_it_lets_somebody_in() {
+async fn an_expired_handle_reads_the_state_before_it_admits_a_write() {
     let Stage { memory, gate, .. } = &Stage::new().await;
     memory.is_away(true);
     advance(SURE / 2).await;
@@ -215,7 +215,7 @@ async fn who_was_away_looks_again_before_it_lets_somebody_in() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_nobody_may_have_waited_for_is_not_acknowledged() {
+async fn a_write_inside_an_expired_handle_is_not_acknowledged() {
     let Stage { memory, gate, .. } = &Stage::new().await;
     gate.learn(memory.become_of(out()));
     settle().await;
@@ -237,7 +237,7 @@ async fn a_write_that_nobody_may_have_waited_for_is_not_acknowledged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_write_is_acknowledged_where_it_was_waited_for() {
+async fn a_slow_write_is_acknowledged_if_the_round_waited_for_it() {
     let Stage { memory, gate, .. } = &Stage::new().await;
     let pass = gate.enter([]).await.unwrap();
     gate.learn(memory.become_of(out()));
@@ -250,7 +250,7 @@ async fn a_slow_write_is_acknowledged_where_it_was_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_looks_again_for_all_who_wait() {
+async fn waiting_writes_share_one_read_of_the_state() {
     let Stage { memory, gate, .. } = &Stage::new().await;
     advance(2 * SURE).await;
     memory.said.lock().unwrap().clear();
@@ -260,7 +260,7 @@ async fn one_looks_again_for_all_who_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_free_gate_does_not_ask_anybody() {
+async fn without_a_transfer_the_gate_reads_nothing() {
     let Stage { memory, gate, .. } = &Stage::new().await;
     memory.is_away(true);
     let pass = gate.enter([conversation(1)]).now_or_never().expect("nobody is asked").unwrap();
@@ -268,7 +268,7 @@ async fn a_free_gate_does_not_ask_anybody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_marked_is_not_remembered_without_end() {
+async fn remembered_marks_are_bounded() {
     let stage = Stage::new().await;
     stage.become_of(out()).await;
     let many = 3 * MARKED_KNOWN_MAX as u64 / 2;

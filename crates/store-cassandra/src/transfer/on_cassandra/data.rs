@@ -41,7 +41,7 @@ async fn conversations_in_pages(store: &CassandraStore, limit: usize) -> Vec<Con
 }
 
 #[tokio::test]
-async fn all_conversations_that_have_begun_are_gone_through_in_pages_of_any_size() {
+async fn existing_conversations_are_listed_in_pages_of_any_size() {
     let (store, scene, _cassandra) = stage().await;
     let mut expected = BTreeSet::new();
     for members in 1..=5 {
@@ -66,7 +66,7 @@ async fn all_conversations_that_have_begun_are_gone_through_in_pages_of_any_size
 }
 
 #[tokio::test]
-async fn what_was_made_with_keys_is_found_and_can_be_put_elsewhere() {
+async fn creations_are_listed_and_can_be_copied() {
     let (store, scene, _cassandra) = stage().await;
     let people = scene.people(3);
     let mut expected = Vec::new();
@@ -119,7 +119,7 @@ async fn what_was_made_with_keys_is_found_and_can_be_put_elsewhere() {
 }
 
 #[tokio::test]
-async fn the_rows_of_a_key_are_those_that_making_writes() {
+async fn a_copied_creation_has_the_same_rows_as_the_original() {
     let (store, scene, _cassandra) = stage().await;
     let people = scene.people(2);
     let made = ClientId::from_stored(scene.word());
@@ -139,7 +139,7 @@ async fn the_rows_of_a_key_are_those_that_making_writes() {
 }
 
 #[tokio::test]
-async fn trails_of_all_who_ever_moved_are_read_and_put_elsewhere() {
+async fn trails_of_present_and_former_members_can_be_copied() {
     let (store, scene, _cassandra) = stage().await;
     let group = scene.group(4).await.unwrap();
     let [ada, bob, cyd, _silent] = group.members[..] else { panic!("there are four") };
@@ -191,7 +191,7 @@ async fn trails_of_all_who_ever_moved_are_read_and_put_elsewhere() {
 }
 
 #[tokio::test]
-async fn long_trails_are_read_whole() {
+async fn long_trails_are_complete() {
     let (store, scene, _cassandra) = stage().await;
     let (id, user_id) = (ConversationId::new(scene.id()), UserId::new(scene.id()));
     let moves = |seqs: &mut dyn Iterator<Item = u64>| -> Vec<(Seq, Timestamp)> {
@@ -208,7 +208,7 @@ async fn long_trails_are_read_whole() {
 }
 
 #[tokio::test]
-async fn an_account_log_is_read_as_it_is_and_replaces_another() {
+async fn an_account_log_is_copied_unchanged_and_replaces_another() {
     let (store, scene, _cassandra) = stage().await;
     let (user, other) = (scene.user().await.unwrap(), scene.user().await.unwrap());
     assert_eq!(store.account_log_of(user).await.unwrap(), AccountLog::default());
@@ -272,7 +272,7 @@ async fn a_log_that_is_too_long_for_one_write_is_replaced_in_several() {
 }
 
 #[tokio::test]
-async fn ids_begin_above_those_that_came_with_what_was_moved() {
+async fn ids_begin_above_the_transferred_ones() {
     static KEYSPACE: OnceCell<String> = OnceCell::const_new();
     let cassandra = Cassandra::shared().unwrap();
     let keyspace = keyspace(&KEYSPACE, "ids", &cassandra).await;

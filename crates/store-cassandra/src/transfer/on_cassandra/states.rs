@@ -15,7 +15,7 @@ const SOON: Duration = Duration::from_secs(120);
 const ATTEMPTS_MAX: usize = 5;
 
 #[tokio::test]
-async fn everybody_follows_from_the_beginning_to_the_end() {
+async fn all_handles_follow_every_state() {
     let this = Stage::new().await;
     let (transfer, used, scene) = (&this.transfer, &this.used, &this.scene);
     let chat = scene.chat().await.unwrap();
@@ -62,7 +62,7 @@ async fn everybody_follows_from_the_beginning_to_the_end() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_filled_takes_writes_and_keeps_no_marks() {
+async fn a_target_accepts_writes_and_keeps_no_marks() {
     let this = Stage::new().await;
     let arriving = |progress: &str| TransferState::In { from: "there".into(), progress: progress.into() };
     this.become_of(TransferState::Not, arriving("")).await;
@@ -74,7 +74,7 @@ async fn a_store_that_is_filled_takes_writes_and_keeps_no_marks() {
 }
 
 #[tokio::test]
-async fn whoever_changes_it_waits_for_writes_that_began_before() {
+async fn a_state_change_waits_for_earlier_writes() {
     for _ in 0..ATTEMPTS_MAX {
         match changed_while_somebody_writes().await {
             Ok(()) => return,
@@ -113,7 +113,7 @@ async fn changed_while_somebody_writes() -> Result<(), StoreError> {
 }
 
 #[tokio::test]
-async fn what_changes_while_it_is_copied_is_given_out_again() {
+async fn a_part_that_changes_while_it_is_copied_is_returned_again() {
     let this = Stage::new().await;
     let (transfer, scene) = (&this.transfer, &this.scene);
     this.go().await;
@@ -140,7 +140,7 @@ async fn touch(this: &Stage, user: UserId) {
 }
 
 #[tokio::test]
-async fn marks_are_given_out_in_parts_and_stay_until_they_are_settled() {
+async fn marked_parts_are_returned_in_pages_until_they_are_settled() {
     let mut this = Stage::new().await;
     this.go().await;
     let mut expected = BTreeSet::new();
@@ -171,7 +171,7 @@ async fn marks_are_given_out_in_parts_and_stay_until_they_are_settled() {
 }
 
 #[tokio::test]
-async fn who_has_died_is_waited_for_until_its_row_ends() {
+async fn a_crashed_handle_is_waited_for_until_its_row_expires() {
     let this = Stage::new().await;
     let dead = open(&this.cassandra, this.keyspace).await;
     drop(dead);

@@ -35,7 +35,7 @@ fn scheduled(scene: &Scene, user_id: UserId, conversation: ConversationId) -> Sc
 }
 
 #[tokio::test]
-async fn of_accounts() {
+async fn account_writes_mark_their_parts() {
     let this = Stage::new().await;
     let (store, scene) = (&*this.used, &this.scene);
     let before = scene.user().await.unwrap();
@@ -100,7 +100,7 @@ async fn of_accounts() {
 }
 
 #[tokio::test]
-async fn of_conversations() {
+async fn conversation_writes_mark_their_parts() {
     let this = Stage::new().await;
     let (store, scene) = (&*this.used, &this.scene);
     let (ada, bob) = (scene.user().await.unwrap(), scene.user().await.unwrap());

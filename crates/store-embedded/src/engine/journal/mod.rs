@@ -78,7 +78,7 @@ struct Full {
 
 #[derive(Debug)]
 struct Free {
-    /// Its last number, which a durable header may still need; 0 if it was never used.
+    /// The number of its last use, which a durable header may still need; 0 if it was never used.
     was: u64,
     slot: Slot,
 }
@@ -142,7 +142,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether a spare segment should be prepared now. Says so once per spare.
+    /// Whether a spare segment should be prepared now. True only once per spare segment.
     pub(super) fn asks_for_spare(&self) -> bool {
         self.current.is_half_full() && self.shelf.ask_for_spare()
     }

@@ -17,7 +17,7 @@ fn record(seqno: u64, bytes: usize) -> Record {
     Record { seqno, rows: (seqno..seqno + 3).map(|number| row(number, bytes)).collect() }
 }
 
-/// A journal, and what its tables would have been told.
+/// A journal, with the records that were appended to it.
 struct Site {
     folder: TempDir,
     written: Vec<Record>,
@@ -48,7 +48,7 @@ impl Site {
         self.written.push(record);
     }
 
-    /// The files, the one used last at the end.
+    /// The segment files, in the order of their use.
     fn segments(&self) -> Vec<PathBuf> {
         let files = fs::read_dir(self.folder.path()).unwrap().map(|file| file.unwrap().path());
         let mut numbered: Vec<_> = files
@@ -60,7 +60,7 @@ impl Site {
 }
 
 #[test]
-fn what_was_appended_is_found_again() {
+fn appended_records_are_replayed() {
     let mut site = Site::new();
     for round in 0..5 {
         let (mut journal, found) = site.open();
@@ -72,7 +72,7 @@ fn what_was_appended_is_found_again() {
 }
 
 #[test]
-fn a_record_that_is_not_whole_is_none_and_those_before_it_stay() {
+fn a_torn_record_ends_the_journal_and_earlier_ones_stay() {
     let mut site = Site::new();
     let (mut journal, _) = site.open();
     (0..4).for_each(|_| site.append(&mut journal, 20));
@@ -108,10 +108,10 @@ fn copy(site: &Site) -> TempDir {
     folder
 }
 
-/// After each append the machine stops, and what is there is read: nothing that is not in the tables is missing, nothing is
-/// there that was not appended, and the files do not become more and more.
+/// Simulates a crash after each append by reading a copy. Records that are not in tables must be found, the copy must contain
+/// nothing else, and the number of files must stay bounded.
 #[test]
-fn segments_are_used_again_when_their_rows_are_in_the_tables() {
+fn segments_are_reused_when_their_rows_are_in_tables() {
     let mut site = Site::new();
     let (mut journal, _) = site.open();
     let shelf = journal.shelf();
@@ -134,7 +134,7 @@ fn segments_are_used_again_when_their_rows_are_in_the_tables() {
 }
 
 #[test]
-fn a_segment_that_is_missing_or_cut_short_is_noticed() {
+fn a_missing_or_truncated_segment_is_detected() {
     let mut site = Site::new();
     let (mut journal, _) = site.open();
     (0..12).for_each(|_| site.append(&mut journal, 500_000));
@@ -153,7 +153,7 @@ fn a_segment_that_is_missing_or_cut_short_is_noticed() {
 }
 
 #[test]
-fn after_a_clean_stop_there_is_nothing_to_read() {
+fn after_a_clean_stop_nothing_is_replayed() {
     let mut site = Site::new();
     for _ in 0..4 {
         let (mut journal, found) = site.open();

@@ -27,7 +27,7 @@ async fn note(store: &EmbeddedStore, devices: std::ops::Range<u64>) -> Vec<Accou
 }
 
 #[tokio::test]
-async fn a_full_log_drops_the_oldest_and_says_so() {
+async fn a_full_log_drops_its_oldest_entry_and_reports_the_gap() {
     let site = Site::new();
     let store = site.open();
     let max = ACCOUNT_LOG_ENTRIES_MAX as u64;
@@ -49,7 +49,7 @@ async fn a_full_log_drops_the_oldest_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_dropped_subject_can_come_back() {
+async fn a_new_entry_about_a_dropped_subject_is_added() {
     let site = Site::new();
     let store = site.open();
     let max = ACCOUNT_LOG_ENTRIES_MAX as u64;
@@ -67,7 +67,7 @@ async fn a_dropped_subject_can_come_back() {
 }
 
 #[tokio::test]
-async fn a_log_goes_on_after_a_restart() {
+async fn a_log_continues_after_a_restart() {
     let site = Site::new();
     let mut expected = Vec::new();
     for round in 0..3 {

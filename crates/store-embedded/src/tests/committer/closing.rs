@@ -25,7 +25,7 @@ fn copy_folder(from: &Path, to: &Path) {
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_is_there_after_a_kill() {
+async fn acknowledged_writes_survive_a_kill() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);
@@ -44,7 +44,7 @@ async fn what_was_acknowledged_is_there_after_a_kill() {
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_is_there_after_a_drop() {
+async fn acknowledged_writes_survive_a_drop() {
     let site = Site::new();
     let chat = scene(&site.open()).chat().await.unwrap();
     for number in 0..5 {
@@ -57,7 +57,7 @@ async fn what_was_acknowledged_is_there_after_a_drop() {
 /// After a clean stop no journal is replayed. If the engine forgot its own sequence numbers, a later write
 /// would lose against an earlier one of the same key.
 #[tokio::test]
-async fn a_clean_stop_leaves_everything_in_its_place() {
+async fn later_writes_win_after_a_clean_stop() {
     let site = Site::new();
     let mut user = None;
     for round in 0..4 {
@@ -120,7 +120,7 @@ async fn a_closed_store_reads_and_refuses_to_write() {
 }
 
 #[tokio::test]
-async fn ids_do_not_go_back_though_the_clock_does() {
+async fn ids_do_not_go_back_if_the_clock_does() {
     let site = Site::new();
     let mut highest = 0;
     for is_closed in [true, false, true, false] {

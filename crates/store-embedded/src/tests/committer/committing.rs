@@ -108,7 +108,7 @@ async fn a_group_is_bounded() {
 }
 
 #[tokio::test]
-async fn a_full_queue_makes_callers_wait_and_loses_nobody() {
+async fn a_full_queue_makes_callers_wait_and_loses_no_write() {
     let site = Site::new();
     let store = Arc::new(site.try_open(Options { queue_requests_max: 4, ..Options::default() }).unwrap());
     let hold = Hold::new(&store).await;
@@ -123,7 +123,7 @@ async fn a_full_queue_makes_callers_wait_and_loses_nobody() {
 }
 
 #[tokio::test]
-async fn a_refused_write_leaves_nothing_and_the_others_of_its_group_stay() {
+async fn a_refused_write_is_rolled_back_and_its_group_commits() {
     let site = Site::new();
     let store = site.open();
     let hold = Hold::new(&store).await;
@@ -154,7 +154,7 @@ async fn a_refused_write_leaves_nothing_and_the_others_of_its_group_stay() {
 }
 
 #[tokio::test]
-async fn a_write_that_panics_leaves_nothing_and_the_store_goes_on() {
+async fn a_panicking_write_is_rolled_back_and_the_store_continues() {
     let site = Site::new();
     let store = site.open();
     let hold = Hold::new(&store).await;
@@ -176,7 +176,7 @@ async fn a_write_that_panics_leaves_nothing_and_the_store_goes_on() {
 }
 
 #[tokio::test]
-async fn a_write_is_made_though_its_caller_went_away() {
+async fn a_write_happens_even_if_its_caller_gives_up() {
     let site = Site::new();
     let store = site.open();
     let hold = Hold::new(&store).await;
@@ -189,7 +189,7 @@ async fn a_write_is_made_though_its_caller_went_away() {
 }
 
 #[tokio::test]
-async fn what_writes_nothing_costs_no_fsync() {
+async fn a_transaction_without_writes_costs_no_fsync() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);

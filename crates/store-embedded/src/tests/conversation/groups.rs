@@ -71,7 +71,7 @@ async fn the_members_of_a_large_conversation_are_not_loaded_with_it() {
 }
 
 #[tokio::test]
-async fn what_did_not_become_of_messages_costs_a_page_nothing() {
+async fn changes_of_other_pages_and_entries_that_are_not_shown_cost_a_page_nothing() {
     let site = Site::new();
     let (store, s) = store_and_scene(&site);
     let chat = s.chat().await.unwrap();
@@ -103,7 +103,7 @@ async fn what_did_not_become_of_messages_costs_a_page_nothing() {
 }
 
 #[tokio::test]
-async fn nothing_that_was_said_stays_in_the_rows_of_a_deleted_message() {
+async fn rows_of_a_deleted_message_have_no_content() {
     let site = Site::new();
     let (store, s) = store_and_scene(&site);
     let chat = s.chat().await.unwrap();
@@ -133,7 +133,7 @@ async fn nothing_that_was_said_stays_in_the_rows_of_a_deleted_message() {
 
 /// The message and its deletion are in one append.
 #[tokio::test]
-async fn what_was_never_seen_is_erased_too() {
+async fn a_message_deleted_in_its_own_append_is_erased() {
     let site = Site::new();
     let (store, s) = store_and_scene(&site);
     let chat = s.chat().await.unwrap();
@@ -145,7 +145,7 @@ async fn what_was_never_seen_is_erased_too() {
 }
 
 #[tokio::test]
-async fn a_change_of_the_details_writes_one_row_of_them() {
+async fn a_change_of_details_writes_one_details_row() {
     let site = Site::new();
     let (store, s) = store_and_scene(&site);
     let group = s.group(5).await.unwrap();

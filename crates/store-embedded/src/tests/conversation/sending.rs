@@ -20,7 +20,7 @@ fn move_rows(store: &EmbeddedStore, id: ConversationId, user: UserId) -> [Vec<u6
 }
 
 #[tokio::test]
-async fn a_send_is_few_rows() {
+async fn a_send_writes_few_rows() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);
@@ -37,7 +37,7 @@ async fn a_send_is_few_rows() {
 }
 
 #[tokio::test]
-async fn moves_over_own_messages_are_not_kept_and_everything_is_known_all_the_same() {
+async fn moves_over_own_messages_are_not_stored_and_receipts_stay_exact() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);

@@ -29,7 +29,7 @@ pub(super) fn samples() -> Vec<Sample> {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn samples_decode_to_their_values() {
     let written = sample("user", &UserRecord::from(&user()));
     assert_eq!(read::<UserRecord>(&written).into_user(UserId::new(ID)), user());
     let device = device(application());

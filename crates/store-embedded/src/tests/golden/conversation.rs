@@ -31,7 +31,7 @@ pub(super) fn samples() -> Vec<Sample> {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn samples_decode_to_their_values() {
     for (name, kind) in kinds() {
         let written = conversation(kind);
         let record: ConversationRecord = read(&sample(name, &ConversationRecord::from(&written)));

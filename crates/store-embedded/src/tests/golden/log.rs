@@ -27,7 +27,7 @@ pub(super) fn samples() -> Vec<Sample> {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn samples_decode_to_their_values() {
     let mut chunks: Vec<Vec<Entry>> =
         changes().into_iter().map(|(_, change)| vec![entry(5, change)]).collect();
     chunks.push(chunk());

@@ -13,7 +13,7 @@ pub(super) fn samples() -> Vec<Sample> {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn samples_decode_to_their_values() {
     let record: StarRecord = read(&sample("star", &StarRecord::from(star())));
     assert_eq!(record.into_star(star().message_id), star());
     for (name, stage) in stages() {

@@ -11,7 +11,7 @@ pub(super) fn samples() -> Vec<Sample> {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn samples_decode_to_their_values() {
     for (name, transfer) in states() {
         let record: TransferRecord = read(&sample(name, &TransferRecord::new(transfer.clone(), 300)));
         assert_eq!((record.round, record.into_state()), (300, transfer));

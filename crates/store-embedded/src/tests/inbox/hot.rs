@@ -153,7 +153,7 @@ async fn being_listed_in_a_hot_conversation_keeps_the_bound() {
 }
 
 #[tokio::test]
-async fn many_messages_leave_the_cost_of_a_page_as_it_was() {
+async fn many_messages_do_not_raise_the_cost_of_a_page() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);
@@ -181,7 +181,7 @@ async fn many_messages_leave_the_cost_of_a_page_as_it_was() {
 }
 
 #[tokio::test]
-async fn many_conversations_leave_the_cost_of_a_page_as_it_was() {
+async fn many_conversations_do_not_raise_the_cost_of_a_page() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);

@@ -60,7 +60,7 @@ async fn a_hot_conversation_that_becomes_large_is_not_hot_any_more() {
 }
 
 #[tokio::test]
-async fn who_leaves_a_hot_conversation_leaves_nothing_behind() {
+async fn leaving_a_hot_conversation_leaves_no_rows() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);
@@ -87,7 +87,7 @@ async fn who_leaves_a_hot_conversation_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn both_clear_a_hot_conversation_and_it_comes_back_after_a_restart() {
+async fn a_hot_conversation_cleared_by_both_members_returns_after_a_restart() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);
@@ -111,7 +111,7 @@ async fn both_clear_a_hot_conversation_and_it_comes_back_after_a_restart() {
 
 /// Clearing does not move the head, so an append that was decided before it is not refused after it.
 #[tokio::test]
-async fn what_was_cleared_meanwhile_is_listed_by_what_is_shown_and_by_nothing_else() {
+async fn a_conversation_cleared_meanwhile_is_listed_by_shown_entries_only() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);
@@ -143,7 +143,7 @@ async fn what_was_cleared_meanwhile_is_listed_by_what_is_shown_and_by_nothing_el
 }
 
 #[tokio::test]
-async fn who_goes_leaves_no_row_behind() {
+async fn leaving_a_conversation_leaves_no_rows() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);

@@ -68,7 +68,7 @@ async fn users_devices_and_blocks_are_parts_of_their_account() {
 }
 
 #[tokio::test]
-async fn what_is_said_is_a_part_of_the_conversation() {
+async fn messages_belong_to_the_part_of_their_conversation() {
     let site = Site::new();
     let (store, s) = transferring_store(&site).await;
     let chat = s.chat().await.unwrap();
@@ -102,7 +102,7 @@ async fn what_is_said_is_a_part_of_the_conversation() {
 }
 
 #[tokio::test]
-async fn groups_are_made_with_keys_and_left() {
+async fn creating_and_leaving_a_group_mark_their_parts() {
     let site = Site::new();
     let (store, s) = transferring_store(&site).await;
     let members = s.people(2);
@@ -121,7 +121,7 @@ async fn groups_are_made_with_keys_and_left() {
 }
 
 #[tokio::test]
-async fn what_is_personal_is_a_part_of_the_membership_or_of_the_account() {
+async fn personal_data_belongs_to_the_membership_or_the_account() {
     let site = Site::new();
     let (store, s) = transferring_store(&site).await;
     let chat = s.chat().await.unwrap();
@@ -164,7 +164,7 @@ fn scheduled(s: &Scene, user_id: UserId, conversation: ConversationId) -> Schedu
 }
 
 #[tokio::test]
-async fn what_is_copied_into_it_has_changed_too() {
+async fn copied_data_is_marked_as_changed() {
     let site = Site::new();
     let (store, s) = transferring_store(&site).await;
     let chat = s.chat().await.unwrap();
@@ -184,7 +184,7 @@ async fn what_is_copied_into_it_has_changed_too() {
 
 /// Inbox rows that are moved along with a write do not count as its changes.
 #[tokio::test]
-async fn a_conversation_that_is_only_settled_has_not_changed() {
+async fn settling_a_hot_conversation_is_not_a_change() {
     let site = Site::new();
     let (store, s) = transferring_store(&site).await;
     let chat = s.chat().await.unwrap();
@@ -201,7 +201,7 @@ async fn a_conversation_that_is_only_settled_has_not_changed() {
 }
 
 #[tokio::test]
-async fn what_changes_again_before_it_is_settled_stays() {
+async fn a_part_that_changes_again_before_it_is_settled_stays_marked() {
     let site = Site::new();
     let (store, s) = transferring_store(&site).await;
     let (ada, bob) = (s.user().await.unwrap(), s.user().await.unwrap());
@@ -218,7 +218,7 @@ async fn what_changes_again_before_it_is_settled_stays() {
 }
 
 #[tokio::test]
-async fn changes_are_taken_some_at_a_time_and_stay_until_they_are_settled() {
+async fn changed_parts_are_returned_in_pages_until_they_are_settled() {
     let site = Site::new();
     let (store, s) = transferring_store(&site).await;
     let mut expected = Vec::new();

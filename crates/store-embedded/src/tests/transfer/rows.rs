@@ -31,7 +31,7 @@ async fn trails(store: &EmbeddedStore, id: ConversationId, limit: usize) -> Vec<
 }
 
 #[tokio::test]
-async fn all_conversations_come_in_pages() {
+async fn all_conversations_are_listed_in_pages() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);
@@ -47,7 +47,7 @@ async fn all_conversations_come_in_pages() {
 }
 
 #[tokio::test]
-async fn keys_lead_to_what_was_made_with_them() {
+async fn creations_are_found_and_listed_by_key() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);
@@ -113,7 +113,7 @@ async fn travelled(s: &Scene, store: &EmbeddedStore) -> (ConversationId, Vec<Tra
 }
 
 #[tokio::test]
-async fn trails_are_of_all_who_ever_moved() {
+async fn trails_include_former_members() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);
@@ -125,7 +125,7 @@ async fn trails_are_of_all_who_ever_moved() {
 }
 
 #[tokio::test]
-async fn trails_are_added_to_those_that_are_there() {
+async fn trails_are_merged_into_existing_ones() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);
@@ -172,7 +172,7 @@ fn device_added(seq: u64, device: u64) -> AccountEntry {
 }
 
 #[tokio::test]
-async fn an_account_log_takes_the_place_of_another() {
+async fn an_account_log_replaces_another() {
     let site = Site::new();
     let store = site.open();
     let user = UserId::new(7);

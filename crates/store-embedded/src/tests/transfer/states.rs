@@ -28,7 +28,7 @@ fn refusal(outcome: Result<impl Sized, StoreError>) -> String {
 }
 
 #[tokio::test]
-async fn a_state_is_changed_from_what_it_is_believed_to_be() {
+async fn a_state_changes_only_from_the_expected_one() {
     let site = Site::new();
     let store = site.open();
     assert_eq!(store.transfer_state().await.unwrap(), TransferState::Not);
@@ -41,7 +41,7 @@ async fn a_state_is_changed_from_what_it_is_believed_to_be() {
 }
 
 #[tokio::test]
-async fn nothing_is_marked_when_nothing_is_moved_out() {
+async fn nothing_is_marked_without_a_transfer_from_this_store() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);
@@ -59,7 +59,7 @@ async fn nothing_is_marked_when_nothing_is_moved_out() {
 }
 
 #[tokio::test]
-async fn while_it_is_held_a_store_reads_and_refuses_to_write() {
+async fn a_held_store_reads_and_refuses_writes() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);
@@ -89,7 +89,7 @@ async fn while_it_is_held_a_store_reads_and_refuses_to_write() {
 }
 
 #[tokio::test]
-async fn writes_of_a_group_are_made_before_it_is_held_and_refused_after() {
+async fn within_a_group_writes_are_refused_after_the_one_that_holds_them() {
     let site = Site::new();
     let store = site.open();
     let s = scene(&store);
@@ -115,7 +115,7 @@ async fn writes_of_a_group_are_made_before_it_is_held_and_refused_after() {
 }
 
 #[tokio::test]
-async fn a_store_whose_data_is_gone_is_not_healthy_and_reads() {
+async fn a_retired_store_is_unhealthy_and_still_reads() {
     let site = Site::new();
     let store = site.open();
     let chat = scene(&store).chat().await.unwrap();
@@ -127,7 +127,7 @@ async fn a_store_whose_data_is_gone_is_not_healthy_and_reads() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_not_moved_any_more_forgets_what_changed() {
+async fn an_abandoned_transfer_removes_its_marks() {
     let site = Site::new();
     let store = site.open();
     set(&store, TransferState::Not, out()).await;
@@ -152,7 +152,7 @@ async fn touch(store: &EmbeddedStore, user: UserId) {
 }
 
 #[tokio::test]
-async fn a_move_goes_on_when_the_store_is_opened_again() {
+async fn a_transfer_continues_after_reopening() {
     let site = Site::new();
     let store = site.open();
     set(&store, TransferState::Not, out()).await;
@@ -186,7 +186,7 @@ async fn a_move_goes_on_when_the_store_is_opened_again() {
 
 /// A transferring process that was suspended may settle parts that it took long ago.
 #[tokio::test]
-async fn what_was_taken_in_an_earlier_move_settles_nothing_of_the_next() {
+async fn parts_of_an_earlier_transfer_do_not_settle_those_of_the_next() {
     let site = Site::new();
     let store = site.open();
     set(&store, TransferState::Not, out()).await;

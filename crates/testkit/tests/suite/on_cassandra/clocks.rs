@@ -56,7 +56,7 @@ async fn send(node: &Arc<dyn Store>, chat: ConversationId, sender: UserId, clien
 }
 
 #[tokio::test]
-async fn order_and_ids_hold() {
+async fn order_and_ids_hold_with_different_clocks() {
     let keyspace = Keyspace::join();
     let nodes = nodes(&keyspace).await;
     let (chat, ada, _) = open_direct(&nodes[0]).await;
@@ -79,7 +79,7 @@ async fn order_and_ids_hold() {
 }
 
 #[tokio::test]
-async fn a_sync_with_the_one_ahead_does_not_miss_what_the_one_behind_says() {
+async fn a_sync_on_the_node_ahead_misses_nothing_of_the_node_behind() {
     let keyspace = Keyspace::join();
     let [right, ahead] = nodes(&keyspace).await;
     // The start of the next sync, if the node that is ahead makes this one.
@@ -91,7 +91,7 @@ async fn a_sync_with_the_one_ahead_does_not_miss_what_the_one_behind_says() {
 }
 
 #[tokio::test]
-async fn a_clock_that_cannot_be_right_is_refused() {
+async fn an_implausible_clock_is_refused() {
     let keyspace = Keyspace::join();
     for by_ms in [3_600_000, -3_600_000] {
         let refused = open(&keyspace, by_ms).await.map(drop);

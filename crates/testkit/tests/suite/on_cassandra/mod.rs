@@ -75,6 +75,6 @@ impl StoreFactory for Keyspace {
 godwit_testkit::conformance_tests!(Keyspace::join());
 
 #[test]
-fn it_does_what_the_model_does() {
+fn the_store_behaves_like_the_model() {
     replay::check_random(&Keyspace::join(), REPLAYS);
 }

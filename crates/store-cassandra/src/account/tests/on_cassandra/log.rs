@@ -42,7 +42,7 @@ async fn a_log_with_long_gaps_is_read_in_pages_of_any_size() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_chunk_is_no_end_of_the_log() {
+async fn reading_continues_past_the_end_of_a_chunk() {
     let node = Node::new().await;
     let user = new_id();
     // The 31st is the last of its chunk.

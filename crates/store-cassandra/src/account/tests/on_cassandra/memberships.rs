@@ -61,7 +61,7 @@ async fn pin(node: &Node, user: UserId, conversation: ConversationId, calls: &Ca
 }
 
 #[tokio::test]
-async fn a_conversation_is_listed_once_and_the_revision_is_told_before() {
+async fn listing_is_idempotent_and_passes_the_revision_to_before() {
     let node = Node::new().await;
     let (user, conversation, calls) = (new_id(), new_conversation(), Calls::default());
     assert_eq!(membership(&node, user, conversation).await, None);
@@ -81,7 +81,7 @@ async fn a_conversation_is_listed_once_and_the_revision_is_told_before() {
 }
 
 #[tokio::test]
-async fn every_attempt_is_told() {
+async fn before_runs_for_every_attempt() {
     let (node, other) = (Node::new().await, Node::new().await);
     let (user, conversation, calls) = (new_id(), new_conversation(), Calls::default());
     let (called, disturbing) = (calls.hook(), other.accounts.clone());
@@ -102,7 +102,7 @@ async fn every_attempt_is_told() {
 }
 
 #[tokio::test]
-async fn what_could_not_be_told_is_not_written() {
+async fn nothing_is_written_if_before_fails() {
     let node = Node::new().await;
     let (user, conversation) = (new_id(), new_conversation());
     let failing = |_| async { Err(unavailable("test", "no")) };
@@ -113,7 +113,7 @@ async fn what_could_not_be_told_is_not_written() {
 }
 
 #[tokio::test]
-async fn a_conversation_is_placed_if_nothing_has_changed() {
+async fn a_position_is_set_only_if_the_membership_is_unchanged() {
     let node = Node::new().await;
     let (user, calls) = (new_id(), Calls::default());
     let (still, changed, unknown) = (new_conversation(), new_conversation(), new_conversation());
@@ -145,7 +145,7 @@ async fn a_conversation_is_placed_if_nothing_has_changed() {
 }
 
 #[tokio::test]
-async fn what_is_late_changes_nothing() {
+async fn late_effects_change_nothing() {
     let node = Node::new().await;
     let (user, conversation, calls) = (new_id(), new_conversation(), Calls::default());
     let list = async |listing| node.accounts.list(user, listing, calls.hook()).await.unwrap();
@@ -174,7 +174,7 @@ async fn what_is_late_changes_nothing() {
 }
 
 #[tokio::test]
-async fn what_was_cleared_comes_back_with_what_is_new() {
+async fn a_cleared_conversation_returns_with_a_new_entry() {
     let node = Node::new().await;
     let (user, conversation, calls) = (new_id(), new_conversation(), Calls::default());
     let list = async |listing| node.accounts.list(user, listing, calls.hook()).await.unwrap();
@@ -191,7 +191,7 @@ async fn what_was_cleared_comes_back_with_what_is_new() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_grew_stands_apart_until_the_user_leaves() {
+async fn a_large_conversation_is_listed_apart_until_the_user_leaves() {
     let node = Node::new().await;
     let (user, conversation, calls) = (new_id(), new_conversation(), Calls::default());
     let grown = Seq::new(4);

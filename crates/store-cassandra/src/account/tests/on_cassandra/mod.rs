@@ -40,7 +40,7 @@ impl Node {
         let options = Options::patient(cluster.contact_points(), keyspace);
         let cql = Arc::new(Cql::new(schema::prepare(&options).await.unwrap(), &options));
         let due = Arc::new(Due::new(cql.clone(), Arc::new(WallClock)).await.unwrap());
-        let gate = Gate::of_a_store_that_stays().await;
+        let gate = Gate::without_transfer().await;
         let accounts = Accounts::new(cql.clone(), due, gate).await.unwrap();
         Self { accounts: Arc::new(accounts), cql, _cluster: cluster }
     }

@@ -53,7 +53,7 @@ async fn a_name_that_a_crash_left_reserved_is_taken_over() {
 }
 
 #[tokio::test]
-async fn who_is_about_to_finish_is_waited_for() {
+async fn a_reservation_in_progress_is_waited_for() {
     let (node, other) = (Node::new().await, Node::new().await);
     let first = new_user();
     let naming = naming(&node, first.id).await;
@@ -68,7 +68,7 @@ async fn who_is_about_to_finish_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_name_that_was_reserved_anew_is_not_taken_over() {
+async fn a_name_that_was_reserved_again_is_not_taken_over() {
     let node = Node::new().await;
     let (user, other) = (new_user(), new_id());
     let name = name(&user.handle);
@@ -81,7 +81,7 @@ async fn a_name_that_was_reserved_anew_is_not_taken_over() {
 }
 
 #[tokio::test]
-async fn a_reserved_name_that_another_user_left_is_free() {
+async fn an_unfinished_reservation_does_not_hold_a_name() {
     let node = Node::new().await;
     let user = node.user().await;
     let wanted = Handle::from_stored(word());
@@ -93,7 +93,7 @@ async fn a_reserved_name_that_another_user_left_is_free() {
 }
 
 #[tokio::test]
-async fn an_own_attempt_of_before_does_not_bring_a_name_back_that_was_given_back() {
+async fn an_earlier_attempt_does_not_restore_a_released_name() {
     let node = Node::new().await;
     let user = node.user().await;
     let (wanted, third) = (Handle::from_stored(word()), Handle::from_stored(word()));
@@ -110,7 +110,7 @@ async fn an_own_attempt_of_before_does_not_bring_a_name_back_that_was_given_back
 }
 
 #[tokio::test]
-async fn a_name_is_not_given_back_once_its_holder_wants_it_again() {
+async fn a_name_is_not_released_if_its_holder_reserves_it_again() {
     let node = Node::new().await;
     let user = node.user().await;
     let name = name(&user.handle);
@@ -127,7 +127,7 @@ async fn a_name_is_not_given_back_once_its_holder_wants_it_again() {
 }
 
 #[tokio::test]
-async fn many_processes_make_the_same_user_once() {
+async fn concurrent_processes_create_a_user_once() {
     let nodes = [Node::new().await, Node::new().await, Node::new().await];
     let user = User { subject: Some(Subject::from_stored(word())), ..new_user() };
     let make = |accounts: Arc<Accounts>, user: User| async move {

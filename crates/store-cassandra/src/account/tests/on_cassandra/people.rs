@@ -30,7 +30,7 @@ async fn a_late_removal_does_not_undo_a_newer_addition() {
 }
 
 #[tokio::test]
-async fn pages_are_full_whatever_a_crash_left() {
+async fn pages_are_full_despite_stale_rows() {
     let node = Node::new().await;
     let word = word();
     let mut ids = Vec::new();
@@ -51,7 +51,7 @@ async fn pages_are_full_whatever_a_crash_left() {
 }
 
 #[tokio::test]
-async fn a_word_that_goes_and_comes_at_once_stays_found() {
+async fn a_word_removed_and_added_in_one_batch_stays_indexed() {
     let node = Node::new().await;
     let (user, old, new) = (node.user().await, word(), word());
     let rename = |name: &str| {

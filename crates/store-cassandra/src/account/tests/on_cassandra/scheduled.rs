@@ -67,7 +67,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn a_message_is_due_at_the_time_that_it_was_given_last() {
+async fn a_message_is_due_at_its_latest_time() {
     let stage = Stage::new().await;
     let (soon, later) = (NOON.plus_millis(1_000), NOON.plus_millis(5_000_000));
     let message = stage.message(soon);
@@ -95,7 +95,7 @@ async fn a_message_is_due_at_the_time_that_it_was_given_last() {
 }
 
 #[tokio::test]
-async fn what_the_index_says_too_much_goes_and_what_it_says_early_stays() {
+async fn stale_index_rows_are_removed_and_early_ones_stay() {
     let stage = Stage::new().await;
     let message = stage.message(NOON);
     assert!(matches!(stage.schedule(&message).await, ScheduleOutcome::Scheduled(_)));

@@ -37,7 +37,7 @@ impl Node {
 }
 
 #[tokio::test]
-async fn what_waits_together_is_written_together() {
+async fn waiting_operations_are_written_as_one_batch() {
     const NOTES: usize = 200;
     let node = Node::new().await;
     let user = new_id();
@@ -54,7 +54,7 @@ async fn what_waits_together_is_written_together() {
 }
 
 #[tokio::test]
-async fn what_was_begun_is_done_when_the_caller_goes_away() {
+async fn an_operation_completes_if_its_caller_gives_up() {
     let node = Node::new().await;
     let user = new_id();
     let (first, second) = (some_note(user), some_note(user));
@@ -70,7 +70,7 @@ async fn what_was_begun_is_done_when_the_caller_goes_away() {
 }
 
 #[tokio::test]
-async fn processes_that_write_at_once_lose_nothing_and_none_is_kept_waiting() {
+async fn concurrent_processes_lose_no_write_and_none_starves() {
     const CALLERS: usize = 24;
     const EACH: usize = 15;
     let nodes = [Node::new().await, Node::new().await, Node::new().await];
@@ -94,7 +94,7 @@ async fn processes_that_write_at_once_lose_nothing_and_none_is_kept_waiting() {
 }
 
 #[tokio::test]
-async fn what_is_remembered_of_an_account_is_not_taken_for_the_account() {
+async fn an_old_snapshot_is_read_again_before_it_is_trusted() {
     let (node, other) = (Node::new().await, Node::new().await);
     let (user, mut known) = (new_id(), None);
     let head = |txn: &mut Txn<'_>| Ok(txn.head().log_last);
@@ -119,7 +119,7 @@ async fn is_written_once(user: UserId, faults: Vec<Fault>) {
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_looked_for() {
+async fn the_outcome_of_a_lost_answer_is_read_back() {
     let user = new_id();
     // Once for an account that does not exist yet, and once for an existing one.
     is_written_once(user, vec![Fault::AnswerLost]).await;
@@ -134,7 +134,7 @@ async fn a_lost_request_is_sent_again() {
 }
 
 #[tokio::test]
-async fn a_request_that_was_not_lost_after_all_is_not_done_twice() {
+async fn a_late_request_is_not_applied_twice() {
     let user = new_id();
     is_written_once(user, vec![Fault::RequestLost, Fault::OldRequestArrives]).await;
     is_written_once(user, vec![Fault::RequestLost, Fault::OldRequestArrives]).await;
@@ -163,21 +163,21 @@ async fn overtaken(
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_found_also_when_others_have_written_since() {
+async fn a_lost_answer_is_settled_after_later_writes_of_others() {
     let (outcome, log) = overtaken(new_id(), Fault::AnswerLostUntil, 3).await;
     assert_eq!(outcome.unwrap(), log[..1]);
     assert_eq!(log.len(), 4);
 }
 
 #[tokio::test]
-async fn a_lost_request_is_sent_again_also_when_others_have_written_since() {
+async fn a_lost_request_is_repeated_after_writes_of_others() {
     let (outcome, log) = overtaken(new_id(), Fault::RequestLostUntil, 3).await;
     assert_eq!(outcome.unwrap(), log[3..]);
     assert_eq!(log.len(), 4);
 }
 
 #[tokio::test]
-async fn what_cannot_be_told_is_not_guessed() {
+async fn an_unknown_outcome_is_an_error() {
     let others = WRITERS_KNOWN as usize + 1;
     for fault in [Fault::RequestLostUntil, Fault::AnswerLostUntil] {
         let user = new_id();
