@@ -4,17 +4,18 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use godwit_client::Draft;
 use godwit_client::protocol::conversations::{
     DeleteFor, MoveCursor, Role, UpdateConversation, UpdatePermissions,
 };
 use godwit_client::protocol::groups::CreateInvite;
 use godwit_client::protocol::messages::{Change, LogEntry};
-use godwit_client::protocol::{ConversationId, InviteId, MessageId, Seq, UserId};
+use godwit_client::protocol::{ConversationId, ErrorCode, InviteId, MessageId, Seq, UserId};
+use godwit_client::{Draft, Error, Http};
 use serde_json::Value;
 use tokio::time::sleep;
 
-use crate::logs::read_log;
+use crate::follower::Follower;
+use crate::logs::{assert_rest_of, read_log};
 use crate::people::{Person, answered, soon};
 use crate::store::TestStore;
 
@@ -124,6 +125,42 @@ impl Changes {
         }
     }
 
+    /// The changes happen spread over this time, each of them until a server answers.
+    pub(crate) async fn happen_despite_faults(&self, time: Duration) {
+        let step = time / self.groups.len() as u32;
+        let changes = self.groups.iter().zip(0..).map(|(group, number)| async move {
+            sleep(step * number).await;
+            group.change_despite_faults().await;
+        });
+        join_all(changes).await;
+    }
+
+    /// Asserts that the watcher has got every change, and only reads: nothing else tells the watcher of what was missed. The
+    /// follower has all entries from the beginning.
+    pub(crate) async fn have_reached(self, watcher: &Http, follower: Follower) {
+        let mut logs = Vec::new();
+        for group in &self.groups {
+            if group.kind == Kind::Expired {
+                group.disappears(watcher).await;
+            }
+            let log = read_log(watcher, group.id).await;
+            follower.reaches(group.id, log.last().unwrap().seq).await;
+            if group.kind == Kind::Read {
+                let cursors = watcher.conversation(group.id).await.unwrap().cursors;
+                let mark = cursors.into_iter().find(|cursor| cursor.user_id == group.other.id).unwrap();
+                assert!(mark.read >= group.message_seq, "{mark:?} was acknowledged");
+                follower.is_told_of(group.id, mark).await;
+            }
+            logs.push((group, log));
+        }
+        let mut followed = follower.finish().await;
+        assert_eq!((followed.resets.len(), followed.all_reset), (0, 0), "the watcher was always caught up");
+        for (group, log) in &logs {
+            assert_rest_of(log, &format!("the watcher, after {:?}", group.kind), &followed.log(group.id));
+        }
+        Self::assert_all_kinds(logs.iter().flat_map(|(_, log)| log));
+    }
+
     /// Asserts that these entries contain every kind that a remaining member can get.
     pub(crate) fn assert_all_kinds<'a>(entries: impl IntoIterator<Item = &'a LogEntry>) {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -177,49 +214,71 @@ impl Group {
     }
 
     async fn change(&self) {
+        match self.kind {
+            Kind::Expired => self.disappears(&self.owner.http).await,
+            _ => answered(async || self.try_to_change().await).await,
+        }
+    }
+
+    /// Retries the change until a server answers, whatever fails. A message disappears on its own.
+    async fn change_despite_faults(&self) {
+        let changing = async {
+            while let Err(error) = self.try_to_change().await {
+                // The first call was carried out: who has left is not told that the group exists.
+                if self.kind == Kind::MemberLeft && error.code() == Some(ErrorCode::NotFound) {
+                    return;
+                }
+                assert!(error.is_temporary(), "{:?}: {error:?}", self.kind);
+                sleep(STEP).await;
+            }
+        };
+        soon("a change to be answered", changing).await;
+    }
+
+    async fn try_to_change(&self) -> Result<(), Error> {
         let (id, message, other) = (self.id, self.message, self.other.id);
         let (http, others) = (&self.owner.http, &self.other.http);
         match self.kind {
             Kind::Message => {
                 let draft = Draft::text("after").client_id("after");
-                answered(async || http.send_message(id, draft.clone()).await).await;
+                http.send_message(id, draft).await.map(drop)
             }
-            Kind::Edited => drop(answered(async || http.edit_message(message, "after").await).await),
-            Kind::Deleted => answered(async || http.delete_message(message, DeleteFor::All).await).await,
-            Kind::Expired => self.disappears().await,
-            Kind::Reacted => drop(answered(async || others.react(message, "👍").await).await),
-            Kind::Pinned => answered(async || http.pin_message(message).await).await,
-            Kind::Unpinned => answered(async || http.unpin_message(message).await).await,
-            Kind::MembersAdded => drop(answered(async || http.add_members(id, &[other]).await).await),
-            Kind::MemberJoined => drop(answered(async || others.join(id).await).await),
-            Kind::MemberLeft => answered(async || others.leave(id).await).await,
-            Kind::MemberRemoved => answered(async || http.remove_member(id, other).await).await,
-            Kind::MemberBanned => answered(async || http.ban(id, other).await).await,
-            Kind::MemberUnbanned => answered(async || http.unban(id, other).await).await,
-            Kind::RoleChanged => answered(async || http.set_role(id, other, Role::Admin).await).await,
-            Kind::OwnershipTransferred => answered(async || http.transfer_ownership(id, other).await).await,
+            Kind::Edited => http.edit_message(message, "after").await.map(drop),
+            Kind::Deleted => http.delete_message(message, DeleteFor::All).await,
+            Kind::Expired => Ok(()),
+            Kind::Reacted => others.react(message, "👍").await.map(drop),
+            Kind::Pinned => http.pin_message(message).await,
+            Kind::Unpinned => http.unpin_message(message).await,
+            Kind::MembersAdded => http.add_members(id, &[other]).await.map(drop),
+            Kind::MemberJoined => others.join(id).await.map(drop),
+            Kind::MemberLeft => others.leave(id).await,
+            Kind::MemberRemoved => http.remove_member(id, other).await,
+            Kind::MemberBanned => http.ban(id, other).await,
+            Kind::MemberUnbanned => http.unban(id, other).await,
+            Kind::RoleChanged => http.set_role(id, other, Role::Admin).await,
+            Kind::OwnershipTransferred => http.transfer_ownership(id, other).await,
             Kind::DetailsChanged => {
                 let update =
                     UpdateConversation { name: Some("fish".to_owned()), ..UpdateConversation::default() };
-                answered(async || http.update_conversation(id, &update).await).await;
+                http.update_conversation(id, &update).await.map(drop)
             }
             Kind::InviteCreated => {
                 let invite = CreateInvite { client_id: Some("after".to_owned()), ..CreateInvite::default() };
-                answered(async || http.create_invite(id, &invite).await).await;
+                http.create_invite(id, &invite).await.map(drop)
             }
-            Kind::InviteRevoked => answered(async || http.revoke_invite(id, self.invite).await).await,
+            Kind::InviteRevoked => http.revoke_invite(id, self.invite).await,
             Kind::Read => {
                 let read =
                     MoveCursor { conversation_id: None, delivered: None, read: Some(self.message_seq) };
-                answered(async || others.move_cursor(id, &read).await).await;
+                others.move_cursor(id, &read).await.map(drop)
             }
         }
     }
 
-    async fn disappears(&self) {
+    async fn disappears(&self, by: &Http) {
         let disappearing = async {
             let is_end = |entry: &LogEntry| matches!(entry.change, Change::Expired { .. });
-            while !read_log(&self.owner.http, self.id).await.iter().any(is_end) {
+            while !read_log(by, self.id).await.iter().any(is_end) {
                 sleep(STEP).await;
             }
         };

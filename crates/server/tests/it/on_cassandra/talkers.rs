@@ -186,7 +186,7 @@ fn log_is_of(
 }
 
 /// The same session with short timeouts.
-fn impatient(http: &Http, url: &str) -> Http {
+pub(super) fn impatient(http: &Http, url: &str) -> Http {
     let config = HttpConfig {
         connect_timeout: REQUEST_TIMEOUT,
         request_timeout: REQUEST_TIMEOUT,

@@ -17,10 +17,12 @@ use rand::rngs::StdRng;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::sleep;
 
-use super::talkers::Talkers;
+use super::talkers::{Talkers, impatient};
 use super::talking;
 use crate::balancer::Balancer;
-use crate::people::{Person, unique};
+use crate::changes::Changes;
+use crate::follower::Follower;
+use crate::people::{Person, same_session, unique};
 use crate::process::{ServerProcess, godwit};
 use crate::seed::seeded;
 use crate::store::url;
@@ -35,6 +37,8 @@ const GROUPS: usize = 256;
 const AT_ONCE: usize = 32;
 /// The pause between two messages of one person: the write rate must be below the copy rate, or the transfer never ends.
 const PAUSE: Duration = Duration::from_millis(500);
+/// The time over which every kind of change happens, once: while the data is transferred for the first time.
+const CHANGES_TAKE: Duration = Duration::from_secs(20);
 /// The nodes share one machine, so a slow node is not a dead one.
 const PATIENCE: &str = "[store.cassandra]\nsilence_max_ms = 30000\nrequest_timeout_ms = 20000\n";
 
@@ -172,6 +176,16 @@ async fn a_server_is_transferred_to_cassandra_and_back_under_load() {
     let balancer = Balancer::start([server.address()].into_iter()).await;
     fill(&server.url()).await;
     let talkers = Talkers::start(&balancer.url(), PAUSE).await;
+    let [ada, eve, bob] = Person::register_all(&balancer.url(), ["ada", "eve", "bob"])
+        .await
+        .map(|person| Person { http: impatient(&person.http, &balancer.url()), ..person });
+    let changes = Changes::prepare(&ada, &eve, &bob, Some(CHANGES_TAKE)).await;
+    let watcher = Follower::restless("bob", bob.http.clone());
+    watcher.catches_up().await;
+    let changing = tokio::spawn(async move {
+        changes.happen_despite_faults(CHANGES_TAKE).await;
+        changes
+    });
     let from = format!("embedded:{}", server.data_dir().display());
 
     for interruption in
@@ -194,6 +208,7 @@ async fn a_server_is_transferred_to_cassandra_and_back_under_load() {
         server.stderr()
     );
 
+    let changes = changing.await.unwrap();
     // And back. A server on a cluster stops after the transfer, and another one is started.
     let back = folder.join("back");
     let mut transfer = Transfer::start(&folder, &keyspace, &format!("embedded:{}", back.display()));
@@ -207,6 +222,7 @@ async fn a_server_is_transferred_to_cassandra_and_back_under_load() {
     let config = folder.join("test.toml");
     let mut again = ServerProcess::on(&back, &["--config", config.to_str().unwrap()]).await;
     balancer.moved(0, again.address());
+    changes.have_reached(&same_session(&bob.http, &again.url()), watcher).await;
     println!("{}", talkers.check(&[again.url()]).await);
     again.stop().await;
 }

@@ -2,9 +2,9 @@
 //! through a load balancer.
 //!
 //! The people stop before the last fault ends. At the end, every acknowledged message is in its log exactly once, with its
-//! last acknowledged content, all members have seen the same log, and no cursor has gone back. `GODWIT_TEST_CHAOS_SECONDS`
-//! sets the duration and `GODWIT_TEST_CHAOS_SEED` the faults: the same seed causes the same faults at the same times, but
-//! their effects vary.
+//! last acknowledged content, all members have seen the same log, and no cursor has gone back. Somebody who only watches has
+//! got every kind of change. `GODWIT_TEST_CHAOS_SECONDS` sets the duration and `GODWIT_TEST_CHAOS_SEED` the faults: the same
+//! seed causes the same faults at the same times, but their effects vary.
 
 mod faults;
 
@@ -16,9 +16,12 @@ use godwit_testbed::Redis;
 use tokio::time::sleep_until;
 
 use self::faults::{Journal, Servers};
-use super::talkers::Talkers;
+use super::talkers::{Talkers, impatient};
 use super::{alone, store_at, talking};
 use crate::balancer::Balancer;
+use crate::changes::Changes;
+use crate::follower::Follower;
+use crate::people::{Person, same_session};
 use crate::process::ServerProcess;
 
 const SERVERS: usize = 3;
@@ -26,6 +29,8 @@ const SERVERS: usize = 3;
 const SECONDS: u64 = 20;
 /// The pause between two messages of one person.
 const PAUSE: Duration = Duration::from_millis(100);
+/// When a message disappears, in `Changes`: during the faults.
+const DISAPPEARS_AFTER: Duration = Duration::from_secs(10);
 /// Everything sent before this time must reach everybody without any later event.
 const SILENT_BEFORE_THE_END: Duration = Duration::from_secs(3);
 
@@ -50,6 +55,12 @@ async fn nothing_is_lost_whatever_fails() {
     let servers = Servers::new(servers, balancer.clone());
 
     let talkers = Talkers::start(&balancer.url(), PAUSE).await;
+    let [ada, eve, bob] = Person::register_all(&balancer.url(), ["ada", "eve", "bob"])
+        .await
+        .map(|person| Person { http: impatient(&person.http, &balancer.url()), ..person });
+    let changes = Changes::prepare(&ada, &eve, &bob, Some(DISAPPEARS_AFTER)).await;
+    let watcher = Follower::restless("bob", bob.http.clone());
+    watcher.catches_up().await;
     let journal = Journal::start();
     let until = Instant::now() + Duration::from_secs(seconds);
     tokio::join!(
@@ -58,10 +69,16 @@ async fn nothing_is_lost_whatever_fails() {
             talkers.fall_silent();
             journal.write("everybody falls silent");
         },
+        async {
+            let time = until.saturating_duration_since(Instant::now());
+            changes.happen_despite_faults(time.saturating_sub(SILENT_BEFORE_THE_END)).await;
+            journal.write("all changes have happened");
+        },
         servers.fail_at_random(seed, until, &journal),
         faults::dependencies_fail_at_random(seed, until, &journal, redis.clone(), cluster.clone()),
     );
     journal.write("everything is there again");
+    changes.have_reached(&same_session(&bob.http, &servers.urls().await[0]), watcher).await;
     let found = talkers.check(&servers.urls().await).await;
     journal.write(&found);
     servers.end().await;
