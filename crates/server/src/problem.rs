@@ -279,6 +279,9 @@ impl From<InboxError> for ApiError {
         }
     }
 }
+            InboxError::TooOften { reason, retry_after_secs } => {
+                Self::new(ErrorCode::RateLimited).with_detail(reason).with_retry_after(retry_after_secs)
+            }
 
 impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {

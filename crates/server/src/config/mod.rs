@@ -311,7 +311,7 @@ settings! {
     pub struct GroupConfig {
         /// People that one user may add to groups and channels per day.
         pub added_per_day_max: u32,
-        /// How many of them may be people who have never written to that user.
+        /// How many of them may be people who have never written to that user. New direct conversations count too.
         pub strangers_added_per_day_max: u32,
         /// Groups and channels that one user may create per day.
         pub made_per_day_max: u32,
