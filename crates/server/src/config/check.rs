@@ -80,6 +80,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
         ),
         ("admission.syncs_at_once_max", admission.syncs_at_once_max as u64, 1..=COUNT_MAX),
         ("admission.passwords_waiting_max", admission.passwords_waiting_max as u64, 1..=COUNT_MAX),
+        ("admission.syncs_per_user_max", admission.syncs_per_user_max as u64, 1..=COUNT_MAX),
         (
             "admission.passwords_waiting_per_network_max",
             admission.passwords_waiting_per_network_max as u64,
