@@ -122,7 +122,7 @@ settings! {
         pub header_timeout_ms: u64,
         /// Time limit from one request of a connection to the end of the next one's headers.
         pub idle_timeout_ms: u64,
-        /// How long a client may read nothing of what the server writes to it.
+        /// How long the server waits until a client has read 32 KiB of an answer, or all of it.
         pub write_timeout_ms: u64,
         /// How long requests in flight may take when the server stops.
         pub stop_timeout_ms: u64,
