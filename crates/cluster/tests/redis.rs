@@ -49,6 +49,7 @@ impl Node {
             heartbeat_ms: 60_000,
             sign_in_within_ms: 60_000,
             queue_frames_max: 1_024,
+            answers_bytes_max: usize::MAX,
             queue_bytes_max: 1 << 20,
             per_user_max: 64,
             per_device_max: 32,
@@ -287,7 +288,6 @@ async fn who_can_write_to_redis_cannot_pass_for_a_server() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_set_that_somebody_fills_is_not_read_as_a_whole() {
     const NODES: u64 = 20_000;
     let redis = started(Redis::start).await;
@@ -322,6 +322,7 @@ async fn a_set_that_somebody_fills_is_not_read_as_a_whole() {
     assert!(calls < NODES / 2, "{calls} frames for one user");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_with_another_secret_are_not_heard() {
     let redis = started(Redis::start).await;
     let (address, store): (RedisAddress, _) = (redis.url().parse().unwrap(), store());

@@ -92,6 +92,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
         ("socket.queue_frames_max", socket.queue_frames_max as u64, 512..=1_000_000),
         ("socket.queue_bytes_max", socket.queue_bytes_max as u64, MIB..=GIB_AS_MIB * MIB),
         ("socket.per_user_max", socket.per_user_max as u64, 1..=COUNT_MAX),
+        ("socket.answers_bytes_max", socket.answers_bytes_max as u64, MIB..=1_024 * GIB_AS_MIB * MIB),
         ("socket.per_device_max", socket.per_device_max as u64, 1..=COUNT_MAX),
     ];
     bounds

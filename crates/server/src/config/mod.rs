@@ -356,6 +356,9 @@ settings! {
         /// Maximum number of sockets of one user on this server. A new one replaces the oldest, silent ones first.
         pub per_user_max: usize,
         /// Maximum number of sockets of one device. All tabs of a browser are one device.
+        /// Maximum number of bytes of answers that wait for all sockets together. Above it, the sockets for which most waits
+        /// are disconnected, and resume. Events do not count: sockets share them.
+        pub answers_bytes_max: usize,
         pub per_device_max: usize,
     }
 }
@@ -370,6 +373,7 @@ impl Default for SocketConfig {
             per_user_max: 64,
             per_device_max: 32,
         }
+            answers_bytes_max: 512 * 1024 * 1024,
     }
 }
 

@@ -198,7 +198,7 @@ impl Connection {
     }
 
     fn push(&self, frame: Bytes) {
-        self.socket.outgoing.push(frame);
+        self.socket.outgoing.answer(frame);
     }
 
     fn hello(&self, signed_in: Option<SignedInSocket>) -> Hello {

@@ -74,6 +74,7 @@ pub(super) const fn hub_config(config: &SocketConfig) -> HubConfig {
         sign_in_within_ms: config.sign_in_within_ms,
         queue_frames_max: config.queue_frames_max,
         queue_bytes_max: config.queue_bytes_max,
+        answers_bytes_max: config.answers_bytes_max,
         per_user_max: config.per_user_max,
         per_device_max: config.per_device_max,
     }
