@@ -181,12 +181,15 @@ settings! {
         pub memtable_mib: u64,
         /// Size of the journal, in MiB. The server replays it after a crash, so it bounds the time of that start.
         pub journal_mib: u64,
+        /// Free space of the disk, in MiB, below which the server stores nothing new and refuses with `unavailable`; reads
+        /// continue. At half of it, it refuses every write. A disk that runs full ends the server. 0 switches it off.
+        pub free_disk_mib_min: u64,
     }
 }
 
 impl Default for EmbeddedConfig {
     fn default() -> Self {
-        Self { cache_mib: 64, memtable_mib: 64, journal_mib: 256 }
+        Self { cache_mib: 64, memtable_mib: 64, journal_mib: 256, free_disk_mib_min: 512 }
     }
 }
 
@@ -353,12 +356,12 @@ settings! {
         pub queue_frames_max: usize,
         /// Maximum number of bytes that wait for one socket.
         pub queue_bytes_max: usize,
-        /// Maximum number of sockets of one user on this server. A new one replaces the oldest, silent ones first.
-        pub per_user_max: usize,
-        /// Maximum number of sockets of one device. All tabs of a browser are one device.
         /// Maximum number of bytes of answers that wait for all sockets together. Above it, the sockets for which most waits
         /// are disconnected, and resume. Events do not count: sockets share them.
         pub answers_bytes_max: usize,
+        /// Maximum number of sockets of one user on this server. A new one replaces the oldest, silent ones first.
+        pub per_user_max: usize,
+        /// Maximum number of sockets of one device. All tabs of a browser are one device.
         pub per_device_max: usize,
     }
 }
@@ -370,10 +373,10 @@ impl Default for SocketConfig {
             sign_in_within_ms: 10_000,
             queue_frames_max: 1_024,
             queue_bytes_max: 1024 * 1024,
+            answers_bytes_max: 512 * 1024 * 1024,
             per_user_max: 64,
             per_device_max: 32,
         }
-            answers_bytes_max: 512 * 1024 * 1024,
     }
 }
 

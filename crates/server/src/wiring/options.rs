@@ -85,6 +85,7 @@ pub(super) fn embedded_options(config: &EmbeddedConfig) -> godwit_store_embedded
         cache_bytes: config.cache_mib * MIB,
         memtable_bytes_max: config.memtable_mib * MIB,
         journal_bytes_max: config.journal_mib * MIB,
+        free_disk_bytes_min: config.free_disk_mib_min * MIB,
         ..godwit_store_embedded::Options::default()
     }
 }
