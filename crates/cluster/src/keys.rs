@@ -1,4 +1,5 @@
-//! The keys and channels in Redis.
+//! The keys and channels in Redis. No set is read as a whole, because everyone who can write to Redis can make it larger than
+//! the memory of a server: [`NODES_READ_MAX`].
 //!
 //! ```text
 //! godwit:{INSTALLATION}:nodes          set of node ids; a node without the next key is gone
@@ -10,7 +11,19 @@
 use godwit_protocol::UserId;
 use sha2::{Digest, Sha256};
 
+use redis::{Cmd, cmd};
+
 use crate::node::NodeId;
+
+/// Nodes that are read from one set, more than a cluster has. Of a larger set, so many are read at random.
+pub(crate) const NODES_READ_MAX: usize = 1_024;
+
+/// Reads the nodes in a set.
+pub(crate) fn read_nodes(key: String) -> Cmd {
+    let mut read = cmd("SRANDMEMBER");
+    read.arg(key).arg(NODES_READ_MAX);
+    read
+}
 
 #[derive(Debug, Clone)]
 pub(crate) struct Keys {

@@ -15,7 +15,7 @@ use redis::{Pipeline, RedisResult, cmd};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::keys::Keys;
+use crate::keys::{Keys, NODES_READ_MAX, read_nodes};
 use crate::node::{NodeId, NodeInfo};
 use crate::seal::{Seal, TAG_BYTES};
 
@@ -122,7 +122,11 @@ pub(crate) async fn beat(
 /// Reads all entries, and removes the ids of nodes that are gone.
 pub(crate) async fn nodes(redis: &mut MultiplexedConnection, keys: &Keys, seal: &Seal) -> RedisResult<Found> {
     let mut found = Found { entries: Vec::new(), strangers: 0 };
-    let ids: Vec<Vec<u8>> = cmd("SMEMBERS").arg(keys.nodes()).query_async(redis).await?;
+    let ids: Vec<Vec<u8>> = read_nodes(keys.nodes()).query_async(redis).await?;
+    if ids.len() == NODES_READ_MAX {
+        // There may be more, and a server of this cluster among those that were not read.
+        found.strangers += 1;
+    }
     let ids: Vec<NodeId> = ids.iter().filter_map(|id| std::str::from_utf8(id).ok()?.parse().ok()).collect();
     if ids.is_empty() {
         return Ok(found);

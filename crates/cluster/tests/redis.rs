@@ -49,6 +49,7 @@ impl Node {
             heartbeat_ms: 60_000,
             sign_in_within_ms: 60_000,
             queue_frames_max: 1_024,
+            answers_bytes_max: usize::MAX,
             queue_bytes_max: 1 << 20,
             per_user_max: 64,
             per_device_max: 32,
@@ -284,6 +285,41 @@ async fn write_access_to_redis_is_not_enough_to_pass_for_a_server() {
     pipeline.query_async::<()>(&mut intruder.commands).await.unwrap();
     let found = nodes().await;
     assert_eq!((found.known.len(), found.strangers), (2, 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_set_that_somebody_fills_is_not_read_as_a_whole() {
+    const NODES: u64 = 20_000;
+    let redis = started(Redis::start).await;
+    let (address, store): (RedisAddress, _) = (redis.url().parse().unwrap(), store());
+    let mut intruder = Intruder::at(&redis.url()).await;
+    let one = Node::start(&address, &store, "a secret of servers").await;
+    let other = Node::start(&address, &store, "a secret of servers").await;
+    let bob = UserId::new(2);
+    let at_one = one.socket(bob).await;
+    knows_of(&one, &other).await;
+    let channels = intruder.channels().await;
+    let prefix = channels[0].split(":to:").next().unwrap().to_owned();
+    let mut add = redis::cmd("SADD");
+    add.arg(format!("{prefix}:user:{bob}"));
+    for node in 1..=NODES {
+        add.arg(format!("{node:016x}"));
+    }
+    add.query_async::<()>(&mut intruder.commands).await.unwrap();
+    let published = async |intruder: &mut Intruder| {
+        let info: String =
+            redis::cmd("INFO").arg("commandstats").query_async(&mut intruder.commands).await.unwrap();
+        let line = info.lines().find_map(|line| line.strip_prefix("cmdstat_publish:calls=")).unwrap();
+        line.split(',').next().unwrap().parse::<u64>().unwrap()
+    };
+    let before = published(&mut intruder).await;
+    one.cluster.deliver(&[bob], &typing(11));
+    // The first event has been sent when the second one is overheard.
+    one.cluster.deliver(&[bob], &typing(12));
+    assert_eq!(next_conversation(&at_one).await, 11);
+    intruder.overhear(b"\"conversation_id\":\"12\"").await;
+    let calls = published(&mut intruder).await - before;
+    assert!(calls < NODES / 2, "{calls} frames for one user");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

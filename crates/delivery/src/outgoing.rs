@@ -21,6 +21,10 @@ struct State {
     frames: Vec<Bytes>,
     /// Bytes of the frames that wait or are being written.
     bytes: usize,
+    /// The part of them that belongs to this socket alone: answers. Events are shared with other sockets.
+    answers: usize,
+    /// Answers in the step that is being written.
+    answers_in_step: usize,
     ping: bool,
     /// The number of replies that are still to come.
     owed: usize,
@@ -56,6 +60,16 @@ impl Outgoing {
         self.push_if_open(1, frame.len(), std::iter::once(frame))
     }
 
+    /// Adds an answer, which no other socket shares.
+    pub fn answer(&self, frame: Bytes) -> bool {
+        let mut state = self.lock();
+        let is_open = state.close.is_none();
+        let fits = is_open && self.add_answer(&mut state, frame);
+        drop(state);
+        self.changed.notify_one();
+        fits
+    }
+
     /// Adds several frames: all of them or none.
     pub fn push_all(&self, frames: &[Bytes]) -> bool {
         let bytes = frames.iter().map(Bytes::len).sum();
@@ -77,10 +91,17 @@ impl Outgoing {
         let mut state = self.lock();
         state.owed = state.owed.saturating_sub(1);
         if state.close.is_none_or(|close| close.after_frames) {
-            self.add(&mut state, 1, frame.len(), std::iter::once(frame));
+            self.add_answer(&mut state, frame);
         }
         drop(state);
         self.changed.notify_one();
+    }
+
+    fn add_answer(&self, state: &mut State, frame: Bytes) -> bool {
+        let bytes = frame.len();
+        let fits = self.add(state, 1, bytes, std::iter::once(frame));
+        state.answers += if fits { bytes } else { 0 };
+        fits
     }
 
     fn push_if_open(&self, count: usize, bytes: usize, frames: impl Iterator<Item = Bytes>) -> bool {
@@ -149,6 +170,7 @@ impl Outgoing {
     pub fn written(&self, bytes: usize) {
         let mut state = self.lock();
         state.bytes = state.bytes.saturating_sub(bytes);
+        state.answers = state.answers.saturating_sub(std::mem::take(&mut state.answers_in_step));
     }
 
     /// Resolves when the socket must be closed at once, even during a write. Only for the writing task.
@@ -177,6 +199,11 @@ impl Outgoing {
         self.lock().bytes
     }
 
+    /// Bytes of answers that wait or are being written.
+    pub fn answer_bytes(&self) -> usize {
+        self.lock().answers
+    }
+
     fn take(&self) -> Option<Step> {
         let mut state = self.lock();
         match state.close {
@@ -184,10 +211,13 @@ impl Outgoing {
                 Some(Step::Close(close.code))
             }
             _ if state.frames.is_empty() && !state.ping => None,
-            _ => Some(Step::Write {
-                frames: std::mem::take(&mut state.frames),
-                ping: std::mem::take(&mut state.ping),
-            }),
+            _ => {
+                state.answers_in_step = state.answers;
+                Some(Step::Write {
+                    frames: std::mem::take(&mut state.frames),
+                    ping: std::mem::take(&mut state.ping),
+                })
+            }
         }
     }
 
@@ -202,7 +232,7 @@ impl State {
             self.close = Some(Close { code, after_frames: false });
         }
         self.frames = Vec::new();
-        self.bytes = 0;
+        (self.bytes, self.answers, self.answers_in_step) = (0, 0, 0);
     }
 }
 

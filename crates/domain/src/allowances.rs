@@ -1,4 +1,4 @@
-//! Daily allowances: how many people a user may add, groups create and profile changes make in a day.
+//! Daily allowances: how many people a user may add or begin to write to, groups create and profile changes make in a day.
 //!
 //! An allowance is a token bucket that refills continuously: 100 a day refill at one every 14.4 minutes. The user's profile
 //! stores the time at which the bucket is full again, so the limit holds on every node and across restarts. A use case takes
@@ -21,7 +21,7 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 pub struct AddingPolicy {
     /// People added to groups and channels.
     pub members_per_day_max: u32,
-    /// The part of `members` who have never written to the user.
+    /// The part of `members` who have never written to the user, and people with whom the user opens a conversation.
     pub strangers_per_day_max: u32,
     /// Groups and channels created.
     pub groups_per_day_max: u32,
@@ -118,7 +118,7 @@ impl Allowances {
             (
                 amounts.strangers,
                 spent.strangers,
-                "people added who have not written to you",
+                "people added or written to who have not written to you",
                 self.policy.strangers_per_day_max,
             ),
             (amounts.groups, spent.groups, "groups and channels made", self.policy.groups_per_day_max),

@@ -125,6 +125,7 @@ impl App {
             conversations: conversations.clone(),
             account_log: account_log.clone(),
             concealing: concealing.clone(),
+            allowances: allowances.clone(),
             clock: clock.clone(),
         });
         let consent = Consent { store: store.clone(), conversations: conversations.clone() };

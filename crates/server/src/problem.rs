@@ -28,6 +28,8 @@ pub const PROBLEM_JSON: &str = "application/problem+json";
 const RETRY_AFTER_S: u32 = 1;
 /// The retry delay if the operator has to act first.
 const RETRY_AFTER_STOPPED_S: u32 = 30;
+/// The time in which an operator may have made room on the disk.
+const RETRY_AFTER_FULL_S: u32 = 60;
 
 const OUTCOME_UNKNOWN: &str = "the outcome is unknown: retry, and send a message with the same client_id";
 
@@ -205,6 +207,9 @@ impl From<&StoreError> for ApiError {
                 tracing::error!(error = %chain(error), "the store has stopped");
                 Self::new(ErrorCode::Unavailable).with_retry_after(RETRY_AFTER_STOPPED_S)
             }
+            StoreError::Full => Self::new(ErrorCode::Unavailable)
+                .with_detail("the server has no room for more")
+                .with_retry_after(RETRY_AFTER_FULL_S),
             StoreError::Corrupt { .. } => Self::internal(error),
         }
     }
@@ -274,6 +279,9 @@ impl From<InboxError> for ApiError {
             InboxError::NotWithSelf => Self::new(ErrorCode::NotWithSelf).with_field("user_id"),
             InboxError::Blocked => Self::new(ErrorCode::Blocked),
             InboxError::TooManyPinned => Self::new(ErrorCode::ListFull),
+            InboxError::TooOften { reason, retry_after_secs } => {
+                Self::new(ErrorCode::RateLimited).with_detail(reason).with_retry_after(retry_after_secs)
+            }
             InboxError::Invalid(field) => field.into(),
             InboxError::Store(error) => error.into(),
         }
@@ -295,6 +303,8 @@ impl From<Refusal> for ApiError {
                 tracing::warn!(error = %reason, "an action was interrupted");
                 error.with_detail(OUTCOME_UNKNOWN)
             }
+            // Nothing was written.
+            Refusal::Store(error) if matches!(*error, StoreError::Full) => Self::from(&*error),
             Refusal::Store(error) => Self::from(&*error).with_detail(OUTCOME_UNKNOWN),
             _ => error,
         }

@@ -28,8 +28,13 @@ use crate::problem::{ApiError, ApiResult};
 
 /// Buckets per limit.
 pub const RATE_BUCKETS_MAX: usize = 100_000;
-/// Users that one command looks up for the price of one command.
-const USERS_PER_COMMAND: usize = 10;
+/// Users or conversations that one command names for the price of one command.
+const NAMED_PER_COMMAND: usize = 10;
+/// The commands that a command counts as that reads a whole account log.
+const COMMANDS_PER_ACCOUNT_LOG: usize = 20;
+const KIB: usize = 1024;
+/// The size that a forward counts as. Its content is not in the request: the server copies it.
+const FORWARD_BYTES: usize = 8 * KIB;
 
 /// A rate. Without `per_minute` (or with 0) there is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,7 +97,10 @@ settings! {
         pub send_per_user: Rate,
         /// Messages from one address.
         pub send_per_address: Rate,
-        /// Searches of one user.
+        /// KiB that one user writes with messages, edits, drafts and other changes. The first KiB of each request is
+        /// free, so only long content counts. A forward counts as 8 KiB.
+        pub written_kib_per_user: Rate,
+        /// Searches of one user, for people and for members of a conversation.
         pub search_per_user: Rate,
         /// Searches from one address.
         pub search_per_address: Rate,
@@ -126,6 +134,7 @@ impl Default for RateConfig {
             socket_sign_in_per_address: Rate::new(3_000, 1_500),
             send_per_user: Rate::new(1_800, 300),
             send_per_address: Rate::new(30_000, 3_000),
+            written_kib_per_user: Rate::new(1_024, 8_192),
             search_per_user: Rate::new(120, 60),
             search_per_address: Rate::new(1_200, 600),
             changes_per_user: Rate::new(3_000, 600),
@@ -154,6 +163,7 @@ impl RateConfig {
         socket_sign_in_per_address: Rate::OFF,
         send_per_user: Rate::OFF,
         send_per_address: Rate::OFF,
+        written_kib_per_user: Rate::OFF,
         search_per_user: Rate::OFF,
         search_per_address: Rate::OFF,
         changes_per_user: Rate::OFF,
@@ -181,6 +191,7 @@ pub struct RateLimits {
     socket_sign_in_per_address: Limit<IpAddr>,
     send_per_user: Limit<UserId>,
     send_per_address: Limit<IpAddr>,
+    written_kib_per_user: Limit<UserId>,
     search_per_user: Limit<UserId>,
     search_per_address: Limit<IpAddr>,
     changes_per_user: Limit<UserId>,
@@ -207,6 +218,7 @@ impl RateLimits {
             socket_sign_in_per_address: Limit::new("socket_sign_in", config.socket_sign_in_per_address),
             send_per_user: Limit::new("send", config.send_per_user),
             send_per_address: Limit::new("send", config.send_per_address),
+            written_kib_per_user: Limit::new("written", config.written_kib_per_user),
             search_per_user: Limit::new("search", config.search_per_user),
             search_per_address: Limit::new("search", config.search_per_address),
             changes_per_user: Limit::new("changes", config.changes_per_user),
@@ -265,6 +277,17 @@ impl RateLimits {
         self.send_per_address.check(&address.address())
     }
 
+    /// In addition to the limits above, for a request of this size. All that a user stores comes through here, so this bounds how
+    /// fast one account can fill the disk.
+    pub fn check_written(&self, user: UserId, bytes: usize) -> ApiResult<()> {
+        self.written_kib_per_user.check_times(&user, bytes.saturating_sub(1) / KIB)
+    }
+
+    /// The same for a forward, whatever its request.
+    pub fn check_forward(&self, user: UserId) -> ApiResult<()> {
+        self.check_written(user, FORWARD_BYTES + KIB)
+    }
+
     pub fn check_search(&self, user: UserId, address: ClientAddress) -> ApiResult<()> {
         self.search_per_user.check(&user)?;
         self.search_per_address.check(&address.address())
@@ -278,9 +301,15 @@ impl RateLimits {
         self.commands_per_user.check(&user)
     }
 
-    /// In addition to [`Self::check_commands`], for a command that names many users: ten of them count as one more command.
-    pub fn check_users_named(&self, user: UserId, named: usize) -> ApiResult<()> {
-        self.commands_per_user.check_times(&user, named / USERS_PER_COMMAND)
+    /// In addition to [`Self::check_commands`], for a command that names many users or conversations, or asks for many messages
+    /// from all over: ten of them count as one more command.
+    pub fn check_named(&self, user: UserId, named: usize) -> ApiResult<()> {
+        self.commands_per_user.check_times(&user, named / NAMED_PER_COMMAND)
+    }
+
+    /// In addition to [`Self::check_commands`], for a command that reads a whole account log.
+    pub fn check_account_log(&self, user: UserId) -> ApiResult<()> {
+        self.commands_per_user.check_times(&user, COMMANDS_PER_ACCOUNT_LOG - 1)
     }
 
     pub fn check_pings(&self, user: UserId) -> ApiResult<()> {
@@ -296,27 +325,36 @@ impl RateLimits {
 struct Limit<K: Clone + Eq + Hash> {
     name: &'static str,
     limiter: Option<RateLimiter<K, Buckets<K>, DefaultClock>>,
+    /// The burst size.
+    times_max: u32,
     clock: DefaultClock,
 }
 
 impl<K: Clone + Eq + Hash> Limit<K> {
     fn new(name: &'static str, rate: Rate) -> Self {
         let clock = DefaultClock::default();
-        let limiter = rate.quota().map(|quota| RateLimiter::new(quota, Buckets::default(), clock.clone()));
-        Self { name, limiter, clock }
+        let quota = rate.quota();
+        let times_max = quota.map_or(0, |quota| quota.burst_size().get());
+        let limiter = quota.map(|quota| RateLimiter::new(quota, Buckets::default(), clock.clone()));
+        Self { name, limiter, times_max, clock }
     }
 
     fn check(&self, key: &K) -> ApiResult<()> {
-        let Some(limiter) = &self.limiter else { return Ok(()) };
-        limiter.check_key(key).map_err(|refused| {
+        self.check_times(key, 1)
+    }
+
+    /// Counts several times, or not at all if the limit does not allow all of them now. More than a burst counts as a burst:
+    /// otherwise the request could never be accepted.
+    fn check_times(&self, key: &K, times: usize) -> ApiResult<()> {
+        let times = u32::try_from(times).unwrap_or(u32::MAX).min(self.times_max);
+        let (Some(limiter), Some(times)) = (&self.limiter, NonZeroU32::new(times)) else { return Ok(()) };
+        // The outer error is impossible: a burst has room for so many.
+        let Ok(outcome) = limiter.check_key_n(key, times) else { return Ok(()) };
+        outcome.map_err(|refused| {
             counter!("godwit_rate_limited_total", "limit" => self.name).increment(1);
             let wait = refused.wait_time_from(self.clock.now());
             ApiError::new(ErrorCode::RateLimited).with_retry_after(whole_seconds(wait))
         })
-    }
-
-    fn check_times(&self, key: &K, times: usize) -> ApiResult<()> {
-        (0..times).try_for_each(|_| self.check(key))
     }
 }
 
@@ -415,6 +453,40 @@ mod tests {
         let limits = RateLimits::new(&RateConfig { known_sign_in_per_address: rate, ..RateConfig::OFF });
         assert_eq!((0..10).filter(|n| known(&limits, "192.0.2.1", *n, *n)).count(), 3);
         assert!(known(&limits, "192.0.2.2", 1, 1));
+    }
+
+    #[test]
+    fn only_long_content_counts_towards_what_a_user_writes() {
+        let limits = |burst| {
+            RateLimits::new(&RateConfig { written_kib_per_user: Rate::new(1, burst), ..RateConfig::OFF })
+        };
+        let (ada, bob) = (UserId::new(1), UserId::new(2));
+        let ten = limits(10);
+        for _ in 0..1_000 {
+            ten.check_written(ada, KIB).unwrap();
+        }
+        ten.check_written(ada, 6 * KIB).unwrap();
+        let refused = ten.check_written(ada, 7 * KIB).unwrap_err().into_problem();
+        assert_eq!(refused.code, ErrorCode::RateLimited);
+        // A refused request has used up nothing.
+        ten.check_written(ada, 6 * KIB).unwrap();
+        assert!(ten.check_forward(ada).is_err());
+        ten.check_forward(bob).unwrap();
+        // A request that is larger than a burst is possible, once the burst is there.
+        let two = limits(2);
+        two.check_written(ada, 64 * KIB).unwrap();
+        assert!(two.check_written(ada, 2 * KIB).is_err());
+    }
+
+    #[test]
+    fn a_command_that_names_much_counts_as_several() {
+        let limits = RateLimits::new(&RateConfig { commands_per_user: Rate::new(1, 30), ..RateConfig::OFF });
+        let ada = UserId::new(1);
+        limits.check_named(ada, 9).unwrap();
+        limits.check_named(ada, 100).unwrap();
+        limits.check_account_log(ada).unwrap();
+        limits.check_commands(ada).unwrap();
+        assert!(limits.check_commands(ada).is_err());
     }
 
     #[test]

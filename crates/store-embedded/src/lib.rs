@@ -7,6 +7,7 @@
 //! ports                 the ports of the domain, one file each
 //! lib                   EmbeddedStore
 //! committer  folder     group commit by one thread; the data folder, its lock and its format
+//! disk                  room on the disk
 //! transfer              transfers to another store, and the parts that change meanwhile
 //! conversation          logs and their projections, in one transaction
 //! inbox                 a user's list of conversations, in the order of activity and in the order of change
@@ -28,6 +29,7 @@
 mod account;
 mod committer;
 mod conversation;
+mod disk;
 mod due;
 mod engine;
 mod folder;
@@ -91,6 +93,8 @@ pub struct Stats {
     pub rows_written: u64,
     /// Hot conversations, whose inbox rows are not settled yet.
     pub hot_conversations: usize,
+    /// Free bytes of the disk, as of the last write.
+    pub disk_free_bytes: u64,
 }
 
 impl EmbeddedStore {
@@ -126,6 +130,7 @@ impl EmbeddedStore {
             fsyncs: state.commits.load(Ordering::Relaxed),
             rows_written: self.engine.keys_written.load(Ordering::Relaxed),
             hot_conversations: state.hot_conversations.load(Ordering::Relaxed),
+            disk_free_bytes: state.free_bytes.load(Ordering::Relaxed),
         }
     }
 
@@ -135,6 +140,15 @@ impl EmbeddedStore {
         F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         self.committer.write(operation, write).await
+    }
+
+    /// Like [`write`](Self::write), for content that users store. Such a write is refused first when the disk is almost full.
+    async fn write_content<T, F>(&self, operation: &'static str, write: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.committer.write_content(operation, write).await
     }
 
     /// Like [`write`](Self::write), for a write of a transfer, which is allowed while other writes are refused.

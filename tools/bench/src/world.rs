@@ -48,6 +48,7 @@ impl World {
             queue_frames_max: QUEUE_FRAMES_MAX,
             per_user_max: usize::MAX,
             per_device_max: usize::MAX,
+            answers_bytes_max: usize::MAX,
             queue_bytes_max: QUEUE_BYTES_MAX,
         };
         let hub = Arc::new(Hub::new(config, clock.clone()));

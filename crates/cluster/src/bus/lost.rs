@@ -13,6 +13,7 @@ use redis::{Pipeline, RedisResult};
 use tokio::time::Instant;
 
 use super::{Bus, ROUTES_AT_ONCE, lock};
+use crate::keys::read_nodes;
 use crate::node::{NodeId, NodeInfo};
 
 /// How long the users of a crashed node have to reconnect to another node.
@@ -46,7 +47,7 @@ impl Bus {
         for users in watched.chunks(ROUTES_AT_ONCE) {
             let mut pipeline = Pipeline::new();
             for user in users {
-                pipeline.cmd("SMEMBERS").arg(self.keys.user(*user));
+                pipeline.add_command(read_nodes(self.keys.user(*user)));
             }
             let nodes: Vec<Vec<String>> = pipeline.query_async(redis).await?;
             let mut forgotten = Pipeline::new();

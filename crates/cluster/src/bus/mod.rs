@@ -6,7 +6,7 @@
 //!  node A                                   Redis                              node B
 //!  offer(item) ─▶ bounded queue
 //!        batch ─▶ 1 PUBLISH new heads  ───▶ channel of B ───────────────────▶ cached conversations become outdated
-//!                   SMEMBERS of users  ───▶ route of each user: {nodes}
+//!                   nodes of users     ───▶ route of each user: {nodes}
 //!                 2 PUBLISH one frame  ───▶ channel of B ───────────────────▶ check signature, serial, number;
 //!                                                                             deliver to sockets, update the cache
 //!  beat, each second:
@@ -61,7 +61,7 @@ use godwit_domain::peers::FromPeers;
 use godwit_protocol::UserId;
 use metrics::{counter, gauge};
 use redis::aio::MultiplexedConnection;
-use redis::{Pipeline, RedisError, RedisResult, cmd};
+use redis::{Pipeline, RedisError, RedisResult};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, interval, sleep, timeout};
 
@@ -72,7 +72,7 @@ pub(crate) use self::outgoing::Item;
 use self::outgoing::Numbers;
 use self::refusals::Refusals;
 use self::trust::Trust;
-use crate::keys::Keys;
+use crate::keys::{Keys, read_nodes};
 use crate::node::{NodeId, NodeInfo};
 use crate::redis::{Connections, RedisAddress};
 use crate::registry::{self, BEAT_INTERVAL, Registry};
@@ -225,8 +225,7 @@ impl Bus {
     /// Whether the user has a socket at another node.
     pub(crate) async fn is_elsewhere(&self, user: UserId) -> bool {
         let Some(mut redis) = lock(&self.commands).clone() else { return false };
-        let nodes: RedisResult<Vec<String>> =
-            cmd("SMEMBERS").arg(self.keys.user(user)).query_async(&mut redis).await;
+        let nodes: RedisResult<Vec<String>> = read_nodes(self.keys.user(user)).query_async(&mut redis).await;
         let others = self.registry.others();
         let is_there = |id: NodeId| others.iter().any(|other| other.id == id);
         nodes.is_ok_and(|nodes| nodes.iter().filter_map(|id| id.parse().ok()).any(is_there))

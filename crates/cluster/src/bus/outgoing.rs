@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::frame::{Frame, Told};
 use super::{Bus, lock};
+use crate::keys::read_nodes;
 use crate::node::NodeId;
 use crate::seal::Seal;
 
@@ -209,7 +210,7 @@ impl Bus {
             users.sort_unstable();
             users.dedup();
             for user in &users {
-                pipeline.cmd("SMEMBERS").arg(self.keys.user(*user));
+                pipeline.add_command(read_nodes(self.keys.user(*user)));
             }
         }
         if pipeline.is_empty() {

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -29,6 +30,8 @@ pub struct HubConfig {
     pub queue_frames_max: usize,
     /// Bytes in the queue of one socket.
     pub queue_bytes_max: usize,
+    /// Bytes of answers in the queues of all sockets.
+    pub answers_bytes_max: usize,
     /// Sockets per user and per device. A further one replaces another.
     pub per_user_max: usize,
     pub per_device_max: usize,
@@ -237,16 +240,39 @@ impl Hub {
         let now_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         self.now_ms.store(now_ms, Ordering::Relaxed);
         let now = self.clock.now();
-        let (mut open, mut signed_in, mut queued) = (0_usize, 0_usize, 0_usize);
+        let (mut open, mut signed_in, mut queued, mut answers) = (0_usize, 0_usize, 0_usize, 0_usize);
         self.all.for_each(|socket| {
             socket.sweep(now, now_ms, u64::from(self.config.heartbeat_ms));
             open += 1;
             signed_in += usize::from(socket.owner().is_some());
             queued += socket.outgoing.queued_bytes();
+            answers += socket.outgoing.answer_bytes();
         });
+        if answers > self.config.answers_bytes_max {
+            self.drop_answers(answers - self.config.answers_bytes_max);
+        }
         gauge!("godwit_sockets", "state" => "signed_in").set(signed_in as f64);
         gauge!("godwit_sockets", "state" => "anonymous").set((open - signed_in) as f64);
         gauge!("godwit_socket_queue_bytes").set(queued as f64);
+    }
+
+    /// Closes sockets until this many bytes of answers are dropped, those with most first: their clients ask for more than they
+    /// read. The limit of one queue does not bound what all of them hold together.
+    fn drop_answers(&self, mut excess: usize) {
+        let mut sockets: Vec<(usize, Arc<Socket>)> = Vec::new();
+        self.all.for_each(|socket| match socket.outgoing.answer_bytes() {
+            0 => {}
+            bytes => sockets.push((bytes, socket.clone())),
+        });
+        sockets.sort_unstable_by_key(|(bytes, socket)| (Reverse(*bytes), socket.id));
+        for (bytes, socket) in sockets {
+            counter!("godwit_slow_readers_total").increment(1);
+            socket.outgoing.close(CloseCode::TooSlow);
+            if bytes >= excess {
+                return;
+            }
+            excess -= bytes;
+        }
     }
 }
 

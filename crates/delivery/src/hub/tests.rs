@@ -28,6 +28,7 @@ fn hub() -> (Arc<SetClock>, Hub) {
         sign_in_within_ms: 500,
         queue_frames_max: 8,
         queue_bytes_max: 4_096,
+        answers_bytes_max: 5_000,
         per_user_max: 4,
         per_device_max: 3,
     };
@@ -339,4 +340,29 @@ async fn a_restart_asks_all_sockets_to_reconnect() {
     let (_header, payload) = frames[0].split_at(2);
     assert!(payload.starts_with(b"{\"reconnect\""));
     assert_eq!(socket.outgoing.next().await, Step::Close(CloseCode::ServiceRestart));
+}
+
+#[tokio::test]
+async fn the_answers_of_all_sockets_together_are_bounded() {
+    let (_, hub) = hub();
+    let frame = |bytes: usize| Bytes::from(vec![b'x'; bytes]);
+    let sockets: Vec<_> = (1..=4).map(|owner| signed_in(&hub, owner, owner)).collect();
+    let is_closed = || sockets.iter().map(|socket| socket.outgoing.is_closed()).collect::<Vec<_>>();
+    for (socket, bytes) in sockets.iter().zip([1_000, 2_000, 1_500, 500]) {
+        assert!(socket.outgoing.answer(frame(bytes)));
+        // Events are shared, and cost little however many sockets they wait for.
+        assert!(socket.outgoing.push(frame(2_000)));
+    }
+    hub.sweep(Duration::from_millis(100));
+    assert_eq!(is_closed(), [false; 4], "as many as there may be");
+    sockets[0].outgoing.answer(frame(1));
+    hub.sweep(Duration::from_millis(200));
+    assert_eq!(is_closed(), [false, true, false, false], "the one with most");
+    assert_eq!(sockets[1].outgoing.next().await, Step::Close(CloseCode::TooSlow));
+    // What is being written counts, and what was written does not.
+    let Step::Write { frames, .. } = sockets[2].outgoing.next().await else { panic!("closed") };
+    assert_eq!(sockets[2].outgoing.answer_bytes(), 1_500);
+    sockets[2].outgoing.answer(frame(7));
+    sockets[2].outgoing.written(frames.iter().map(Bytes::len).sum());
+    assert_eq!(sockets[2].outgoing.answer_bytes(), 7);
 }

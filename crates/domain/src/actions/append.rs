@@ -108,7 +108,10 @@ impl Appending {
     }
 
     async fn fail(&self, live: &Live, batch: Batch, error: StoreError) {
-        tracing::warn!(conversation = %live.id(), %error, "append failed");
+        // The store says once that it is full.
+        if !matches!(error, StoreError::Full) {
+            tracing::warn!(conversation = %live.id(), %error, "append failed");
+        }
         batch.refuse(&error.into());
         // The state of the store is uncertain: reload before the next append.
         if let Err(error) = self.conversations.reload(live).await {

@@ -108,7 +108,9 @@ impl Refusal {
             Self::Invalid(_) => ErrorCode::InvalidField,
             Self::Busy | Self::Interrupted(_) => ErrorCode::Unavailable,
             Self::Store(error) => match **error {
-                StoreError::Unavailable { .. } | StoreError::Stopped => ErrorCode::Unavailable,
+                StoreError::Unavailable { .. } | StoreError::Stopped | StoreError::Full => {
+                    ErrorCode::Unavailable
+                }
                 StoreError::Corrupt { .. } => ErrorCode::Internal,
             },
         }

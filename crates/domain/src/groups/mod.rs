@@ -66,6 +66,7 @@ impl From<InboxError> for Refusal {
             InboxError::NotFound | InboxError::NoSuchUser | InboxError::NotWithSelf => Self::NotFound,
             InboxError::Blocked => Self::Blocked,
             InboxError::TooManyPinned => Self::ListFull,
+            InboxError::TooOften { reason, retry_after_secs } => Self::TooOften { reason, retry_after_secs },
             InboxError::Invalid(error) => Self::Invalid(error),
             InboxError::Store(error) => error.into(),
         }

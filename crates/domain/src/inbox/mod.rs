@@ -16,6 +16,7 @@ use godwit_protocol::{ConversationId, UserId};
 use thiserror::Error;
 
 use crate::account_log::AccountLog;
+use crate::allowances::{Allowances, Amounts, Overspent};
 use crate::concealing::Concealing;
 use crate::conversations::{AccessError, Conversations};
 use crate::model::{Created, InvalidField, Kind, UserPair};
@@ -25,12 +26,16 @@ use crate::projection::beginning;
 use self::showing::Listed;
 pub(crate) use self::showing::Marks;
 
+/// What opening a conversation with somebody takes.
+const ONE_STRANGER: Amounts = Amounts { members: 0, strangers: 1, groups: 0, profile: 0 };
+
 #[derive(Debug)]
 pub struct Inbox {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) conversations: Arc<Conversations>,
     pub(crate) account_log: Arc<AccountLog>,
     pub(crate) concealing: Arc<Concealing>,
+    pub(crate) allowances: Arc<Allowances>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -46,6 +51,8 @@ pub enum InboxError {
     Blocked,
     #[error("the maximum number of conversations is pinned")]
     TooManyPinned,
+    #[error("{reason}")]
+    TooOften { reason: String, retry_after_secs: u32 },
     #[error(transparent)]
     Invalid(#[from] InvalidField),
     #[error(transparent)]
@@ -57,6 +64,16 @@ impl From<AccessError> for InboxError {
         match error {
             AccessError::NotFound => Self::NotFound,
             AccessError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+impl From<Overspent> for InboxError {
+    fn from(overspent: Overspent) -> Self {
+        let reason = overspent.to_string();
+        match overspent {
+            Overspent::Over { retry_after_secs, .. } => Self::TooOften { reason, retry_after_secs },
+            Overspent::Store(error) => error.into(),
         }
     }
 }
@@ -109,10 +126,14 @@ impl Inbox {
         if self.store.is_blocked(by, other).await? {
             return Err(InboxError::Blocked);
         }
+        // The other user has never written, because there is no conversation yet.
+        self.allowances.spend(by, ONE_STRANGER).await?;
         let new = beginning(self.store.ids(), Kind::Direct(pair), Created::direct(by, pair))?;
         let opened = self.store.open_direct(pair, new).await?;
-        if let Some(notes) = &opened.made {
-            self.account_log.announce(notes).await;
+        match &opened.made {
+            Some(notes) => self.account_log.announce(notes).await,
+            // A concurrent call has created it first.
+            None => self.allowances.give_back(by, ONE_STRANGER).await?,
         }
         Ok((opened.id, opened.made.is_some()))
     }

@@ -14,6 +14,9 @@ use crate::ports::{HistoryEnd, SeqRange, StoreError};
 use crate::show::{View, about};
 use crate::sight::{Discretion, Sight};
 
+/// Entries per read once some entries of a page were hidden.
+const READ_PAST_HIDDEN: usize = 100;
+
 /// A member who reads a conversation.
 pub(super) struct Viewer {
     pub(super) live: Arc<Live>,
@@ -77,9 +80,10 @@ impl Reading {
         let just_before = Seq::new(viewer.from.get().saturating_sub(1));
         let mut range = SeqRange { after: range.after.max(just_before), ..range };
         let mut items = Vec::new();
+        let mut least = 0;
         // Reads on until the page is full, because hidden entries do not count.
         loop {
-            let missing = limit + 1 - items.len();
+            let missing = (limit + 1 - items.len()).max(least);
             let mut found = self.store.history(id, range, end, missing).await?;
             let is_last = found.len() < missing;
             let (Some(first), Some(last)) = (found.first(), found.last()) else { break };
@@ -100,6 +104,8 @@ impl Reading {
             if is_last || items.len() > limit {
                 break;
             }
+            // A user who has hidden much must not cost a read for every few messages.
+            least = READ_PAST_HIDDEN;
         }
         let more = items.len() > limit;
         match end {

@@ -1,6 +1,7 @@
 //! Adding users: permissions, daily limits, and leaving for good.
 
 use godwit_domain::actions::Refusal;
+use godwit_domain::inbox::InboxError;
 use godwit_domain::ports::UserStore;
 use godwit_protocol::accounts::{MayBeAddedBy, UpdateMe};
 use godwit_protocol::conversations::{NewConversation, UpdateConversation, UpdatePermissions};
@@ -148,6 +149,29 @@ async fn adding_strangers_has_a_daily_limit_that_ignores_refusals() {
     stage.clock.advance_ms(i64::from(retry_after_secs) * 1_000);
     assert!(added(&[first[1]]).await.unwrap()[0].added);
     assert_eq!(stage.row(ada, group).await.member_count as usize, people.len() + 1);
+}
+
+#[tokio::test]
+async fn beginning_to_write_to_strangers_has_the_same_daily_limit() {
+    let stage = Stage::new();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    let strangers_max = ADDING.strangers_per_day_max as usize;
+    for number in 0..strangers_max - 1 {
+        let person = stage.user(&format!("person{number}")).await;
+        stage.app.inbox.open_direct(ada, person).await.unwrap();
+    }
+    let first = stage.app.inbox.open_direct(ada, bob).await.unwrap();
+    let refused = stage.app.inbox.open_direct(ada, eve).await.unwrap_err();
+    let each_secs = 24 * 60 * 60 / ADDING.strangers_per_day_max;
+    match refused {
+        InboxError::TooOften { retry_after_secs, .. } => assert!(retry_after_secs <= each_secs + 1),
+        other => panic!("{other}"),
+    }
+    // A conversation that exists costs nothing, and neither does one that somebody else began.
+    let again = stage.app.inbox.open_direct(ada, bob).await.unwrap();
+    assert!(!again.made && again.conversation.id == first.conversation.id);
+    stage.app.inbox.open_direct(eve, ada).await.unwrap();
+    stage.app.inbox.open_direct(ada, eve).await.unwrap();
 }
 
 #[tokio::test]

@@ -252,6 +252,33 @@ async fn pages_with_long_drafts_continue_after_the_size_limit() {
     assert!(pages > 2);
 }
 
+/// The user has hidden them all, and each page has to go past them.
+#[tokio::test]
+async fn hidden_messages_do_not_cost_a_read_each() {
+    const HIDDEN: usize = 400;
+    let stage = Stage::new();
+    let (ada, bob, id) = stage.pair().await;
+    let first = stage.say(ada, id, "the first").await;
+    for number in 0..HIDDEN {
+        let message = stage.say(bob, id, &format!("hidden {number}")).await;
+        stage.app.writing.delete_for_me(ada, message.id).await.unwrap();
+    }
+    let last = stage.say(bob, id, "the last").await;
+    for (place, expected) in [
+        (HistoryPage::Newest, last.id),
+        (HistoryPage::Before(Position::Message(last.id)), first.id),
+        (HistoryPage::After(Position::Message(first.id)), last.id),
+    ] {
+        let before = stage.store.history_reads();
+        let page = stage.app.reading.history(ada, id, place, 1).await.unwrap();
+        let found: Vec<MessageId> = page.messages.iter().map(|message| message.id).collect();
+        assert_eq!(found, [expected], "{place:?}");
+        assert_eq!((page.more_before, page.more_after), (expected == last.id, expected == first.id));
+        let reads = stage.store.history_reads() - before;
+        assert!(reads <= HIDDEN as u64 / 100 + 4, "{reads} reads for {place:?}");
+    }
+}
+
 /// All members are in memory, and are not all shown at once.
 #[tokio::test]
 async fn pages_of_receipts_go_through_all_members() {

@@ -1,10 +1,11 @@
-//! Creating and deleting conversations.
+//! Creating and deleting conversations, adding members, and the order of pinned ones.
 
 use godwit_domain::groups::MadeGroup;
-use godwit_protocol::UserId;
 use godwit_protocol::conversations::{
     CreateConversation, CreatedConversation, DeleteConversation, DeleteFor,
 };
+use godwit_protocol::groups::AddedMembers;
+use godwit_protocol::{ConversationId, UserId};
 
 use crate::problem::ApiResult;
 use crate::state::Shared;
@@ -16,6 +17,9 @@ pub async fn create(
     request: CreateConversation,
 ) -> ApiResult<(CreatedConversation, bool)> {
     let groups = &state.app.groups;
+    if let CreateConversation::Group(new) | CreateConversation::Channel(new) = &request {
+        state.rates.check_named(by, new.member_ids.len())?;
+    }
     let MadeGroup { opened, members } = match request {
         CreateConversation::Direct { user_id } => {
             MadeGroup { opened: state.app.inbox.open_direct(by, user_id).await?, members: Vec::new() }
@@ -28,6 +32,23 @@ pub async fn create(
 }
 
 /// Deletes a conversation for the user only, or for all members.
+/// Sorts the pinned conversations. Each one that moves is a write.
+pub async fn order_pinned(state: &Shared, by: UserId, order: &[ConversationId]) -> ApiResult<()> {
+    state.rates.check_named(by, order.len())?;
+    Ok(state.app.inbox.order_pinned(by, order).await?)
+}
+
+/// Adds users to a conversation. Each of them is looked up, whether or not they can be added.
+pub async fn add_members(
+    state: &Shared,
+    by: UserId,
+    id: ConversationId,
+    users: &[UserId],
+) -> ApiResult<AddedMembers> {
+    state.rates.check_named(by, users.len())?;
+    Ok(AddedMembers { results: state.app.groups.add_members(by, id, users).await? })
+}
+
 pub async fn delete_for(state: &Shared, by: UserId, request: DeleteConversation) -> ApiResult<()> {
     let DeleteConversation { conversation_id: id, r#for, up_to } = request;
     match r#for {

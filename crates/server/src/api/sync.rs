@@ -17,7 +17,7 @@ pub async fn sync_page(
 ) -> ApiResult<SyncPage> {
     let limit = page_limit(limit)?;
     let since = state.sealer.open_next(List::Sync, by, since)?;
-    let _permit = state.admission.syncs.enter().await?;
+    let _permit = state.admission.syncs.enter(by).await?;
     let (page, token) = state.app.sync.since(by, since, limit).await?;
     Ok(SyncPage { token: state.sealer.seal(List::Sync, by, token), ..page })
 }

@@ -36,7 +36,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
     let tokens = &config.auth.tokens;
     let cassandra = &store.cassandra;
     let application = &config.auth.application;
-    let bounds: [(&str, u64, RangeInclusive<u64>); 39] = [
+    let bounds: [(&str, u64, RangeInclusive<u64>); 42] = [
         ("server.max_connections", server.max_connections as u64, 1..=COUNT_MAX),
         ("server.connections_per_address_max", server.connections_per_address_max as u64, 1..=COUNT_MAX),
         ("server.connections_per_network_max", server.connections_per_network_max as u64, 1..=COUNT_MAX),
@@ -57,6 +57,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
         ("store.embedded.cache_mib", embedded.cache_mib, 1..=1_024 * GIB_AS_MIB),
         ("store.embedded.memtable_mib", embedded.memtable_mib, 1..=4 * GIB_AS_MIB),
         ("store.embedded.journal_mib", embedded.journal_mib, 16..=64 * GIB_AS_MIB),
+        ("store.embedded.free_disk_mib_min", embedded.free_disk_mib_min, 0..=COUNT_MAX),
         ("store.cassandra.connect_timeout_ms", cassandra.connect_timeout_ms, 100..=MINUTE_MS),
         ("store.cassandra.silence_max_ms", cassandra.silence_max_ms, 100..=MINUTE_MS),
         ("store.cassandra.request_timeout_ms", cassandra.request_timeout_ms, 100..=20_000),
@@ -79,6 +80,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
             1..=COUNT_MAX,
         ),
         ("admission.syncs_at_once_max", admission.syncs_at_once_max as u64, 1..=COUNT_MAX),
+        ("admission.syncs_per_user_max", admission.syncs_per_user_max as u64, 1..=COUNT_MAX),
         ("admission.passwords_waiting_max", admission.passwords_waiting_max as u64, 1..=COUNT_MAX),
         (
             "admission.passwords_waiting_per_network_max",
@@ -90,6 +92,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
         ("socket.sign_in_within_ms", u64::from(socket.sign_in_within_ms), 100..=HOUR_MS),
         ("socket.queue_frames_max", socket.queue_frames_max as u64, 512..=1_000_000),
         ("socket.queue_bytes_max", socket.queue_bytes_max as u64, MIB..=GIB_AS_MIB * MIB),
+        ("socket.answers_bytes_max", socket.answers_bytes_max as u64, MIB..=1_024 * GIB_AS_MIB * MIB),
         ("socket.per_user_max", socket.per_user_max as u64, 1..=COUNT_MAX),
         ("socket.per_device_max", socket.per_device_max as u64, 1..=COUNT_MAX),
     ];

@@ -122,7 +122,7 @@ settings! {
         pub header_timeout_ms: u64,
         /// Time limit from one request of a connection to the end of the next one's headers.
         pub idle_timeout_ms: u64,
-        /// How long a client may read nothing of what the server writes to it.
+        /// How long the server waits until a client has read 32 KiB of an answer, or all of it.
         pub write_timeout_ms: u64,
         /// How long requests in flight may take when the server stops.
         pub stop_timeout_ms: u64,
@@ -181,12 +181,15 @@ settings! {
         pub memtable_mib: u64,
         /// Size of the journal, in MiB. The server replays it after a crash, so it bounds the time of that start.
         pub journal_mib: u64,
+        /// Free space of the disk, in MiB, below which the server stores nothing new and refuses with `unavailable`; reads
+        /// continue. At half of it, it refuses every write. A disk that runs full ends the server. 0 switches it off.
+        pub free_disk_mib_min: u64,
     }
 }
 
 impl Default for EmbeddedConfig {
     fn default() -> Self {
-        Self { cache_mib: 64, memtable_mib: 64, journal_mib: 256 }
+        Self { cache_mib: 64, memtable_mib: 64, journal_mib: 256, free_disk_mib_min: 512 }
     }
 }
 
@@ -311,7 +314,7 @@ settings! {
     pub struct GroupConfig {
         /// People that one user may add to groups and channels per day.
         pub added_per_day_max: u32,
-        /// How many of them may be people who have never written to that user.
+        /// How many of them may be people who have never written to that user. New direct conversations count too.
         pub strangers_added_per_day_max: u32,
         /// Groups and channels that one user may create per day.
         pub made_per_day_max: u32,
@@ -353,6 +356,9 @@ settings! {
         pub queue_frames_max: usize,
         /// Maximum number of bytes that wait for one socket.
         pub queue_bytes_max: usize,
+        /// Maximum number of bytes of answers that wait for all sockets together. Above it, the sockets for which most waits
+        /// are disconnected, and resume. Events do not count: sockets share them.
+        pub answers_bytes_max: usize,
         /// Maximum number of sockets of one user on this server. A new one replaces the oldest, silent ones first.
         pub per_user_max: usize,
         /// Maximum number of sockets of one device. All tabs of a browser are one device.
@@ -367,6 +373,7 @@ impl Default for SocketConfig {
             sign_in_within_ms: 10_000,
             queue_frames_max: 1_024,
             queue_bytes_max: 1024 * 1024,
+            answers_bytes_max: 512 * 1024 * 1024,
             per_user_max: 64,
             per_device_max: 32,
         }

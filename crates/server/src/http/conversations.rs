@@ -65,7 +65,9 @@ pub struct LogParams {
         (status = 201, description = "The conversation was created", body = CreatedConversation),
         (status = 200, description = "The conversation exists", body = CreatedConversation),
     ),
-    extensions(("x-error-codes" = json!(["not_found", "not_with_self", "blocked", "invalid_field"])))
+    extensions(("x-error-codes" = json!([
+        "not_found", "not_with_self", "blocked", "invalid_field", "rate_limited"
+    ])))
 )]
 pub async fn open(
     State(state): State<ServerState>,

@@ -33,6 +33,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
         if !is_json(request.headers()) {
             return Err(ApiError::new(ErrorCode::UnsupportedMediaType));
         }
+        let user = request.extensions().get::<Authenticated>().cloned();
         let bytes = Bytes::from_request(received(request), state).await.map_err(|rejection| {
             if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
                 ApiError::new(ErrorCode::TooLarge)
@@ -41,6 +42,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
                 ApiError::invalid_request("the body is incomplete")
             }
         })?;
+        if let Some(Authenticated { state, user }) = user {
+            state.rates.check_written(user, bytes.len())?;
+        }
         json::parse(&bytes).map(Self)
     }
 }
@@ -160,13 +164,16 @@ async fn authenticated(
     if let Some(peer) = parts.extensions.get::<Peer>() {
         peer.authenticated(principal.user_id);
     }
-    parts.extensions.insert(Authenticated);
+    parts.extensions.insert(Authenticated { state: state.clone(), user: principal.user_id });
     Ok(principal)
 }
 
-/// Marks a request with a valid token.
-#[derive(Debug, Clone, Copy)]
-struct Authenticated;
+/// The user of a request with a valid token.
+#[derive(Debug, Clone)]
+struct Authenticated {
+    state: ServerState,
+    user: UserId,
+}
 
 /// Lets the connection watch the body as it arrives. The bytes of unauthenticated requests are counted.
 fn received(request: Request) -> Request {

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::extract::{Body, Caller, Id, Params, agree};
+use crate::api;
 use crate::http::json::Json;
 use crate::opaque::List;
 use crate::problem::ApiResult;
@@ -77,6 +78,7 @@ pub async fn gone(
     Caller(by): Caller,
     Params(params): Params<GoneParams>,
 ) -> ApiResult<Json<GoneList>> {
+    state.rates.check_account_log(by.user_id)?;
     Ok(Json(state.app.inbox.gone_since(by.user_id, params.since).await?))
 }
 
@@ -94,7 +96,7 @@ pub async fn order_pinned(
     Caller(by): Caller,
     Body(request): Body<OrderPinned>,
 ) -> ApiResult<StatusCode> {
-    state.app.inbox.order_pinned(by.user_id, &request.conversation_ids).await?;
+    api::conversations::order_pinned(&state, by.user_id, &request.conversation_ids).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -12,7 +12,9 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::extract::{Body, Caller, Id, Ids, Params, agree};
+use crate::api;
 use crate::http::json::Json;
+use crate::network::ClientAddress;
 use crate::opaque::List;
 use crate::problem::ApiResult;
 use crate::state::ServerState;
@@ -57,9 +59,14 @@ pub struct LeaveParams {
 pub async fn list(
     State(state): State<ServerState>,
     Caller(by): Caller,
+    address: ClientAddress,
     Id(id): Id<ConversationId>,
     Params(params): Params<MemberParams>,
 ) -> ApiResult<Json<MemberPage>> {
+    if params.query.is_some() {
+        // It looks through many members to find a few.
+        state.rates.check_search(by.user_id, address)?;
+    }
     let name = params.query.as_deref().map(SearchPrefix::parse).transpose()?;
     let filter = MemberFilter { role: params.role, name };
     let limit = page_limit(params.limit)?;
@@ -89,8 +96,7 @@ pub async fn add(
     Body(request): Body<AddMembers>,
 ) -> ApiResult<Json<AddedMembers>> {
     agree("conversation_id", id, request.conversation_id)?;
-    let results = state.app.groups.add_members(by.user_id, id, &request.user_ids).await?;
-    Ok(Json(AddedMembers { results }))
+    api::conversations::add_members(&state, by.user_id, id, &request.user_ids).await.map(Json)
 }
 
 /// Change a member's role

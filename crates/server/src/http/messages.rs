@@ -89,6 +89,9 @@ pub async fn send(
     Body(request): Body<SendMessage>,
 ) -> ApiResult<Response> {
     agree("conversation_id", id, request.conversation_id)?;
+    if request.forwarded_from.is_some() {
+        state.rates.check_forward(by.user_id)?;
+    }
     let sent = state.app.writing.send(by.user_id, id, Draft::parse(request)?).await?;
     Ok(if sent.repeated {
         (StatusCode::OK, [(IDEMPOTENT_REPLAY, "true")], Json(sent.message)).into_response()

@@ -57,6 +57,9 @@ pub async fn create(
 ) -> ApiResult<(StatusCode, Json<Scheduling>)> {
     // Counted now and not when the message is sent, so that a rate limit never delays a due message.
     state.rates.check_send(by.user_id, address)?;
+    if request.message.forwarded_from.is_some() {
+        state.rates.check_forward(by.user_id)?;
+    }
     let Kept { scheduling, repeated } = state.app.personal.schedule(by.user_id, request).await?;
     Ok((if repeated { StatusCode::OK } else { StatusCode::CREATED }, Json(scheduling)))
 }

@@ -29,6 +29,8 @@ pub async fn list(
     Params(params): Params<PageParams>,
 ) -> ApiResult<Json<StarPage>> {
     let limit = page_limit(params.limit)?;
+    // They are read one by one, from as many conversations.
+    state.rates.check_named(by.user_id, limit)?;
     let after = state.sealer.open_next(List::Stars, by.user_id, params.after.as_deref())?;
     let (messages, next) = state.app.personal.stars(by.user_id, after, limit).await?;
     Ok(Json(StarPage { messages, next: state.sealer.seal_next(List::Stars, by.user_id, next) }))

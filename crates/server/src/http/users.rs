@@ -57,7 +57,7 @@ pub async fn find(
         (Some(query), None) => query,
         (None, Some(ids)) => {
             let ids = user_ids(ids)?;
-            state.rates.check_users_named(by.user_id, ids.len())?;
+            state.rates.check_named(by.user_id, ids.len())?;
             let users = state.app.people.users(&ids).await?;
             return Ok(Json(UserPage { users, next: None }));
         }

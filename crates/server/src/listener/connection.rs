@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
 use super::slots::{ConnectionSlot, Control};
 
@@ -18,6 +18,8 @@ use super::slots::{ConnectionSlot, Control};
 const LINGER_MAX: Duration = Duration::from_secs(1);
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
 const LINGER_BYTES_AT_ONCE: usize = 8 * 1024;
+/// What a client reads at least within the time limit for writes.
+const READ_BYTES_MIN: usize = 32 * 1024;
 
 /// Whether the client is still sending when its connection closes. If so, the server reads for a while, so that a reset does
 /// not reach the client before it has read the answer.
@@ -40,9 +42,7 @@ impl Linger {
 pub(super) struct Connection {
     stream: TcpStream,
     control: Arc<Control>,
-    stall_max: Duration,
-    /// Runs only while the peer does not read.
-    stall: Option<Pin<Box<Sleep>>>,
+    patience: Patience,
     linger: Linger,
     /// Set once nothing more is written, with the number of bytes that may still be read.
     lingering: Option<(Pin<Box<Sleep>>, usize)>,
@@ -60,7 +60,8 @@ impl Connection {
         slot: ConnectionSlot,
         permit: OwnedSemaphorePermit,
     ) -> Self {
-        Self { stream, control, stall_max, stall: None, linger, lingering: None, slot, _permit: permit }
+        let patience = Patience::new(stall_max);
+        Self { stream, control, patience, linger, lingering: None, slot, _permit: permit }
     }
 
     /// Fails if the connection was evicted.
@@ -70,17 +71,6 @@ impl Connection {
         } else {
             Err(Error::new(ErrorKind::ConnectionAborted, "evicted to make room for others"))
         }
-    }
-
-    /// Returns the outcome of a write, or an error if the peer has not read for too long.
-    fn or_stalled<T>(&mut self, outcome: Poll<Result<T>>, context: &mut Context<'_>) -> Poll<Result<T>> {
-        if outcome.is_ready() {
-            self.stall = None;
-            return outcome;
-        }
-        let stall_max = self.stall_max;
-        let stall = self.stall.get_or_insert_with(|| Box::pin(sleep(stall_max)));
-        stall.as_mut().poll(context).map(|()| Err(ErrorKind::TimedOut.into()))
     }
 
     /// Reads and discards, until the client closes the connection or the time is over.
@@ -103,6 +93,44 @@ impl Connection {
     }
 }
 
+/// The patience with a peer that reads slowly: of what keeps it waiting, it must read [`READ_BYTES_MIN`] in a certain time. A few
+/// bytes now and then do not renew the time, so nobody makes the server hold an answer for long by reading it byte by byte.
+#[derive(Debug)]
+struct Patience {
+    within: Duration,
+    /// The time for which writes have waited since the last [`READ_BYTES_MIN`], and the bytes that were written in it.
+    waited: Duration,
+    written: usize,
+    /// Since when a write has been waiting, and how long it still may.
+    waiting: Option<(Instant, Pin<Box<Sleep>>)>,
+}
+
+impl Patience {
+    const fn new(within: Duration) -> Self {
+        Self { within, waited: Duration::ZERO, written: 0, waiting: None }
+    }
+
+    /// Returns the outcome of a write, or an error if the peer has read too little for too long.
+    fn with(&mut self, outcome: Poll<Result<usize>>, context: &mut Context<'_>) -> Poll<Result<usize>> {
+        if let Poll::Ready(written) = &outcome {
+            if let Some((since, _)) = self.waiting.take() {
+                self.waited += since.elapsed();
+            }
+            // A peer that keeps up has nothing to make up for.
+            if !self.waited.is_zero() {
+                self.written += written.as_ref().map_or(0, |bytes| *bytes);
+                if self.written >= READ_BYTES_MIN {
+                    (self.waited, self.written) = (Duration::ZERO, 0);
+                }
+            }
+            return outcome;
+        }
+        let left = self.within.saturating_sub(self.waited);
+        let (_, end) = self.waiting.get_or_insert_with(|| (Instant::now(), Box::pin(sleep(left))));
+        end.as_mut().poll(context).map(|()| Err(ErrorKind::TimedOut.into()))
+    }
+}
+
 impl AsyncRead for Connection {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -118,7 +146,7 @@ impl AsyncWrite for Connection {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
         self.check_gate(context)?;
         let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.or_stalled(outcome, context)
+        self.patience.with(outcome, context)
     }
 
     fn poll_write_vectored(
@@ -128,7 +156,7 @@ impl AsyncWrite for Connection {
     ) -> Poll<Result<usize>> {
         self.check_gate(context)?;
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.or_stalled(outcome, context)
+        self.patience.with(outcome, context)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -151,5 +179,53 @@ impl AsyncWrite for Connection {
             ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
         }
         if self.linger.is_asked() { self.poll_linger(context).map(Ok) } else { Poll::Ready(Ok(())) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    const WITHIN: Duration = Duration::from_secs(30);
+
+    /// A peer that takes so many bytes after each pause. Returns how long it is waited for.
+    async fn waited_for(bytes: usize, pause: Duration, pauses_max: usize) -> Option<Duration> {
+        let mut patience = Patience::new(WITHIN);
+        let context = &mut Context::from_waker(Waker::noop());
+        let began = Instant::now();
+        for _ in 0..pauses_max {
+            assert!(patience.with(Poll::Pending, context).is_pending());
+            tokio::time::advance(pause).await;
+            if patience.with(Poll::Pending, context).is_ready() {
+                return Some(began.elapsed());
+            }
+            assert!(patience.with(Poll::Ready(Ok(bytes)), context).is_ready());
+        }
+        None
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_reads_byte_by_byte_is_not_waited_for() {
+        let second = Duration::from_secs(1);
+        assert_eq!(waited_for(0, WITHIN, 1).await, Some(WITHIN));
+        assert_eq!(waited_for(1, second, 100).await, Some(WITHIN));
+        assert_eq!(waited_for(1_000, second, 100).await, Some(WITHIN));
+        assert_eq!(waited_for(1_200, second, 1_000).await, None, "slow, and fast enough");
+        assert_eq!(waited_for(READ_BYTES_MIN, WITHIN - second, 100).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_of_the_server_does_not_count() {
+        let mut patience = Patience::new(WITHIN);
+        let context = &mut Context::from_waker(Waker::noop());
+        for _ in 0..20 {
+            assert!(patience.with(Poll::Pending, context).is_pending());
+            tokio::time::advance(Duration::from_secs(1)).await;
+            assert!(patience.with(Poll::Ready(Ok(100)), context).is_ready());
+            // Nothing is written for an hour.
+            tokio::time::advance(Duration::from_secs(3_600)).await;
+        }
     }
 }

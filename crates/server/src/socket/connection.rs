@@ -145,7 +145,7 @@ impl Connection {
             Err((id, error)) => return self.bad_frame(id, error),
         };
         let id = frame.id;
-        match commands::execute(self, frame).await {
+        match commands::execute(self, frame, text.len()).await {
             Ok(Outcome::Reply(reply)) => self.push(reply),
             Ok(Outcome::Later) => {}
             // An anonymous client may not try token after token forever.
@@ -198,7 +198,7 @@ impl Connection {
     }
 
     fn push(&self, frame: Bytes) {
-        self.socket.outgoing.push(frame);
+        self.socket.outgoing.answer(frame);
     }
 
     fn hello(&self, signed_in: Option<SignedInSocket>) -> Hello {

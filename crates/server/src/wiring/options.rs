@@ -74,6 +74,7 @@ pub(super) const fn hub_config(config: &SocketConfig) -> HubConfig {
         sign_in_within_ms: config.sign_in_within_ms,
         queue_frames_max: config.queue_frames_max,
         queue_bytes_max: config.queue_bytes_max,
+        answers_bytes_max: config.answers_bytes_max,
         per_user_max: config.per_user_max,
         per_device_max: config.per_device_max,
     }
@@ -84,6 +85,7 @@ pub(super) fn embedded_options(config: &EmbeddedConfig) -> godwit_store_embedded
         cache_bytes: config.cache_mib * MIB,
         memtable_bytes_max: config.memtable_mib * MIB,
         journal_bytes_max: config.journal_mib * MIB,
+        free_disk_bytes_min: config.free_disk_mib_min * MIB,
         ..godwit_store_embedded::Options::default()
     }
 }

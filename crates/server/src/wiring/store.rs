@@ -96,6 +96,10 @@ impl OpenStore {
                 describe_gauge!("godwit_store_table_bytes", "Size of the store's tables on disk.");
                 describe_gauge!("godwit_store_journal_files", "Number of journal files.");
                 describe_gauge!(
+                    "godwit_store_disk_free_bytes",
+                    "Free space of the disk, as of the last write."
+                );
+                describe_gauge!(
                     "godwit_store_hot_conversations",
                     "Hot conversations, whose inbox rows are not settled yet."
                 );
@@ -113,6 +117,7 @@ impl OpenStore {
                 gauge!("godwit_store_table_bytes").set(stats.table_bytes as f64);
                 gauge!("godwit_store_journal_files").set(stats.journal_files as f64);
                 gauge!("godwit_store_hot_conversations").set(stats.hot_conversations as f64);
+                gauge!("godwit_store_disk_free_bytes").set(stats.disk_free_bytes as f64);
             }
             Self::Cassandra(store) => counter!("godwit_store_requests_total").absolute(store.requests()),
         }

@@ -22,6 +22,7 @@ const LIMITS: &[&str] = &[
     "socket_sign_in_per_address",
     "send_per_user",
     "send_per_address",
+    "written_kib_per_user",
     "search_per_user",
     "search_per_address",
     "changes_per_user",

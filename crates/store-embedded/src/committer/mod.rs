@@ -42,6 +42,20 @@ pub(crate) struct State {
     pub(crate) is_gone: AtomicBool,
     pub(crate) hot_conversations: AtomicUsize,
     pub(crate) commits: AtomicU64,
+    /// Free bytes of the disk when it was last looked at, and the limit for them.
+    pub(crate) free_bytes: AtomicU64,
+    pub(crate) free_bytes_min: AtomicU64,
+}
+
+/// What a write is for, which decides when it is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Something that people store, such as messages.
+    Content,
+    /// Everything else: sessions, cursors, settings.
+    Upkeep,
+    /// Part of a transfer. Such a write runs while others are refused, and may change the state that the tracker has read.
+    Transfer,
 }
 
 pub(crate) enum Message {
@@ -51,15 +65,16 @@ pub(crate) enum Message {
 
 /// A write, with the caller that waits for it.
 pub(crate) trait Job: Send {
-    /// Whether the write is part of a transfer. Such a write runs while others are refused, and may change the state that
-    /// the tracker has read.
-    fn is_for_transfer(&self) -> bool;
+    fn kind(&self) -> Kind;
 
     /// Runs the write. Its rows stay in the group unless it fails.
     fn run(&mut self, txn: Txn<'_>, tracker: &Tracker);
 
     /// Called instead of `run`.
     fn refuse(&mut self, reason: Refused);
+
+    /// The same for lack of room on the disk.
+    fn refuse_for_room(&mut self);
 
     /// Gives the caller the result. Called only when the whole group is durable, because a write may have read rows of the
     /// writes before it.
@@ -71,7 +86,7 @@ pub(crate) trait Job: Send {
 
 struct Write<T, F> {
     operation: &'static str,
-    is_for_transfer: bool,
+    kind: Kind,
     write: Option<F>,
     result: Result<T, StoreError>,
     caller: oneshot::Sender<Result<T, StoreError>>,
@@ -106,7 +121,16 @@ impl Committer {
         T: Send + 'static,
         F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.ask(operation, false, write).await
+        self.ask(operation, Kind::Upkeep, write).await
+    }
+
+    /// The same for a write of something that people store.
+    pub(crate) async fn write_content<T, F>(&self, operation: &'static str, write: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.ask(operation, Kind::Content, write).await
     }
 
     /// Like [`write`](Self::write), for a write of a transfer, which runs while other writes are refused.
@@ -119,22 +143,17 @@ impl Committer {
         T: Send + 'static,
         F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.ask(operation, true, write).await
+        self.ask(operation, Kind::Transfer, write).await
     }
 
-    async fn ask<T, F>(
-        &self,
-        operation: &'static str,
-        is_for_transfer: bool,
-        write: F,
-    ) -> Result<T, StoreError>
+    async fn ask<T, F>(&self, operation: &'static str, kind: Kind, write: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let (caller, answer) = oneshot::channel();
         let result = Err(StoreError::Stopped);
-        let job = Write { operation, is_for_transfer, write: Some(write), result, caller };
+        let job = Write { operation, kind, write: Some(write), result, caller };
         self.send(operation, Message::Write(Box::new(job))).await?;
         answer.await.unwrap_or_else(|_| Err(self.gone(operation)))
     }
@@ -203,8 +222,8 @@ where
     T: Send,
     F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send,
 {
-    fn is_for_transfer(&self) -> bool {
-        self.is_for_transfer
+    fn kind(&self) -> Kind {
+        self.kind
     }
 
     fn run(&mut self, mut txn: Txn<'_>, tracker: &Tracker) {
@@ -227,6 +246,10 @@ where
 
     fn refuse(&mut self, reason: Refused) {
         self.result = Err(StoreError::Unavailable { operation: self.operation, source: Box::new(reason) });
+    }
+
+    fn refuse_for_room(&mut self) {
+        self.result = Err(StoreError::Full);
     }
 
     fn answer(self: Box<Self>) {

@@ -14,14 +14,15 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use godwit_domain::ports::{Clock, StoreError};
 use godwit_domain::snowflake::IdGenerator;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Job, Message, State};
+use super::{Job, Kind, Message, State};
+use crate::disk::Disk;
 use crate::engine::{Engine, Panicked, View};
 use crate::inbox::hot::{HotQueue, Pace};
 use crate::inbox::order;
@@ -45,6 +46,7 @@ pub(crate) struct Worker {
     hot: HotQueue,
     /// The state of the transfer after the last write that ran.
     tracker: Tracker,
+    disk: Disk,
     state: Arc<State>,
     group_requests_max: usize,
     group_bytes_max: usize,
@@ -72,10 +74,13 @@ impl Worker {
         let state = Arc::new(State {
             is_gone: AtomicBool::new(tracker.is_gone()),
             hot_conversations: AtomicUsize::new(hot.len()),
+            free_bytes: AtomicU64::new(u64::MAX),
+            free_bytes_min: AtomicU64::new(options.free_disk_bytes_min),
             ..State::default()
         });
+        let disk = Disk::new(engine.folder().to_owned(), Arc::clone(&state));
         let Options { group_requests_max, group_bytes_max, .. } = *options;
-        Self { requests, engine, ids, clock, hot, tracker, state, group_requests_max, group_bytes_max }
+        Self { requests, engine, ids, clock, hot, tracker, disk, state, group_requests_max, group_bytes_max }
     }
 
     pub(crate) fn state(&self) -> Arc<State> {
@@ -102,6 +107,7 @@ impl Worker {
 
     /// Runs a message, and those that wait behind it, as one group.
     fn run_group(&mut self, first: Message) -> Group {
+        self.disk.look();
         let view = self.engine.view();
         let (mut overlay, mut jobs, mut closer) = (Overlay::new(self.hot.room()), Vec::new(), None);
         let mut next = Some(first);
@@ -131,11 +137,13 @@ impl Worker {
         if self.is_stopped() {
             return job;
         }
+        let kind = job.kind();
         match self.tracker.refusal() {
-            Some(reason) if !job.is_for_transfer() => job.refuse(reason),
+            Some(reason) if kind != Kind::Transfer => job.refuse(reason),
+            _ if self.disk.refuses(kind) => job.refuse_for_room(),
             _ => job.run(Txn::new(view, overlay), &self.tracker),
         }
-        if job.is_for_transfer() {
+        if kind == Kind::Transfer {
             self.follow_transfer(&Txn::new(view, overlay));
         }
         job

@@ -136,6 +136,7 @@ const LEVEL_0_RUNS_MAX: usize = 28;
 const JOURNAL_FOLDER: &str = "journal";
 
 pub(crate) struct Engine {
+    folder: PathBuf,
     writer: Mutex<Writer>,
     maintenance: Arc<Maintenance>,
     _threads: Threads,
@@ -183,6 +184,7 @@ impl Engine {
         trees.views.publish(last_seqno);
         let maintenance = Arc::new(Maintenance::new(trees, journal.shelf()));
         Ok(Self {
+            folder: path.to_owned(),
             writer: Mutex::new(Writer { journal, memtables, reached }),
             _threads: Threads::start(&maintenance)?,
             maintenance,
@@ -191,6 +193,10 @@ impl Engine {
             keys_read: Arc::default(),
             keys_written: AtomicU64::new(0),
         })
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     pub(crate) fn view(&self) -> View {

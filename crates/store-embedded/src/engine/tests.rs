@@ -13,6 +13,7 @@ const SMALL: Options = Options {
     cache_bytes: 1024 * 1024,
     memtable_bytes_max: 256 * 1024,
     journal_bytes_max: 8 * 1024 * 1024,
+    free_disk_bytes_min: 0,
     queue_requests_max: 1,
     group_requests_max: 1,
     group_bytes_max: 1,

@@ -16,6 +16,7 @@ use crate::engine::{Direction, Row};
 use crate::keys;
 use crate::read::Read;
 use crate::records::{Record, StarRecord};
+use crate::txn::Txn;
 use crate::{EmbeddedStore, due};
 
 #[async_trait]
@@ -26,7 +27,14 @@ impl AccountStore for EmbeddedStore {
         command: AccountCommand,
     ) -> Result<AccountOutcome, StoreError> {
         let operation = command.name();
-        self.write(operation, move |txn| change(txn, user, &command)).await
+        let is_content =
+            matches!(command, AccountCommand::CreateUser { .. } | AccountCommand::Schedule { .. });
+        let write = move |txn: &mut Txn<'_>| change(txn, user, &command);
+        if is_content {
+            self.write_content(operation, write).await
+        } else {
+            self.write(operation, write).await
+        }
     }
 }
 

@@ -63,7 +63,7 @@ impl ConversationStore for EmbeddedStore {
 
     async fn append(&self, append: &Append) -> Result<AppendOutcome, StoreError> {
         let append = PreparedAppend::new(append);
-        self.write("append to a conversation", move |txn| append.run(txn)).await
+        self.write_content("append to a conversation", move |txn| append.run(txn)).await
     }
 
     async fn entries(
@@ -180,7 +180,7 @@ impl EmbeddedStore {
             return Ok(Made { id, made: None });
         }
         let new = PreparedConversation::new(new);
-        self.write(operation, move |txn| new.run(txn, unique)).await
+        self.write_content(operation, move |txn| new.run(txn, unique)).await
     }
 }
 

@@ -69,10 +69,14 @@ impl InboxStore for EmbeddedStore {
         change: SettingsChange,
         note: AccountNote,
     ) -> Result<(Settings, AccountEntry), StoreError> {
+        let has_draft = matches!(change.draft, Some(Some(_)));
         let write = move |txn: &mut Txn<'_>| {
             let settings = listing::change_settings(txn, user, conversation, change)?;
             Ok((settings, account::log::note(txn, note)?))
         };
+        if has_draft {
+            return self.write_content("save a draft", write).await;
+        }
         self.write("change settings", write).await
     }
 

@@ -4,6 +4,7 @@
 mod account;
 mod committer;
 mod conversation;
+mod disk;
 #[cfg(unix)]
 mod faults;
 mod folder;

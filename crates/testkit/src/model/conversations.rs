@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use godwit_domain::model::{
@@ -106,6 +107,7 @@ impl ConversationStore for ModelStore {
         end: HistoryEnd,
         limit: usize,
     ) -> Result<Vec<LogItem>, StoreError> {
+        self.history_reads.fetch_add(1, Ordering::Relaxed);
         let state = self.state();
         let is_wanted = |entry: &&Entry| entry.seq > range.after && entry.seq < range.before && entry.shown;
         let shown: Vec<&Entry> = state.log_of(id).filter(is_wanted).collect();

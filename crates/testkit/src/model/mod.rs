@@ -44,6 +44,7 @@ pub struct ModelStore {
     ids: IdGenerator,
     state: Mutex<State>,
     writes: AtomicU64,
+    history_reads: AtomicU64,
     losses: Losses,
     meanwhile: Meanwhile,
 }
@@ -103,6 +104,7 @@ impl ModelStore {
             ids: IdGenerator::new(clock, 0, 0),
             state: Mutex::default(),
             writes: AtomicU64::new(0),
+            history_reads: AtomicU64::new(0),
             losses: Losses::default(),
             meanwhile: Meanwhile::default(),
         }
@@ -111,6 +113,11 @@ impl ModelStore {
     /// The number of calls so far that wrote, or took mutable access.
     pub fn writes(&self) -> u64 {
         self.writes.load(Ordering::Relaxed)
+    }
+
+    /// The number of pages of history that were read so far.
+    pub fn history_reads(&self) -> u64 {
+        self.history_reads.load(Ordering::Relaxed)
     }
 
     /// The fate of the next appends, in order. Later ones succeed.

@@ -55,6 +55,7 @@ socket_sign_in_per_address = { per_minute = 0 }
 socket_sign_in_per_user = { per_minute = 0 }
 send_per_user = { per_minute = 0 }
 send_per_address = { per_minute = 0 }
+written_kib_per_user = { per_minute = 0 }
 search_per_user = { per_minute = 0 }
 search_per_address = { per_minute = 0 }
 changes_per_user = { per_minute = 0 }

@@ -109,6 +109,9 @@ fn media_are_references_with_a_plain_type() {
 fn previews_are_one_short_line() {
     let preview = |text: &str| MessageBody::Text(text.into()).preview();
     assert_eq!(&*preview("two\n  lines "), "two lines");
+    // A direction that a preview begins would not end with it.
+    assert_eq!(&*preview("a \u{202e}gnp.exe\u{202c} \u{2066} \u{2067}b\u{2069}"), "a gnp.exe b");
+    assert_eq!(&*preview("\u{202e} a \u{200f}שלום"), "a \u{200f}שלום");
     let long = preview(&"ñandú ".repeat(100));
     assert!(long.chars().count() <= PREVIEW_CHARS_MAX && long.ends_with('…'));
     for (unit, more) in [("x", "x"), ("é", "é"), ("x", "é"), ("x", "\n\nx"), ("é", "  x")] {

@@ -8,7 +8,8 @@ use godwit_protocol::limits::{
 use crate::model::characters;
 use crate::model::field::InvalidField;
 
-/// The beginning of a text, on one line.
+/// The beginning of a text, on one line. Without bidirectional overrides and isolates: cut off before their end they would
+/// change the direction of whatever a client shows next to the preview.
 pub(crate) fn preview_of(text: &str) -> Box<str> {
     let text = text.trim();
     let seen = &text.as_bytes()[..text.len().min(PREVIEW_CHARS_MAX + 1)];
@@ -20,15 +21,22 @@ pub(crate) fn preview_of(text: &str) -> Box<str> {
     }
     let mut line = String::new();
     for word in text.split_whitespace() {
-        if !line.is_empty() {
-            line.push(' ');
+        let shown = word.chars().filter(|c| !changes_direction(*c));
+        let end = line.len();
+        line.extend(shown);
+        if end > 0 && line.len() > end {
+            line.insert(end, ' ');
         }
-        line.push_str(word);
         if line.len() > PREVIEW_CHARS_MAX * 4 {
             break;
         }
     }
     shortened(&line)
+}
+
+/// Embeddings, overrides and isolates, and the characters that end them.
+const fn changes_direction(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn shortened(line: &str) -> Box<str> {

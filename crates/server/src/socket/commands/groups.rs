@@ -10,7 +10,7 @@ use godwit_protocol::groups::{
 use godwit_protocol::socket::Empty;
 
 use super::{Connection, needed};
-use crate::api::conversations::{create, delete_for};
+use crate::api::conversations::{add_members, create, delete_for, order_pinned};
 use crate::api::invites::{new_token, parse_token};
 use crate::problem::ApiResult;
 
@@ -39,7 +39,7 @@ impl Connection {
     pub(super) async fn add_members(&self, request: AddMembers) -> ApiResult<AddedMembers> {
         let by = self.limited_caller()?;
         let id = needed("conversation_id", request.conversation_id)?;
-        Ok(AddedMembers { results: self.state.app.groups.add_members(by, id, &request.user_ids).await? })
+        add_members(&self.state, by, id, &request.user_ids).await
     }
 
     pub(super) async fn remove_member(&self, request: OfMember) -> ApiResult<Empty> {
@@ -114,7 +114,7 @@ impl Connection {
 
     pub(super) async fn order_pinned(&self, request: OrderPinned) -> ApiResult<Empty> {
         let by = self.limited_caller()?;
-        self.state.app.inbox.order_pinned(by, &request.conversation_ids).await?;
+        order_pinned(&self.state, by, &request.conversation_ids).await?;
         Ok(Empty {})
     }
 }

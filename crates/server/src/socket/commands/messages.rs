@@ -17,6 +17,9 @@ impl Connection {
     pub(super) async fn send(&self, id: u64, request: SendMessage) -> ApiResult<()> {
         let caller = self.caller()?;
         self.state.rates.check_send(caller.user_id, self.address)?;
+        if request.forwarded_from.is_some() {
+            self.state.rates.check_forward(caller.user_id)?;
+        }
         let conversation = needed("conversation_id", request.conversation_id)?;
         let draft = Draft::parse(request)?;
         let socket = self.socket.clone();
@@ -77,6 +80,9 @@ impl Connection {
     pub(super) async fn schedule(&self, request: ScheduleMessage) -> ApiResult<Scheduling> {
         let by = self.limited_caller()?;
         self.state.rates.check_send(by, self.address)?;
+        if request.message.forwarded_from.is_some() {
+            self.state.rates.check_forward(by)?;
+        }
         Ok(self.state.app.personal.schedule(by, request).await?.scheduling)
     }
 

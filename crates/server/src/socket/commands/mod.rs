@@ -29,11 +29,15 @@ pub(super) enum Outcome {
     Later,
 }
 
-/// Runs a command. Every command except `sign_in` and `ping` needs a signed-in socket.
+/// Runs a command that came in a frame of this size. Every command except `sign_in` and `ping` needs a signed-in socket.
 pub(super) async fn execute(
     connection: &mut Connection,
     CommandFrame { id, command }: CommandFrame,
+    frame_bytes: usize,
 ) -> Result<Outcome, ApiError> {
+    if let Some(caller) = connection.caller {
+        connection.state.rates.check_written(caller.user_id, frame_bytes)?;
+    }
     if let (CommandKind::Change, Some(caller)) = (command.kind(), connection.caller) {
         connection.state.rates.check_changes(caller.user_id)?;
     }

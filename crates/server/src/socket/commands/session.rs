@@ -85,7 +85,7 @@ impl Connection {
             let reason = format!("must have at most {PRESENCE_WATCHED_MAX} users");
             return Err(InvalidField::new("user_ids", reason).into());
         }
-        self.state.rates.check_users_named(by, request.user_ids.len())?;
+        self.state.rates.check_named(by, request.user_ids.len())?;
         let presences = &self.state.app.presence;
         let visible = ids(&presences.visible(by, &request.user_ids).await?);
         self.state.hub.watch(&self.socket, &visible);

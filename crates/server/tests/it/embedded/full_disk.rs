@@ -1,13 +1,16 @@
 //! A full disk: nothing acknowledged is lost, nothing is acknowledged wrongly, and the server reports the failure and ends.
 
 use godwit_client::Draft;
+use godwit_client::protocol::ErrorCode;
 use godwit_client::protocol::socket::CloseCode;
 use serde_json::json;
 
 use super::unlimited;
 use crate::logs::read_log;
 use crate::people::Person;
+use crate::process::ServerProcess;
 use crate::raw;
+use crate::raw_http::RawHttp;
 use crate::raw_socket::{Ended, RawSocket};
 use crate::senders::{Load, SENDERS, assert_all_there};
 
@@ -75,6 +78,38 @@ async fn on_a_full_disk_nothing_is_acknowledged() {
     assert_eq!(read_log(&ada.http, direct).await.len(), 1);
     let sent = ada.http.send_message(direct, Draft::text("not lost").client_id("lost")).await.unwrap();
     assert!(sent.is_new);
+}
+
+/// Before it is full: nothing new is stored, everything can be read, and the server goes on.
+#[tokio::test]
+async fn an_almost_full_disk_costs_writes_and_not_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let mut server = ServerProcess::on(&data, &[]).await;
+    let [mut ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let direct = ada.open_direct(&bob).await;
+    let said = ada.http.send_message(direct, Draft::text("hello")).await.unwrap();
+    server.stop().await;
+
+    // More than any disk has.
+    let room = "store.embedded.free_disk_mib_min=4000000000";
+    let mut server = ServerProcess::on(&data, &["--set", room]).await;
+    ada.follow(&server.url());
+    let raw = RawHttp::new(&server.url());
+    let message = json!({ "client_id": "refused", "kind": "text", "text": "refused" });
+    let path = format!("/v1/conversations/{direct}/messages");
+    let refused =
+        raw.ask("POST", &path).by(&ada.http).json(&message).refused(503, ErrorCode::Unavailable).await;
+    assert!(refused.retry_after.is_some(), "{refused:?}");
+    let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
+    let send =
+        json!({ "conversation_id": direct, "client_id": "refused", "kind": "text", "text": "refused" });
+    assert_eq!(socket.call("send", send).await["error"]["code"], "unavailable");
+    let log = read_log(&ada.http, direct).await;
+    assert_eq!(log.last().unwrap().seq, said.seq);
+    raw.assert_healthy().await;
+    assert_eq!(server.stderr().matches("the disk is almost full").count(), 1, "{}", server.stderr());
+    server.stop().await;
 }
 
 #[tokio::test]

@@ -152,6 +152,69 @@ async fn a_client_that_ignores_rate_limits_is_throttled_but_gets_events() {
 }
 
 #[tokio::test]
+async fn long_content_has_a_limit_of_its_own_whatever_it_is_for() {
+    const KIB: usize = 20;
+    let server = limited_with("written_kib_per_user", KIB, "").await;
+    let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
+    let direct = ada.open_direct(&bob).await;
+    let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
+    let raw = RawHttp::new(&server.url());
+    let text = |client_id: &str, text: &str| json!({ "conversation_id": direct, "client_id": client_id, "kind": "text", "text": text });
+    // Short messages do not count, however many there are.
+    for number in 0..2 * KIB {
+        let sent = socket.call("send", text(&format!("short {number}"), "hi")).await;
+        assert!(sent.get("ok").is_some(), "{sent}");
+    }
+    let long = "é".repeat(4_000);
+    let first = ada.http.send_message(direct, Draft::text(&long)).await.unwrap();
+    assert!(socket.call("send", text("long", &long)).await.get("ok").is_some());
+    // Neither the other transport nor another kind of content goes around it.
+    assert_reply_limited(&socket.call("send", text("longer", &long)).await);
+    let draft = json!({ "draft": { "text": long } });
+    let settings = format!("/v1/conversations/{direct}/me");
+    raw.ask("PATCH", &settings).by(&ada.http).json(&draft).refused(429, ErrorCode::RateLimited).await;
+    let edit = json!({ "message_id": first.id, "text": long });
+    assert_reply_limited(&socket.call("edit", edit).await);
+    let forward = json!({ "conversation_id": direct, "client_id": "f", "forwarded_from": first.id });
+    assert_reply_limited(&socket.call("send", forward.clone()).await);
+    let messages = format!("/v1/conversations/{direct}/messages");
+    raw.ask("POST", &messages).by(&ada.http).json(&forward).refused(429, ErrorCode::RateLimited).await;
+    ada.http.send_message(direct, Draft::text("hi")).await.unwrap();
+    bob.http.send_message(direct, Draft::text(&long)).await.unwrap();
+}
+
+#[tokio::test]
+async fn commands_that_name_or_read_much_count_as_several() {
+    const COMMANDS: usize = 200;
+    let server = limited_with("commands_per_user", COMMANDS, "").await;
+    let raw = RawHttp::new(&server.url());
+    let nobody: Vec<String> = (1..=1_000).map(|id: u64| id.to_string()).collect();
+    let group = json!({ "kind": "group", "name": "Birds", "member_ids": nobody });
+    // How often each can be called by a user who calls nothing else.
+    for (method, path, body, most) in [
+        ("POST", "/v1/conversations", Some(&group), 1),
+        ("GET", "/v1/conversations/gone?since=2024-01-01T00:00:00Z", None, COMMANDS / 20),
+        ("GET", "/v1/stars?limit=200", None, COMMANDS / 21),
+    ] {
+        let person = Person::register(&server.url(), "ada").await;
+        let mut accepted = 0;
+        loop {
+            let mut ask = raw.ask(method, path).by(&person.http);
+            if let Some(body) = body {
+                ask = ask.json(body);
+            }
+            match ask.send().await.status {
+                429 => break,
+                status => assert!((200..300).contains(&status), "{path}: {status}"),
+            }
+            accepted += 1;
+        }
+        // A moment refills none of them.
+        assert_eq!(accepted, most, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn changes_have_a_separate_rate_limit() {
     let server = limited_with("changes_per_user", BURST, "").await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;

@@ -207,8 +207,13 @@ async fn searches_are_limited_for_each_user_and_for_each_address() {
         } else {
             assert_eq!(others.status, 200);
         }
-        // Loading one user is no search.
+        // Loading one user is no search, and looking for members is one.
         ada.http.user(bob.id).await.unwrap();
+        let group = json!({ "kind": "group", "name": "Birds", "member_ids": [bob.id] });
+        let group = raw.ask("POST", "/v1/conversations").by(&ada.http).json(&group).send().await.ok();
+        let members = format!("/v1/conversations/{}/members", group["id"].as_str().unwrap());
+        raw.get(&ada.http, &members).await;
+        assert_limited(&raw.ask("GET", &format!("{members}?query=b")).by(&ada.http).send().await);
     }
 }
 
