@@ -153,7 +153,7 @@ async fn a_client_that_ignores_rate_limits_is_throttled_but_gets_events() {
 
 #[tokio::test]
 async fn long_content_has_a_limit_of_its_own_whatever_it_is_for() {
-    const KIB: usize = 20;
+    const KIB: usize = 15;
     let server = limited_with("written_kib_per_user", KIB, "").await;
     let [ada, bob] = Person::register_all(&server.url(), ["ada", "bob"]).await;
     let direct = ada.open_direct(&bob).await;
