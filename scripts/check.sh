@@ -15,37 +15,44 @@ readonly NEEDED_IN_CI=(web browser cassandra)
 # The checks that `test` runs on a Cassandra cluster. It starts one cluster for all of them.
 readonly ON_CLUSTER=(tests e2e-cassandra)
 
+# Checks that run one after the other beside those on the cluster, which leave much of two processors idle: they wait for
+# nodes to start and for rows to expire. Their output follows when they are done.
+readonly BESIDE_CLUSTER=(browser deny)
+
 # Many tests mostly wait, for example for a row to expire or a node to restart, so more threads than cores pay off.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
 
 locked=${CI:+--locked}
-failures=0
+beside=
+beside_log=$(mktemp)
 CHECK_NOTE=$(mktemp)
 export CHECK_NOTE
 
 main() {
     # While the cluster runs, this script runs again as a child process and adds to the table of its parent.
     if [[ -n ${CHECK_TABLE:-} ]]; then
-        trap 'rm -f "$CHECK_NOTE"' EXIT
+        trap 'rm -f "$CHECK_NOTE" "$beside_log"' EXIT
         report cassandra "$CHECK_CLUSTER_BEGAN" 0
         run_each "$@"
     else
         CHECK_TABLE=$(mktemp)
         export CHECK_TABLE
-        trap 'rm -f "$CHECK_NOTE" "$CHECK_TABLE"' EXIT
+        trap 'stop_beside; rm -f "$CHECK_NOTE" "$CHECK_TABLE" "$beside_log"' EXIT
         trap 'exit 130' INT TERM
         [[ " $* " != *" test "* ]] || fetch_cassandra
         run_each "$@"
         printf '\n==> summary\n%s\n%10s  total\n' "$(<"$CHECK_TABLE")" "${SECONDS} s"
     fi
-    [[ $failures -eq 0 ]]
+    ! grep -q "^ *[0-9]* s  [^ ]* *FAILED" "$CHECK_TABLE"
 }
 
 run_each() {
     local check
     for check in "$@"; do
         case $check in
-        test) run_tests ;;
+        test) run_tests "$@" ;;
+        # Has run beside the cluster.
+        browser | deny) [[ -n $beside ]] || run "$check" || true ;;
         *) run "$check" || true ;;
         esac
     done
@@ -85,10 +92,44 @@ fetch_cassandra() {
     "${CARGO_TARGET_DIR:-target}/debug/godwit-testbed" fetch >/dev/null 2>&1 &
 }
 
-# Builds before it starts the cluster, which would only slow the compiler down.
+# Starts those of the named checks that may run beside the cluster.
+start_beside() {
+    local check checks=()
+    for check in "${BESIDE_CLUSTER[@]}"; do
+        [[ " $* " != *" $check "* ]] || checks+=("$check")
+    done
+    [[ ${#checks[@]} -gt 0 ]] || return 0
+    printf '\n==> %s: running beside the tests, output follows\n' "${checks[*]}"
+    # In a process group of its own, so that all of it can be ended.
+    set -m
+    (
+        trap - EXIT
+        CHECK_NOTE=$(mktemp)
+        for check in "${checks[@]}"; do
+            run "$check" || true
+        done
+        rm -f "$CHECK_NOTE"
+    ) >"$beside_log" 2>&1 </dev/null &
+    set +m
+    beside=$!
+}
+
+wait_beside() {
+    [[ -n $beside ]] || return 0
+    wait "$beside" || true
+    cat "$beside_log"
+}
+
+# When this script is interrupted.
+stop_beside() {
+    [[ -z $beside ]] || kill -- "-$beside" 2>/dev/null || true
+}
+
+# Builds before it starts the cluster, which would only slow the compiler down. The arguments are all checks of this run.
 run_tests() {
     local status=0
     run build || return 0
+    start_beside "$@"
     CHECK_CLUSTER_BEGAN=$(date +%s)
     export CHECK_CLUSTER_BEGAN
     : >"$CHECK_NOTE"
@@ -98,12 +139,11 @@ run_tests() {
     if [[ -s $CHECK_NOTE ]]; then
         report cassandra "$CHECK_CLUSTER_BEGAN" "$status"
         run other-tests || true
-    elif [[ $status -eq 1 ]]; then
-        # The child process has added the failed checks to the table.
-        failures=$((failures + 1))
-    elif [[ $status -ne 0 ]]; then
+    # With 1, the child process has added the failed checks to the table.
+    elif [[ $status -gt 1 ]]; then
         report cassandra "$CHECK_CLUSTER_BEGAN" "$status"
     fi
+    wait_beside
 }
 
 # Runs a check, adds it to the table, and returns its exit status.
@@ -132,9 +172,6 @@ report() {
     esac
     if [[ $word == SKIPPED ]] && must_run "$1"; then
         word=FAILED
-    fi
-    if [[ $word == FAILED ]]; then
-        failures=$((failures + 1))
     fi
     note=$(head -n 1 "$CHECK_NOTE")
     [[ $word == ok ]] || printf '==> %s: %s %s\n' "$1" "$word" "$note"

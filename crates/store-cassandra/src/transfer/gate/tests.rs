@@ -226,14 +226,14 @@ async fn a_write_inside_an_expired_handle_is_not_acknowledged() {
     let pass = gate.enter([conversation(1)]).await.unwrap();
     advance(SURE).await;
     memory.become_of(out());
-    assert!(reason(pass.leave(Ok(())).await).contains("before it was done"));
+    assert!(reason(pass.leave(Ok(())).await).contains("while it was in progress"));
 
     // Also when another caller has noticed the gap first.
     let pass = gate.enter([conversation(1)]).await.unwrap();
     advance(SURE).await;
     memory.become_of(held());
     assert!(gate.enter([]).await.is_err());
-    assert!(reason(pass.leave(Ok(())).await).contains("before it was done"));
+    assert!(reason(pass.leave(Ok(())).await).contains("while it was in progress"));
 }
 
 #[tokio::test(start_paused = true)]
