@@ -7,7 +7,6 @@
 //! ports                 the ports of the domain, one file each
 //! lib                   EmbeddedStore
 //! committer  folder     group commit by one thread; the data folder, its lock and its format
-//! disk                  room on the disk
 //! transfer              transfers to another store, and the parts that change meanwhile
 //! conversation          logs and their projections, in one transaction
 //! inbox                 a user's list of conversations, in the order of activity and in the order of change
@@ -29,7 +28,6 @@
 mod account;
 mod committer;
 mod conversation;
-mod disk;
 mod due;
 mod engine;
 mod folder;

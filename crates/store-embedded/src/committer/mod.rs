@@ -1,5 +1,5 @@
 //! Group commit, the callers' side. A caller hands its write, a closure on a [`Txn`], to the committer's thread ([`worker`]) and
-//! waits for the answer.
+//! waits for the answer. [`disk`] refuses writes before the disk is full.
 //!
 //! ```text
 //!  caller ─ write ─▶ ┐                     ┌─▶ run every closure on one overlay   (txn)
@@ -8,6 +8,7 @@
 //!  caller ◀──────────────── answer ─────────── only now
 //! ```
 
+mod disk;
 mod worker;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -21,8 +21,8 @@ use godwit_domain::ports::{Clock, StoreError};
 use godwit_domain::snowflake::IdGenerator;
 use tokio::sync::{mpsc, oneshot};
 
+use super::disk::Disk;
 use super::{Job, Kind, Message, State};
-use crate::disk::Disk;
 use crate::engine::{Engine, Panicked, View};
 use crate::inbox::hot::{HotQueue, Pace};
 use crate::inbox::order;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crate::committer::{Kind, State};
+use super::{Kind, State};
 
 /// The least time between two looks at the disk.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
