@@ -1,4 +1,4 @@
-//! Unreachable clusters and unusable keyspaces: one line of error that says how to fix it.
+//! Unreachable Cassandra clusters and unusable keyspaces: one line of error that says how to fix it.
 
 use std::path::Path;
 use std::process::Output;

@@ -1,4 +1,4 @@
-//! A transfer from one machine to a cluster and back, under load: `godwit transfer` and the server are interrupted on the
+//! A transfer from a folder to a Cassandra cluster and back, under load: `godwit transfer` and the server are interrupted on the
 //! way, and no message is lost, repeated or missed.
 
 use std::io::{BufRead, BufReader};
