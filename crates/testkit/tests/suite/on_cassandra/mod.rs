@@ -62,6 +62,11 @@ impl StoreFactory for Keyspace {
         NODES[turn].get_or_init(|| self.open_node(INBOX_RECENT_MAX[turn])).await.clone()
     }
 
+    /// The nodes of Cassandra run on the same machine.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(120)
+    }
+
     fn nodes(&self) -> usize {
         NODES.len()
     }
