@@ -41,7 +41,7 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// One that stands beside the file that it was made of.
+/// A compressed copy, which is in the folder of its original.
 fn is_compressed(file: &Path) -> bool {
     matches!(extension(file), "br" | "gz") && file.with_extension("").exists()
 }
@@ -64,8 +64,8 @@ fn describe(dist: &Path, file: &Path, table: &mut String) -> io::Result<()> {
         format!("W/\"{:016x}\"", hash.finish()),
         path.starts_with(HASHED),
         include(file)?,
-        beside(file, "gz")?,
-        beside(file, "br")?,
+        compressed(file, "gz")?,
+        compressed(file, "br")?,
     );
     written.map_err(io::Error::other)
 }
@@ -74,7 +74,7 @@ fn include(file: &Path) -> io::Result<String> {
     Ok(format!("include_bytes!({:?})", fs::canonicalize(file)?))
 }
 
-fn beside(file: &Path, ending: &str) -> io::Result<String> {
+fn compressed(file: &Path, ending: &str) -> io::Result<String> {
     let mut name = file.as_os_str().to_owned();
     name.push(".");
     name.push(ending);

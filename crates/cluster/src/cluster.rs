@@ -1,4 +1,4 @@
-//! The ports of the domain for a server in a cluster of several.
+//! Implements the ports of the domain for one server of a cluster.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,4 +1,4 @@
-//! Makes several servers on one store work as one.
+//! Makes all servers on one store, the *cluster*, work as one. (The database is always called the Cassandra cluster.)
 //!
 //! - [`redis`]: the address of Redis, and connections to it
 //! - [`node`], [`registry`]: the servers, and which of them are running

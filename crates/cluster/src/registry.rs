@@ -220,7 +220,7 @@ mod tests {
         assert!(is_there(5) && is_there(5) && is_there(6));
         assert!(!is_there(5), "put back");
         tokio::time::advance(NODE_TTL + Duration::from_secs(1)).await;
-        assert!(!is_there(6), "kept alive by somebody else");
+        assert!(!is_there(6), "kept alive by an attacker");
         assert!(is_there(7));
     }
 }

@@ -1,6 +1,6 @@
 //! Signatures of everything that goes through Redis.
 //!
-//! Write access to Redis must not be enough to pass for a server, because frames reach sockets and change what
+//! Write access to Redis must not be enough to impersonate a server, because frames reach sockets and change what
 //! nodes know of conversations. So frames and registry entries are signed with keys that only servers of the
 //! installation can derive, one per purpose. A signature covers the receiver of a frame, so the frame cannot be
 //! replayed in another channel. The frame itself contains its sender and a serial number, so it cannot be

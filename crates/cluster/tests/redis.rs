@@ -138,7 +138,7 @@ impl PasswordHasher for Nobody {
     }
 }
 
-/// Somebody who can read and write in Redis, and has no key.
+/// An attacker who can read and write in Redis, but has no key.
 struct Intruder {
     commands: MultiplexedConnection,
     overheard: mpsc::Receiver<(String, Vec<u8>)>,
@@ -190,7 +190,7 @@ fn typing(in_conversation: u64) -> Event {
     Event::Typing(TypingEvent { conversation_id, user_id: UserId::new(1), typing: true, ttl_ms: 1 })
 }
 
-/// The conversations in which somebody types, as the socket is told.
+/// The conversations of the typing events that the socket receives.
 async fn next_conversation(socket: &Socket) -> u64 {
     timeout(PATIENCE, async {
         loop {
@@ -222,7 +222,7 @@ async fn next_entry(socket: &Socket) -> u64 {
     }
 }
 
-/// Waits until a node has heard of another one: of somebody who is there and nowhere else.
+/// Waits until a node has heard of another one, through a user who is connected only there.
 async fn knows_of(one: &Node, other: &Node) {
     let carol = UserId::new(3);
     let _socket = other.socket(carol).await;
@@ -260,7 +260,7 @@ async fn write_access_to_redis_is_not_enough_to_pass_for_a_server() {
     assert_eq!((next_conversation(&at_one).await, next_conversation(&at_other).await), (11, 11));
     let (channel, frame) = intruder.overhear(b"\"conversation_id\":\"11\"").await;
 
-    // Again, to somebody else, changed, and made up.
+    // Replayed, sent to another node, changed, and forged.
     intruder.publish(&channel, &frame).await;
     for elsewhere in intruder.channels().await.iter().filter(|other| **other != channel) {
         intruder.publish(elsewhere, &frame).await;

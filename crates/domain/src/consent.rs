@@ -1,7 +1,7 @@
 //! Consent to being added to groups and channels.
 //!
 //! One function decides it, twice for each request: when a use case checks whom it can add, and on what holds when the
-//! users are added. In between, a user may have changed who may add them, blocked somebody or left for good.
+//! users are added. In between, a user may have changed who may add them, blocked another user or left for good.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -87,7 +87,7 @@ impl Consent {
 }
 
 impl User {
-    /// Whether the user lets somebody add them to this conversation, or to a new one.
+    /// Whether the user lets another one add them to this conversation, or to a new one.
     fn lets_add(&self, to: Option<ConversationId>, is_contact: bool) -> bool {
         let lets = match self.may_be_added_by {
             MayBeAddedBy::Everybody => true,

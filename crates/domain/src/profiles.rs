@@ -1,4 +1,4 @@
-//! Profile updates: tells users at once when somebody they talk to changes their name, handle or avatar.
+//! Profile updates: tells users at once when someone they talk to changes their name, handle or avatar.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

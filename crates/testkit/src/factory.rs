@@ -1,6 +1,7 @@
 //! How the suite opens a store.
 
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use godwit_domain::ports::Store;
@@ -22,6 +23,11 @@ pub trait StoreFactory: Send + Sync {
     /// Closes the store and opens it again on the same data. A backend that cannot do so returns the same store.
     async fn reopen(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
         store
+    }
+
+    /// The time limit of a case, far longer than any case takes, so that a case that hangs fails.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(30)
     }
 
     /// True if changes have exactly the time that the model has for them. A transfer may make it up to a minute later, as

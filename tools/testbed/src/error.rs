@@ -1,11 +1,11 @@
-//! Errors before a test has its cluster.
+//! Errors before a test has its Cassandra cluster.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Why there is no cluster, and what to do about it.
+/// Why there is no Cassandra cluster, and what to do about it.
 #[derive(Clone, thiserror::Error)]
 pub enum TestbedError {
     /// A program is not installed, or is too old.
@@ -18,7 +18,7 @@ pub enum TestbedError {
     #[error("{who} {what}. The end of its log:\n{log}")]
     Process { who: String, what: String, log: String },
 
-    #[error("there is no cluster in {}: it was stopped, or never started", .folder.display())]
+    #[error("there is no Cassandra cluster in {}: it was stopped, or never started", .folder.display())]
     NotThere { folder: PathBuf },
 
     #[error("{0}")]

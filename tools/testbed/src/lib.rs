@@ -2,7 +2,7 @@
 //!
 //! In reading order:
 //!
-//! - [`Cassandra`]: the entry point; the cluster comes from the environment or is started once per process
+//! - [`Cassandra`]: the entry point; the Cassandra cluster comes from the environment or is started once per process
 //! - `alone`: another cluster for a single test, which may kill and pause its nodes
 //! - `nodes`: the nodes in a state folder, with a drawing of its layout
 //! - `node`, `config`: one node: its files, its start, its log
@@ -52,10 +52,10 @@ pub use software::fetch_cassandra;
 use locks::{LoneLock, SharedLock};
 use nodes::Purpose;
 
-/// The state folder of a running cluster. `godwit-testbed` sets it for the command that it runs.
+/// The state folder of a running Cassandra cluster. `godwit-testbed` sets it for the command that it runs.
 pub const FOLDER_VARIABLE: &str = "GODWIT_TEST_CASSANDRA_FOLDER";
 
-/// The addresses of a cluster that this crate does not manage: `host:port,host:port`.
+/// The addresses of a Cassandra cluster that this crate does not manage: `host:port,host:port`.
 pub const CASSANDRA_VARIABLE: &str = "GODWIT_TEST_CASSANDRA";
 
 /// The entry point for tests.
@@ -109,7 +109,7 @@ impl Shared {
         let lock = SharedLock::acquire(nodes.folder())?;
         if !nodes.are_well() {
             let folder = nodes.folder().display();
-            return Err(TestbedError::Refused(format!("a node of the cluster in {folder} has ended")));
+            return Err(TestbedError::Refused(format!("a Cassandra node in {folder} has ended")));
         }
         Ok(Self { contact_points: nodes.contact_points(), _lock: Some(lock) })
     }

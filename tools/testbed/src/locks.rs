@@ -1,4 +1,4 @@
-//! Locks on a cluster: shared by many tests, or exclusive for one. They are file locks, because the tests run
+//! Locks on a Cassandra cluster: shared by many tests, or exclusive for one. They are file locks, because the tests run
 //! in several processes, and the kernel releases them when a process ends.
 //!
 //! There are two files. A test that wants the cluster alone first locks the gate, so that no further tests

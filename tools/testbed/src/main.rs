@@ -25,9 +25,9 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Run a command on a cluster of three nodes, and stop them when the command has ended
+    /// Run a command on three Cassandra nodes, and stop them when the command has ended
     ///
-    /// The command finds the cluster through GODWIT_TEST_CASSANDRA_FOLDER. The exit status is that of the command.
+    /// The command finds the nodes through GODWIT_TEST_CASSANDRA_FOLDER. The exit status is that of the command.
     /// If Cassandra is not available, the command is not run, and the exit status is 77, or 1 if CI is set.
     Exec {
         /// If the command was not run, write the reason to this file
@@ -63,7 +63,7 @@ enum Action {
 
 #[derive(clap::Args)]
 struct StateFolder {
-    /// The state folder of the cluster [default: dev-cassandra in the user's cache folder]
+    /// The state folder of the Cassandra cluster [default: dev-cassandra in the user's cache folder]
     #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
 }
@@ -139,7 +139,7 @@ fn up(folder: &Path, redis: bool) -> Result<ExitCode, TestbedError> {
         RedisServer::start_to_stay(folder)?;
     }
     if was_up {
-        println!("The cluster is already running.");
+        println!("Cassandra is already running.");
     }
     describe(&nodes, folder);
     Ok(ExitCode::SUCCESS)

@@ -1,5 +1,4 @@
-//! Loopback addresses for each cluster: 127.0.C.1 to 127.0.C.3, so that several clusters can use the same
-//! ports.
+//! Loopback addresses for each Cassandra cluster: 127.0.C.1 to 127.0.C.3, so that several can use the same ports.
 
 use std::fs::{self, File, OpenOptions};
 use std::net::{Ipv4Addr, TcpListener};

@@ -1,4 +1,4 @@
-//! The nodes of a cluster, in a state folder:
+//! The nodes of a Cassandra cluster, in a state folder:
 //!
 //! ```text
 //! STATE/
@@ -28,7 +28,7 @@ use crate::node::{LogMark, Node};
 use crate::progress::{Ticker, say};
 use crate::software::{self, Software};
 
-/// Nodes per cluster. With fewer than three, none can fail without losing the quorum.
+/// Nodes per Cassandra cluster. With fewer than three, none can fail without losing the quorum.
 pub const NODES: u8 = 3;
 
 const CLUSTER: &str = "cluster";

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// Writes directly, because the test harness would capture the text until a test fails.
 pub(super) fn say(what: &str) {
-    let _ = writeln!(std::io::stderr(), "cluster: {what}");
+    let _ = writeln!(std::io::stderr(), "Cassandra: {what}");
 }
 
 /// Prints progress every few seconds.

@@ -1,4 +1,4 @@
-//! The programs that the cluster needs from the system.
+//! The programs that Cassandra needs from the system.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

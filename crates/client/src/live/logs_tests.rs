@@ -114,7 +114,7 @@ fn a_later_conversation_begins_at_its_first_entry() {
 #[test]
 fn invisible_entries_are_skipped() {
     let mut logs = Logs::new(StartAt::Head, [], true);
-    assert_eq!(logs.list(C, Seq::new(30), Seq::new(21)), Some(Seq::new(20)), "somebody joined a group");
+    assert_eq!(logs.list(C, Seq::new(30), Seq::new(21)), Some(Seq::new(20)), "a user joined a group");
     assert_eq!(logs.next_due(), Some((C, Seq::new(20))));
 
     // The same, if an entry is the first sign of the conversation.

@@ -1,7 +1,7 @@
 //! A frame: the hints that one node sends another in one message.
 //!
 //! ```text
-//! version 1 │ Frame in postcard │ tag (signature over the receiver and all bytes before)
+//! version (1 byte) │ Frame in postcard │ tag (signature over the receiver and all bytes before)
 //! ```
 
 use std::sync::Arc;

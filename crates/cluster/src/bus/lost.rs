@@ -1,6 +1,6 @@
 //! Users of a node that crashed and so did not report them as offline.
 //!
-//! Every node does it for the users whom its own sockets watch: if such a user has not come back after a while, the node stores
+//! Each node cares for the users whom its own sockets watch: if such a user has not come back after a while, the node stores
 //! the time at which the user was last seen and reports them as offline. Nobody needs to know about the other users.
 
 use std::collections::HashSet;

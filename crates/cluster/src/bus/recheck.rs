@@ -1,5 +1,5 @@
 //! Reads again what other nodes may have revoked while they could not reach this one: sessions, memberships, and the right to
-//! see somebody's presence.
+//! see another user's presence.
 //!
 //! A recheck covers every user with a socket on this node. It takes a while and costs the store a few reads per user, so it runs
 //! only after this node may have missed a frame.

@@ -1,5 +1,5 @@
-//! Whether everything that other nodes send arrives here: the case if this node hears its own echo, and every other node, each
-//! second.
+//! Whether everything that other nodes send arrives here. It does if this node hears its own echo, and every
+//! other node, each second.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

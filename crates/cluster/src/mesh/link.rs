@@ -23,7 +23,7 @@ use crate::notice::Notice;
 /// Requests that wait to be written. Further ones are refused.
 const WAITING_MAX: usize = 8_192;
 /// Requests written as one batch.
-const TOGETHER_MAX: usize = 256;
+const BATCH_MAX: usize = 256;
 /// The interval of pings to the other node.
 const PING_INTERVAL: Duration = Duration::from_millis(500);
 /// A node that is silent for this long counts as unreachable, and this node executes the actions itself.
@@ -190,29 +190,29 @@ async fn ask_all(
     };
     let writing = async {
         let mut pings = interval(PING_INTERVAL);
-        let mut together = Vec::with_capacity(TOGETHER_MAX);
+        let mut batch = Vec::with_capacity(BATCH_MAX);
         loop {
             let is_ping = tokio::select! {
                 biased;
                 _ = pings.tick() => true,
-                _ = questions.recv_many(&mut together, TOGETHER_MAX) => false,
+                _ = questions.recv_many(&mut batch, BATCH_MAX) => false,
             };
             if is_ping {
                 if heard_at.lock().unwrap_or_else(PoisonError::into_inner).elapsed() > SILENCE_MAX {
                     return Err(io::ErrorKind::TimedOut.into());
                 }
-                together.push(Request { id: 0, body: Asked::Ping });
+                batch.push(Request { id: 0, body: Asked::Ping });
             }
             {
                 let mut waiting = state.lock();
-                for request in &together {
+                for request in &batch {
                     if let Some(waiting) = waiting.get_mut(&request.id) {
                         waiting.asked = true;
                     }
                 }
             }
             let encode = |request: Request| postcard::to_stdvec(&request).map_err(io::Error::other);
-            let messages = together.drain(..).map(encode).collect::<io::Result<Vec<_>>>()?;
+            let messages = batch.drain(..).map(encode).collect::<io::Result<Vec<_>>>()?;
             timeout(SILENCE_MAX, writer.send(&messages)).await??;
         }
     };

@@ -29,7 +29,7 @@ const LANE_MAX: usize = 1_024;
 /// Replies that wait to be written.
 const ANSWERS_MAX: usize = 65_536;
 /// Replies written as one batch.
-const TOGETHER_MAX: usize = 256;
+const BATCH_MAX: usize = 256;
 
 #[derive(Debug)]
 pub(crate) struct Listener {
@@ -177,10 +177,10 @@ fn answer(answers: &mpsc::Sender<Reply>, reply: Reply) {
 }
 
 async fn write(mut writer: Writer, mut answers: mpsc::Receiver<Reply>) -> io::Result<()> {
-    let mut together = Vec::with_capacity(TOGETHER_MAX);
-    while answers.recv_many(&mut together, TOGETHER_MAX).await > 0 {
+    let mut batch = Vec::with_capacity(BATCH_MAX);
+    while answers.recv_many(&mut batch, BATCH_MAX).await > 0 {
         let encode = |reply: Reply| postcard::to_stdvec(&reply).map_err(io::Error::other);
-        let messages = together.drain(..).map(encode).collect::<io::Result<Vec<_>>>()?;
+        let messages = batch.drain(..).map(encode).collect::<io::Result<Vec<_>>>()?;
         writer.send(&messages).await?;
     }
     Ok(())

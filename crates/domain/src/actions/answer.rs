@@ -5,6 +5,7 @@ use std::fmt;
 use tokio::sync::oneshot;
 
 use super::action::Done;
+use super::measure;
 use super::refusal::Refusal;
 
 type Give = Box<dyn FnOnce(Result<Done, Refusal>) + Send + Sync>;
@@ -30,6 +31,12 @@ impl Answer {
         if let Some(give) = self.0.take() {
             give(outcome);
         }
+    }
+
+    /// Refuses an action that never entered a queue.
+    pub(super) fn refuse(self, action: &str, refusal: Refusal) {
+        measure::refused(action, &refusal);
+        self.give(Err(refusal));
     }
 }
 

@@ -10,16 +10,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use godwit_protocol::{ConversationId, UserId};
 
 use super::action::Action;
+use super::admit::Admission;
 use super::answer::Answer;
 use super::queue::ACTIONS_WAITING_MAX;
 use super::refusal::Refusal;
-use super::submit::{Actions, refuse};
-use crate::conversations::Hint;
-use crate::ports::{ForwardedAction, Unanswered};
+use crate::conversations::{Conversations, Hint};
+use crate::ports::{ForwardedAction, Peers, Unanswered};
+
+/// Decides for each action whether another node or this one executes it.
+#[derive(Debug)]
+pub(super) struct Forwarding {
+    peers: Arc<dyn Peers>,
+    conversations: Arc<Conversations>,
+    admission: Arc<Admission>,
+    lanes: Lanes,
+}
 
 /// For each conversation: actions that wait for an answer from another node, and the actions behind them.
 #[derive(Default)]
-pub(crate) struct Lanes {
+struct Lanes {
     lanes: Mutex<HashMap<ConversationId, VecDeque<Handed>>>,
 }
 
@@ -31,9 +40,30 @@ struct Handed {
     forwarded: Option<ForwardedAction>,
 }
 
-impl Actions {
-    /// Forwards the action to the node that prefers its conversation. Returns it if this node should execute it.
-    pub(super) fn forward(
+impl Forwarding {
+    pub(super) fn new(
+        peers: Arc<dyn Peers>,
+        conversations: Arc<Conversations>,
+        admission: Arc<Admission>,
+    ) -> Self {
+        Self { peers, conversations, admission, lanes: Lanes::default() }
+    }
+
+    /// Submits the action to the node that prefers its conversation, or on this node.
+    pub(super) async fn submit(
+        self: &Arc<Self>,
+        actor: UserId,
+        conversation: ConversationId,
+        action: Action,
+        answer: Answer,
+    ) {
+        if let Some((action, answer)) = self.forward(actor, conversation, action, answer) {
+            self.admission.submit(actor, conversation, action, answer).await;
+        }
+    }
+
+    /// Forwards the action. Returns it if this node should execute it.
+    fn forward(
         self: &Arc<Self>,
         actor: UserId,
         conversation: ConversationId,
@@ -51,7 +81,7 @@ impl Actions {
             }
             Entry::Occupied(lane) if lane.get().len() >= ACTIONS_WAITING_MAX => {
                 drop(lanes);
-                refuse(action.name(), answer, Refusal::Busy);
+                answer.refuse(action.name(), Refusal::Busy);
             }
             Entry::Occupied(mut lane) => {
                 lane.get_mut().push_back(Handed { actor, action, answer, forwarded });
@@ -60,7 +90,7 @@ impl Actions {
         None
     }
 
-    async fn run_lane(self: &Arc<Self>, conversation: ConversationId) {
+    async fn run_lane(&self, conversation: ConversationId) {
         while let Some(Handed { actor, action, answer, forwarded }) = self.lanes.next(conversation) {
             let outcome = match forwarded {
                 Some(forwarded) => forwarded.await,
@@ -76,7 +106,7 @@ impl Actions {
                 Err(Unanswered::Unknown) if !action.can_be_repeated() => {
                     answer.give(Err(Refusal::Interrupted("another node did not answer".into())));
                 }
-                Err(_) => self.submit_here(actor, conversation, action, answer).await,
+                Err(_) => self.admission.submit(actor, conversation, action, answer).await,
             }
         }
     }

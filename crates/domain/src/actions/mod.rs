@@ -1,17 +1,18 @@
 //! Actions: changes of conversations by users. Every action passes through these stages, one module each:
 //!
 //! ```text
-//! submit ──► (forward: another node) ──► worker + queue ──► append ──────────────────► deliver
-//!                                         batches            │ ▲ head moved: again     acknowledge, tell
-//!                                                            ▼ │                       peers and sockets
-//!                                                  prepare ► repeat ► decision
-//!                                                  look up   answer   pure: entries,
-//!                                                  facts     retries  effects, refusals
+//! submit ──► forward ──► admit ──► worker + queue ──► append ──────────────────────► deliver
+//!            another     member?   batches            │ ▲ head moved: again         acknowledge, tell
+//!            node                                     ▼ │                           peers and sockets
+//!                                           prepare ► repeat ► decision
+//!                                           look up   answer   pure: entries,
+//!                                           facts     retries  effects, refusals
 //! ```
 //!
 //! - [`action`], [`refusal`], [`answer`]: the request, the reasons for a refusal, and the receiver of the outcome
-//! - [`submit`]: the entry point: checks membership and chooses the node
-//! - [`forward`]: forwards actions to other nodes, in order
+//! - [`submit`]: the entry point
+//! - [`forward`]: sends actions to the node that prefers their conversation, in order
+//! - [`admit`]: checks membership on the node that executes the action
 //! - [`worker`]: puts jobs into the [`queue`] of their conversation, and drains it in batches
 //! - [`append`]: the compare-and-set loop: prepares, decides and appends a batch until the log accepts it
 //! - [`prepare`]: reads the facts that a decision needs
@@ -24,6 +25,7 @@
 //! append fails and the action is decided again: of two contradicting actions, the second one sees the first.
 
 mod action;
+mod admit;
 mod answer;
 mod append;
 mod decision;

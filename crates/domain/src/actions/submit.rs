@@ -1,17 +1,15 @@
 //! The entry point of actions.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use godwit_protocol::{ConversationId, UserId};
 
 use super::action::{Action, Done};
+use super::admit::Admission;
 use super::answer::Answer;
 use super::append::Appending;
 use super::deliver::Delivering;
-use super::forward::Lanes;
-use super::job::Job;
-use super::measure;
+use super::forward::Forwarding;
 use super::prepare::Preparing;
 use super::refusal::Refusal;
 use super::repeat::Repeats;
@@ -19,17 +17,15 @@ use super::rules::MessagePolicy;
 use super::worker::Worker;
 use crate::account_log::AccountLog;
 use crate::consent::Consent;
-use crate::conversations::{Conversations, Live};
+use crate::conversations::Conversations;
 use crate::following::Following;
 use crate::ports::{Clock, Delivery, Peers, Store};
 
 /// Executes actions.
 #[derive(Debug)]
 pub struct Actions {
-    pub(super) conversations: Arc<Conversations>,
-    pub(super) peers: Arc<dyn Peers>,
-    pub(super) lanes: Lanes,
-    worker: Worker,
+    forwarding: Arc<Forwarding>,
+    admission: Arc<Admission>,
 }
 
 /// The dependencies of [`Actions`].
@@ -63,12 +59,14 @@ impl Actions {
             repeats,
             delivering,
         };
-        Self { conversations, peers, lanes: Lanes::default(), worker: Worker::new(appending) }
+        let admission = Arc::new(Admission::new(conversations.clone(), Worker::new(appending)));
+        let forwarding = Arc::new(Forwarding::new(peers, conversations, admission.clone()));
+        Self { forwarding, admission }
     }
 
     /// Executes an action. When this returns, the outcome is durable.
     pub async fn act(
-        self: &Arc<Self>,
+        &self,
         actor: UserId,
         conversation: ConversationId,
         action: Action,
@@ -80,16 +78,8 @@ impl Actions {
 
     /// Submits an action. When this returns, the action has its place in the queue or was refused. Actions that are
     /// submitted one after the other are appended in that order.
-    pub async fn submit(
-        self: &Arc<Self>,
-        actor: UserId,
-        conversation: ConversationId,
-        action: Action,
-        answer: Answer,
-    ) {
-        if let Some((action, answer)) = self.forward(actor, conversation, action, answer) {
-            self.submit_here(actor, conversation, action, answer).await;
-        }
+    pub async fn submit(&self, actor: UserId, conversation: ConversationId, action: Action, answer: Answer) {
+        self.forwarding.submit(actor, conversation, action, answer).await;
     }
 
     /// Like [`submit`](Self::submit), but always executes the action on this node.
@@ -100,38 +90,11 @@ impl Actions {
         action: Action,
         answer: Answer,
     ) {
-        match self.admit(actor, conversation, &action).await {
-            Ok(live) => {
-                let job = Job { actor, action, started: Instant::now(), waiting: vec![answer] };
-                self.worker.enqueue(live, job);
-            }
-            Err(refusal) => refuse(action.name(), answer, refusal),
-        }
-    }
-
-    /// The conversation, if the actor may act in it. Joining and expiring need no membership.
-    async fn admit(
-        &self,
-        actor: UserId,
-        conversation: ConversationId,
-        action: &Action,
-    ) -> Result<Arc<Live>, Refusal> {
-        match action {
-            Action::Join { .. } | Action::Expire { .. } => {
-                self.conversations.get(conversation).await?.ok_or(Refusal::NotFound)
-            }
-            _ => Ok(self.conversations.of_member(actor, conversation).await?.0),
-        }
+        self.admission.submit(actor, conversation, action, answer).await;
     }
 
     /// Refuses a message before it was submitted.
     pub(crate) fn refuse_send(answer: Answer, refusal: Refusal) {
-        refuse("send", answer, refusal);
+        answer.refuse("send", refusal);
     }
-}
-
-/// Refuses an action that never entered a queue.
-pub(super) fn refuse(action: &str, answer: Answer, refusal: Refusal) {
-    measure::refused(action, &refusal);
-    answer.give(Err(refusal));
 }

@@ -14,7 +14,7 @@ use crate::people::PeopleError;
 use crate::ports::{StoreError, UpdateUser, UserChange};
 
 /// Concurrent checks of users.
-const LOOKED_AT_TOGETHER_MAX: usize = 16;
+const LOOKUPS_AT_ONCE_MAX: usize = 16;
 
 /// The users who can be added, and the reasons why the others cannot.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl Groups {
             let refused = consents.refused.get(&user).copied();
             async move { Ok::<_, StoreError>((user, self.whether_addable(to, user, refused).await?)) }
         });
-        let mut looked_at = looked_at.buffered(LOOKED_AT_TOGETHER_MAX);
+        let mut looked_at = looked_at.buffered(LOOKUPS_AT_ONCE_MAX);
         let mut addable = Addable::default();
         while let Some((user, outcome)) = looked_at.try_next().await? {
             match outcome {

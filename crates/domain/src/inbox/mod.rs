@@ -26,7 +26,7 @@ use crate::projection::beginning;
 use self::showing::Listed;
 pub(crate) use self::showing::Marks;
 
-/// What opening a conversation with somebody takes.
+/// What opening a conversation with a stranger takes of the daily allowance.
 const ONE_STRANGER: Amounts = Amounts { members: 0, strangers: 1, groups: 0, profile: 0 };
 
 #[derive(Debug)]

@@ -167,7 +167,7 @@ async fn beginning_to_write_to_strangers_has_the_same_daily_limit() {
         InboxError::TooOften { retry_after_secs, .. } => assert!(retry_after_secs <= each_secs + 1),
         other => panic!("{other}"),
     }
-    // A conversation that exists costs nothing, and neither does one that somebody else began.
+    // A conversation that exists costs nothing, and neither does one that another user began.
     let again = stage.app.inbox.open_direct(ada, bob).await.unwrap();
     assert!(!again.made && again.conversation.id == first.conversation.id);
     stage.app.inbox.open_direct(eve, ada).await.unwrap();

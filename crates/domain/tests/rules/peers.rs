@@ -22,14 +22,14 @@ use crate::stage::{Stage, saying};
 struct Scripted {
     /// The node that executes forwarded actions. Without it, none is forwarded.
     other: OnceLock<App>,
-    /// The fates of the next forwarded actions. Later ones succeed.
-    fates: Mutex<VecDeque<Fate>>,
+    /// How the next forwarded actions fail, in order. Later ones succeed.
+    failures: Mutex<VecDeque<Failure>>,
     told: Mutex<Vec<String>>,
     changes: Mutex<Vec<StateChange>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Fate {
+enum Failure {
     /// The request is not sent.
     NotAsked,
     /// The request is lost, so the action is not executed.
@@ -57,17 +57,17 @@ impl Peers for Scripted {
         action: &Action,
     ) -> Option<ForwardedAction> {
         let (other, action) = (self.other.get()?.clone(), action.clone());
-        let fate = self.fates.lock().unwrap().pop_front();
+        let failure = self.failures.lock().unwrap().pop_front();
         Some(Box::pin(async move {
-            match fate {
-                Some(Fate::NotAsked) => return Err(Unanswered::NotAsked),
-                Some(Fate::Lost) => return Err(Unanswered::Unknown),
-                Some(Fate::AnswerLost) | None => {}
+            match failure {
+                Some(Failure::NotAsked) => return Err(Unanswered::NotAsked),
+                Some(Failure::Lost) => return Err(Unanswered::Unknown),
+                Some(Failure::AnswerLost) | None => {}
             }
             let (answer, outcome) = Answer::awaited();
             other.from_peers.act(actor, conversation, action, answer).await;
             let outcome = outcome.await;
-            if fate.is_some() { Err(Unanswered::Unknown) } else { Ok(outcome) }
+            if failure.is_some() { Err(Unanswered::Unknown) } else { Ok(outcome) }
         }))
     }
 
@@ -159,7 +159,7 @@ async fn a_hint_never_grants_access() {
     assert_eq!(other.from_peers.members_among(group, &[ada, eve, bob]).await.unwrap().len(), 2);
 }
 
-/// A hint that takes something away is applied at once, whoever sends it: a forged one only costs a read of the store.
+/// A hint that takes something away is applied at once without a check of the sender: a forged one only costs a read of the store.
 #[tokio::test]
 async fn a_hint_can_revoke_access() {
     let (stage, peers) = with_peers();
@@ -293,7 +293,12 @@ async fn forwarded_actions_are_applied_once_and_in_order_despite_failures_of_the
     let (stage, peers) = with_peers();
     let (ada, bob, chat) = stage.pair().await;
     peers.other.set(stage.second_node()).unwrap();
-    peers.fates.lock().unwrap().extend([Fate::AnswerLost, Fate::NotAsked, Fate::Lost, Fate::AnswerLost]);
+    peers.failures.lock().unwrap().extend([
+        Failure::AnswerLost,
+        Failure::NotAsked,
+        Failure::Lost,
+        Failure::AnswerLost,
+    ]);
     let words: Vec<String> = (0..12).map(|number| number.to_string()).collect();
     let outcomes = words.iter().map(|words| {
         let (answer, outcome) = Answer::awaited();
@@ -316,7 +321,7 @@ async fn a_non_idempotent_action_with_an_unknown_outcome_is_not_repeated() {
     let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
     let group = stage.group(&[ada, bob, eve]).await;
     peers.other.set(stage.second_node()).unwrap();
-    peers.fates.lock().unwrap().extend([Fate::AnswerLost, Fate::NotAsked]);
+    peers.failures.lock().unwrap().extend([Failure::AnswerLost, Failure::NotAsked]);
     let unknown = stage.app.groups.leave(bob, group, false).await;
     assert!(matches!(unknown, Err(Refusal::Interrupted(_))), "{unknown:?}");
     // This node executes an action that the other one was not asked to.

@@ -31,7 +31,6 @@ pub async fn create(
     Ok((CreatedConversation { conversation: opened.conversation, refused }, opened.made))
 }
 
-/// Deletes a conversation for the user only, or for all members.
 /// Sorts the pinned conversations. Each one that moves is a write.
 pub async fn order_pinned(state: &Shared, by: UserId, order: &[ConversationId]) -> ApiResult<()> {
     state.rates.check_named(by, order.len())?;
@@ -49,6 +48,7 @@ pub async fn add_members(
     Ok(AddedMembers { results: state.app.groups.add_members(by, id, users).await? })
 }
 
+/// Deletes a conversation for the user only, or for all members.
 pub async fn delete_for(state: &Shared, by: UserId, request: DeleteConversation) -> ApiResult<()> {
     let DeleteConversation { conversation_id: id, r#for, up_to } = request;
     match r#for {

@@ -22,13 +22,13 @@ Examples:
   godwit user add ada --name 'Ada Lovelace'    asks for a password, or generates one
   godwit demo                                  adds sample people and conversations
   godwit config print > godwit.toml            every setting, explained, with its value
-  godwit serve --store cassandra://db1,db2     data on a cluster
+  godwit serve --store cassandra://db1,db2     data on a Cassandra cluster
   godwit serve --store cassandra://db1,db2 --redis redis://cache
-                                               one of several servers on the cluster
+                                               one of several servers on it
   godwit cluster status --store cassandra://db1,db2 --redis redis://cache
   godwit schema status --store cassandra://db1 shows the version of its tables
   godwit transfer --from embedded:./data --to cassandra://db1,db2
-                                               moves the data while the server runs
+                                               transfers the data while the server runs
 
 Settings come from godwit.toml in the working directory (or --config FILE), from environment variables such as
 GODWIT_SERVER__LISTEN, and from flags. Flags override variables, and variables override the file.";
@@ -121,10 +121,10 @@ pub(super) enum Command {
     #[command(subcommand)]
     Schema(SchemaCommand),
 
-    /// Move all data from one store to another while servers run
+    /// Transfer all data from one store to another while servers run
     ///
     /// Copies everything, compares both stores, and switches. A server on the embedded store then continues on the new
-    /// store. Servers on a cluster stop: start them with the new --store. To resume an interrupted transfer, run the same
+    /// store. Servers on Cassandra stop: start them with the new --store. To resume an interrupted transfer, run the same
     /// command again.
     Transfer(TransferFlags),
 
@@ -200,7 +200,7 @@ pub(super) enum SchemaCommand {
     ///
     /// Migrations are online: servers of the previous version keep running, and several machines may migrate at once.
     Migrate,
-    /// Print the whole schema as CQL, without connecting to a cluster
+    /// Print the whole schema as CQL, without connecting to a Cassandra cluster
     Print,
 }
 

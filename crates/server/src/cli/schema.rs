@@ -18,7 +18,7 @@ pub(super) async fn run(config: &Config, command: SchemaCommand) -> anyhow::Resu
     observe::start_log(&config.log);
     let options = match (schema_options(config), &command) {
         (Some(options), _) => options,
-        // Printing the schema needs no cluster.
+        // Printing the schema needs no Cassandra.
         (None, SchemaCommand::Print) => StoreOptions::new(Vec::new(), StoreOptions::KEYSPACE),
         (None, _) => return Ok(writeln!(stdout(), "{NONE_NEEDED}")?),
     };
@@ -37,7 +37,7 @@ pub(super) async fn run(config: &Config, command: SchemaCommand) -> anyhow::Resu
 
 fn show(options: &StoreOptions, status: &Status) -> anyhow::Result<()> {
     let mut out = stdout().lock();
-    writeln!(out, "cluster      {}", options.contact_points.join(", "))?;
+    writeln!(out, "Cassandra    {}", options.contact_points.join(", "))?;
     writeln!(out, "keyspace     {}", status.keyspace)?;
     writeln!(out, "replication  {}", replication(status))?;
     writeln!(out, "version      {}", version(status))?;

@@ -105,7 +105,7 @@ impl Signals {
 /// The information that a new operator needs.
 struct Welcome {
     folder: std::path::PathBuf,
-    /// The cluster, if the data is not in the folder.
+    /// The Cassandra cluster, if the data is not in the folder.
     cluster: Option<String>,
     can_register: bool,
 }

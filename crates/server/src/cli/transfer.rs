@@ -51,10 +51,10 @@ pub(super) async fn run(config: &Config, flags: TransferFlags) -> anyhow::Result
     };
     let source = transfer_store(config, &from).await?;
     let target = transfer_store(config, &to).await?;
-    let moved = transfer_here(&source, &target, &from, &to).await;
+    let transferred = transfer_here(&source, &target, &from, &to).await;
     target.close().await?;
     source.close().await?;
-    say_transferred(&moved?, &from, &to)
+    say_transferred(&transferred?, &from, &to)
 }
 
 /// Transfers without a server.
@@ -75,9 +75,9 @@ async fn transfer_here(
     let mut asked = false;
     loop {
         tokio::select! {
-            moved = &mut transfer => {
+            transferred = &mut transfer => {
                 bar.end();
-                return Ok(moved?);
+                return Ok(transferred?);
             }
             Ok(()) = progress.changed() => bar.show(*progress.borrow_and_update()),
             _ = interrupts.recv(), if !asked => {

@@ -12,7 +12,7 @@ use super::settings::settings;
 use crate::auth::Secret;
 
 settings! {
-    /// The connection to the cluster. `store.url` has its address.
+    /// The connection to the Cassandra cluster. `store.url` has its address.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct CassandraConfig {
@@ -21,9 +21,9 @@ settings! {
         /// Number of replicas: one number for every data centre, or a table such as `{ dc1 = 3 }`. Default: three, or
         /// the number of nodes if there are fewer.
         pub replication: Option<Copies>,
-        /// User name for the cluster, if it requires one.
+        /// User name for Cassandra, if it requires one.
         pub username: Option<String>,
-        /// Password for the cluster. Better set GODWIT_STORE__CASSANDRA__PASSWORD.
+        /// Password for Cassandra. Better set GODWIT_STORE__CASSANDRA__PASSWORD.
         pub password: Option<Secret>,
         /// Whether the server creates the keyspace at start and migrates it to the newest version. Otherwise run
         /// `godwit schema`.
@@ -36,12 +36,12 @@ settings! {
         pub request_timeout_ms: u64,
         /// A read that has no answer after this long is also sent to another node.
         pub speculative_after_ms: u64,
-        /// Maximum number of requests in flight to the cluster. Further ones wait here, so that a burst makes the
-        /// cluster slow instead of making it fail.
+        /// Maximum number of requests in flight to the Cassandra cluster. Further ones wait here, so that a burst
+        /// makes it slow instead of making it fail.
         pub requests_at_once_max: usize,
         /// How many replicas must answer.
         pub consistency: ConsistencyConfig,
-        /// TLS to the cluster. All files are in PEM.
+        /// TLS to Cassandra. All files are in PEM.
         pub tls: CassandraTls,
     }
 }
@@ -121,7 +121,7 @@ settings! {
     pub struct CassandraTls {
         /// Certificates of the authorities that sign the nodes' certificates. Setting it encrypts connections.
         pub ca_file: Option<PathBuf>,
-        /// This server's own certificate, if the cluster requires one.
+        /// This server's own certificate, if Cassandra requires one.
         pub cert_file: Option<PathBuf>,
         /// The key of `cert_file`.
         pub key_file: Option<PathBuf>,

@@ -87,7 +87,7 @@ impl ClusterConfig {
         if self.redis_url.is_some() && matches!(store, StoreLocation::Embedded(_)) {
             problems.push(
                 "cluster.redis_url: the embedded store has only one server, which needs no Redis; \
-                 several servers share a cluster with --store cassandra://…"
+                 several servers share a Cassandra cluster with --store cassandra://…"
                     .into(),
             );
         }

@@ -11,7 +11,7 @@ const PORT: u16 = 9042;
 const KEYSPACE: &str = "godwit";
 const KEYSPACE_CHARS_MAX: usize = 48;
 
-/// The location of a cluster. Its text does not show the password.
+/// The location of a Cassandra cluster. Its text does not show the password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClusterUrl {
     pub login: Option<Login>,
@@ -49,7 +49,7 @@ impl FromStr for ClusterUrl {
     fn from_str(text: &str) -> Result<Self, String> {
         // Never shows the whole text, which may contain a password.
         let Some(rest) = text.strip_prefix(SCHEME) else {
-            return Err(format!("write a cluster as {SCHEME}HOST,HOST/KEYSPACE"));
+            return Err(format!("write a Cassandra cluster as {SCHEME}HOST,HOST/KEYSPACE"));
         };
         let (login, place) = match rest.rsplit_once('@') {
             Some((login, place)) => (Some(parse_login(login)?), place),

@@ -72,7 +72,7 @@ impl StoreLocation {
         }
     }
 
-    /// True if both are the same data. A cluster has many nodes, so only the keyspace is compared.
+    /// True if both are the same data. A Cassandra cluster has many nodes, so only the keyspace is compared.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Cassandra(one), Self::Cassandra(other)) => one.keyspace == other.keyspace,

@@ -36,7 +36,7 @@ impl Linger {
     }
 }
 
-/// A stream that enforces its own limits. They last as long as the stream, whoever owns it: hyper, and after an upgrade the
+/// A stream that enforces its own limits. They last as long as the stream, which belongs to hyper and, after an upgrade, to the
 /// socket.
 #[derive(Debug)]
 pub(super) struct Connection {

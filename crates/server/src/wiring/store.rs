@@ -105,7 +105,7 @@ impl OpenStore {
                 );
             }
             Self::Cassandra(_) => {
-                describe_counter!("godwit_store_requests_total", "Requests to the cluster.");
+                describe_counter!("godwit_store_requests_total", "Requests to the Cassandra cluster.");
             }
         }
     }

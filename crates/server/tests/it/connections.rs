@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use godwit_server::config::Config;
 
-use crate::people::{PATIENCE, unique};
+use crate::people::{patience, unique};
 use crate::process::ServerProcess;
 use crate::raw;
 use crate::raw_socket::RawSocket;
@@ -66,7 +66,7 @@ async fn when_all_are_signed_in_further_connections_are_turned_away_until_others
     drop(taken);
     let began = Instant::now();
     while raw::get(server.address(), "/healthz").map_or(503, |answer| answer.status) != 200 {
-        assert!(began.elapsed() < PATIENCE, "no place became free");
+        assert!(began.elapsed() < patience(), "no place became free");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -87,10 +87,10 @@ async fn a_client_that_reads_nothing_is_disconnected() {
     let began = Instant::now();
     // Sends until the connection is blocked, because it reads no answers.
     while greedy.write_all(request).is_ok() {
-        assert!(began.elapsed() < PATIENCE, "the server reads without end");
+        assert!(began.elapsed() < patience(), "the server reads without end");
     }
     let is_waiting = |error: &Error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
     while greedy.write(request).map_or_else(|error| is_waiting(&error), |_| true) {
-        assert!(began.elapsed() < PATIENCE, "the connection was not given up");
+        assert!(began.elapsed() < patience(), "the connection was not given up");
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::logs::LogChecker;
-use crate::people::{PATIENCE, soon};
+use crate::people::{patience, soon};
 
 pub(crate) struct Follower {
     pub(crate) name: String,
@@ -130,8 +130,8 @@ fn config() -> LiveConfig {
         },
         acknowledge_after: Some(Duration::from_millis(20)),
         socket: SocketConfig {
-            connect_timeout: PATIENCE,
-            command_timeout: PATIENCE,
+            connect_timeout: patience(),
+            command_timeout: patience(),
             ..SocketConfig::default()
         },
         ..LiveConfig::default()

@@ -16,22 +16,29 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::logs::LogChecker;
+use crate::store::may_be_on_cassandra;
 
-/// The time limit that stops a hanging test. No test measures time with it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+/// See [`patience`].
+const PATIENCE: Duration = Duration::from_secs(30);
 
 const STORE_LATE_PAUSE: Duration = Duration::from_millis(500);
 
 pub(crate) const PASSWORD: &str = "a long enough password";
 
+/// The time limit that stops a hanging test. No test measures time with it. On Cassandra, whose nodes run on the same machine,
+/// everything takes longer.
+pub(crate) fn patience() -> Duration {
+    if may_be_on_cassandra() { 4 * PATIENCE } else { PATIENCE }
+}
+
 pub(crate) async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
-    match timeout(PATIENCE, work).await {
+    match timeout(patience(), work).await {
         Ok(done) => done,
         Err(_) => panic!("waited too long for {what}"),
     }
 }
 
-/// Retries an idempotent request. A cluster on an overloaded machine can be slow, and tests do not depend on the first
+/// Retries an idempotent request. Cassandra on an overloaded machine can be slow, and tests do not depend on the first
 /// attempt of their preparations.
 pub(crate) async fn answered<T>(ask: impl AsyncFn() -> Result<T, Error>) -> T {
     let asking = async {
@@ -218,8 +225,8 @@ pub(crate) async fn open_socket(http: &Http) -> (Socket, Events) {
 pub(crate) fn socket_config(http: &Http) -> SocketConfig {
     SocketConfig {
         access_token: http.access_token(),
-        connect_timeout: PATIENCE,
-        command_timeout: PATIENCE,
+        connect_timeout: patience(),
+        command_timeout: patience(),
         ..SocketConfig::default()
     }
 }
@@ -232,7 +239,8 @@ pub(crate) fn same_session(http: &Http, url: &str) -> Http {
 }
 
 pub(crate) fn connect(url: &str) -> Http {
-    let config = HttpConfig { connect_timeout: PATIENCE, request_timeout: PATIENCE, ..HttpConfig::default() };
+    let config =
+        HttpConfig { connect_timeout: patience(), request_timeout: patience(), ..HttpConfig::default() };
     Http::with_config(url, &config).unwrap()
 }
 

@@ -14,14 +14,12 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
+use crate::people::patience;
 use crate::raw_http::RawHttp;
 use crate::store::TestStore;
 
-/// The time limit of a start: it replays the journal or prepares statements, on a machine that may be busy with other tests.
-const START_MAX: Duration = Duration::from_secs(120);
 /// How often a server is restarted on a store with faults.
 const STARTS_MAX: usize = 10;
-const STOP_MAX: Duration = Duration::from_secs(60);
 const STEP: Duration = Duration::from_millis(5);
 
 /// A server in its own process, with its own folder, on the store of this run. Dropping it kills the process, and shows its
@@ -128,7 +126,7 @@ impl ServerProcess {
     async fn try_to_start(&mut self) -> Result<(), ExitStatus> {
         assert!(self.running.is_none(), "the server still runs");
         let mut running = Running::spawn(&self.data, &self.args, &self.stderr);
-        match timeout(START_MAX, &mut running.addresses).await {
+        match timeout(patience(), &mut running.addresses).await {
             Err(_) => panic!("the server does not start; its log:\n{}", self.stderr()),
             Ok(Err(_)) => return Err(running.wait().await),
             Ok(Ok(addresses)) => self.addresses = addresses,
@@ -202,7 +200,7 @@ impl ServerProcess {
     /// Waits until the process has ended.
     pub(crate) async fn wait(&mut self) -> ExitStatus {
         let mut running = self.running.take().expect("the server runs");
-        match timeout(STOP_MAX, running.wait()).await {
+        match timeout(patience(), running.wait()).await {
             Ok(status) => status,
             Err(_) => panic!("the server does not end; its log:\n{}", self.stderr()),
         }

@@ -2,10 +2,8 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
 
-/// Longer than every expected delay.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::people::patience;
 
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -14,7 +12,7 @@ pub(crate) struct Answer {
 
 pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("the server accepts connections");
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(patience())).unwrap();
     stream
 }
 
@@ -25,7 +23,7 @@ pub(crate) async fn connect_from(from: [u8; 4], address: SocketAddr) -> TcpStrea
     let stream = socket.connect(address).await.expect("the server accepts connections");
     let stream = stream.into_std().unwrap();
     stream.set_nonblocking(false).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(patience())).unwrap();
     stream
 }
 

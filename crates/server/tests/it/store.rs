@@ -1,4 +1,4 @@
-//! The store of this run. Every test that does not concern the files of the embedded store or a cluster runs on both stores:
+//! The store of this run. Every test that does not concern the files of the embedded store or Cassandra runs on both stores:
 //! on the embedded one by default, and on Cassandra with `GODWIT_TEST_STORE=cassandra`.
 //!
 //! On Cassandra all tests share a keyspace, because creating one takes longer than most tests, and the data of earlier runs
@@ -104,6 +104,12 @@ impl Enough {
     pub(crate) fn here(self) -> usize {
         if is_cassandra() { self.cassandra } else { self.embedded }
     }
+}
+
+/// False on the thread of a test of the embedded store. The other threads of a runtime do not know to which test they belong.
+pub(crate) fn may_be_on_cassandra() -> bool {
+    let is_embedded = |name: &str| name.contains("::") && !name.contains("on_cassandra");
+    is_cassandra() || !std::thread::current().name().is_some_and(is_embedded)
 }
 
 fn is_cassandra() -> bool {

@@ -45,7 +45,7 @@ pub(super) async fn a_new_member_has_the_group_in_the_inbox(s: &Scene) -> Outcom
         assert_eq!(account_log_after(s.store(), user, 0, 50).await?, Some(vec![entry]));
     }
     for user in group.members.iter().chain(&people) {
-        assert_eq!(rows(s, *user).await?, [row(group.id, s.now())], "that somebody came is shown");
+        assert_eq!(rows(s, *user).await?, [row(group.id, s.now())], "the entry about the new member is shown");
     }
     Ok(())
 }

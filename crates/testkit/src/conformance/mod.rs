@@ -25,9 +25,6 @@ pub type Outcome = Result<(), StoreError>;
 /// Concurrent callers in cases about compare-and-set.
 const CALLERS: usize = 32;
 
-/// Far longer than any case takes, so that a case that hangs fails.
-const CASE_TIMEOUT: Duration = Duration::from_secs(120);
-
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
     /// `group::case`
@@ -78,14 +75,17 @@ macro_rules! conformance_test_functions {
 /// Runs one case on the store of the factory. Panics if it fails.
 pub fn check(name: &str, factory: &dyn StoreFactory) {
     let case = CASES.iter().find(|case| case.name == name).expect("the name is in the list");
-    block_on(async { case.run(open_nodes(factory).await).await });
+    block_on(async { case.run(open_nodes(factory).await, factory.patience()).await });
 }
 
 /// Runs all cases concurrently on one store of the factory. Panics if one fails.
 pub fn check_all_at_once(factory: &dyn StoreFactory) {
+    // The cases wait for each other.
+    let patience = 4 * factory.patience();
     block_on(async {
         let nodes = open_nodes(factory).await;
-        let running: Vec<_> = CASES.iter().map(|case| tokio::spawn(case.run(nodes.clone()))).collect();
+        let running: Vec<_> =
+            CASES.iter().map(|case| tokio::spawn(case.run(nodes.clone(), patience))).collect();
         let mut failed = Vec::new();
         for (case, running) in CASES.iter().zip(running) {
             if running.await.is_err() {
@@ -97,9 +97,9 @@ pub fn check_all_at_once(factory: &dyn StoreFactory) {
 }
 
 impl Case {
-    /// Panics if the store does not pass the case.
-    pub async fn run(self, nodes: Vec<Arc<dyn Store>>) {
-        let outcome = tokio::time::timeout(CASE_TIMEOUT, (self.run)(Scene::new(nodes))).await;
+    /// Panics if the store does not pass the case within this time.
+    pub async fn run(self, nodes: Vec<Arc<dyn Store>>, patience: Duration) {
+        let outcome = tokio::time::timeout(patience, (self.run)(Scene::new(nodes))).await;
         match outcome {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {

@@ -286,7 +286,7 @@ pub(super) async fn a_replaced_message_is_due_at_its_new_time(s: &Scene) -> Outc
     assert_eq!((is_due(499).await?, is_due(500).await?), (false, true));
     let sending = Scheduled { stage: ScheduledStage::Sending, ..earlier.clone() };
     replace(s, &earlier, Some(&sending)).await?;
-    assert!(is_due(500).await?, "whoever finds it like this goes on");
+    assert!(is_due(500).await?, "a server that finds it half sent resumes it");
     let failed = Scheduled { stage: ScheduledStage::Failed(ErrorCode::NotFound), ..earlier.clone() };
     replace(s, &sending, Some(&failed)).await?;
     assert!(!is_due(90_000_000).await?, "it was tried");

@@ -120,7 +120,7 @@ impl ModelStore {
         self.history_reads.load(Ordering::Relaxed)
     }
 
-    /// The fate of the next appends, in order. Later ones succeed.
+    /// The outcomes of the next appends, in order. Later ones succeed.
     pub fn lose(&self, losses: impl IntoIterator<Item = Lost>) {
         self.losses.expect(losses);
     }

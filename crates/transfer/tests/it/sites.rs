@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use godwit_domain::ports::{DueExpiry, Store, TransferStore};
@@ -95,6 +96,11 @@ impl Journey {
 
 #[async_trait]
 impl StoreFactory for Journey {
+    /// A case may contain several transfers, also on Cassandra.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(120)
+    }
+
     async fn open(&self) -> Arc<dyn Store> {
         let here = (self.next)();
         let store = here.open().await;

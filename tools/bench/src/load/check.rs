@@ -187,7 +187,7 @@ impl Violations {
             (self.late, "came late"),
             (self.twice, "came twice"),
             (self.missing, "never came"),
-            (self.stray, "came to somebody else or were never sent"),
+            (self.stray, "came to the wrong receiver or were never sent"),
             (self.misplaced, "came in the wrong place"),
             (self.false_acks, "acknowledgements of nothing"),
             (self.unacknowledged, "never acknowledged"),

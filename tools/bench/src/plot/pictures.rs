@@ -18,7 +18,7 @@ pub(super) struct Picture {
     title: &'static str,
     scenario: &'static str,
     /// Runs with different values of this parameter are separate lines.
-    apart: Option<&'static str>,
+    split_by: Option<&'static str>,
     x: (&'static str, Axis),
     y: Axis,
     lines: &'static [Drawn],
@@ -49,7 +49,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "latency.svg",
         title: "Delivery time against throughput",
         scenario: "rate",
-        apart: Some("pairs"),
+        split_by: Some("pairs"),
         x: ("deliveries_per_s", linear("messages a second")),
         y: log("from the intended sending to the receiver, ms"),
         lines: &[
@@ -62,7 +62,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "memory.svg",
         title: "Memory against idle connections",
         scenario: "idle",
-        apart: None,
+        split_by: None,
         x: ("connections", linear("connections")),
         y: linear("resident memory of the server, MiB"),
         lines: &[drawn("server", "server_memory_bytes", MIB)],
@@ -71,7 +71,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "connection.svg",
         title: "Memory of an idle connection",
         scenario: "idle",
-        apart: None,
+        split_by: None,
         x: ("connections", linear("connections")),
         y: linear("resident memory a connection, KiB"),
         lines: &[drawn("a connection", "memory_a_connection_bytes", KIB)],
@@ -80,7 +80,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "history.svg",
         title: "A page of history against its length",
         scenario: "history",
-        apart: Some("newest"),
+        split_by: Some("newest"),
         x: ("messages", log("messages stored")),
         y: log("for a page of 50, ms"),
         lines: &[
@@ -93,7 +93,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "inbox.svg",
         title: "The inbox against the conversations of a user",
         scenario: "inbox",
-        apart: Some("readers"),
+        split_by: Some("readers"),
         x: ("conversations", log("conversations of the user")),
         y: log("for a page of 50, ms"),
         lines: &[
@@ -106,7 +106,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "group.svg",
         title: "Deliveries against the size of a group",
         scenario: "group",
-        apart: Some("window"),
+        split_by: Some("window"),
         x: ("members", log("members, all online")),
         y: linear("deliveries a second"),
         lines: &[drawn("deliveries", "deliveries_per_s", 1.0)],
@@ -115,7 +115,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "resume.svg",
         title: "Clients that come back at once",
         scenario: "resume",
-        apart: Some("missed"),
+        split_by: Some("missed"),
         x: ("clients", log("clients")),
         y: log("until they have caught up, s"),
         lines: &[
@@ -128,7 +128,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "growth-history.svg",
         title: "What things cost against what is stored",
         scenario: "growth-history",
-        apart: Some("rate"),
+        split_by: Some("rate"),
         x: ("messages", log("messages stored")),
         y: log("processor time of the server, µs"),
         lines: &[
@@ -142,7 +142,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "growth-conversations.svg",
         title: "What things cost against the conversations of a user",
         scenario: "growth-conversations",
-        apart: Some("rate"),
+        split_by: Some("rate"),
         x: ("conversations", log("conversations of the user")),
         y: log("processor time of the server, µs"),
         lines: &[
@@ -155,7 +155,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "growth-users.svg",
         title: "What things cost against users",
         scenario: "growth-users",
-        apart: Some("rate"),
+        split_by: Some("rate"),
         x: ("users", log("users")),
         y: log("processor time of the server, µs"),
         lines: &[
@@ -169,7 +169,7 @@ pub(super) const PICTURES: &[Picture] = &[
         file: "growth-connections.svg",
         title: "What a send costs against connections",
         scenario: "growth-connections",
-        apart: Some("rate"),
+        split_by: Some("rate"),
         x: ("connections", log("connections")),
         y: log("processor time of the server, µs"),
         lines: &[drawn("a send", "server_CPU_a_send_us", 1.0)],
@@ -182,7 +182,7 @@ impl Picture {
         let results: Vec<&RunResult> =
             results.iter().filter(|result| result.scenario == self.scenario).collect();
         let kind = |result: &RunResult| {
-            (result.messenger.clone(), self.apart.map(|name| result.parameter(name)).unwrap_or_default())
+            (result.messenger.clone(), self.split_by.map(|name| result.parameter(name)).unwrap_or_default())
         };
         let kinds: BTreeSet<(String, String)> = results.iter().map(|result| kind(result)).collect();
         let mut lines = Vec::new();
@@ -270,8 +270,8 @@ mod tests {
             .map(|line| line.name)
             .collect();
         assert_eq!(names, ["a, deliveries", "b, deliveries"]);
-        let apart = picture.draw(&[group("b"), group("c")]).unwrap().lines;
-        assert_eq!(apart[1].name, "c, deliveries, window 4");
+        let split = picture.draw(&[group("b"), group("c")]).unwrap().lines;
+        assert_eq!(split[1].name, "c, deliveries, window 4");
         assert!(picture.draw(&[result("a", "pairs", &json!({}))]).is_none());
     }
 }

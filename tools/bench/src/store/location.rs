@@ -30,7 +30,7 @@ pub(super) enum Opened {
 pub(super) struct Work {
     pub(super) fsyncs: Option<u64>,
     pub(super) table_bytes: Option<u64>,
-    /// Requests to the cluster.
+    /// Requests to the Cassandra cluster.
     pub(super) requests: Option<u64>,
 }
 

@@ -1,3 +1,3 @@
-//! The started clusters work as documented, and recover from the faults that tests cause.
+//! The started Cassandra clusters work as documented, and recover from the faults that tests cause.
 
 mod on_cassandra;

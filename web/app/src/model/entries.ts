@@ -7,7 +7,7 @@
 
 import type { Conversation, LogEntry, MemberCursor, Message, MessageId, Seq, UserId } from "@godwit/sdk";
 
-import { onOneLine } from "../text/index.js";
+import { messagePreview, onOneLine } from "../text/index.js";
 
 type MessageEntry = Extract<LogEntry, { type: "message" }>;
 type DetailsEntry = Extract<LogEntry, { type: "details_changed" }>;
@@ -208,7 +208,7 @@ function lastMessageOf(message: Message): LastMessage {
     sender_id: message.sender_id,
     kind: message.kind,
     event: message.event ?? null,
-    preview: onOneLine(message.text ?? ""),
+    preview: messagePreview(message),
     created_at: message.created_at,
     status: message.status,
     deleted: message.deleted_at != null,

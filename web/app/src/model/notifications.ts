@@ -6,6 +6,8 @@
 import type { Conversation, ConversationId, Message } from "@godwit/sdk";
 import { signal } from "@preact/signals";
 
+import { t } from "../i18n/index.js";
+import { isolated, messagePreview } from "../text/index.js";
 import { mentions } from "./entries.js";
 import { isMuted } from "./inbox.js";
 import { go, place } from "./place.js";
@@ -28,6 +30,12 @@ export function worthTelling(
 ): boolean {
   const silent = isMuted(conversation, nowMs) && !mentions(message, me);
   return message.sender_id !== me && message.kind !== "system" && !silent;
+}
+
+/** The beginning of the message, the name of its file, or its kind; in a group, after the name of its sender. */
+export function notificationBody(conversation: Conversation, message: Message, sender: string): string {
+  const text = messagePreview(message) || t(`kind.${message.kind}`);
+  return conversation.kind === "direct" ? text : `${isolated(sender)}: ${text}`;
 }
 
 export async function notify(conversation: Conversation, title: string, body: string): Promise<void> {

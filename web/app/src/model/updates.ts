@@ -11,14 +11,13 @@ import type {
 } from "@godwit/sdk";
 import type { Signal } from "@preact/signals";
 
-import { onOneLine } from "../text/index.js";
 import type { Blocks } from "./blocks.js";
 import type { Cache } from "./cache.js";
 import { coalesced } from "./coalesced.js";
 import type { Drafts } from "./drafts.js";
 import type { Histories } from "./histories.js";
 import { type Inbox, UNSET } from "./inbox.js";
-import { notify, withdraw, worthTelling } from "./notifications.js";
+import { notificationBody, notify, withdraw, worthTelling } from "./notifications.js";
 import type { OutboxView } from "./outbox.js";
 import type { Own, Owner } from "./own.js";
 import type { People } from "./people.js";
@@ -138,9 +137,7 @@ export class Updates {
     const conversation = inbox.get(id);
     if (caughtUp.value && conversation && worthTelling(conversation, message, account.id, Date.now())) {
       const sender = people.user(message.sender_id)?.display_name ?? "";
-      const text = onOneLine(message.text ?? "");
-      const body = conversation.kind === "direct" ? text : `${sender}: ${text}`;
-      void notify(conversation, conversation.name, body);
+      void notify(conversation, conversation.name, notificationBody(conversation, message, sender));
     }
   }
 

@@ -5,5 +5,10 @@ const DIRECTIONS = /[\u202a-\u202e\u2066-\u2069]/gu;
 
 /** Isolates the text direction of a name, so that it does not affect the words around it. */
 export function isolated(name: string): string {
-  return ISOLATE + name.replace(DIRECTIONS, "") + END_ISOLATE;
+  return ISOLATE + withoutDirections(name) + END_ISOLATE;
+}
+
+/** Removes embeddings, overrides and isolates, and the characters that end them. */
+export function withoutDirections(text: string): string {
+  return text.replace(DIRECTIONS, "");
 }

@@ -4,7 +4,7 @@ import type { Conversation, Message, UserId } from "@godwit/sdk";
 
 import { type Key, plural, t, type Values } from "../i18n/index.js";
 import type { Session } from "../model/index.js";
-import { isolated } from "../text/index.js";
+import { isolated, messagePreview } from "../text/index.js";
 
 export function nameOf(session: Session, user: UserId): string {
   return session.people.user(user)?.display_name ?? "…";
@@ -90,6 +90,11 @@ export function noticeText(session: Session, message: Message): string {
     default:
       return message.deleted_at != null ? t("message.deleted") : (message.event ?? t("notice.unknown"));
   }
+}
+
+/** One line that stands for a message: its beginning, the name of its file, or its kind. */
+export function lineOf(message: Message): string {
+  return messagePreview(message) || t(`kind.${message.kind}`);
 }
 
 /** The preview of the last message in the list. */

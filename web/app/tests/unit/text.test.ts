@@ -9,6 +9,7 @@ import {
   isOnlyEmoji,
   matchesSearch,
   mentionAt,
+  messagePreview,
   onOneLine,
   rowsOf,
   segmentsOf,
@@ -140,6 +141,19 @@ describe("previews", () => {
   it("are short and on one line", () => {
     expect(onOneLine(" a\n\n b ")).toBe("a b");
     expect(onOneLine("😀".repeat(300))).toBe("😀".repeat(100));
+  });
+
+  it("do not change the direction of what is next to them", () => {
+    expect(onOneLine("a \u202egnp.exe\u202c \u2066 \u2067b\u2069")).toBe("a gnp.exe b");
+    expect(onOneLine("\u202e a \u200fשלום")).toBe("a \u200fשלום");
+  });
+
+  it("of files without a text are their names", () => {
+    const media = { url: "https://example.org/1", content_type: "text/plain", size_bytes: 1 };
+    expect(messagePreview({ text: null, media: { ...media, name: "a  \u202eb.txt" } })).toBe("a b.txt");
+    expect(messagePreview({ text: "a caption", media: { ...media, name: "b.txt" } })).toBe("a caption");
+    expect(messagePreview({ text: null, media })).toBe("");
+    expect(messagePreview({})).toBe("");
   });
 });
 

@@ -20,7 +20,7 @@ use super::action::Action;
 use super::job::Job;
 use super::prepare::Known;
 use super::refusal::Refusal;
-use super::rules::MessagePolicy;
+use super::rules::{Deed, MessagePolicy};
 use crate::model::{Change, ConversationState, Entry, LogItem, Target};
 use crate::ports::StoreError;
 use crate::projection::{Effects, Fold};
@@ -91,13 +91,9 @@ impl<'a> Deciding<'a> {
 
     fn decide_all(&mut self) -> Result<(), StoreError> {
         for (place, job) in self.jobs.iter().enumerate() {
-            if self.verdicts[place].is_some() {
-                // Decided together with an earlier reaction.
-                continue;
-            }
-            match job.action {
-                Action::React { target, .. } => self.decide_reactions(target)?,
-                _ => self.decide(place, job)?,
+            // A reaction may have been decided together with an earlier one.
+            if self.verdicts[place].is_none() {
+                self.decide(place, job)?;
             }
         }
         Ok(())
@@ -105,17 +101,45 @@ impl<'a> Deciding<'a> {
 
     fn decide(&mut self, place: usize, job: &Job) -> Result<(), StoreError> {
         let id = self.next_id()?;
-        let verdict = match self.case(id).decide(job.actor, &job.action) {
+        let (case, actor) = (self.case(id), job.actor);
+        let changes = match &job.action {
+            _ if case.is_deleted() => Err(Refusal::NotFound),
+            Action::Send(message) => case.send(actor, message),
+            Action::Unsendable { refusal, .. } => {
+                case.check(actor, Deed::Send).and_then(|_| Err((**refusal).clone()))
+            }
+            Action::Edit { target, text, mentions } => case.edit(actor, *target, text, mentions),
+            Action::Delete { target } => case.delete(actor, *target),
+            Action::Expire { targets } => Ok(case.expire(targets)),
+            Action::React { target, .. } => return self.decide_reactions(id, *target),
+            Action::AddMembers { user_ids } => case.add_members(actor, user_ids),
+            Action::Join { invite } => case.join(actor, invite.as_ref()),
+            Action::Leave => case.leave(actor),
+            Action::RemoveMember(user) => case.remove(actor, *user),
+            Action::Ban(user) => case.ban(actor, *user),
+            Action::Unban(user) => case.unban(actor, *user),
+            Action::SetRole(user, role) => case.set_role(actor, *user, *role),
+            Action::TransferOwnership(user) => case.transfer(actor, *user),
+            Action::Update(change) => case.update(actor, change),
+            Action::Pin(target) => case.pin(actor, *target),
+            Action::Unpin(target) => case.unpin(actor, *target),
+            Action::CreateInvite { token, client_id, expires_at, uses_max } => {
+                case.create_invite(actor, token, client_id.as_ref(), *expires_at, *uses_max)
+            }
+            Action::RevokeInvite(id) => case.revoke_invite(actor, *id),
+            Action::DeleteConversation => case
+                .check(actor, Deed::DeleteConversation)
+                .map(|_| vec![Change::ConversationDeleted { by: actor }]),
+        };
+        self.verdicts[place] = Some(match changes {
             Ok(changes) => Ok(self.add(id, changes)?),
             Err(refusal) => Err(refusal),
-        };
-        self.verdicts[place] = Some(verdict);
+        });
         Ok(())
     }
 
     /// Merges all reactions of the batch to one message into one entry.
-    fn decide_reactions(&mut self, to: Target) -> Result<(), StoreError> {
-        let id = self.next_id()?;
+    fn decide_reactions(&mut self, id: u64, to: Target) -> Result<(), StoreError> {
         let same = self.jobs.iter().enumerate().filter_map(|(place, job)| match &job.action {
             Action::React { target, reaction } if *target == to => {
                 Some((place, (job.actor, reaction.as_deref())))

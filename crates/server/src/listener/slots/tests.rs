@@ -198,7 +198,7 @@ fn a_proxy_has_no_address_and_its_sockets_have_those_of_their_clients() {
     slots.authenticated(proxied[0].id(), UserId::new(1));
     slots.answered(proxied[3].id(), slots.now());
     slots.expire(Instant::now() + Duration::from_secs(7));
-    assert!(proxied[3].is_in(), "the next request on it is somebody else's");
+    assert!(proxied[3].is_in(), "the next request on it is another client's");
     let client = ClientAddress("192.0.2.1".parse().unwrap());
     for socket in &proxied[..3] {
         assert!(slots.becomes_socket(socket.id(), client));

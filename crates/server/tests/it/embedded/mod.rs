@@ -4,7 +4,7 @@
 //! - `demo`: the sample data
 //! - `folder`: the data folder, and its format
 //! - `full_disk`: failing writes
-//! - `moved`: `godwit transfer` from folder to folder
+//! - `transferred`: `godwit transfer` from folder to folder
 //! - `restored`: a backup that is older than the state of clients
 //! - `metrics`: the metrics of the store
 
@@ -12,8 +12,8 @@ mod demo;
 mod folder;
 mod full_disk;
 mod metrics;
-mod moved;
 mod restored;
+mod transferred;
 
 use crate::process::ServerProcess;
 use crate::store::TestStore;

@@ -1,4 +1,4 @@
-//! Several servers on one cluster without Redis: only the log's compare-and-set coordinates them.
+//! Several servers on one keyspace without Redis: only the log's compare-and-set coordinates them.
 
 use std::collections::HashSet;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Tests that need a cluster: lost nodes, several servers, clock skew, and refusals of the cluster. The other modules test
+//! Tests that need a Cassandra cluster: lost nodes, several servers, clock skew, and refusals of Cassandra. The other modules test
 //! everything else on both stores.
 
 mod chaos;

@@ -1,4 +1,4 @@
-//! Unreachable clusters and unusable keyspaces: one line of error that says how to fix it.
+//! Unreachable Cassandra clusters and unusable keyspaces: one line of error that says how to fix it.
 
 use std::path::Path;
 use std::process::Output;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::PURPOSE;
 use crate::cli::{refused, succeeded};
-use crate::people::{PATIENCE, unique};
+use crate::people::{patience, unique};
 use crate::process::run;
 use crate::store::{made, url};
 
@@ -60,7 +60,7 @@ fn an_unreachable_cluster_is_reported() {
     assert_says(&said, &["no Cassandra node answers at 127.0.0.1:1", "correct --store"]);
     let said = serve(folder.path(), "cassandra://no-such-host.invalid/chat", &[]);
     assert_says(&said, &["no-such-host.invalid", "correct the name in --store"]);
-    assert!(began.elapsed() < PATIENCE, "it took {:?}", began.elapsed());
+    assert!(began.elapsed() < patience(), "it took {:?}", began.elapsed());
 }
 
 #[test]

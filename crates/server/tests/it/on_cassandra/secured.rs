@@ -1,4 +1,4 @@
-//! A cluster with password and TLS.
+//! A Cassandra cluster with password and TLS.
 
 use std::process::Output;
 

@@ -100,7 +100,7 @@ impl Talkers {
 
     /// Checks everything, and returns a summary. All people must have stopped.
     pub(crate) async fn check(self, servers: &[String]) -> String {
-        assert!(self.stop.load(Ordering::Relaxed), "somebody still talks");
+        assert!(self.stop.load(Ordering::Relaxed), "a talker has not stopped");
         let acknowledged: Vec<Said> =
             soon("the senders", join_all(self.senders)).await.into_iter().flat_map(Result::unwrap).collect();
         let cursors: Vec<HashMap<ConversationId, Seq>> =

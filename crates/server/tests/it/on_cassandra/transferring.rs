@@ -1,4 +1,4 @@
-//! A transfer from one machine to a cluster and back, under load: `godwit transfer` and the server are interrupted on the
+//! A transfer from a folder to a Cassandra cluster and back, under load: `godwit transfer` and the server are interrupted on the
 //! way, and no message is lost, repeated or missed.
 
 use std::io::{BufRead, BufReader};
@@ -22,13 +22,13 @@ use super::talking;
 use crate::balancer::Balancer;
 use crate::changes::Changes;
 use crate::follower::Follower;
-use crate::people::{Person, same_session, unique};
+use crate::people::{Person, patience, same_session, unique};
 use crate::process::{ServerProcess, godwit};
 use crate::seed::seeded;
 use crate::store::url;
 
 /// The time limit of a transfer, on a machine that is busy with three Cassandra nodes.
-const TRANSFER_MAX: Duration = Duration::from_secs(300);
+const TRANSFER_MAX: Duration = Duration::from_secs(180);
 const STEP: Duration = Duration::from_millis(50);
 /// Additional groups, so that copying takes a while: a transfer saves its progress after every 64 conversations, and is
 /// interrupted between two such points.
@@ -114,7 +114,7 @@ impl Transfer {
     async fn is_under_way(&mut self, random: &mut StdRng) {
         let began = Instant::now();
         while !self.said().contains("copying conversations:") {
-            assert!(began.elapsed() < TRANSFER_MAX, "the transfer does not begin: {}", self.said());
+            assert!(began.elapsed() < patience(), "the transfer does not begin: {}", self.said());
             assert!(self.child.try_wait().unwrap().is_none(), "the transfer has ended: {}", self.said());
             sleep(STEP).await;
         }

@@ -29,7 +29,7 @@ const INBOX_EPOCHS: EpochTerms = EpochTerms { valid: Duration::ZERO, age_min: Du
 /// Sequences of random operations. Each takes one or two seconds here, so there are fewer than for other stores.
 const REPLAYS: u32 = 4;
 
-/// The cluster during one test. The stores stay open for the next test.
+/// The Cassandra cluster during one test. The stores stay open for the next test.
 struct Keyspace(Shared);
 
 static NODES: LazyLock<[OnceCell<Arc<dyn Store>>; 2]> = LazyLock::new(Default::default);
@@ -62,11 +62,16 @@ impl StoreFactory for Keyspace {
         NODES[turn].get_or_init(|| self.open_node(INBOX_RECENT_MAX[turn])).await.clone()
     }
 
+    /// The nodes of Cassandra run on the same machine.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(120)
+    }
+
     fn nodes(&self) -> usize {
         NODES.len()
     }
 
-    /// A node keeps no data outside of the cluster, so a new node must see the same.
+    /// A node keeps no data outside Cassandra, so a new node must see the same.
     async fn reopen(&self, _: Arc<dyn Store>) -> Arc<dyn Store> {
         self.open_node(INBOX_RECENT_MAX[0]).await
     }

@@ -6,11 +6,11 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { t } from "../../i18n/index.js";
 import { maySend } from "../../model/inbox.js";
-import { completedMention, type MentionQuery, mentionAt, onOneLine } from "../../text/index.js";
+import { completedMention, type MentionQuery, mentionAt } from "../../text/index.js";
 import { useSession } from "../context.js";
 import { showDialog } from "../dialogs/state.js";
 import { Icon, IconButton } from "../icon.js";
-import { nameOf } from "../names.js";
+import { lineOf, nameOf } from "../names.js";
 import { BlockedNote } from "./blocked_note.js";
 import { EmojiPicker } from "./emoji_picker.js";
 import { MentionList, optionId, useMentionCandidates } from "./mention_list.js";
@@ -218,7 +218,7 @@ function About({ writing: { edit, reply, stop } }: { writing: Writing }) {
         <bdi>
           {edit ? t("composer.editing") : t("composer.replying", { name: nameOf(session, about.sender_id) })}
         </bdi>
-        <span dir="auto">{onOneLine(about.text ?? "")}</span>
+        <span dir="auto">{lineOf(about)}</span>
       </span>
       <IconButton icon="close" label={t("action.cancel")} onClick={stop} />
     </div>

@@ -4,9 +4,9 @@ import { useEffect } from "preact/hooks";
 
 import { t } from "../../i18n/index.js";
 import type { Timeline } from "../../model/timeline.js";
-import { onOneLine } from "../../text/index.js";
 import { useSession } from "../context.js";
 import { Icon } from "../icon.js";
+import { lineOf } from "../names.js";
 import { jumpTo } from "./state.js";
 
 interface PinnedLineProps {
@@ -53,7 +53,7 @@ export function PinnedLine({ conversation, timeline }: PinnedLineProps) {
     >
       <Icon name="pin" />
       <span class="pinned-label">{t("conversation.pinned")}</span>
-      <bdi class="pinned-text">{pin.deleted_at ? t("message.deleted") : onOneLine(pin.text ?? "")}</bdi>
+      <bdi class="pinned-text">{pin.deleted_at ? t("message.deleted") : lineOf(pin)}</bdi>
       {shown.length > 1 && (
         <span class="pinned-count">
           {(index.value % shown.length) + 1}/{shown.length}

@@ -1,12 +1,11 @@
 import { full } from "../../i18n/format.js";
 import { t } from "../../i18n/index.js";
 import { star } from "../../model/actions.js";
-import { onOneLine } from "../../text/index.js";
 import { useSession } from "../context.js";
 import { jumpTo } from "../conversation/state.js";
 import { IconButton } from "../icon.js";
 import { Modal } from "../modal.js";
-import { nameOf } from "../names.js";
+import { lineOf, nameOf } from "../names.js";
 import { useLoaded } from "./loaded.js";
 import { closeDialog } from "./state.js";
 
@@ -36,7 +35,7 @@ export function Stars() {
               <span class="quiet-text">
                 <bdi>{nameOf(session, message.sender_id)}</bdi> · {full(message.created_at)}
               </span>
-              <span dir="auto">{onOneLine(message.text ?? "")}</span>
+              <span dir="auto">{lineOf(message)}</span>
             </button>
             <IconButton
               icon="trash"

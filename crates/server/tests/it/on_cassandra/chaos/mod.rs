@@ -2,8 +2,8 @@
 //! through a load balancer.
 //!
 //! The people stop before the last fault ends. At the end, every acknowledged message is in its log exactly once, with its
-//! last acknowledged content, all members have seen the same log, and no cursor has gone back. Somebody who only watches has
-//! got every kind of change. `GODWIT_TEST_CHAOS_SECONDS` sets the duration and `GODWIT_TEST_CHAOS_SEED` the faults: the same
+//! last acknowledged content, all members have seen the same log, and no cursor has gone back. A member who only watches has
+//! received every kind of change. `GODWIT_TEST_CHAOS_SECONDS` sets the duration and `GODWIT_TEST_CHAOS_SEED` the faults: the same
 //! seed causes the same faults at the same times, but their effects vary.
 
 mod faults;

@@ -73,7 +73,7 @@ async fn all_clients_of_a_killed_server_reconnect_and_catch_up() {
     };
     let (took, slowest) = tokio::join!(coming, served);
     println!(
-        "{count} clients back and caught up after {took:.1?}; the slowest send of somebody else took {slowest:.0?}"
+        "{count} clients back and caught up after {took:.1?}; the slowest send of another client took {slowest:.0?}"
     );
     for follower in followers {
         let followed = follower.finish().await;

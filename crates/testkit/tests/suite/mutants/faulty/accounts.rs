@@ -19,7 +19,7 @@ port! { impl AccountStore {
             (Fault::HandleIsTakenTwice, AccountOutcome::UserCreated(CreateUser::HandleTaken)) => {
                 CreateUser::Created.into()
             }
-            (Fault::RefusedUpdateWritesItsNote, AccountOutcome::UserUpdated(UpdateUser::HandleTaken)) => {
+            (Fault::RefusedUpdateWritesNote, AccountOutcome::UserUpdated(UpdateUser::HandleTaken)) => {
                 if let AccountCommand::UpdateUser { note, .. } = command {
                     self.right.update_user(user, UserChange::default(), note).await?;
                 }
@@ -44,11 +44,11 @@ impl Faulty {
         command: AccountCommand,
     ) -> Result<AccountCommand, StoreError> {
         Ok(match (self.fault, command) {
-            (Fault::StarsHaveNoBound, AccountCommand::Star { star, note, .. }) => {
+            (Fault::StarsAreUnbounded, AccountCommand::Star { star, note, .. }) => {
                 AccountCommand::Star { star, note, stars_max: usize::MAX }
             }
             (
-                Fault::ClaimsLookAtTheStageAlone,
+                Fault::ClaimsCompareOnlyTheStage,
                 AccountCommand::ReplaceScheduled { mut expected, with, note },
             ) => {
                 let current = self.right.scheduled_one(user, expected.id).await?;
@@ -87,7 +87,7 @@ port! { impl BlockStore {
     async fn blocks_between(&self, a: UserId, b: UserId) -> (bool, bool) {
         let (forward, back) = self.right.blocks_between(a, b).await?;
         let either = forward || back;
-        Ok(if self.has(Fault::BlocksHaveNoDirection) { (either, either) } else { (forward, back) })
+        Ok(if self.has(Fault::BlocksAreMutual) { (either, either) } else { (forward, back) })
     }
     async fn blocked_among(&self, user: UserId, others: &[UserId]) -> Vec<UserId>;
     async fn blockers_among(&self, user: UserId, others: &[UserId]) -> Vec<UserId>;

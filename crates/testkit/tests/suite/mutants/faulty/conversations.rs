@@ -20,13 +20,13 @@ port! { impl ConversationStore {
     async fn open_direct(&self, pair: UserPair, new: NewConversation) -> Made {
         let opened = self.right.open_direct(pair, new).await?;
         Ok(match opened.made {
-            None if self.has(Fault::OpeningAgainSaysItWasMade) => Made { made: Some(Vec::new()), ..opened },
+            None if self.has(Fault::ReopeningReportsCreation) => Made { made: Some(Vec::new()), ..opened },
             _ => opened,
         })
     }
     async fn direct_of(&self, pair: UserPair) -> Option<ConversationId>;
     async fn create(&self, new: NewConversation, key: Option<&ClientId>) -> Made {
-        self.right.create(new, key.filter(|_| !self.has(Fault::KeysAreIgnored))).await
+        self.right.create(new, key.filter(|_| !self.has(Fault::IdempotencyKeysAreIgnored))).await
     }
     async fn made_with(&self, by: UserId, key: &ClientId) -> Option<ConversationId>;
     async fn load(&self, id: ConversationId) -> Option<ConversationState> {
@@ -37,14 +37,14 @@ port! { impl ConversationStore {
                 member.cursor = moved.get(&(id, member.user_id)).copied().unwrap_or(member.cursor);
             }
         }
-        if let Some(state) = &mut state && self.has(Fault::LargeOnesAreLoadedWithMembers) {
+        if let Some(state) = &mut state && self.has(Fault::LargeConversationsLoadMembers) {
             state.members = self.right.members(id, None, 10).await?;
         }
         Ok(state)
     }
     async fn member(&self, id: ConversationId, user: UserId) -> Option<Member> {
         let member = self.right.member(id, user).await?;
-        let forgets = self.has(Fault::WhatIsConcealedComesBack);
+        let forgets = self.has(Fault::ConcealedEntriesReappear);
         Ok(member.map(|member| if forgets { Member { concealed: Concealed::default(), ..member } } else { member }))
     }
     async fn concealed(&self, id: ConversationId, users: &[UserId]) -> Vec<Concealed>;
@@ -56,7 +56,7 @@ port! { impl ConversationStore {
         if self.has(Fault::AppendIgnoresTheHead) {
             forced.expected_head = head().await?;
         }
-        if self.has(Fault::AppendLooksBeforeItWrites) && head().await? == append.expected_head {
+        if self.has(Fault::AppendChecksHeadSeparately) && head().await? == append.expected_head {
             // Long enough for a concurrent caller to check too.
             tokio::time::sleep(Duration::from_millis(50)).await;
             forced.expected_head = head().await?;
@@ -75,7 +75,7 @@ port! { impl ConversationStore {
     }
     async fn items(&self, id: ConversationId, seqs: &[Seq]) -> Vec<Option<LogItem>>;
     async fn history(&self, id: ConversationId, range: SeqRange, end: HistoryEnd, limit: usize) -> Vec<LogItem> {
-        if self.has(Fault::HistoryCountsWhatIsNotShown) && end == HistoryEnd::Oldest {
+        if self.has(Fault::HistoryCountsHiddenEntries) && end == HistoryEnd::Oldest {
             let mut page = self.right.entries(id, range.after, limit).await?;
             page.retain(|item| item.entry.seq < range.before && item.entry.shown);
             return Ok(page);
@@ -91,10 +91,10 @@ port! { impl ConversationStore {
         }
         let head = self.right.load(id).await?.map_or(0, |state| state.head.seq.get());
         let is_long_ago = |seq: &Seq| seq.get() + 3 < head;
-        Ok(sent.filter(|seq| !(self.has(Fault::SentAsForgets) && is_long_ago(seq))))
+        Ok(sent.filter(|seq| !(self.has(Fault::SentAsForgetsOldMessages) && is_long_ago(seq))))
     }
     async fn seq_at(&self, id: ConversationId, time: Timestamp) -> Seq {
-        let skips = self.has(Fault::SeqAtSkipsItsTime);
+        let skips = self.has(Fault::SeqAtSkipsEqualTimes);
         self.right.seq_at(id, if skips { time.plus_millis(1) } else { time }).await
     }
     async fn move_cursors(&self, moves: &[CursorMove]) -> Vec<(UserId, AccountEntry)> {
@@ -102,22 +102,22 @@ port! { impl ConversationStore {
         lock(&self.moved).extend(moved);
         lock(&self.told).extend(moves.iter().map(|m| (m.conversation, change_time(m.at))));
         let notes = self.right.move_cursors(moves).await?;
-        Ok(if self.has(Fault::ReadMarksAreNotNoted) { Vec::new() } else { notes })
+        Ok(if self.has(Fault::ReadMovesLeaveNoNote) { Vec::new() } else { notes })
     }
     async fn receipts(&self, id: ConversationId, seq: Seq, users: &[UserId]) -> Vec<ReceiptTimes> {
-        let seq = if self.has(Fault::ReceiptsAreTheNextOnes) { seq.next() } else { seq };
+        let seq = if self.has(Fault::ReceiptsAreOfTheNextEntry) { seq.next() } else { seq };
         self.right.receipts(id, seq, users).await
     }
     async fn reactions(&self, id: ConversationId, seq: Seq, after: Option<UserId>, limit: usize) -> Vec<StoredReaction>;
     async fn reactions_by(&self, id: ConversationId, asked: &[(Seq, UserId)]) -> Vec<Option<Box<str>>>;
     async fn replies(&self, id: ConversationId, root: Seq, after: u32, limit: usize) -> Vec<Seq> {
-        let after = if self.has(Fault::RepliesBeginAgain) { after.saturating_sub(1) } else { after };
+        let after = if self.has(Fault::RepliesRepeatOnTheNextPage) { after.saturating_sub(1) } else { after };
         self.right.replies(id, root, after, limit).await
     }
     async fn invited_to(&self, token: &InviteToken) -> Option<ConversationId>;
     async fn due_expiries(&self, now: Timestamp, limit: usize) -> Vec<DueExpiry>;
     async fn forget_expiries(&self, done: &[DueExpiry]) -> () {
-        let done = if self.has(Fault::ExpiriesAreNotForgotten) { &[] } else { done };
+        let done = if self.has(Fault::ExpiriesStayDue) { &[] } else { done };
         self.right.forget_expiries(done).await
     }
 }}
@@ -130,7 +130,7 @@ impl Faulty {
                 let messages: Vec<Seq> = effects.messages.iter().map(|(seq, _)| *seq).collect();
                 effects.erase.retain(|seq| messages.contains(seq));
             }
-            Fault::QuietChangesAreNotTold => effects.touch.clear(),
+            Fault::ChangesWithoutActivityAreNotListed => effects.touch.clear(),
             Fault::MentionsAreDropped => {
                 for write in &mut effects.members {
                     if let MemberWrite::Put(member) = write {
@@ -143,19 +143,19 @@ impl Faulty {
                 effects.members =
                     gone.collect::<Vec<_>>().into_iter().chain(effects.members.drain(..)).collect();
             }
-            Fault::ReactionsAreNotTakenBack => effects.reactions.retain(|write| write.reaction.is_some()),
-            Fault::RevokedInvitesLeadSomewhere => effects.invites.retain(|invite| invite.usable),
+            Fault::RemovedReactionsStay => effects.reactions.retain(|write| write.reaction.is_some()),
+            Fault::RevokedInvitesStillWork => effects.invites.retain(|invite| invite.usable),
             Fault::GoneForTheWrongReason => {
                 effects.unlist.iter_mut().for_each(|unlisting| unlisting.reason = GoneReason::Deleted);
             }
-            Fault::ComesBackInItsOldPlace => {
+            Fault::RelistedAtItsOldPosition => {
                 for user in effects.unlist.iter().map(|unlisting| unlisting.user_id) {
                     let rows = self.right.inbox(user, false, None, 500).await?;
                     let row = rows.into_iter().find(|row| row.conversation == id);
                     lock(&self.old_places).extend(row.map(|row| ((user, id), row.activity_at)));
                 }
             }
-            Fault::ClearedStaysAway => {
+            Fault::ClearedIsNeverRelisted => {
                 for user in std::mem::take(&mut effects.follow) {
                     let member = self.right.member(id, user).await?;
                     if effects.list.contains(&user) || member.is_none_or(|member| !member.unlisted) {
@@ -163,8 +163,8 @@ impl Faulty {
                     }
                 }
             }
-            Fault::CrossingDoublesRows => effects.list.append(&mut effects.cross),
-            Fault::CrossingForgetsSomebody => drop(effects.cross.drain(..1.min(effects.cross.len()))),
+            Fault::CrossingDuplicatesRows => effects.list.append(&mut effects.cross),
+            Fault::CrossingSkipsAMember => drop(effects.cross.drain(..1.min(effects.cross.len()))),
             _ => {}
         }
         Ok(())

@@ -16,7 +16,7 @@ port! { impl InboxStore {
         if loses_one && !rows.is_empty() {
             rows.remove(0);
         }
-        if self.has(Fault::InboxHasPinnedOnes) && after.is_none() {
+        if self.has(Fault::InboxListsPinnedConversations) && after.is_none() {
             rows.extend(self.right.pinned(user).await?);
         }
         for row in &mut rows {
@@ -32,7 +32,7 @@ port! { impl InboxStore {
         let skips = self.has(Fault::ChangedSinceSkipsTheFloor);
         let floor = if skips { floor.plus_millis(1) } else { floor };
         let mut rows = self.right.changed_since(user, floor, after, limit).await?;
-        if self.has(Fault::MovedCursorsAreNotTold) {
+        if self.has(Fault::MovedCursorsAreNotListed) {
             let told = lock(&self.told).clone();
             rows.retain(|row| told.get(&row.conversation).is_none_or(|told| *told != row.changed_at));
         }
@@ -57,7 +57,7 @@ port! { impl InboxStore {
     }
     async fn clear(&self, user: UserId, conversation: ConversationId, cleared: Seq, ordinal: u64, note: AccountNote) -> AccountEntry {
         let mut cleared = cleared;
-        if self.has(Fault::ClearingHidesWhatCameSince) {
+        if self.has(Fault::ClearingHidesLaterMessages) {
             cleared = self.right.load(conversation).await?.map_or(cleared, |state| state.head.seq);
         }
         self.right.clear(user, conversation, cleared, ordinal, note).await
@@ -67,7 +67,7 @@ port! { impl InboxStore {
         if let Some(page) = &mut page && self.has(Fault::AccountLogLosesAnEntry) && after > 0 && !page.is_empty() {
             page.remove(0);
         }
-        Ok(if self.has(Fault::AccountLogHidesItsHoles) { page.or(Some(Vec::new())) } else { page })
+        Ok(if self.has(Fault::AccountLogHidesTruncation) { page.or(Some(Vec::new())) } else { page })
     }
     async fn account_head(&self, user: UserId) -> u64;
 }}

@@ -10,7 +10,7 @@ use super::{Fault, Faulty, port};
 port! { impl PersonalStore {
     async fn hidden(&self, user: UserId, conversation: ConversationId, range: SeqRange) -> Vec<Seq>;
     async fn hidden_from(&self, conversation: ConversationId, seq: Seq, limit: usize) -> Vec<UserId> {
-        let limit = if self.has(Fault::OneHidesForAll) { limit.min(1) } else { limit };
+        let limit = if self.has(Fault::OnlyOneHiderIsFound) { limit.min(1) } else { limit };
         self.right.hidden_from(conversation, seq, limit).await
     }
     async fn stars(&self, user: UserId, before: Option<MessageId>, limit: usize) -> Vec<Star>;

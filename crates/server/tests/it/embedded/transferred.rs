@@ -13,7 +13,7 @@ fn at(folder: &Path) -> String {
     format!("embedded:{}", folder.display())
 }
 
-fn move_to(from: &Path, to: &Path) -> String {
+fn transfer(from: &Path, to: &Path) -> String {
     let output = run(from, &["transfer", "--from", &at(from), "--to", &at(to)]);
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{out}{err}");
@@ -37,7 +37,7 @@ async fn after_a_transfer_the_server_runs_only_on_the_new_store() {
     ada.http.send_message(chat, Draft::text("before")).await.unwrap();
 
     let (from, to) = (first.clone(), second.clone());
-    tokio::task::spawn_blocking(move || move_to(&from, &to)).await.unwrap();
+    tokio::task::spawn_blocking(move || transfer(&from, &to)).await.unwrap();
     // It listens at the same address once the other store is open.
     let said = soon("the server goes on", async {
         loop {
@@ -55,7 +55,7 @@ async fn after_a_transfer_the_server_runs_only_on_the_new_store() {
 
     // The same without a running server.
     let third = first.with_file_name("third");
-    move_to(&second, &third);
+    transfer(&second, &third);
     let mut server = ServerProcess::on(&third, &[]).await;
     ada.follow(&server.url());
     assert_eq!(ada.http.message(said.id).await.unwrap().seq, said.seq);
