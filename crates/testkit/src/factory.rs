@@ -27,7 +27,7 @@ pub trait StoreFactory: Send + Sync {
 
     /// The time limit of a case, far longer than any case takes, so that a case that hangs fails.
     fn patience(&self) -> Duration {
-        Duration::from_secs(30)
+        Duration::from_secs(60)
     }
 
     /// True if changes have exactly the time that the model has for them. A transfer may make it up to a minute later, as

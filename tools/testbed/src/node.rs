@@ -14,7 +14,7 @@ use crate::process::Process;
 
 /// The program and its arguments, one per line, so that any process starts the node in the same way.
 const COMMAND: &str = "command";
-const START_WAIT_MAX: Duration = Duration::from_secs(120);
+const START_WAIT_MAX: Duration = Duration::from_secs(180);
 const NOTICE_WAIT_MAX: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone)]

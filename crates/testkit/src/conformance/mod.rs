@@ -81,7 +81,7 @@ pub fn check(name: &str, factory: &dyn StoreFactory) {
 /// Runs all cases concurrently on one store of the factory. Panics if one fails.
 pub fn check_all_at_once(factory: &dyn StoreFactory) {
     // The cases wait for each other.
-    let patience = 4 * factory.patience();
+    let patience = 2 * factory.patience();
     block_on(async {
         let nodes = open_nodes(factory).await;
         let running: Vec<_> =
