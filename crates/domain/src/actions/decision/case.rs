@@ -36,9 +36,9 @@ impl Case<'_, '_> {
             Action::Delete { target } => self.delete(actor, *target),
             Action::Expire { targets } => Ok(self.expire(targets)),
             Action::React { target, reaction } => {
-                let Reactions { change, outcomes } = self.react(*target, &[(actor, reaction.as_deref())]);
+                let Reactions { changes, outcomes } = self.react(*target, &[(actor, reaction.as_deref())]);
                 outcomes.into_iter().collect::<Result<(), Refusal>>()?;
-                Ok(change.into_iter().collect())
+                Ok(changes)
             }
             Action::AddMembers { user_ids } => self.add_members(actor, user_ids),
             Action::Join { invite } => self.join(actor, invite.as_ref()),

@@ -113,7 +113,7 @@ impl<'a> Deciding<'a> {
         Ok(())
     }
 
-    /// Merges all reactions of the batch to one message into one entry.
+    /// Merges all reactions of the batch to one message into one entry, or a few.
     fn decide_reactions(&mut self, to: Target) -> Result<(), StoreError> {
         let id = self.next_id()?;
         let same = self.jobs.iter().enumerate().filter_map(|(place, job)| match &job.action {
@@ -123,8 +123,8 @@ impl<'a> Deciding<'a> {
             _ => None,
         });
         let (places, wanted): (Vec<usize>, Vec<_>) = same.unzip();
-        let Reactions { change, outcomes } = self.case(id).react(to, &wanted);
-        let made = self.add(id, change)?;
+        let Reactions { changes, outcomes } = self.case(id).react(to, &wanted);
+        let made = self.add(id, changes)?;
         for (place, outcome) in places.into_iter().zip(outcomes) {
             self.verdicts[place] = Some(outcome.map(|()| made.clone()));
         }
