@@ -14,6 +14,7 @@ use crate::conversations::Conversations;
 use crate::model::{
     AccountChange, AccountNote, Avatar, DeviceName, DisplayName, Handle, InvalidField, Password, Phone, User,
 };
+use crate::own_writes::{NotWritten, OwnWrites};
 use crate::ports::{
     Clock, CreateUser, Delivery, DeviceProof, HashError, PasswordHasher, Peers, Store, StoreError,
     UpdateUser, UserChange,
@@ -34,6 +35,7 @@ pub struct Accounts {
     pub(crate) peers: Arc<dyn Peers>,
     pub(crate) profiles: Arc<Profiles>,
     pub(crate) allowances: Arc<Allowances>,
+    pub(crate) own_writes: Arc<OwnWrites>,
     pub(crate) delivery: Arc<dyn Delivery>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) hasher: Arc<dyn PasswordHasher>,
@@ -77,6 +79,15 @@ pub enum AccountError {
     Hash(#[from] HashError),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<NotWritten> for AccountError {
+    fn from(error: NotWritten) -> Self {
+        match error {
+            NotWritten::Disabled => Self::Disabled,
+            NotWritten::Store(error) => Self::Store(error),
+        }
+    }
 }
 
 impl From<Overspent> for AccountError {
@@ -177,7 +188,10 @@ impl Accounts {
         let is_seen = self.check_change(&before, &change, now).await?;
         let visibility_asked = change.presence_visible.is_some();
         let note = AccountNote { user_id: by, at: now, change: AccountChange::ProfileUpdated };
-        let user = match self.update(by, change, Some(note)).await {
+        let write =
+            move |store: Arc<dyn Store>| async move { store.update_user(by, change, Some(note)).await };
+        let updated = self.own_writes.write(by, write).await?;
+        let user = match self.updated(by, updated).await {
             // A user who looks for a free handle may try many.
             Err(AccountError::HandleTaken) if is_seen => {
                 self.allowances.give_back(by, ONE_CHANGE).await?;
@@ -275,6 +289,7 @@ impl Accounts {
             self.delivery.close_user(user.id, CloseCode::SignedOut).await;
             // When this returns, every node has finished or refused the actions that the user began before.
             self.conversations.settle_all().await;
+            self.own_writes.settle().await;
             self.peers.settle_all().await;
         }
         Ok(user)
@@ -320,7 +335,12 @@ impl Accounts {
         change: UserChange,
         note: Option<AccountNote>,
     ) -> Result<User, AccountError> {
-        match self.store.update_user(id, change, note).await? {
+        let updated = self.store.update_user(id, change, note).await?;
+        self.updated(id, updated).await
+    }
+
+    async fn updated(&self, id: UserId, updated: UpdateUser) -> Result<User, AccountError> {
+        match updated {
             UpdateUser::NotFound => Err(AccountError::NotFound),
             UpdateUser::HandleTaken => Err(AccountError::HandleTaken),
             UpdateUser::Updated(user, entry) => {

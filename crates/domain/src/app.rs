@@ -14,6 +14,7 @@ use crate::following::Following;
 use crate::groups::Groups;
 use crate::inbox::Inbox;
 use crate::messages::{Reading, Writing};
+use crate::own_writes::OwnWrites;
 use crate::peers::FromPeers;
 use crate::people::People;
 use crate::personal::Personal;
@@ -87,6 +88,7 @@ impl App {
             ended: EndedSessions::new(),
         });
         let allowances = Arc::new(Allowances { store: store.clone(), clock: clock.clone(), policy: adding });
+        let own_writes = Arc::new(OwnWrites::new(store.clone()));
         let profiles = Arc::new(Profiles {
             store: store.clone(),
             conversations: conversations.clone(),
@@ -101,6 +103,7 @@ impl App {
             peers: peers.clone(),
             profiles,
             allowances: allowances.clone(),
+            own_writes: own_writes.clone(),
             delivery: delivery.clone(),
             clock: clock.clone(),
             hasher,
@@ -126,6 +129,7 @@ impl App {
             account_log: account_log.clone(),
             concealing: concealing.clone(),
             allowances: allowances.clone(),
+            own_writes: own_writes.clone(),
             clock: clock.clone(),
         });
         let consent = Consent { store: store.clone(), conversations: conversations.clone() };
@@ -147,6 +151,7 @@ impl App {
             people: people.clone(),
             consent,
             allowances,
+            own_writes: own_writes.clone(),
             actions: actions.clone(),
             account_log: account_log.clone(),
             following,
@@ -180,6 +185,7 @@ impl App {
         let from_peers = Arc::new(FromPeers {
             conversations: conversations.clone(),
             actions: actions.clone(),
+            own_writes: own_writes.clone(),
             presence: presence.clone(),
             sessions: sessions.clone(),
         });
@@ -188,6 +194,7 @@ impl App {
             conversations,
             reading: reading.clone(),
             writing: writing.clone(),
+            own_writes,
             account_log: account_log.clone(),
             clock: clock.clone(),
         });

@@ -9,7 +9,8 @@
 //!   [`personal`], [`cursors`], [`sync`], [`presence`], [`sweeper`]; [`app`] puts them together
 //! - shared by the use cases: [`conversations`], a cache of the newest state; [`account_log`], changes told to a user's other
 //!   devices; [`profiles`], changes told to other users; [`allowances`], daily limits of one user; `consent`, who
-//!   can be added to groups; `following`, who gets what is delivered in large conversations; `show`, entries in their wire format
+//!   can be added to groups; `own_writes`, what disabled users must not do outside of conversations; `following`, who gets what is
+//!   delivered in large conversations; `show`, entries in their wire format
 //! - [`peers`]: what other nodes tell this one and ask it to do
 //! - [`snowflake`]: increasing ids
 //!
@@ -32,6 +33,7 @@ pub mod groups;
 pub mod inbox;
 pub mod messages;
 pub mod model;
+mod own_writes;
 pub mod peers;
 pub mod people;
 pub mod personal;

@@ -11,6 +11,7 @@ use crate::actions::{Action, Actions, Answer};
 use crate::conversations::{Conversations, Hint, StateChange};
 use crate::following::LOOKED_UP_AT_ONCE_MAX;
 use crate::model::Concealed;
+use crate::own_writes::OwnWrites;
 use crate::ports::{CursorMove, StoreError};
 use crate::presence::Presence;
 use crate::sessions::Sessions;
@@ -19,6 +20,7 @@ use crate::sessions::Sessions;
 pub struct FromPeers {
     pub(crate) conversations: Arc<Conversations>,
     pub(crate) actions: Arc<Actions>,
+    pub(crate) own_writes: Arc<OwnWrites>,
     pub(crate) presence: Arc<Presence>,
     pub(crate) sessions: Arc<Sessions>,
 }
@@ -55,9 +57,10 @@ impl FromPeers {
         }
     }
 
-    /// Like [`settle`](Self::settle) for all conversations.
+    /// Like [`settle`](Self::settle) for all conversations, and for what users write outside of them.
     pub async fn settle_all(&self) {
         self.conversations.settle_all().await;
+        self.own_writes.settle().await;
     }
 
     /// The members of a conversation among the users, each with the first entry that they see. Reads the store.

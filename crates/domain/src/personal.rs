@@ -21,6 +21,7 @@ use crate::model::{
     AccountChange, AccountNote, ClientId, Draft, InvalidField, MessageBody, Scheduled, ScheduledStage, Star,
     field,
 };
+use crate::own_writes::{NotWritten, OwnWrites};
 use crate::ports::{Clock, Listed, ReplaceScheduled, ScheduleOutcome, Store, StoreError};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
@@ -34,6 +35,7 @@ pub struct Personal {
     pub(crate) conversations: Arc<Conversations>,
     pub(crate) reading: Arc<Reading>,
     pub(crate) writing: Arc<Writing>,
+    pub(crate) own_writes: Arc<OwnWrites>,
     pub(crate) account_log: Arc<AccountLog>,
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -62,6 +64,15 @@ pub enum PersonalError {
     Refused(Refusal),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<NotWritten> for PersonalError {
+    fn from(error: NotWritten) -> Self {
+        match error {
+            NotWritten::Disabled => Self::Refused(Refusal::Disabled),
+            NotWritten::Store(error) => Self::Store(error),
+        }
+    }
 }
 
 impl From<AccessError> for PersonalError {
@@ -192,7 +203,13 @@ impl Personal {
         let stage = ScheduledStage::Waiting;
         let scheduled = Scheduled { id, user_id: by, conversation, send_at, draft, stage };
         let note = self.note(by, AccountChange::ScheduledUpdated(id));
-        match self.store.schedule(scheduled.clone(), SCHEDULED_PER_USER_MAX, note).await? {
+        let write = {
+            let scheduled = scheduled.clone();
+            move |store: Arc<dyn Store>| async move {
+                store.schedule(scheduled, SCHEDULED_PER_USER_MAX, note).await
+            }
+        };
+        match self.own_writes.write(by, write).await? {
             ScheduleOutcome::Scheduled(entry) => {
                 self.account_log.announce(&[(by, entry)]).await;
                 Ok(Kept::scheduled(&scheduled, false))

@@ -10,9 +10,12 @@ use godwit_protocol::{MessageId, Seq, Timestamp, UserId};
 use crate::model::message::BodyParts;
 use crate::model::{
     Change, ConversationState, Edited, Entry, FanOut, ItemState, LogItem, Mentions, Message, MessageBody,
-    Target,
+    ReactionChange, ReactionCount, Target,
 };
 use crate::sight::{Discretion, Sight};
+
+/// The reactions that users have now, or none, each to the message at a `seq`.
+pub(crate) type ReactionsNow = HashMap<(Seq, UserId), Option<Box<str>>>;
 
 /// The data that decides how entries look to one viewer.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +26,8 @@ pub(crate) struct View<'a> {
     pub(crate) referred: &'a HashMap<Seq, LogItem>,
     /// The viewer's own reactions. Empty if the entry is shown to many users.
     pub(crate) own_reactions: &'a HashMap<Seq, Box<str>>,
+    /// The present reactions of the users in older `Reacted` entries. A reaction that is not among them is the present one.
+    pub(crate) reactions_now: &'a ReactionsNow,
     pub(crate) sight: &'a Sight,
     pub(crate) discretion: &'a Discretion,
 }
@@ -33,6 +38,23 @@ pub(crate) fn about(entry: &Entry) -> Option<Seq> {
         Change::Message(message) => message.reply.map(|reply| reply.to.seq),
         change => done_to(change).map(|target| target.seq),
     }
+}
+
+/// The users whose reactions may have changed since the entry: all of them, unless the entry is the last change of its
+/// message.
+pub(crate) fn reacted_before<'a>(
+    entry: &'a Entry,
+    referred: &HashMap<Seq, LogItem>,
+    now: Timestamp,
+) -> impl Iterator<Item = (Seq, UserId)> + use<'a> {
+    let reacted = match &entry.change {
+        Change::Reacted { target, changes, .. } => {
+            let may_differ = |item: &LogItem| item.state.through != entry.seq && !item.is_gone(now);
+            referred.get(&target.seq).is_some_and(may_differ).then_some((target.seq, changes))
+        }
+        _ => None,
+    };
+    reacted.into_iter().flat_map(|(seq, changes)| changes.iter().map(move |change| (seq, change.user_id)))
 }
 
 /// The message that a change is about.
@@ -48,6 +70,7 @@ const fn done_to(change: &Change) -> Option<&Target> {
 }
 
 static NO_REACTIONS: LazyLock<HashMap<Seq, Box<str>>> = LazyLock::new(HashMap::new);
+static NONE_OLDER: LazyLock<ReactionsNow> = LazyLock::new(HashMap::new);
 static OF_NOBODY: LazyLock<Discretion> = LazyLock::new(Discretion::of_nobody);
 
 impl<'a> View<'a> {
@@ -58,7 +81,16 @@ impl<'a> View<'a> {
         referred: &'a HashMap<Seq, LogItem>,
         sight: &'a Sight,
     ) -> Self {
-        Self { state, now, referred, own_reactions: &NO_REACTIONS, sight, discretion: &OF_NOBODY }
+        let own_reactions = &NO_REACTIONS;
+        Self {
+            state,
+            now,
+            referred,
+            own_reactions,
+            reactions_now: &NONE_OLDER,
+            sight,
+            discretion: &OF_NOBODY,
+        }
     }
 }
 
@@ -209,6 +241,33 @@ impl View<'_> {
         self.discretion.status(self.state.status(seq, sender))
     }
 
+    /// What is left of a change of reactions: the present reactions of the users, and the present counts. A deleted or expired
+    /// message has no reactions.
+    fn reacted(&self, target: Target, changes: &[ReactionChange], counts: &[ReactionCount]) -> wire::Change {
+        let now = |change: &ReactionChange| wire::ReactionChange {
+            user_id: change.user_id,
+            reaction: self
+                .reactions_now
+                .get(&(target.seq, change.user_id))
+                .unwrap_or(&change.to)
+                .as_deref()
+                .map(str::to_owned),
+        };
+        let is_gone = self.is_gone(target);
+        let names_users = !is_gone && self.state.details.fan_out == FanOut::OnWrite;
+        let counts = match self.referred.get(&target.seq) {
+            _ if is_gone => &[],
+            Some(item) => &*item.state.reactions,
+            None => counts,
+        };
+        wire::Change::Reacted {
+            message_id: target.id,
+            message_seq: target.seq,
+            changes: if names_users { changes.iter().map(now).collect() } else { Vec::new() },
+            reactions: counts.iter().map(ReactionCount::to_wire).collect(),
+        }
+    }
+
     fn change(&self, item: &LogItem) -> wire::Change {
         use wire::Change as Wire;
         match &item.entry.change {
@@ -239,28 +298,7 @@ impl View<'_> {
             Change::Expired { targets } => {
                 Wire::Expired { message_ids: targets.iter().map(|target| target.id).collect() }
             }
-            // A deleted or expired message has no reactions.
-            Change::Reacted { target, .. } if self.is_gone(*target) => Wire::Reacted {
-                message_id: target.id,
-                message_seq: target.seq,
-                changes: Vec::new(),
-                reactions: Vec::new(),
-            },
-            Change::Reacted { target, changes, counts } => Wire::Reacted {
-                message_id: target.id,
-                message_seq: target.seq,
-                changes: match self.state.details.fan_out {
-                    FanOut::OnRead => Vec::new(),
-                    FanOut::OnWrite => changes
-                        .iter()
-                        .map(|change| wire::ReactionChange {
-                            user_id: change.user_id,
-                            reaction: change.to.as_deref().map(str::to_owned),
-                        })
-                        .collect(),
-                },
-                reactions: counts.iter().map(crate::model::ReactionCount::to_wire).collect(),
-            },
+            Change::Reacted { target, changes, counts } => self.reacted(*target, changes, counts),
             Change::MembersAdded { by, user_ids, .. } => {
                 Wire::MembersAdded { by: *by, user_ids: user_ids.clone() }
             }

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use godwit_protocol::conversations::MemberCursor;
-use godwit_protocol::limits::MENTIONS_COUNTED_MAX;
+use godwit_protocol::limits::{MENTIONS_COUNTED_MAX, PAGE_MAX};
 use godwit_protocol::messages::MessageStatus;
 use godwit_protocol::{ConversationId, Seq, UserId};
 
@@ -12,7 +12,9 @@ use crate::model::{ConversationState, Kind, LogItem, Member};
 use crate::ports::{HistoryEnd, SeqRange, Store, StoreError};
 
 /// Page size of the search for the newest entry that is not hidden.
-const LOOKED_THROUGH_AT_ONCE: usize = 50;
+const LOOKED_THROUGH_FIRST: usize = 50;
+/// Page size once a whole page was hidden: a user who has hidden much must not cost a read for every few messages.
+const LOOKED_THROUGH_NEXT: usize = PAGE_MAX as usize;
 
 /// The entries of a conversation that one member sees now.
 #[derive(Debug, Clone, Default)]
@@ -93,15 +95,17 @@ pub(crate) async fn newest_seen(
     }
     let after = Seq::new(from.get().saturating_sub(1));
     let mut range = SeqRange { after, before };
+    let mut limit = LOOKED_THROUGH_FIRST;
     loop {
-        let found = store.history(conversation, range, HistoryEnd::Newest, LOOKED_THROUGH_AT_ONCE).await?;
-        let is_last = found.len() < LOOKED_THROUGH_AT_ONCE;
+        let found = store.history(conversation, range, HistoryEnd::Newest, limit).await?;
+        let is_last = found.len() < limit;
         let sight = Sight::of(store, conversation, member, found.iter().map(|item| item.entry.seq)).await?;
         range.before = found.first().map_or(range.before, |first| first.entry.seq);
         let seen = found.into_iter().rfind(|item| sight.sees(item.entry.seq));
         if seen.is_some() || is_last {
             return Ok(seen);
         }
+        limit = LOOKED_THROUGH_NEXT;
     }
 }
 

@@ -278,6 +278,7 @@ impl From<InboxError> for ApiError {
             InboxError::NoSuchUser => Self::not_found().with_field("user_id"),
             InboxError::NotWithSelf => Self::new(ErrorCode::NotWithSelf).with_field("user_id"),
             InboxError::Blocked => Self::new(ErrorCode::Blocked),
+            InboxError::Disabled => Self::new(ErrorCode::AccountDisabled),
             InboxError::TooManyPinned => Self::new(ErrorCode::ListFull),
             InboxError::TooOften { reason, retry_after_secs } => {
                 Self::new(ErrorCode::RateLimited).with_detail(reason).with_retry_after(retry_after_secs)

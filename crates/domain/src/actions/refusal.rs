@@ -10,6 +10,7 @@ use thiserror::Error;
 use crate::allowances::Overspent;
 use crate::conversations::AccessError;
 use crate::model::InvalidField;
+use crate::own_writes::NotWritten;
 use crate::ports::StoreError;
 
 /// Why an action was refused or failed.
@@ -125,6 +126,15 @@ impl Refusal {
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         Self::Store(Arc::new(error))
+    }
+}
+
+impl From<NotWritten> for Refusal {
+    fn from(error: NotWritten) -> Self {
+        match error {
+            NotWritten::Disabled => Self::Disabled,
+            NotWritten::Store(error) => error.into(),
+        }
     }
 }
 

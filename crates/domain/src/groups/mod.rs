@@ -34,6 +34,7 @@ use crate::model::details::{
     default_permissions, parse_description, parse_image, parse_name, updated_permissions,
 };
 use crate::model::{Change, ClientId, Created, DetailsChange, FanOut, InvalidField, Kind, Member};
+use crate::own_writes::OwnWrites;
 use crate::people::People;
 use crate::ports::{Clock, Store, StoreError};
 use crate::projection::beginning;
@@ -46,6 +47,7 @@ pub struct Groups {
     pub(crate) people: Arc<People>,
     pub(crate) consent: Consent,
     pub(crate) allowances: Arc<Allowances>,
+    pub(crate) own_writes: Arc<OwnWrites>,
     pub(crate) actions: Arc<Actions>,
     pub(crate) account_log: Arc<AccountLog>,
     pub(crate) following: Arc<Following>,
@@ -65,6 +67,7 @@ impl From<InboxError> for Refusal {
         match error {
             InboxError::NotFound | InboxError::NoSuchUser | InboxError::NotWithSelf => Self::NotFound,
             InboxError::Blocked => Self::Blocked,
+            InboxError::Disabled => Self::Disabled,
             InboxError::TooManyPinned => Self::ListFull,
             InboxError::TooOften { reason, retry_after_secs } => Self::TooOften { reason, retry_after_secs },
             InboxError::Invalid(error) => Self::Invalid(error),
@@ -116,7 +119,8 @@ impl Groups {
         let new = beginning(self.store.ids(), kind, created)?;
         // Everyone sees a conversation from its first entry on.
         let followers: Vec<(UserId, Seq)> = new.effects.list.iter().map(|user| (*user, Seq::ZERO)).collect();
-        let made = self.store.create(new, key.as_ref()).await?;
+        let create = move |store: Arc<dyn Store>| async move { store.create(new, key.as_ref()).await };
+        let made = self.own_writes.write(by, create).await?;
         let Some(notes) = &made.made else {
             // A concurrent call with the same key has created it first.
             self.allowances.give_back(by, amounts).await?;

@@ -20,6 +20,7 @@ use crate::allowances::{Allowances, Amounts, Overspent};
 use crate::concealing::Concealing;
 use crate::conversations::{AccessError, Conversations};
 use crate::model::{Created, InvalidField, Kind, UserPair};
+use crate::own_writes::{NotWritten, OwnWrites};
 use crate::ports::{ActivityPosition, Clock, Store, StoreError};
 use crate::projection::beginning;
 
@@ -36,6 +37,7 @@ pub struct Inbox {
     pub(crate) account_log: Arc<AccountLog>,
     pub(crate) concealing: Arc<Concealing>,
     pub(crate) allowances: Arc<Allowances>,
+    pub(crate) own_writes: Arc<OwnWrites>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -49,6 +51,8 @@ pub enum InboxError {
     NotWithSelf,
     #[error("one of you has blocked the other")]
     Blocked,
+    #[error("the account is disabled")]
+    Disabled,
     #[error("the maximum number of conversations is pinned")]
     TooManyPinned,
     #[error("{reason}")]
@@ -64,6 +68,15 @@ impl From<AccessError> for InboxError {
         match error {
             AccessError::NotFound => Self::NotFound,
             AccessError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+impl From<NotWritten> for InboxError {
+    fn from(error: NotWritten) -> Self {
+        match error {
+            NotWritten::Disabled => Self::Disabled,
+            NotWritten::Store(error) => Self::Store(error),
         }
     }
 }
@@ -129,7 +142,8 @@ impl Inbox {
         // The other user has never written, because there is no conversation yet.
         self.allowances.spend(by, ONE_STRANGER).await?;
         let new = beginning(self.store.ids(), Kind::Direct(pair), Created::direct(by, pair))?;
-        let opened = self.store.open_direct(pair, new).await?;
+        let open = move |store: Arc<dyn Store>| async move { store.open_direct(pair, new).await };
+        let opened = self.own_writes.write(by, open).await?;
         match &opened.made {
             Some(notes) => self.account_log.announce(notes).await,
             // A concurrent call has created it first.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use godwit_protocol::conversations::{
     Conversation as WireConversation, LastMessage as WireLastMessage, MemberCursor,
 };
@@ -14,6 +15,9 @@ use crate::conversations::Live;
 use crate::model::{LastMessage, Member, Settings, User};
 use crate::ports::StoreError;
 use crate::sight::{Discretion, Sight, newest_seen};
+
+/// Rows whose newest visible message is looked up at the same time. Each may hold a page of messages.
+const ROWS_AT_ONCE_MAX: usize = 8;
 
 /// A conversation in the inbox of one member.
 pub(super) struct Listed {
@@ -93,10 +97,8 @@ impl Inbox {
             .iter()
             .map(|row| row.live.read(|state| Some(state.conversation.kind.pair()?.other(by))))
             .collect();
-        let mut seen = Vec::with_capacity(listed.len());
-        for row in &listed {
-            seen.push(self.seen(row).await?);
-        }
+        let looking: Vec<_> = listed.iter().map(|row| self.seen(row)).collect();
+        let seen: Vec<Seen> = stream::iter(looking).buffered(ROWS_AT_ONCE_MAX).try_collect().await?;
         let senders = seen.iter().filter_map(|seen| seen.last.as_ref().map(|last| last.sender_id));
         // The user's own settings decide on receipts too.
         let mut asked: Vec<UserId> = peers.iter().flatten().copied().chain([by]).chain(senders).collect();

@@ -1,6 +1,6 @@
 //! Loads the data that it takes to show entries to one member.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use godwit_protocol::messages as wire;
@@ -11,7 +11,7 @@ use super::reading::{ReadError, Reading};
 use crate::conversations::Live;
 use crate::model::{ConversationState, LogItem, Member};
 use crate::ports::{HistoryEnd, SeqRange, StoreError};
-use crate::show::{View, about};
+use crate::show::{ReactionsNow, View, about, reacted_before};
 use crate::sight::{Discretion, Sight};
 
 /// Entries per read once some entries of a page were hidden.
@@ -159,13 +159,37 @@ impl Reading {
             tokio::try_join!(found, own, self.sight(viewer, entries), self.discretion(viewer, items))?;
         referred.extend(found.into_iter().flatten().map(|item| (item.entry.seq, item)));
         let own_reactions = reacted.iter().zip(own).filter_map(|((seq, _), own)| Some((*seq, own?)));
-        Ok(LookedUp { referred, own_reactions: own_reactions.collect(), sight, discretion })
+        let own_reactions = own_reactions.collect();
+        let reactions_now = self.reactions_now(viewer, items, &referred).await?;
+        Ok(LookedUp { referred, own_reactions, reactions_now, sight, discretion })
+    }
+
+    /// The present reactions of the users in the `Reacted` entries among `items`, as far as they may differ from the entry.
+    async fn reactions_now(
+        &self,
+        viewer: &Viewer,
+        items: &[LogItem],
+        referred: &HashMap<Seq, LogItem>,
+    ) -> Result<ReactionsNow, StoreError> {
+        if !viewer.live.read(ConversationState::is_whole) {
+            // Entries of a large conversation name nobody.
+            return Ok(ReactionsNow::new());
+        }
+        let now = self.clock.now();
+        let asked = items.iter().flat_map(|item| reacted_before(&item.entry, referred, now));
+        let asked: Vec<(Seq, UserId)> = asked.collect::<BTreeSet<_>>().into_iter().collect();
+        if asked.is_empty() {
+            return Ok(ReactionsNow::new());
+        }
+        let found = self.store.reactions_by(viewer.live.id(), &asked).await?;
+        Ok(asked.into_iter().zip(found).collect())
     }
 }
 
 struct LookedUp {
     referred: HashMap<Seq, LogItem>,
     own_reactions: HashMap<Seq, Box<str>>,
+    reactions_now: ReactionsNow,
     sight: Sight,
     discretion: Discretion,
 }
@@ -177,6 +201,7 @@ impl LookedUp {
             now,
             referred: &self.referred,
             own_reactions: &self.own_reactions,
+            reactions_now: &self.reactions_now,
             sight: &self.sight,
             discretion: &self.discretion,
         }

@@ -323,7 +323,9 @@ impl Change {
             Self::Created(created) => created.member_ids.len() * 8,
             Self::MembersAdded { user_ids, .. } => user_ids.len() * 8,
             Self::Expired { targets } => targets.len() * 8,
-            Self::Reacted { changes, .. } => changes.len() * 16,
+            Self::Reacted { changes, .. } => {
+                changes.iter().map(|change| 16 + change.to.as_ref().map_or(0, |to| to.len())).sum()
+            }
             Self::DetailsChanged { change, .. } => {
                 let description = change.description.iter().flatten().map(|text| text.len()).sum::<usize>();
                 description + change.image.iter().flatten().map(|text| text.len()).sum::<usize>()

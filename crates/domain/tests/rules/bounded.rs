@@ -277,6 +277,19 @@ async fn hidden_messages_do_not_cost_a_read_each() {
         let reads = stage.store.history_reads() - before;
         assert!(reads <= HIDDEN as u64 / 100 + 4, "{reads} reads for {place:?}");
     }
+    // The preview is of the newest message that the user sees.
+    stage.app.writing.delete_for_me(ada, last.id).await.unwrap();
+    for way in ["list", "conversation", "sync"] {
+        let before = stage.store.history_reads();
+        let row = match way {
+            "list" => stage.app.inbox.page(ada, false, None, 50).await.unwrap().0.remove(0),
+            "sync" => stage.app.sync.since(ada, None, 50).await.unwrap().0.conversations.remove(0),
+            _ => stage.row(ada, id).await,
+        };
+        assert_eq!(row.last_message.map(|last| last.preview), Some("the first".into()), "{way}");
+        let reads = stage.store.history_reads() - before;
+        assert!(reads <= HIDDEN as u64 / 200 + 2, "{reads} reads for the {way}");
+    }
 }
 
 /// All members are in memory, and are not all shown at once.

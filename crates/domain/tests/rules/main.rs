@@ -8,6 +8,7 @@ mod bans;
 mod blocks;
 mod bounded;
 mod cursors;
+mod disabling;
 mod fan_out;
 mod forwards;
 mod groups;

@@ -307,6 +307,39 @@ async fn the_log_has_only_the_newest_version() {
     assert_eq!(texts.collect::<Vec<_>>(), [None, None, Some("last".into())]);
 }
 
+/// A reaction that was changed or taken back is no longer in the log, nor is the count that it had.
+#[tokio::test]
+async fn the_log_has_only_the_present_reactions() {
+    let stage = Stage::new();
+    let [ada, bob, eve] = stage.users(["ada", "bob", "eve"]).await;
+    let id = stage.group(&[ada, bob, eve]).await;
+    let message = stage.say(ada, id, "look").await;
+    for (user, reaction) in [
+        (bob, Some("swordfish")),
+        (eve, Some("two swordfish")),
+        (bob, Some("+")),
+        (eve, None),
+        (ada, Some("!")),
+    ] {
+        stage.app.writing.react(user, message.id, reaction.map(Into::into)).await.unwrap();
+    }
+    stage.delivery.take();
+    assert_nowhere(&stage, ada, id, &[message.id]).await;
+    let log = stage.app.reading.log(ada, id, message.seq, 50).await.unwrap();
+    let shown = log.entries.into_iter().map(|entry| match entry.change {
+        Change::Reacted { changes, reactions, .. } => {
+            let counts: String = reactions.iter().map(|r| format!("{}{}", r.reaction, r.count)).collect();
+            assert_eq!(counts, "+1!1");
+            let [change] = &*changes else { panic!("{changes:?}") };
+            (change.user_id, change.reaction.clone())
+        }
+        other => panic!("{other:?}"),
+    });
+    let (plus, nothing) = ((bob, Some("+".to_owned())), (eve, None));
+    let expected = [plus.clone(), nothing.clone(), plus, nothing, (ada, Some("!".to_owned()))];
+    assert_eq!(shown.collect::<Vec<_>>(), expected);
+}
+
 #[tokio::test]
 async fn hidden_read_cursors_are_not_revealed() {
     let stage = Stage::new();

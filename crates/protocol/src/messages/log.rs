@@ -74,7 +74,7 @@ pub enum Change {
     Reacted {
         message_id: MessageId,
         message_seq: Seq,
-        /// The user who reacted; absent in large conversations.
+        /// The users whose reactions changed, with the reactions that they have now; absent in large conversations.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changes: Vec<ReactionChange>,
         /// The current count of each reaction.
@@ -158,7 +158,7 @@ pub enum Change {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReactionChange {
     pub user_id: UserId,
-    /// Absent if the reaction was removed.
+    /// Absent if the user has no reaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reaction: Option<String>,
 }

@@ -79,7 +79,8 @@ pub struct Message {
     /// entries name the user, except in large conversations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub my_reaction: Option<String>,
-    /// Number of replies in the thread that this message started.
+    /// Number of replies in the thread that this message started, also of those that the requesting user has deleted for
+    /// themselves and does not see there.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub replies: u32,
     /// The lowest status among the other members. Always `SENT` in large conversations, where only the receipts of the

@@ -17,6 +17,7 @@ use super::{Log, ModelStore, Moment, State};
 #[async_trait]
 impl ConversationStore for ModelStore {
     async fn open_direct(&self, pair: UserPair, new: NewConversation) -> Result<Made, StoreError> {
+        self.meanwhile.happen(Moment::BeforeOwnWrite).await;
         let mut state = self.state();
         Ok(match state.direct_of(pair) {
             Some(id) => Made { id, made: None },
@@ -29,6 +30,7 @@ impl ConversationStore for ModelStore {
     }
 
     async fn create(&self, new: NewConversation, key: Option<&ClientId>) -> Result<Made, StoreError> {
+        self.meanwhile.happen(Moment::BeforeOwnWrite).await;
         let made = self.state().create(new, key);
         self.meanwhile.happen(Moment::AfterCreate).await;
         Ok(made)

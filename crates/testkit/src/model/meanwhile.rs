@@ -22,6 +22,8 @@ pub enum Moment {
     AfterAppend,
     /// After a group was made, before the caller knows of it.
     AfterCreate,
+    /// Before a conversation is made, a message scheduled, or a profile changed by its user.
+    BeforeOwnWrite,
 }
 
 #[derive(Default)]

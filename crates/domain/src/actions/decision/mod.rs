@@ -138,7 +138,7 @@ impl<'a> Deciding<'a> {
         Ok(())
     }
 
-    /// Merges all reactions of the batch to one message into one entry.
+    /// Merges all reactions of the batch to one message into one entry, or a few.
     fn decide_reactions(&mut self, id: u64, to: Target) -> Result<(), StoreError> {
         let same = self.jobs.iter().enumerate().filter_map(|(place, job)| match &job.action {
             Action::React { target, reaction } if *target == to => {
@@ -147,8 +147,8 @@ impl<'a> Deciding<'a> {
             _ => None,
         });
         let (places, wanted): (Vec<usize>, Vec<_>) = same.unzip();
-        let Reactions { change, outcomes } = self.case(id).react(to, &wanted);
-        let made = self.add(id, change)?;
+        let Reactions { changes, outcomes } = self.case(id).react(to, &wanted);
+        let made = self.add(id, changes)?;
         for (place, outcome) in places.into_iter().zip(outcomes) {
             self.verdicts[place] = Some(outcome.map(|()| made.clone()));
         }

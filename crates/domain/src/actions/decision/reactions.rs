@@ -10,9 +10,12 @@ use crate::actions::refusal::Refusal;
 use crate::actions::rules::Deed;
 use crate::model::{Change, LogItem, MessageState, ReactionChange, Target};
 
-/// One change for all reactions to a message, and a verdict for each reaction.
+/// Users in one entry. More of them take several entries, because a page of the log must have room for any entry.
+pub(super) const REACTED_PER_ENTRY_MAX: usize = 1_000;
+
+/// The changes for all reactions to a message, usually one, and a verdict for each reaction.
 pub(super) struct Reactions {
-    pub(super) change: Option<Change>,
+    pub(super) changes: Vec<Change>,
     pub(super) outcomes: Vec<Result<(), Refusal>>,
 }
 
@@ -22,7 +25,7 @@ impl Case<'_, '_> {
         let mut tally = Tally::default();
         let outcomes = wanted.iter().map(|(user, reaction)| {
             let item = self.check(*user, Deed::React).and_then(|_| self.visible(*user, target))?;
-            let state = tally.counts.get_or_insert_with(|| counts_of(item));
+            let (_, state) = tally.counts.get_or_insert_with(|| (counts_of(item), counts_of(item)));
             let from = tally.current.entry(*user).or_insert_with(|| self.current(*user, target));
             if from.as_deref() == *reaction {
                 return Ok(());
@@ -34,7 +37,7 @@ impl Case<'_, '_> {
             Ok(())
         });
         let outcomes = outcomes.collect();
-        Reactions { change: tally.finish(target), outcomes }
+        Reactions { changes: tally.finish(target), outcomes }
     }
 
     fn current(&self, user: UserId, target: Target) -> Option<Box<str>> {
@@ -45,8 +48,8 @@ impl Case<'_, '_> {
 /// The reactions to one message while a batch is decided.
 #[derive(Default)]
 struct Tally {
-    /// The counts of reactions. `None` until the first user is known to see the message.
-    counts: Option<MessageState>,
+    /// The counts of reactions before the batch, and now. `None` until the first user is known to see the message.
+    counts: Option<(MessageState, MessageState)>,
     /// The current reactions of the users in the batch.
     current: HashMap<UserId, Option<Box<str>>>,
     /// One change per user.
@@ -61,11 +64,14 @@ impl Tally {
         }
     }
 
-    fn finish(mut self, target: Target) -> Option<Change> {
+    fn finish(mut self, target: Target) -> Vec<Change> {
         self.changes.retain(|change| change.from != change.to);
-        let counts = self.counts.unwrap_or_default().reactions;
-        let is_change = !self.changes.is_empty();
-        is_change.then_some(Change::Reacted { target, changes: self.changes, counts })
+        let (mut counts, _) = self.counts.unwrap_or_default();
+        let changes = self.changes.chunks(REACTED_PER_ENTRY_MAX).map(|changes| {
+            counts.react(changes);
+            Change::Reacted { target, changes: changes.to_vec(), counts: counts.reactions.clone() }
+        });
+        changes.collect()
     }
 }
 

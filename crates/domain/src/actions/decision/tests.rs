@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use godwit_protocol::conversations::{ConversationKind, HistoryVisibility, Role};
 use godwit_protocol::{ConversationId, MessageId, UserId};
 
+use super::reactions::REACTED_PER_ENTRY_MAX;
 use super::*;
 use crate::actions::NewMessage;
 use crate::model::details::default_permissions;
 use crate::model::{
-    ClientId, Conversation, Created, Details, FanOut, Head, Kind, Mentions, MessageBody, Reply,
+    ClientId, Conversation, Created, Details, FanOut, Head, Kind, Member, Mentions, MessageBody, Reply,
 };
 use crate::ports::Clock;
 use crate::snowflake::{Grant, Lease};
@@ -174,6 +175,26 @@ fn reactions_to_one_message_are_one_entry_wherever_they_are_in_the_batch() {
     let Change::Reacted { changes, counts, .. } = &decision.entries[0].change else { panic!() };
     assert_eq!(changes.iter().map(|change| change.user_id).collect::<Vec<_>>(), [ADA, BOB]);
     assert_eq!(counts.len(), 2);
+}
+
+/// An entry has to fit into a page of the log.
+#[test]
+fn reactions_of_very_many_users_take_several_entries() {
+    let mut group = Group::new();
+    let message = target(&group.add(&[send(ADA, "hi", None)]).entries[0]);
+    let users: Vec<UserId> =
+        (0..2 * REACTED_PER_ENTRY_MAX as u64 + 1).map(|n| UserId::new(100 + n)).collect();
+    let member = group.state.members[0].clone();
+    group.state.members.extend(users.iter().map(|user| Member { user_id: *user, ..member.clone() }));
+    let reacting: Vec<Job> = users.iter().map(|user| react(*user, message, Some("+"))).collect();
+    let decision = group.decide(&reacting);
+    let sizes_and_counts = decision.entries.iter().map(|entry| match &entry.change {
+        Change::Reacted { changes, counts, .. } => (changes.len(), counts[0].count as usize),
+        other => panic!("{other:?}"),
+    });
+    let max = REACTED_PER_ENTRY_MAX;
+    assert_eq!(sizes_and_counts.collect::<Vec<_>>(), [(max, max), (max, 2 * max), (1, 2 * max + 1)]);
+    assert!(decision.verdicts.iter().all(|verdict| *verdict.as_ref().unwrap() == (0..3)));
 }
 
 #[test]
