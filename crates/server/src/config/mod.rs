@@ -356,8 +356,8 @@ settings! {
         pub queue_frames_max: usize,
         /// Maximum number of bytes that wait for one socket.
         pub queue_bytes_max: usize,
-        /// Maximum number of bytes of answers that wait for all sockets together. Above it, the sockets for which most waits
-        /// are disconnected, and resume. Events do not count: sockets share them.
+        /// Maximum number of bytes of answers that wait for all sockets together. Above it, sockets of the user for whom most
+        /// waits are disconnected, and resume. Events do not count: sockets share them.
         pub answers_bytes_max: usize,
         /// Maximum number of sockets of one user on this server. A new one replaces the oldest, silent ones first.
         pub per_user_max: usize,
