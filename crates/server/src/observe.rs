@@ -111,7 +111,12 @@ fn describe() {
     describe_gauge!("godwit_anonymous_connections", "Connections without a valid token.");
     describe_counter!(
         "godwit_connections_evicted_total",
-        "Anonymous connections evicted for others or closed as idle, by reason."
+        "Connections evicted for others or closed as idle, by reason."
+    );
+    describe_gauge!(
+        "godwit_http_answer_bytes",
+        Unit::Bytes,
+        "Bytes of answers that HTTP clients have not read yet."
     );
     describe_counter!(
         "godwit_bodies_given_up_total",

@@ -301,8 +301,8 @@ impl RateLimits {
         self.commands_per_user.check(&user)
     }
 
-    /// In addition to [`Self::check_commands`], for a command that names many users or conversations, or asks for many messages
-    /// from all over: ten of them count as one more command.
+    /// In addition to [`Self::check_commands`], for a command that names many users or conversations, or asks for a page whose
+    /// rows are read one by one, from all over: ten of them count as one more command.
     pub fn check_named(&self, user: UserId, named: usize) -> ApiResult<()> {
         self.commands_per_user.check_times(&user, named / NAMED_PER_COMMAND)
     }

@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -15,6 +14,7 @@ use metrics::{counter, gauge};
 
 use crate::followers::Followers;
 use crate::frame;
+use crate::heaviest::{Waiting, heaviest};
 use crate::outgoing::Outgoing;
 use crate::sharded::Sharded;
 use crate::socket::Socket;
@@ -256,22 +256,22 @@ impl Hub {
         gauge!("godwit_socket_queue_bytes").set(queued as f64);
     }
 
-    /// Closes sockets until this many bytes of answers are dropped, those with most first: their clients ask for more than they
-    /// read. The limit of one queue does not bound what all of them hold together.
-    fn drop_answers(&self, mut excess: usize) {
-        let mut sockets: Vec<(usize, Arc<Socket>)> = Vec::new();
+    /// Closes sockets until this many bytes of answers are dropped, those of the user with most first: their clients ask for more
+    /// than they read. The limit of one queue does not bound what all of them hold together.
+    fn drop_answers(&self, excess: usize) {
+        let mut waiting = Vec::new();
         self.all.for_each(|socket| match socket.outgoing.answer_bytes() {
             0 => {}
-            bytes => sockets.push((bytes, socket.clone())),
+            bytes => {
+                let user = socket.owner().map(|(user, _)| user);
+                // Sockets without a user do not belong together.
+                let owner = (user, if user.is_some() { 0 } else { socket.id });
+                waiting.push(Waiting { owner, bytes, reader: socket.clone() });
+            }
         });
-        sockets.sort_unstable_by_key(|(bytes, socket)| (Reverse(*bytes), socket.id));
-        for (bytes, socket) in sockets {
+        for socket in heaviest(waiting, excess) {
             counter!("godwit_slow_readers_total").increment(1);
             socket.outgoing.close(CloseCode::TooSlow);
-            if bytes >= excess {
-                return;
-            }
-            excess -= bytes;
         }
     }
 }

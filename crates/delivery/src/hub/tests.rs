@@ -366,3 +366,25 @@ async fn the_answers_of_all_sockets_together_are_bounded() {
     sockets[2].outgoing.written(frames.iter().map(Bytes::len).sum());
     assert_eq!(sockets[2].outgoing.answer_bytes(), 7);
 }
+
+#[tokio::test]
+async fn of_too_many_answers_those_of_the_user_with_most_go_whatever_their_sockets() {
+    let (_, hub) = hub();
+    let frame = |bytes: usize| Bytes::from(vec![b'x'; bytes]);
+    // A reader with one large answer, and others who are within their limits with many sockets.
+    let reader = signed_in(&hub, 1, 1);
+    reader.outgoing.answer(frame(900));
+    let anonymous = hub.open();
+    anonymous.outgoing.answer(frame(100));
+    let many: Vec<_> = (0..8)
+        .map(|number| {
+            let socket = signed_in(&hub, 2 + number % 2, 2 + number);
+            socket.outgoing.answer(frame(600));
+            socket
+        })
+        .collect();
+    hub.sweep(Duration::from_millis(100));
+    let closed = many.iter().filter(|socket| socket.outgoing.is_closed()).count();
+    assert!(!reader.outgoing.is_closed() && !anonymous.outgoing.is_closed());
+    assert_eq!(closed, 2, "as few as needed");
+}

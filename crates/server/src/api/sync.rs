@@ -16,6 +16,7 @@ pub async fn sync_page(
     limit: Option<u16>,
 ) -> ApiResult<SyncPage> {
     let limit = page_limit(limit)?;
+    state.rates.check_named(by, limit)?;
     let since = state.sealer.open_next(List::Sync, by, since)?;
     let _permit = state.admission.syncs.enter(by).await?;
     let (page, token) = state.app.sync.since(by, since, limit).await?;

@@ -124,6 +124,9 @@ settings! {
         pub idle_timeout_ms: u64,
         /// How long the server waits until a client has read 32 KiB of an answer, or all of it.
         pub write_timeout_ms: u64,
+        /// Maximum number of bytes of answers that wait until the clients of all connections have read them. Above it,
+        /// connections of the user for whom most waits are closed. `socket.answers_bytes_max` is the same for sockets.
+        pub answers_bytes_max: usize,
         /// How long requests in flight may take when the server stops.
         pub stop_timeout_ms: u64,
         /// Take the client's address from the last entry of `X-Forwarded-For`, so that exactly one proxy is trusted.
@@ -151,6 +154,7 @@ impl Default for ServerConfig {
             idle_timeout_ms: 75_000,
             write_timeout_ms: 30_000,
             stop_timeout_ms: 10_000,
+            answers_bytes_max: 512 * 1024 * 1024,
             trust_forwarded_for: false,
         }
     }
@@ -356,8 +360,8 @@ settings! {
         pub queue_frames_max: usize,
         /// Maximum number of bytes that wait for one socket.
         pub queue_bytes_max: usize,
-        /// Maximum number of bytes of answers that wait for all sockets together. Above it, the sockets for which most waits
-        /// are disconnected, and resume. Events do not count: sockets share them.
+        /// Maximum number of bytes of answers that wait for all sockets together. Above it, sockets of the user for whom most
+        /// waits are disconnected, and resume. Events do not count: sockets share them.
         pub answers_bytes_max: usize,
         /// Maximum number of sockets of one user on this server. A new one replaces the oldest, silent ones first.
         pub per_user_max: usize,

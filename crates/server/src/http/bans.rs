@@ -31,6 +31,7 @@ pub async fn list(
     Params(params): Params<PageParams>,
 ) -> ApiResult<Json<BanPage>> {
     let limit = page_limit(params.limit)?;
+    state.rates.check_named(by.user_id, limit)?;
     let after = state.sealer.open_next(List::Bans(id), by.user_id, params.after.as_deref())?;
     let (bans, next) = state.app.groups.bans(by.user_id, id, after, limit).await?;
     Ok(Json(BanPage { bans, next: state.sealer.seal_next(List::Bans(id), by.user_id, next) }))

@@ -40,6 +40,7 @@ pub async fn list(
     Params(params): Params<BlocksParams>,
 ) -> ApiResult<Json<UserPage>> {
     let limit = page_limit(params.limit)?;
+    state.rates.check_named(by.user_id, limit)?;
     let after = state.sealer.open_next(List::Blocks, by.user_id, params.after.as_deref())?;
     let (users, next) = state.app.people.blocked(by.user_id, after, limit).await?;
     Ok(Json(UserPage { users, next: state.sealer.seal_next(List::Blocks, by.user_id, next) }))

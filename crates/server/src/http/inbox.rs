@@ -59,6 +59,7 @@ pub async fn list(
     let archived = params.archived.unwrap_or(false);
     let list = if archived { List::Archive } else { List::Inbox };
     let limit = page_limit(params.limit)?;
+    state.rates.check_named(by.user_id, limit)?;
     let after = state.sealer.open_next(list, by.user_id, params.after.as_deref())?;
     let (conversations, next) = state.app.inbox.page(by.user_id, archived, after, limit).await?;
     Ok(Json(ConversationPage { conversations, next: state.sealer.seal_next(list, by.user_id, next) }))

@@ -70,6 +70,7 @@ pub async fn list(
     let name = params.query.as_deref().map(SearchPrefix::parse).transpose()?;
     let filter = MemberFilter { role: params.role, name };
     let limit = page_limit(params.limit)?;
+    state.rates.check_named(by.user_id, limit)?;
     let after = state.sealer.open_next(List::Members(id), by.user_id, params.after.as_deref())?;
     let (members, next) = state.app.groups.members(by.user_id, id, &filter, after, limit).await?;
     Ok(Json(MemberPage { members, next: state.sealer.seal_next(List::Members(id), by.user_id, next) }))

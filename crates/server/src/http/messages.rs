@@ -217,6 +217,7 @@ pub async fn receipts(
     Params(params): Params<PageParams>,
 ) -> ApiResult<Json<ReceiptList>> {
     let limit = page_limit(params.limit)?;
+    state.rates.check_named(by.user_id, limit)?;
     let after = state.sealer.open_next(List::Receipts(id), by.user_id, params.after.as_deref())?;
     let (list, next) = state.app.reading.receipts(by.user_id, id, after, limit).await?;
     Ok(Json(ReceiptList { next: state.sealer.seal_next(List::Receipts(id), by.user_id, next), ..list }))

@@ -166,9 +166,7 @@ impl AsyncWrite for Connection {
     /// Hyper flushes after it has written everything.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(context))?;
-        if let Some(answer) = self.control.take_answer_end()
-            && !self.control.is_signed_in()
-        {
+        if let Some(answer) = self.control.take_answer_end() {
             self.slot.answered(answer);
         }
         Poll::Ready(Ok(()))

@@ -225,6 +225,7 @@ fn slot_limits(config: &ServerConfig, total_max: usize) -> SlotLimits {
         },
         head_within: Duration::from_millis(config.header_timeout_ms),
         anonymous_idle_max: Duration::from_millis(config.anonymous_idle_timeout_ms),
+        answers_bytes_max: config.answers_bytes_max,
     }
 }
 

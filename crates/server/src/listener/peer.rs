@@ -29,6 +29,7 @@ pub struct Busy(Peer);
 impl Peer {
     /// A request of this user was accepted: the connection is now evicted after anonymous ones.
     pub fn authenticated(&self, user: UserId) {
+        self.control.set_caller(Some(user));
         self.slots.authenticated(self.id, user);
     }
 
@@ -57,6 +58,7 @@ impl Peer {
     pub(super) fn requested(&self, has_body: bool) {
         // The rest of the previous answer need not be written yet.
         self.control.take_answer_end();
+        self.control.set_caller(None);
         if !self.control.is_signed_in() {
             self.slots.requested(self.id, has_body);
         }

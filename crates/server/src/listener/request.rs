@@ -99,7 +99,10 @@ impl Service<Request<Incoming>> for ConnectionService {
                 Some(rest) => close_unless_read(answer, rest, linger).await,
             }?;
             let whose = Answer { at: peer.slots.now(), peer };
-            Ok(answer.map(|body| Body::new(Answered { body, _answer: whose })))
+            Ok(answer.map(|body| {
+                whose.begins(&body);
+                Body::new(Answered { body, _answer: whose })
+            }))
         })
     }
 }
@@ -110,6 +113,14 @@ impl Service<Request<Incoming>> for ConnectionService {
 struct Answer {
     peer: Peer,
     at: Moment,
+}
+
+impl Answer {
+    /// Bodies are complete when they are returned, so they know their size.
+    fn begins(&self, body: &Body) {
+        let bytes = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+        self.peer.slots.answer_begins(&self.peer.control, bytes);
+    }
 }
 
 impl Drop for Answer {

@@ -59,7 +59,7 @@ fn large() -> Draft {
 }
 
 /// Fills a conversation, and returns the first page of its log, which is the largest possible frame.
-async fn largest_page(by: &Person, chat: ConversationId) -> LogPage {
+pub(crate) async fn largest_page(by: &Person, chat: ConversationId) -> LogPage {
     // Each of these characters takes one byte, and two when it is escaped.
     let quotes = "\"".repeat(TEXT_CHARS_MAX);
     for _ in 0..=PAGE_BYTES_MAX / TEXT_CHARS_MAX {

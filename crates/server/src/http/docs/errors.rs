@@ -1,13 +1,19 @@
 //! `/docs/errors`: every error code with its meaning and its status.
 
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 use godwit_protocol::ErrorCode;
 
 use crate::problem::{is_temporary, meaning, status};
 
-/// The page. It contains only text of the server.
-pub fn page() -> String {
+/// The page. It contains only text of the server. Rendered once, because anyone may request it.
+pub fn page() -> &'static str {
+    static PAGE: LazyLock<String> = LazyLock::new(rendered);
+    &PAGE
+}
+
+fn rendered() -> String {
     let mut rows = String::new();
     for (code, _) in ErrorCode::ALL {
         let temporary = if is_temporary(*code) { "yes" } else { "" };

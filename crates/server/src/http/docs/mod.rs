@@ -30,8 +30,8 @@ pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
         .route("/docs/page.css", get(async || asset("text/css", include_str!("page.css"))))
 }
 
-fn page(html: impl Into<String>) -> impl IntoResponse {
-    ([(CONTENT_SECURITY_POLICY, PAGE_POLICY), (CACHE_CONTROL, REVALIDATE)], Html(html.into()))
+fn page(html: &'static str) -> impl IntoResponse {
+    ([(CONTENT_SECURITY_POLICY, PAGE_POLICY), (CACHE_CONTROL, REVALIDATE)], Html(html))
 }
 
 fn asset(content_type: &'static str, text: &'static str) -> impl IntoResponse {

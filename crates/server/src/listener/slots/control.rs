@@ -1,9 +1,10 @@
 //! The state that a connection shares with the code that may end it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::Context;
 
 use futures_util::task::AtomicWaker;
+use godwit_protocol::UserId;
 
 /// A logical time that orders the events of connections. The moment of an answer is taken before its first byte is written:
 /// its client may have read it, and used another connection, before the server knows that it is written.
@@ -18,6 +19,12 @@ pub(in crate::listener) struct Control {
     pub(super) is_signed_in: AtomicBool,
     /// The moment of an answer whose body has ended and whose rest waits to be written; 0 if there is none.
     answer_ends: AtomicU64,
+    /// The user of the current request, once it is authenticated; 0 for nobody.
+    caller: AtomicU64,
+    /// The bytes of the answer that is being written, if they count, and the user whom it is for. A connection has one answer
+    /// at a time: the next request is handled when the answer is written.
+    answer_bytes: AtomicUsize,
+    answer_for: AtomicU64,
     task: AtomicWaker,
 }
 
@@ -41,6 +48,30 @@ impl Control {
     pub(in crate::listener) fn take_answer_end(&self) -> Option<Moment> {
         let at = self.answer_ends.swap(0, Ordering::AcqRel);
         (at != 0).then_some(Moment(at))
+    }
+
+    pub(in crate::listener) fn set_caller(&self, user: Option<UserId>) {
+        self.caller.store(user.map_or(0, UserId::get), Ordering::Relaxed);
+    }
+
+    pub(super) fn caller(&self) -> Option<UserId> {
+        Some(UserId::new(self.caller.load(Ordering::Relaxed))).filter(|user| user.get() != 0)
+    }
+
+    /// An answer to this user begins. Returns the bytes of the one before, if they are still there.
+    pub(super) fn replace_answer(&self, user: UserId, bytes: usize) -> usize {
+        self.answer_for.store(user.get(), Ordering::Relaxed);
+        self.answer_bytes.swap(bytes, Ordering::Relaxed)
+    }
+
+    pub(super) fn take_answer(&self) -> usize {
+        self.answer_bytes.swap(0, Ordering::Relaxed)
+    }
+
+    /// The user whom the current answer is for, and its bytes.
+    pub(super) fn answer(&self) -> Option<(UserId, usize)> {
+        let bytes = self.answer_bytes.load(Ordering::Relaxed);
+        (bytes > 0).then(|| (UserId::new(self.answer_for.load(Ordering::Relaxed)), bytes))
     }
 
     pub(in crate::listener) fn close(&self) {

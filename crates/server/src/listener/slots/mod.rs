@@ -3,6 +3,7 @@
 //! - [`ConnectionSlots`]: the rules; one slot per connection
 //! - [`table`]: all connections, with the counts that they belong to
 //! - [`crowd`]: connections that are counted together, and the order of eviction
+//! - [`answers`]: the limit on the answers that wait on all connections
 //! - [`control`]: the state that a connection shares with the code that may end it
 //!
 //! A connection is anonymous until a valid token has been seen on it. Anonymous connections have their own limits per
@@ -17,6 +18,7 @@
 //! Behind a proxy (`trust_forwarded_for`), a connection carries requests of many clients. It has no address of its own and
 //! counts only towards the totals, until it becomes the socket of one client.
 
+mod answers;
 mod control;
 mod crowd;
 mod table;
@@ -31,6 +33,7 @@ use std::time::{Duration, Instant};
 use godwit_protocol::UserId;
 use metrics::gauge;
 
+use self::answers::Answers;
 pub(super) use self::control::{Control, Moment};
 use self::crowd::{Rank, Room};
 use self::table::Table;
@@ -51,6 +54,8 @@ pub(in crate::listener) struct SlotLimits {
     pub(in crate::listener) head_within: Duration,
     /// From an answer on an anonymous connection to the end of the next request's head.
     pub(in crate::listener) anonymous_idle_max: Duration,
+    /// Bytes of answers on all connections.
+    pub(in crate::listener) answers_bytes_max: usize,
 }
 
 /// Limits on the number of connections.
@@ -66,6 +71,7 @@ pub(in crate::listener) struct CrowdLimits {
 pub(in crate::listener) struct ConnectionSlots {
     limits: SlotLimits,
     next: AtomicU64,
+    answers: Answers,
     table: Mutex<Table>,
 }
 
@@ -73,12 +79,14 @@ pub(in crate::listener) struct ConnectionSlots {
 #[derive(Debug)]
 pub(in crate::listener) struct ConnectionSlot {
     id: u64,
+    control: Arc<Control>,
     slots: Arc<ConnectionSlots>,
 }
 
 impl ConnectionSlots {
     pub(in crate::listener) fn new(limits: SlotLimits) -> Arc<Self> {
-        Arc::new(Self { limits, next: AtomicU64::new(1), table: Mutex::default() })
+        let answers = Answers::new(limits.answers_bytes_max);
+        Arc::new(Self { limits, next: AtomicU64::new(1), answers, table: Mutex::default() })
     }
 
     /// Takes a slot for a connection; one without an address comes from a proxy. `None` if all others are signed-in sockets,
@@ -92,7 +100,7 @@ impl ConnectionSlots {
         let from = from.map(ClientAddress);
         let id = table.add(from, control.clone(), self.now(), Instant::now() + self.limits.head_within);
         if self.make_room(&mut table, id, from) {
-            Some(ConnectionSlot { id, slots: self.clone() })
+            Some(ConnectionSlot { id, control: control.clone(), slots: self.clone() })
         } else {
             table.remove(id);
             None
@@ -108,6 +116,7 @@ impl ConnectionSlots {
             table.evict(id, "time");
         }
         gauge!("godwit_anonymous_connections").set(table.everybody.anonymous_count as f64);
+        gauge!("godwit_http_answer_bytes").set(self.answers.bytes() as f64);
     }
 
     /// Ends anonymous connections that wait for their client, when the server stops.
@@ -233,12 +242,16 @@ impl ConnectionSlot {
 
     /// An answer has been written.
     pub(in crate::listener) fn answered(&self, at: Moment) {
-        self.slots.answered(self.id, at);
+        self.slots.answer_is_gone(&self.control);
+        if !self.control.is_signed_in() {
+            self.slots.answered(self.id, at);
+        }
     }
 }
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
+        self.slots.answer_is_gone(&self.control);
         self.slots.table().remove(self.id);
     }
 }

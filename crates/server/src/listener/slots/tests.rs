@@ -9,6 +9,7 @@ const LIMITS: SlotLimits = SlotLimits {
     anonymous: CrowdLimits { total_max: 4, per_address_max: 2, per_network_max: 3 },
     head_within: Duration::from_secs(10),
     anonymous_idle_max: Duration::from_secs(5),
+    answers_bytes_max: 4_000,
 };
 
 struct Visitor {
@@ -244,4 +245,42 @@ fn late_and_idle_connections_are_closed_but_sockets_are_not() {
     assert!(!slow.is_in() && socket.is_in() && known.is_in());
     slots.end_idle();
     assert!(!socket.is_in() && known.is_in());
+}
+
+/// A connection on which an answer of this size to this user is being written.
+fn answering(slots: &Arc<ConnectionSlots>, user: u64, bytes: usize) -> Visitor {
+    let visitor = asked_as(slots, user, "proxy");
+    visitor.control.set_caller(Some(UserId::new(user)));
+    slots.answer_begins(&visitor.control, bytes);
+    visitor
+}
+
+#[test]
+fn answers_of_all_connections_are_bounded_and_the_user_with_most_loses_theirs() {
+    let many = CrowdLimits { total_max: 100, per_address_max: 100, per_network_max: 100 };
+    let slots = ConnectionSlots::new(SlotLimits { all: many, anonymous: many, ..LIMITS });
+    let reader = answering(&slots, 1, 900);
+    let stranger = enter(&slots, "proxy");
+    slots.answer_begins(&stranger.control, 100_000);
+    let mut greedy: Vec<_> = (0..5).map(|_| answering(&slots, 2, 600)).collect();
+    assert_eq!((slots.answers.bytes(), count(&greedy)), (3_900, 5), "as much as there may be");
+    greedy.push(answering(&slots, 3, 101));
+    assert!(reader.is_in() && stranger.is_in() && greedy[5].is_in());
+    // Some room is left, so that the next answer needs no search.
+    assert_eq!((slots.answers.bytes(), count(&greedy[..5])), (3_401, 4));
+    drop(greedy);
+    assert_eq!(slots.answers.bytes(), 900);
+}
+
+#[test]
+fn an_answer_counts_until_it_is_written_or_the_next_one_begins() {
+    let slots = ConnectionSlots::new(LIMITS);
+    let visitor = answering(&slots, 1, 900);
+    slots.answer_begins(&visitor.control, 500);
+    assert_eq!(slots.answers.bytes(), 500);
+    visitor.slot.as_ref().unwrap().answered(slots.now());
+    assert_eq!(slots.answers.bytes(), 0);
+    slots.answer_begins(&visitor.control, 700);
+    drop(visitor);
+    assert_eq!(slots.answers.bytes(), 0);
 }

@@ -4,10 +4,12 @@
 //! - `sockets`: sockets that are opened, abandoned and dropped
 //! - `strangers`: the resources that a client without an account can take
 //! - `sign_ins`: password attempts: their limits and their queue
+//! - `answers`: large answers that nobody reads
 //! - `own`: the resources that a user with an account can take
 //!
 //! `connections` covers half-open requests and more connections than allowed.
 
+mod answers;
 mod own;
 mod rates;
 mod sign_ins;

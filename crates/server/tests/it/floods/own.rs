@@ -183,9 +183,27 @@ async fn long_content_has_a_limit_of_its_own_whatever_it_is_for() {
     bob.http.send_message(direct, Draft::text(&long)).await.unwrap();
 }
 
+/// How often a user can call this until a rate limit refuses it.
+async fn accepted(raw: &RawHttp, by: &Person, method: &str, path: &str, body: Option<&Value>) -> usize {
+    for accepted in 0.. {
+        let mut ask = raw.ask(method, path).by(&by.http);
+        if let Some(body) = body {
+            ask = ask.json(body);
+        }
+        match ask.send().await.status {
+            429 => return accepted,
+            status => assert!((200..300).contains(&status), "{path}: {status}"),
+        }
+    }
+    unreachable!("there is a limit")
+}
+
+/// A moment refills none of the limits.
 #[tokio::test]
 async fn commands_that_name_or_read_much_count_as_several() {
     const COMMANDS: usize = 200;
+    /// What a page of 200 rows counts as that are read one by one.
+    const PAGE: usize = 21;
     let server = limited_with("commands_per_user", COMMANDS, "").await;
     let raw = RawHttp::new(&server.url());
     let nobody: Vec<String> = (1..=1_000).map(|id: u64| id.to_string()).collect();
@@ -194,24 +212,34 @@ async fn commands_that_name_or_read_much_count_as_several() {
     for (method, path, body, most) in [
         ("POST", "/v1/conversations", Some(&group), 1),
         ("GET", "/v1/conversations/gone?since=2024-01-01T00:00:00Z", None, COMMANDS / 20),
-        ("GET", "/v1/stars?limit=200", None, COMMANDS / 21),
+        ("GET", "/v1/stars?limit=200", None, COMMANDS / PAGE),
+        ("GET", "/v1/conversations?limit=200", None, COMMANDS / PAGE),
+        ("GET", "/v1/blocks?limit=200", None, COMMANDS / PAGE),
+        ("GET", "/v1/sync?limit=200", None, COMMANDS / PAGE),
     ] {
         let person = Person::register(&server.url(), "ada").await;
-        let mut accepted = 0;
-        loop {
-            let mut ask = raw.ask(method, path).by(&person.http);
-            if let Some(body) = body {
-                ask = ask.json(body);
-            }
-            match ask.send().await.status {
-                429 => break,
-                status => assert!((200..300).contains(&status), "{path}: {status}"),
-            }
-            accepted += 1;
-        }
-        // A moment refills none of them.
-        assert_eq!(accepted, most, "{path}");
+        assert_eq!(accepted(&raw, &person, method, path, body).await, most, "{path}");
     }
+    // The same with one call before, which makes a place with such pages.
+    for pages in ["members", "bans", "receipts"] {
+        let ada = Person::register(&server.url(), "ada").await;
+        let group = ada.http.group("birds", &[]).await.unwrap().conversation.id;
+        let path = match pages {
+            "receipts" => {
+                let message = ada.http.send_message(group, Draft::text("hi")).await.unwrap().id;
+                format!("/v1/messages/{message}/receipts?limit=200")
+            }
+            _ => format!("/v1/conversations/{group}/{pages}?limit=200"),
+        };
+        assert_eq!(accepted(&raw, &ada, "GET", &path, None).await, (COMMANDS - 1) / PAGE, "{path}");
+    }
+    let ada = Person::register(&server.url(), "ada").await;
+    let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
+    for _ in 0..COMMANDS / PAGE {
+        let synced = socket.call("sync", json!({ "limit": 200 })).await;
+        assert!(synced.get("ok").is_some(), "{synced}");
+    }
+    assert_reply_limited(&socket.call("sync", json!({ "limit": 200 })).await);
 }
 
 #[tokio::test]

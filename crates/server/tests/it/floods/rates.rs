@@ -225,7 +225,7 @@ async fn all_requests_of_a_user_are_limited() {
     let mut socket = RawSocket::open(server.address(), ada.http.access_token().as_deref()).await;
     ada.http.me().await.unwrap();
     for _ in 1..BURST {
-        let reply = socket.call("sync", json!({})).await;
+        let reply = socket.call("sync", json!({ "limit": 1 })).await;
         assert!(reply.get("ok").is_some(), "{reply}");
     }
     for (command, body) in [
