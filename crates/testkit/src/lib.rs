@@ -53,5 +53,5 @@ pub mod scene;
 pub use clock::{TestClock, WallClock};
 pub use delivery::RecordingDelivery;
 pub use factory::StoreFactory;
-pub use model::{Lost, ModelStore, Moment};
+pub use model::{Lost, ModelStore, Moment, Read};
 pub use scene::Scene;

@@ -2,9 +2,11 @@
 
 use godwit_domain::groups::MemberFilter;
 use godwit_protocol::conversations::{Role, UpdateMembership};
+use godwit_protocol::socket::CloseCode;
 use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{ConversationId, Timestamp, UserId};
-use godwit_testkit::Moment;
+use godwit_testkit::delivery::Delivered;
+use godwit_testkit::{Moment, Read};
 
 use crate::stage::{MESSAGES, Stage, saying};
 
@@ -130,6 +132,57 @@ async fn a_conversation_cleared_while_connecting_stays_cleared() {
     stage.app.presence.came_online(bob).await.unwrap();
     stage.app.writing.edit(ada, old.id, "new".to_owned()).await.unwrap();
     assert_eq!(stage.heard(bob), ["withheld"]);
+}
+
+/// A socket that does not follow the conversations of its user gets nothing from them, so it must not stay open.
+#[tokio::test]
+async fn a_user_whose_membership_cannot_be_read_again_is_disconnected() {
+    let stage = Stage::new();
+    let (users, group) = large(&stage).await;
+    let bob = users[1];
+    stage.delivery.set_online(bob, true);
+    // The first read finds the membership. The second one, after the user follows, fails.
+    stage.store.fail(Read::Member, 1);
+    stage.app.presence.came_online(bob).await.unwrap_err();
+    assert_eq!(closed(&stage), [(bob, CloseCode::Internal)]);
+    stage.delivery.set_online(bob, false);
+    stage.delivery.set_online(bob, true);
+    stage.app.presence.came_online(bob).await.unwrap();
+    assert_eq!((stage.delivery.followers_of(group), closed(&stage)), (vec![bob], vec![]));
+    // The same while somebody is added: the addition stands.
+    let late = stage.user("late").await;
+    stage.delivery.set_online(late, true);
+    stage.store.meanwhile(Moment::AfterAppend, {
+        let store = stage.store.clone();
+        async move { store.fail(Read::Member, 0) }
+    });
+    let added = stage.app.groups.add_members(users[0], group, &[late]).await.unwrap();
+    assert!(added[0].added);
+    assert_eq!(closed(&stage), [(late, CloseCode::Internal)]);
+}
+
+/// The caller closes the socket then.
+#[tokio::test]
+async fn a_user_whose_large_conversations_cannot_be_read_does_not_come_online() {
+    let stage = Stage::new();
+    let (users, group) = large(&stage).await;
+    stage.delivery.set_online(users[1], true);
+    for read in [Read::FannedOutOnRead, Read::Member] {
+        stage.store.fail(read, 0);
+        stage.app.presence.came_online(users[1]).await.unwrap_err();
+        assert_eq!(stage.delivery.followers_of(group), [], "{read:?}");
+    }
+    stage.app.presence.came_online(users[1]).await.unwrap();
+    assert_eq!(stage.delivery.followers_of(group), [users[1]]);
+}
+
+/// The users whose sockets were closed since the test last took the deliveries.
+fn closed(stage: &Stage) -> Vec<(UserId, CloseCode)> {
+    let closed = stage.delivery.take().into_iter().filter_map(|delivered| match delivered {
+        Delivered::UserClosed(user, code) => Some((user, code)),
+        _ => None,
+    });
+    closed.collect()
 }
 
 /// Another node removes a member who was just added, before the node that added them has told its sockets.

@@ -297,3 +297,6 @@ impl Drop for ForgetOnDrop {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ use godwit_domain::ports::{
 };
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
-use super::{Log, ModelStore, Moment, State};
+use super::{Log, ModelStore, Moment, Read, State};
 
 #[async_trait]
 impl ConversationStore for ModelStore {
@@ -55,6 +55,7 @@ impl ConversationStore for ModelStore {
     }
 
     async fn member(&self, id: ConversationId, user: UserId) -> Result<Option<Member>, StoreError> {
+        self.failures.strike(Read::Member)?;
         let member = self.state().member(id, user);
         self.meanwhile.happen(Moment::AfterMember).await;
         Ok(member)

@@ -5,7 +5,7 @@ use godwit_domain::model::{AccountEntry, AccountNote, Concealed, Settings, Setti
 use godwit_domain::ports::{ActivityPosition, ChangedRow, InboxRow, InboxStore, StoreError, UnorderedRow};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
-use super::{ModelStore, State};
+use super::{ModelStore, Read, State};
 
 #[async_trait]
 impl InboxStore for ModelStore {
@@ -28,6 +28,7 @@ impl InboxStore for ModelStore {
     }
 
     async fn fanned_out_on_read(&self, user: UserId) -> Result<Vec<UnorderedRow>, StoreError> {
+        self.failures.strike(Read::FannedOutOnRead)?;
         let state = self.state();
         let large = state.large.iter().filter(|(by, _)| *by == user);
         let row = |&(_, conversation): &(UserId, ConversationId)| UnorderedRow {

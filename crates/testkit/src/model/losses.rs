@@ -1,4 +1,4 @@
-//! Fault injection: appends whose request or answer is lost.
+//! Fault injection: appends whose request or answer is lost, and reads that fail.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -32,6 +32,40 @@ impl Losses {
             Some(Lost::Answer) => {
                 append();
                 Err(error())
+            }
+        }
+    }
+}
+
+/// A kind of read that can fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Read {
+    /// One member of a conversation.
+    Member,
+    /// The large conversations of a user.
+    FannedOutOnRead,
+}
+
+/// Each kind of read that will fail, and how many of them succeed before.
+#[derive(Debug, Default)]
+pub(super) struct Failures(Mutex<Vec<(Read, usize)>>);
+
+impl Failures {
+    pub(super) fn expect(&self, read: Read, after: usize) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((read, after));
+    }
+
+    pub(super) fn strike(&self, read: Read) -> Result<(), StoreError> {
+        let mut expected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(place) = expected.iter().position(|(kind, _)| *kind == read) else { return Ok(()) };
+        match &mut expected[place].1 {
+            0 => {
+                expected.remove(place);
+                Err(StoreError::Unavailable { operation: "read", source: "lost".into() })
+            }
+            after => {
+                *after -= 1;
+                Ok(())
             }
         }
     }

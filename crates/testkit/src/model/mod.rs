@@ -6,8 +6,8 @@
 //!
 //! Like every store, it writes the effects of an append as given: it does not derive them from the entries.
 //!
-//! On request of a test it counts its writes, loses answers, and lets another call happen at a certain moment: see
-//! [`ModelStore::writes`], [`ModelStore::lose`] and [`ModelStore::meanwhile`].
+//! On request of a test it counts its writes, loses answers, fails reads, and lets another call happen at a certain moment: see
+//! [`ModelStore::writes`], [`ModelStore::lose`], [`ModelStore::fail`] and [`ModelStore::meanwhile`].
 
 mod account;
 mod accounts;
@@ -34,8 +34,8 @@ use godwit_domain::snowflake::IdGenerator;
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
 use self::account::AccountLog;
-use self::losses::Losses;
-pub use self::losses::Lost;
+use self::losses::{Failures, Losses};
+pub use self::losses::{Lost, Read};
 use self::meanwhile::Meanwhile;
 pub use self::meanwhile::Moment;
 
@@ -46,6 +46,7 @@ pub struct ModelStore {
     writes: AtomicU64,
     history_reads: AtomicU64,
     losses: Losses,
+    failures: Failures,
     meanwhile: Meanwhile,
 }
 
@@ -106,6 +107,7 @@ impl ModelStore {
             writes: AtomicU64::new(0),
             history_reads: AtomicU64::new(0),
             losses: Losses::default(),
+            failures: Failures::default(),
             meanwhile: Meanwhile::default(),
         }
     }
@@ -123,6 +125,11 @@ impl ModelStore {
     /// The outcomes of the next appends, in order. Later ones succeed.
     pub fn lose(&self, losses: impl IntoIterator<Item = Lost>) {
         self.losses.expect(losses);
+    }
+
+    /// Lets one read of this kind fail, after this many others of the kind.
+    pub fn fail(&self, read: Read, after: usize) {
+        self.failures.expect(read, after);
     }
 
     /// Runs `other` the next time that a caller reaches this moment.
