@@ -78,7 +78,7 @@ impl PreparedAppend {
 
     pub(crate) fn run(self, txn: &mut Txn<'_>) -> Result<AppendOutcome, StoreError> {
         let head: Option<HeadRecord> = txn.record(&keys::head(self.conversation))?;
-        match head.filter(|head| head.seq == self.expected_head) {
+        match head.filter(|head| head.seq() == self.expected_head) {
             Some(head) => self.write(txn, head.standing).map(AppendOutcome::Appended),
             None => Ok(AppendOutcome::HeadMoved),
         }
@@ -120,7 +120,7 @@ impl PreparedAppend {
         if !self.touch.is_empty() {
             changes::touch(txn, id, &mut standing, at, &self.touch)?;
         }
-        txn.put_record(keys::head(id), &HeadRecord::new(self.head, standing));
+        txn.put_record(keys::head(id), &HeadRecord::new(&self.head, standing));
         Ok(notes)
     }
 
@@ -192,7 +192,7 @@ fn push_effects(rows: &mut Vec<RowWrite>, id: ConversationId, effects: &mut Effe
     let details = effects.details.take();
     rows.extend(details.map(|details| put(keys::details(id), &DetailsRecord::from(&*details))));
     for (seq, state) in effects.messages.drain(..) {
-        rows.push(put(keys::message_state(id, seq), &MessageStateRecord::from(state)));
+        rows.push(put(keys::message_state(id, seq), &MessageStateRecord::from(&state)));
     }
     for ReactionWrite { seq, user_id, reaction, at } in effects.reactions.drain(..) {
         let record = reaction.map(|reaction| ReactionRecord { reaction, at }.encode());
@@ -220,7 +220,7 @@ fn push_members(
     let mut staying = Vec::with_capacity(members.len());
     for member in members {
         match member {
-            MemberWrite::Put(member) => staying.push((member.user_id, member.into())),
+            MemberWrite::Put(member) => staying.push((member.user_id, MemberRecord::from(&member))),
             MemberWrite::Remove(user) => {
                 rows.extend([(keys::member(id, user), None), (keys::cursor(id, user), None)]);
             }
