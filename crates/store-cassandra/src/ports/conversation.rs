@@ -136,7 +136,7 @@ impl ConversationStore for CassandraStore {
         expiries::due(&self.due, now, limit).await
     }
 
-    async fn forget_expiries(&self, done: &[DueExpiry]) -> Result<()> {
+    async fn forget_expiries(&self, done: Vec<DueExpiry>) -> Result<()> {
         let pass = self.gate.enter([]).await?;
         pass.leave(expiries::forget(&self.due, done).await).await
     }

@@ -27,7 +27,7 @@ impl TransferStore for CassandraStore {
         self.conversations.creation(by, key).await
     }
 
-    async fn put_creation(&self, creation: &Creation) -> Result<()> {
+    async fn put_creation(&self, creation: Creation) -> Result<()> {
         let pass = self.gate.enter([Part::Creation(creation.by, creation.key.clone())]).await?;
         pass.leave(self.conversations.put_creation(creation).await).await
     }
@@ -36,7 +36,7 @@ impl TransferStore for CassandraStore {
         self.conversations.trails(id, after, limit).await
     }
 
-    async fn put_trails(&self, id: ConversationId, trails: &[Trail]) -> Result<()> {
+    async fn put_trails(&self, id: ConversationId, trails: Vec<Trail>) -> Result<()> {
         let pass = self.gate.enter([Part::Conversation(id)]).await?;
         pass.leave(self.conversations.put_trails(id, trails).await).await
     }

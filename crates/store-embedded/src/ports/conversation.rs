@@ -130,8 +130,7 @@ impl ConversationStore for EmbeddedStore {
         due::expiries(&self.engine.view(), now, limit)
     }
 
-    async fn forget_expiries(&self, done: &[DueExpiry]) -> Result<()> {
-        let done = done.to_vec();
+    async fn forget_expiries(&self, done: Vec<DueExpiry>) -> Result<()> {
         let write = move |txn: &mut Txn<'_>| {
             due::forget_expiries(txn, &done);
             Ok(())

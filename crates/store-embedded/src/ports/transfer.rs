@@ -41,7 +41,7 @@ impl TransferStore for EmbeddedStore {
         Ok(made.map(|conversation| Creation { by, key: key.clone(), conversation }))
     }
 
-    async fn put_creation(&self, creation: &Creation) -> Result<()> {
+    async fn put_creation(&self, creation: Creation) -> Result<()> {
         let key = keys::made_with(creation.by, &creation.key);
         let record = ConversationIdRecord(creation.conversation);
         let write = move |txn: &mut Txn<'_>| {
@@ -55,8 +55,7 @@ impl TransferStore for EmbeddedStore {
         trails::after(&self.engine.view(), id, after, limit)
     }
 
-    async fn put_trails(&self, id: ConversationId, trails: &[Trail]) -> Result<()> {
-        let trails = trails.to_vec();
+    async fn put_trails(&self, id: ConversationId, trails: Vec<Trail>) -> Result<()> {
         self.write("put trails", move |txn| trails::put(txn, id, &trails)).await
     }
 
