@@ -62,7 +62,7 @@ impl Sweeper {
             let nobody = UserId::new(0);
             match self.actions.act(nobody, conversation, Action::Expire { targets }).await {
                 // A deleted conversation shows no messages any more.
-                Ok(_) | Err(Refusal::NotFound) => self.store.forget_expiries(&expiries).await?,
+                Ok(_) | Err(Refusal::NotFound) => self.store.forget_expiries(expiries).await?,
                 Err(error) => {
                     left += expiries.len();
                     tracing::warn!(%conversation, %error, "could not expire messages; retrying");

@@ -55,7 +55,7 @@ pub use folder::OpenError;
 pub use measure::describe_metrics;
 pub use options::Options;
 
-use committer::Committer;
+use committer::{Committer, Kind};
 use engine::Engine;
 use folder::Folder;
 use inbox::hot::HotQueue;
@@ -137,7 +137,7 @@ impl EmbeddedStore {
         T: Send + 'static,
         F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.committer.write(operation, write).await
+        self.committer.write(operation, Kind::Upkeep, write).await
     }
 
     /// Like [`write`](Self::write), for content that users store. Such a write is refused first when the disk is almost full.
@@ -146,7 +146,7 @@ impl EmbeddedStore {
         T: Send + 'static,
         F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.committer.write_content(operation, write).await
+        self.committer.write(operation, Kind::Content, write).await
     }
 
     /// Like [`write`](Self::write), for a write of a transfer, which is allowed while other writes are refused.
@@ -155,7 +155,7 @@ impl EmbeddedStore {
         T: Send + 'static,
         F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.committer.write_for_transfer(operation, write).await
+        self.committer.write(operation, Kind::Transfer, write).await
     }
 }
 

@@ -244,7 +244,7 @@ async fn copy_trails(
             })
             .collect();
         if !missing.is_empty() {
-            target.put_trails(id, &missing).await?;
+            target.put_trails(id, missing).await?;
         }
         if is_last {
             return Ok(());

@@ -224,11 +224,12 @@ impl Transfer {
         }
         while checkpoint.progress.phase == Phase::Creations {
             let creations = self.source.all_creations(checkpoint.creation.as_ref(), STEP).await?;
-            for creation in &creations {
+            let is_end = creations.len() < STEP;
+            let last = creations.last().cloned();
+            for creation in creations {
                 self.copy_creation(creation).await?;
             }
-            let is_end = creations.len() < STEP;
-            checkpoint.creation = creations.into_iter().last().or(checkpoint.creation.take());
+            checkpoint.creation = last.or(checkpoint.creation.take());
             self.keep(checkpoint, is_end).await?;
         }
         while checkpoint.progress.phase == Phase::Accounts {
@@ -386,7 +387,7 @@ impl Transfer {
             Part::Conversation(id) => self.copy_conversation(*id).await,
             Part::Creation(by, key) => {
                 if let Some(creation) = source.creation(*by, key).await? {
-                    self.copy_creation(&creation).await?;
+                    self.copy_creation(creation).await?;
                 }
                 Ok(Outcome { is_same: true, ..Outcome::default() })
             }
@@ -458,8 +459,8 @@ impl Transfer {
         Ok(users)
     }
 
-    async fn copy_creation(&self, creation: &Creation) -> Result<(), StoreError> {
-        if self.target.creation(creation.by, &creation.key).await?.as_ref() == Some(creation) {
+    async fn copy_creation(&self, creation: Creation) -> Result<(), StoreError> {
+        if self.target.creation(creation.by, &creation.key).await?.as_ref() == Some(&creation) {
             return Ok(());
         }
         self.target.put_creation(creation).await

@@ -151,7 +151,7 @@ pub trait ConversationStore: Send + Sync {
     async fn due_expiries(&self, now: Timestamp, limit: usize) -> Result<Vec<DueExpiry>, StoreError>;
 
     /// Removes expiries that the caller has handled. Idempotent.
-    async fn forget_expiries(&self, done: &[DueExpiry]) -> Result<(), StoreError>;
+    async fn forget_expiries(&self, done: Vec<DueExpiry>) -> Result<(), StoreError>;
 }
 
 /// A conversation to create.

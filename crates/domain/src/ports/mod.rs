@@ -73,6 +73,9 @@ pub trait Store:
     fn health(&self) -> Result<(), StoreError>;
 }
 
+/// The answer of a store call.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// Why a store call failed.
 #[derive(Debug, Error)]
 pub enum StoreError {

@@ -104,7 +104,7 @@ pub trait TransferStore: Store {
     async fn creation(&self, by: UserId, key: &ClientId) -> Result<Option<Creation>, StoreError>;
 
     /// Maps the key to the conversation, which exists. Idempotent.
-    async fn put_creation(&self, creation: &Creation) -> Result<(), StoreError>;
+    async fn put_creation(&self, creation: Creation) -> Result<(), StoreError>;
 
     /// The trails of all users after `after` whose cursor ever moved, including former members, sorted by user id.
     async fn trails(
@@ -116,7 +116,7 @@ pub trait TransferStore: Store {
 
     /// Adds moves to the stored trails. Cursors only move forward, and the order of change follows. Writes no notes.
     /// Idempotent.
-    async fn put_trails(&self, id: ConversationId, trails: &[Trail]) -> Result<(), StoreError>;
+    async fn put_trails(&self, id: ConversationId, trails: Vec<Trail>) -> Result<(), StoreError>;
 
     /// Moves the concealed part of a user, member or not, forward; does not touch the list of hidden messages. Idempotent.
     async fn put_concealed(

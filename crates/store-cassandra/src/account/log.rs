@@ -49,7 +49,7 @@ pub(super) fn write_noted(txn: &mut Txn<'_>, noted: &Noted) -> Result<(), Stop> 
 
 pub(super) fn oldest(txn: &mut Txn<'_>) -> Result<Option<AccountEntry>, Stop> {
     let first: Option<(_, Vec<EntryBody>)> = txn.first_from(Key::chunk(txn.head().log_floor))?;
-    Ok(first.and_then(|(_, chunk)| chunk.first().map(AccountEntry::from)))
+    Ok(first.and_then(|(_, chunk)| chunk.into_iter().next().map(AccountEntry::from)))
 }
 
 fn append(txn: &mut Txn<'_>, entry: &AccountEntry) -> Result<(), Stop> {
@@ -107,7 +107,7 @@ impl Accounts {
             }
             for row in &chunks {
                 let chunk: Vec<EntryBody> = decode(user, Key { kind: CHUNK, id: row.id }, &row.body)?;
-                entries.extend(chunk.iter().filter(|entry| entry.seq > read).map(AccountEntry::from));
+                entries.extend(chunk.into_iter().filter(|entry| entry.seq > read).map(AccountEntry::from));
             }
             // Not past the head that came with these rows: the last chunk may get more entries.
             read = (last.id.cast_unsigned() * CHUNK_SEQS + CHUNK_SEQS - 1).min(head.log_last);

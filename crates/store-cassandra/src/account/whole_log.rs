@@ -37,7 +37,7 @@ impl Accounts {
         let mut entries = Vec::new();
         for AccountRow { kind, id, body, .. } in chunks {
             let chunk: Vec<EntryBody> = decode(user, Key { kind, id }, &body)?;
-            entries.extend(chunk.iter().map(AccountEntry::from));
+            entries.extend(chunk.into_iter().map(AccountEntry::from));
         }
         Ok(AccountLog { last: head.log_last, floor: head.log_floor, entries })
     }
@@ -101,7 +101,7 @@ pub(super) fn replace(txn: &mut Txn<'_>, wanted: &LogRows, head: Head) -> Result
 fn stored(txn: &mut Txn<'_>) -> Result<LogRows, Stop> {
     let mut rows = LogRows::new();
     for (key, chunk) in txn.all::<Vec<EntryBody>>(CHUNK)? {
-        rows.insert(key, LogRow::Chunk(chunk.iter().map(AccountEntry::from).collect()));
+        rows.insert(key, LogRow::Chunk(chunk.into_iter().map(AccountEntry::from).collect()));
     }
     for kind in NEWEST_KINDS {
         rows.extend(txn.all(kind)?.into_iter().map(|(key, seq)| (key, LogRow::Newest(seq))));

@@ -30,8 +30,8 @@ pub(crate) async fn due(due: &Due, now: Timestamp, limit: usize) -> Result<Vec<D
     Ok(items.into_iter().map(expiry).collect())
 }
 
-pub(crate) async fn forget(due: &Due, done: &[DueExpiry]) -> Result<(), StoreError> {
-    let writes = done.iter().copied().map(|expiry| due.remove(DueKind::Expiry, item(expiry), IS_DONE));
+pub(crate) async fn forget(due: &Due, done: Vec<DueExpiry>) -> Result<(), StoreError> {
+    let writes = done.into_iter().map(|expiry| due.remove(DueKind::Expiry, item(expiry), IS_DONE));
     stream::iter(writes).buffer_unordered(WRITES_AT_ONCE_MAX).try_collect().await
 }
 

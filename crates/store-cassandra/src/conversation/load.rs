@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::{try_join, try_join4};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use godwit_domain::model::details::default_permissions;
-use godwit_domain::model::{ConversationState, Details, FanOut, Head, LogItem, Member};
+use godwit_domain::model::{ConversationState, Details, Entry, FanOut, Head, LogItem, Member};
 use godwit_domain::ports::StoreError;
 use godwit_domain::projection::{Effects, Fold, Needs};
 use godwit_protocol::{ConversationId, MessageId, Seq, UserId};
@@ -139,12 +139,13 @@ impl Conversations {
             };
             let effects = self.fold(state, &items).await?;
             effects.apply_to(state);
-            let begun = items.first().map(|item| &item.entry).filter(|entry| entry.seq == FIRST);
+            let entries: Vec<Entry> = items.into_iter().map(|item| item.entry).collect();
+            let begun = entries.first().filter(|entry| entry.seq == FIRST);
             let projection = Projection {
                 conversation: id,
                 begun: begun.map(|first| BucketStart::new(0, first)),
-                entries: items.into_iter().map(|item| item.entry).collect(),
-                effects,
+                entries: &entries,
+                effects: &effects,
                 activity,
                 fan_out: state.details.fan_out,
             };

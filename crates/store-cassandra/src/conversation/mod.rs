@@ -226,12 +226,13 @@ impl Conversations {
             Appended::Yes => None,
             Appended::AsFirstOf(start) => Some(start),
         };
-        let Append { conversation, entries, effects, .. } = append.clone();
-        let (activity, fan_out) =
-            (self.activity(conversation, &effects.head).await?, fan_out_after(&effects));
+        let Append { conversation, entries, effects, .. } = append;
+        let conversation = *conversation;
+        let activity = self.activity(conversation, &effects.head).await?;
+        let fan_out = fan_out_after(effects);
         let projection = Projection { conversation, begun, entries, effects, activity, fan_out };
         let notes = self.project(&projection).await?;
-        self.watermarks.raise(conversation, projection.effects.head.seq);
+        self.watermarks.raise(conversation, effects.head.seq);
         Ok(AppendOutcome::Appended(notes))
     }
 

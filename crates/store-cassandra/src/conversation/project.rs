@@ -42,12 +42,12 @@ const ACCOUNTS_AT_ONCE_MAX: usize = 32;
 
 /// Entries that have been appended, with everything that follows from them.
 #[derive(Debug)]
-pub(super) struct Projection {
+pub(super) struct Projection<'a> {
     pub(super) conversation: ConversationId,
     /// Set if the entries begin a bucket.
     pub(super) begun: Option<BucketStart>,
-    pub(super) entries: Vec<Entry>,
-    pub(super) effects: Effects,
+    pub(super) entries: &'a [Entry],
+    pub(super) effects: &'a Effects,
     /// The last activity, of these entries or of later ones.
     pub(super) activity: Activity,
     /// The fan-out after these entries.
@@ -59,7 +59,7 @@ type Writes<'a> = Vec<BoxFuture<'a, Result<(), StoreError>>>;
 /// An entry written to an account log, with its user.
 type Noted = Option<(UserId, AccountEntry)>;
 
-impl Projection {
+impl<'a> Projection<'a> {
     /// The last of the entries: the version of everything that follows from them.
     fn through(&self) -> Seq {
         self.entries.last().map_or(Seq::ZERO, |entry| entry.seq)
@@ -72,7 +72,7 @@ impl Projection {
     /// The users who became members by these entries, and still are after them.
     pub(super) fn joined(&self) -> HashSet<UserId> {
         let mut joined = HashSet::new();
-        for entry in &self.entries {
+        for entry in self.entries {
             match &entry.change {
                 Change::Created(created) => joined.extend(&created.member_ids),
                 Change::MembersAdded { user_ids, .. } => joined.extend(user_ids),
@@ -87,7 +87,7 @@ impl Projection {
         joined
     }
 
-    fn put_members(&self) -> impl Iterator<Item = &Member> {
+    fn put_members(&self) -> impl Iterator<Item = &'a Member> {
         self.effects.members.iter().filter_map(|write| match write {
             MemberWrite::Put(member) => Some(member),
             MemberWrite::Remove(_) => None,
@@ -99,7 +99,7 @@ impl Conversations {
     /// Does all steps, and returns the notes that it wrote to account logs.
     pub(super) async fn project(
         &self,
-        projection: &Projection,
+        projection: &Projection<'_>,
     ) -> Result<Vec<(UserId, AccountEntry)>, StoreError> {
         let joined = projection.joined();
         let unlisted = self.write_plain(projection, &joined).await?;
@@ -113,14 +113,14 @@ impl Conversations {
     /// Step 1. Returns the members in whose inbox the conversation is not, as read after the entries were appended.
     pub(super) async fn write_plain(
         &self,
-        projection: &Projection,
+        projection: &Projection<'_>,
         joined: &HashSet<UserId>,
     ) -> Result<Unlisted, StoreError> {
         let writes = at_once(self.plain_writes(projection, joined));
         Ok(try_join(self.unlisted(projection), writes).await?.0)
     }
 
-    pub(super) async fn write_details(&self, projection: &Projection) -> Result<(), StoreError> {
+    pub(super) async fn write_details(&self, projection: &Projection<'_>) -> Result<(), StoreError> {
         let Some(details) = &projection.effects.details else { return Ok(()) };
         if details.fan_out == FanOut::OnRead {
             self.marking().fan_out_on_read(projection.conversation).await?;
@@ -128,13 +128,13 @@ impl Conversations {
         self.about().write(projection.conversation, details).await
     }
 
-    pub(super) async fn write_states(&self, projection: &Projection) -> Result<(), StoreError> {
+    pub(super) async fn write_states(&self, projection: &Projection<'_>) -> Result<(), StoreError> {
         let (id, states) = (projection.conversation, self.states());
         let messages = projection.effects.messages.iter();
         at_once(messages.map(|(seq, state)| states.write(id, *seq, state).boxed()).collect()).await
     }
 
-    pub(super) async fn erase_content(&self, projection: &Projection) -> Result<(), StoreError> {
+    pub(super) async fn erase_content(&self, projection: &Projection<'_>) -> Result<(), StoreError> {
         let erase = &projection.effects.erase;
         if erase.is_empty() {
             return Ok(());
@@ -143,17 +143,17 @@ impl Conversations {
     }
 
     /// The members in whose inbox the conversation is not, read if these entries may bring it back to some of them.
-    async fn unlisted(&self, projection: &Projection) -> Result<Unlisted, StoreError> {
-        let Effects { follow, list, .. } = &projection.effects;
+    async fn unlisted(&self, projection: &Projection<'_>) -> Result<Unlisted, StoreError> {
+        let Effects { follow, list, .. } = projection.effects;
         if follow.is_empty() && list.is_empty() {
             return Ok(Unlisted::new());
         }
         self.members().unlisted(projection.conversation).await
     }
 
-    fn plain_writes<'a>(&'a self, projection: &'a Projection, joined: &HashSet<UserId>) -> Writes<'a> {
-        let Projection { conversation, entries, effects, activity, .. } = projection;
-        let (id, through) = (*conversation, projection.through());
+    fn plain_writes<'a>(&'a self, projection: &Projection<'a>, joined: &HashSet<UserId>) -> Writes<'a> {
+        let Projection { conversation: id, entries, effects, activity, .. } = *projection;
+        let through = projection.through();
         let mut writes: Writes<'a> = Vec::new();
         writes.extend(projection.begun.map(|start| self.marking().begin_bucket(id, start).boxed()));
         for entry in entries {
@@ -191,17 +191,17 @@ impl Conversations {
     /// Step 2. It follows step 1, so that a user who learns of a conversation can load it.
     pub(super) async fn change_inboxes(
         &self,
-        projection: &Projection,
+        projection: &Projection<'_>,
         joined: &HashSet<UserId>,
         unlisted: &Unlisted,
     ) -> Result<Vec<(UserId, AccountEntry)>, StoreError> {
-        let Projection { conversation, effects, activity, fan_out, .. } = projection;
+        let Projection { conversation, effects, activity, fan_out, .. } = *projection;
         let change = ListingChange {
-            conversation: *conversation,
+            conversation,
             at: projection.at(),
             through: projection.through(),
-            activity: *activity,
-            apart: *fan_out == FanOut::OnRead,
+            activity,
+            apart: fan_out == FanOut::OnRead,
         };
         let listed: HashSet<UserId> = effects.list.iter().copied().collect();
         // Also users who cleared the conversation after the effects were decided.
@@ -219,7 +219,7 @@ impl Conversations {
             changes.push(self.inbox.cross(user, change).map(|crossed| crossed.map(|()| None)).boxed());
         }
         for unlisting in effects.unlist.iter().copied() {
-            let gone = self.inbox.unlist(*conversation, change.at, unlisting);
+            let gone = self.inbox.unlist(conversation, change.at, unlisting);
             changes.push(gone.map(move |gone| Ok(gone?.map(|entry| (unlisting.user_id, entry)))).boxed());
         }
         stream::iter(changes)

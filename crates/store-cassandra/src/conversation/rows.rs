@@ -68,7 +68,7 @@ impl LogRow {
 pub(super) fn body_of(change: &Change) -> String {
     match change {
         Change::Message(message) => to_json(&StoredMessage::from(message)),
-        change => to_json(&StoredChange::of(change)),
+        change => to_json(&StoredChange::from(change)),
     }
 }
 

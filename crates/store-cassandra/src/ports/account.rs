@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use godwit_domain::account::{AccountCommand, AccountOutcome, Name};
 use godwit_domain::model::{Concealed, Device, Handle, Scheduled, SearchPrefix, Star, Subject, User};
 use godwit_domain::ports::{
-    AccountStore, BlockStore, DeviceStore, Part, PersonalStore, SeqRange, StoreError, UserStore,
+    AccountStore, BlockStore, DeviceStore, Part, PersonalStore, Result, SeqRange, UserStore,
 };
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
@@ -15,11 +15,7 @@ use crate::account::Hiding;
 
 #[async_trait]
 impl AccountStore for CassandraStore {
-    async fn change_account(
-        &self,
-        user: UserId,
-        command: AccountCommand,
-    ) -> Result<AccountOutcome, StoreError> {
+    async fn change_account(&self, user: UserId, command: AccountCommand) -> Result<AccountOutcome> {
         if let AccountCommand::Hide { conversation, seq, hidden_max, .. } = command {
             let pass = self.gate.enter([Part::Membership(user, conversation)]).await?;
             let changed = async {
@@ -40,10 +36,10 @@ impl CassandraStore {
         conversation: ConversationId,
         seq: Seq,
         hidden_max: usize,
-    ) -> Result<Hiding, StoreError> {
+    ) -> Result<Hiding> {
         let first = self.hidden.first(user, conversation, hidden_max).await?;
         let (hidden, conversations) = (self.hidden.clone(), self.conversations.clone());
-        let write = move || -> BoxFuture<'static, Result<(), StoreError>> {
+        let write = move || -> BoxFuture<'static, Result<()>> {
             let (hidden, conversations) = (hidden.clone(), conversations.clone());
             Box::pin(async move {
                 hidden.hide(user, conversation, seq).await?;
@@ -57,19 +53,19 @@ impl CassandraStore {
 
 #[async_trait]
 impl UserStore for CassandraStore {
-    async fn user(&self, id: UserId) -> Result<Option<User>, StoreError> {
+    async fn user(&self, id: UserId) -> Result<Option<User>> {
         self.accounts.user(id).await
     }
 
-    async fn users(&self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
+    async fn users(&self, ids: &[UserId]) -> Result<Vec<User>> {
         self.accounts.users(ids).await
     }
 
-    async fn user_by_handle(&self, handle: &Handle) -> Result<Option<User>, StoreError> {
+    async fn user_by_handle(&self, handle: &Handle) -> Result<Option<User>> {
         self.accounts.user_by_name(&Name::Handle(handle.clone())).await
     }
 
-    async fn user_by_subject(&self, subject: &Subject) -> Result<Option<User>, StoreError> {
+    async fn user_by_subject(&self, subject: &Subject) -> Result<Option<User>> {
         self.accounts.user_by_name(&Name::Subject(subject.clone())).await
     }
 
@@ -78,96 +74,72 @@ impl UserStore for CassandraStore {
         prefix: &SearchPrefix,
         after: Option<UserId>,
         limit: usize,
-    ) -> Result<Vec<User>, StoreError> {
+    ) -> Result<Vec<User>> {
         self.accounts.search_users(prefix, after, limit).await
     }
 
-    async fn list_users(&self, after: Option<UserId>, limit: usize) -> Result<Vec<User>, StoreError> {
+    async fn list_users(&self, after: Option<UserId>, limit: usize) -> Result<Vec<User>> {
         self.accounts.list_users(after, limit).await
     }
 }
 
 #[async_trait]
 impl DeviceStore for CassandraStore {
-    async fn device(&self, id: DeviceId) -> Result<Option<Device>, StoreError> {
+    async fn device(&self, id: DeviceId) -> Result<Option<Device>> {
         self.accounts.device(id).await
     }
 
-    async fn device_owner(&self, id: DeviceId) -> Result<Option<UserId>, StoreError> {
+    async fn device_owner(&self, id: DeviceId) -> Result<Option<UserId>> {
         self.accounts.device_owner(id).await
     }
 
-    async fn devices_of(&self, user: UserId) -> Result<Vec<Device>, StoreError> {
+    async fn devices_of(&self, user: UserId) -> Result<Vec<Device>> {
         self.accounts.devices_of(user).await
     }
 }
 
 #[async_trait]
 impl BlockStore for CassandraStore {
-    async fn blocks_between(&self, a: UserId, b: UserId) -> Result<(bool, bool), StoreError> {
+    async fn blocks_between(&self, a: UserId, b: UserId) -> Result<(bool, bool)> {
         self.accounts.blocks_between(a, b).await
     }
 
-    async fn blocked_among(&self, user: UserId, others: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+    async fn blocked_among(&self, user: UserId, others: &[UserId]) -> Result<Vec<UserId>> {
         self.accounts.blocked_among(user, others).await
     }
 
-    async fn blockers_among(&self, user: UserId, others: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+    async fn blockers_among(&self, user: UserId, others: &[UserId]) -> Result<Vec<UserId>> {
         self.accounts.blockers_among(user, others).await
     }
 
-    async fn blocked_by(
-        &self,
-        user: UserId,
-        after: Option<UserId>,
-        limit: usize,
-    ) -> Result<Vec<UserId>, StoreError> {
+    async fn blocked_by(&self, user: UserId, after: Option<UserId>, limit: usize) -> Result<Vec<UserId>> {
         self.accounts.blocked_by(user, after, limit).await
     }
 }
 
 #[async_trait]
 impl PersonalStore for CassandraStore {
-    async fn hidden(
-        &self,
-        user: UserId,
-        conversation: ConversationId,
-        range: SeqRange,
-    ) -> Result<Vec<Seq>, StoreError> {
+    async fn hidden(&self, user: UserId, conversation: ConversationId, range: SeqRange) -> Result<Vec<Seq>> {
         self.hidden.within(user, conversation, range).await
     }
 
-    async fn hidden_from(
-        &self,
-        conversation: ConversationId,
-        seq: Seq,
-        limit: usize,
-    ) -> Result<Vec<UserId>, StoreError> {
+    async fn hidden_from(&self, conversation: ConversationId, seq: Seq, limit: usize) -> Result<Vec<UserId>> {
         self.hidden.from(conversation, seq, limit).await
     }
 
-    async fn stars(
-        &self,
-        user: UserId,
-        before: Option<MessageId>,
-        limit: usize,
-    ) -> Result<Vec<Star>, StoreError> {
+    async fn stars(&self, user: UserId, before: Option<MessageId>, limit: usize) -> Result<Vec<Star>> {
         self.accounts.stars(user, before, limit).await
     }
 
-    async fn scheduled(&self, user: UserId) -> Result<Vec<Scheduled>, StoreError> {
+    async fn scheduled(&self, user: UserId) -> Result<Vec<Scheduled>> {
         self.accounts.scheduled(user).await
     }
 
-    async fn scheduled_one(&self, user: UserId, id: ScheduledId) -> Result<Option<Scheduled>, StoreError> {
+    async fn scheduled_one(&self, user: UserId, id: ScheduledId) -> Result<Option<Scheduled>> {
         self.accounts.scheduled_one(user, id).await
     }
 
-    async fn due_scheduled(
-        &self,
-        now: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<(UserId, ScheduledId)>, StoreError> {
+    async fn due_scheduled(&self, now: Timestamp, limit: usize) -> Result<Vec<(UserId, ScheduledId)>> {
         self.accounts.due_scheduled(now, limit).await
     }
 }

@@ -2,9 +2,7 @@
 
 use async_trait::async_trait;
 use godwit_domain::model::{AccountEntry, AccountNote, Settings, SettingsChange};
-use godwit_domain::ports::{
-    ActivityPosition, ChangedRow, InboxRow, InboxStore, Part, StoreError, UnorderedRow,
-};
+use godwit_domain::ports::{ActivityPosition, ChangedRow, InboxRow, InboxStore, Part, Result, UnorderedRow};
 use godwit_protocol::limits::PINNED_CONVERSATIONS_MAX;
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
@@ -23,17 +21,17 @@ impl InboxStore for CassandraStore {
         archived: bool,
         after: Option<ActivityPosition>,
         limit: usize,
-    ) -> Result<Vec<InboxRow>, StoreError> {
+    ) -> Result<Vec<InboxRow>> {
         let recent = self.inbox.recent(user).await?;
         self.inbox.sections(user, &recent, &[Section::unpinned(archived)], EVER, after, limit).await
     }
 
-    async fn pinned(&self, user: UserId) -> Result<Vec<InboxRow>, StoreError> {
+    async fn pinned(&self, user: UserId) -> Result<Vec<InboxRow>> {
         let recent = self.inbox.recent(user).await?;
         self.inbox.sections(user, &recent, &Section::ALL_PINNED, EVER, None, PINNED_READ_MAX).await
     }
 
-    async fn fanned_out_on_read(&self, user: UserId) -> Result<Vec<UnorderedRow>, StoreError> {
+    async fn fanned_out_on_read(&self, user: UserId) -> Result<Vec<UnorderedRow>> {
         self.inbox.apart(user).await
     }
 
@@ -43,11 +41,11 @@ impl InboxStore for CassandraStore {
         floor: Timestamp,
         after: Option<ActivityPosition>,
         limit: usize,
-    ) -> Result<Vec<ChangedRow>, StoreError> {
+    ) -> Result<Vec<ChangedRow>> {
         self.inbox.changed(user, floor, after, limit).await
     }
 
-    async fn settings(&self, user: UserId, conversation: ConversationId) -> Result<Settings, StoreError> {
+    async fn settings(&self, user: UserId, conversation: ConversationId) -> Result<Settings> {
         let mut memberships = self.accounts.memberships(user, &[conversation]).await?;
         Ok(memberships.remove(&conversation).map(|membership| membership.settings).unwrap_or_default())
     }
@@ -58,7 +56,7 @@ impl InboxStore for CassandraStore {
         conversation: ConversationId,
         change: SettingsChange,
         note: AccountNote,
-    ) -> Result<(Settings, AccountEntry), StoreError> {
+    ) -> Result<(Settings, AccountEntry)> {
         let pass = self.gate.enter([Part::Membership(user, conversation)]).await?;
         let doubt = self.inbox.doubting(user, conversation, None);
         pass.leave(self.accounts.change_settings(user, conversation, change, note, doubt).await).await
@@ -71,21 +69,16 @@ impl InboxStore for CassandraStore {
         cleared: Seq,
         ordinal: u64,
         note: AccountNote,
-    ) -> Result<AccountEntry, StoreError> {
+    ) -> Result<AccountEntry> {
         let pass = self.gate.enter([Part::Membership(user, conversation)]).await?;
         pass.leave(self.conversations.clear(user, conversation, cleared, ordinal, note).await).await
     }
 
-    async fn account_log(
-        &self,
-        user: UserId,
-        after: u64,
-        limit: usize,
-    ) -> Result<Option<Vec<AccountEntry>>, StoreError> {
+    async fn account_log(&self, user: UserId, after: u64, limit: usize) -> Result<Option<Vec<AccountEntry>>> {
         self.accounts.account_log(user, after, limit).await
     }
 
-    async fn account_head(&self, user: UserId) -> Result<u64, StoreError> {
+    async fn account_head(&self, user: UserId) -> Result<u64> {
         self.accounts.account_head(user).await
     }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use godwit_domain::model::{ClientId, Concealed};
 use godwit_domain::ports::{
-    AccountLog, Changed, Creation, Part, StoreError, Trail, TransferState, TransferStore,
+    AccountLog, Changed, Creation, Part, Result, Trail, TransferState, TransferStore,
 };
 use godwit_protocol::{ConversationId, UserId};
 
@@ -15,86 +15,68 @@ impl TransferStore for CassandraStore {
         &self,
         after: Option<ConversationId>,
         limit: usize,
-    ) -> Result<Vec<ConversationId>, StoreError> {
+    ) -> Result<Vec<ConversationId>> {
         self.conversations.all(after, limit).await
     }
 
-    async fn all_creations(
-        &self,
-        after: Option<&Creation>,
-        limit: usize,
-    ) -> Result<Vec<Creation>, StoreError> {
+    async fn all_creations(&self, after: Option<&Creation>, limit: usize) -> Result<Vec<Creation>> {
         self.conversations.all_creations(after, limit).await
     }
 
-    async fn creation(&self, by: UserId, key: &ClientId) -> Result<Option<Creation>, StoreError> {
+    async fn creation(&self, by: UserId, key: &ClientId) -> Result<Option<Creation>> {
         self.conversations.creation(by, key).await
     }
 
-    async fn put_creation(&self, creation: &Creation) -> Result<(), StoreError> {
+    async fn put_creation(&self, creation: Creation) -> Result<()> {
         let pass = self.gate.enter([Part::Creation(creation.by, creation.key.clone())]).await?;
         pass.leave(self.conversations.put_creation(creation).await).await
     }
 
-    async fn trails(
-        &self,
-        id: ConversationId,
-        after: Option<UserId>,
-        limit: usize,
-    ) -> Result<Vec<Trail>, StoreError> {
+    async fn trails(&self, id: ConversationId, after: Option<UserId>, limit: usize) -> Result<Vec<Trail>> {
         self.conversations.trails(id, after, limit).await
     }
 
-    async fn put_trails(&self, id: ConversationId, trails: &[Trail]) -> Result<(), StoreError> {
+    async fn put_trails(&self, id: ConversationId, trails: Vec<Trail>) -> Result<()> {
         let pass = self.gate.enter([Part::Conversation(id)]).await?;
         pass.leave(self.conversations.put_trails(id, trails).await).await
     }
 
-    async fn put_concealed(
-        &self,
-        id: ConversationId,
-        user: UserId,
-        concealed: Concealed,
-    ) -> Result<(), StoreError> {
+    async fn put_concealed(&self, id: ConversationId, user: UserId, concealed: Concealed) -> Result<()> {
         let pass = self.gate.enter([Part::Membership(user, id)]).await?;
         pass.leave(self.conversations.conceal(id, user, concealed).await).await
     }
 
-    async fn account_log_of(&self, user: UserId) -> Result<AccountLog, StoreError> {
+    async fn account_log_of(&self, user: UserId) -> Result<AccountLog> {
         self.accounts.whole_log(user).await
     }
 
-    async fn put_account_log(&self, user: UserId, log: AccountLog) -> Result<(), StoreError> {
+    async fn put_account_log(&self, user: UserId, log: AccountLog) -> Result<()> {
         let pass = self.gate.enter([]).await?;
         pass.leave(self.accounts.replace_log(user, &log).await).await
     }
 
-    async fn highest_id(&self) -> Result<u64, StoreError> {
+    async fn highest_id(&self) -> Result<u64> {
         self.rounds.highest_id().await
     }
 
-    async fn begin_ids_after(&self, id: u64) -> Result<(), StoreError> {
+    async fn begin_ids_after(&self, id: u64) -> Result<()> {
         let pass = self.gate.enter([]).await?;
         pass.leave(self.lease.begin_ids_after(id).await).await
     }
 
-    async fn transfer_state(&self) -> Result<TransferState, StoreError> {
+    async fn transfer_state(&self) -> Result<TransferState> {
         self.rounds.transfer_state().await
     }
 
-    async fn set_transfer_state(
-        &self,
-        from: &TransferState,
-        to: TransferState,
-    ) -> Result<TransferState, StoreError> {
+    async fn set_transfer_state(&self, from: &TransferState, to: TransferState) -> Result<TransferState> {
         self.rounds.set_transfer_state(from, to).await
     }
 
-    async fn changed(&self, limit: usize) -> Result<Changed, StoreError> {
+    async fn changed(&self, limit: usize) -> Result<Changed> {
         self.rounds.changed(limit).await
     }
 
-    async fn settled(&self, changed: Changed) -> Result<(), StoreError> {
+    async fn settled(&self, changed: Changed) -> Result<()> {
         self.rounds.settled(changed).await
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn conceal(
 ) -> Result<(), StoreError> {
     let before = of(txn, id, user)?;
     if before.and(more) != before {
-        txn.put_record(keys::concealed(id, user), &ConcealedRecord::from(before.and(more)));
+        txn.put_record(keys::concealed(id, user), &ConcealedRecord::from(&before.and(more)));
     }
     Ok(())
 }

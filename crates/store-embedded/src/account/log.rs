@@ -29,7 +29,7 @@ pub(super) fn write(txn: &mut Txn<'_>, user: UserId, noted: &Noted) {
         txn.remove(keys::account_entry(user, gone));
     }
     put(txn, user, entry);
-    txn.put_record(keys::account_head(user), &AccountHeadRecord::from(*head));
+    txn.put_record(keys::account_head(user), &AccountHeadRecord::from(head));
 }
 
 fn put(txn: &mut Txn<'_>, user: UserId, entry: &AccountEntry) {

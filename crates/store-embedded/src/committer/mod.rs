@@ -117,37 +117,12 @@ impl Committer {
 
     /// Runs a write and waits until it is durable. If it fails, nothing of it was written. If the caller stops waiting, the
     /// write happens all the same.
-    pub(crate) async fn write<T, F>(&self, operation: &'static str, write: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
-    {
-        self.ask(operation, Kind::Upkeep, write).await
-    }
-
-    /// The same for a write of something that people store.
-    pub(crate) async fn write_content<T, F>(&self, operation: &'static str, write: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
-    {
-        self.ask(operation, Kind::Content, write).await
-    }
-
-    /// Like [`write`](Self::write), for a write of a transfer, which runs while other writes are refused.
-    pub(crate) async fn write_for_transfer<T, F>(
+    pub(crate) async fn write<T, F>(
         &self,
         operation: &'static str,
+        kind: Kind,
         write: F,
     ) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,
-    {
-        self.ask(operation, Kind::Transfer, write).await
-    }
-
-    async fn ask<T, F>(&self, operation: &'static str, kind: Kind, write: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&mut Txn<'_>) -> Result<T, StoreError> + Send + 'static,

@@ -46,7 +46,7 @@ pub(crate) struct PreparedAppend {
 impl PreparedAppend {
     pub(crate) fn new(append: &Append) -> Self {
         let Append { conversation: id, expected_head, entries, effects } = append;
-        let (id, expected_head, mut effects) = (*id, *expected_head, effects.clone());
+        let (id, expected_head) = (*id, *expected_head);
         debug_assert!(!entries.is_empty(), "an append has entries");
         debug_assert!(
             entries.iter().zip(expected_head.get() + 1..).all(|(entry, seq)| entry.seq.get() == seq),
@@ -56,29 +56,28 @@ impl PreparedAppend {
         let appended = entries.iter().map(|entry| (entry.seq, sender(entry))).collect();
         let mut rows = Vec::new();
         push_entries(&mut rows, id, entries);
-        let fan_out = effects.details.as_ref().map(|details| details.fan_out);
-        push_effects(&mut rows, id, &mut effects);
+        push_effects(&mut rows, id, effects);
         Self {
             conversation: id,
             expected_head,
-            members: push_members(&mut rows, id, effects.members),
+            members: push_members(&mut rows, id, &effects.members),
             rows,
             appended,
-            head: effects.head,
-            fan_out,
-            erase: effects.erase,
-            cursors: effects.cursors,
-            follow: effects.follow,
-            touch: effects.touch,
-            list: effects.list,
-            unlist: effects.unlist,
-            cross: effects.cross,
+            head: effects.head.clone(),
+            fan_out: effects.details.as_ref().map(|details| details.fan_out),
+            erase: effects.erase.clone(),
+            cursors: effects.cursors.clone(),
+            follow: effects.follow.clone(),
+            touch: effects.touch.clone(),
+            list: effects.list.clone(),
+            unlist: effects.unlist.clone(),
+            cross: effects.cross.clone(),
         }
     }
 
     pub(crate) fn run(self, txn: &mut Txn<'_>) -> Result<AppendOutcome, StoreError> {
         let head: Option<HeadRecord> = txn.record(&keys::head(self.conversation))?;
-        match head.filter(|head| head.seq == self.expected_head) {
+        match head.filter(|head| head.seq() == self.expected_head) {
             Some(head) => self.write(txn, head.standing).map(AppendOutcome::Appended),
             None => Ok(AppendOutcome::HeadMoved),
         }
@@ -120,7 +119,7 @@ impl PreparedAppend {
         if !self.touch.is_empty() {
             changes::touch(txn, id, &mut standing, at, &self.touch)?;
         }
-        txn.put_record(keys::head(id), &HeadRecord::new(self.head, standing));
+        txn.put_record(keys::head(id), &HeadRecord::new(&self.head, standing));
         Ok(notes)
     }
 
@@ -187,26 +186,27 @@ fn push_entries(rows: &mut Vec<RowWrite>, id: ConversationId, entries: &[Entry])
     rows.extend(chunks::of(id, entries).into_iter().map(|(key, chunk)| put(key, &chunk)));
 }
 
-/// The rows of effects that need no read. Takes these effects out.
-fn push_effects(rows: &mut Vec<RowWrite>, id: ConversationId, effects: &mut Effects) {
-    let details = effects.details.take();
-    rows.extend(details.map(|details| put(keys::details(id), &DetailsRecord::from(&*details))));
-    for (seq, state) in effects.messages.drain(..) {
-        rows.push(put(keys::message_state(id, seq), &MessageStateRecord::from(state)));
+/// The rows of effects that need no read.
+fn push_effects(rows: &mut Vec<RowWrite>, id: ConversationId, effects: &Effects) {
+    let details = effects.details.as_deref();
+    rows.extend(details.map(|details| put(keys::details(id), &DetailsRecord::from(details))));
+    for (seq, state) in &effects.messages {
+        rows.push(put(keys::message_state(id, *seq), &MessageStateRecord::from(state)));
     }
-    for ReactionWrite { seq, user_id, reaction, at } in effects.reactions.drain(..) {
-        let record = reaction.map(|reaction| ReactionRecord { reaction, at }.encode());
-        rows.push((keys::reaction(id, seq, user_id), record));
+    for ReactionWrite { seq, user_id, reaction, at } in &effects.reactions {
+        let record =
+            reaction.as_ref().map(|reaction| ReactionRecord { reaction: reaction.clone(), at: *at }.encode());
+        rows.push((keys::reaction(id, *seq, *user_id), record));
     }
-    for reply in effects.replies.drain(..) {
+    for reply in &effects.replies {
         rows.push(put(keys::reply(id, reply.root, reply.number), &SeqRecord(reply.seq)));
     }
-    for Expiry { at, seq } in effects.expiries.drain(..) {
-        rows.push((keys::expiry(DueExpiry { at, conversation: id, seq }), Some(present())));
+    for Expiry { at, seq } in &effects.expiries {
+        rows.push((keys::expiry(DueExpiry { at: *at, conversation: id, seq: *seq }), Some(present())));
     }
-    for InviteWrite { token, usable } in effects.invites.drain(..) {
+    for InviteWrite { token, usable } in &effects.invites {
         let record = usable.then(|| ConversationIdRecord(id).encode());
-        rows.push((keys::invite(&token), record));
+        rows.push((keys::invite(token), record));
     }
 }
 
@@ -215,14 +215,14 @@ fn push_effects(rows: &mut Vec<RowWrite>, id: ConversationId, effects: &mut Effe
 fn push_members(
     rows: &mut Vec<RowWrite>,
     id: ConversationId,
-    members: Vec<MemberWrite>,
+    members: &[MemberWrite],
 ) -> Vec<(UserId, MemberRecord)> {
     let mut staying = Vec::with_capacity(members.len());
     for member in members {
         match member {
-            MemberWrite::Put(member) => staying.push((member.user_id, member.into())),
+            MemberWrite::Put(member) => staying.push((member.user_id, MemberRecord::from(member))),
             MemberWrite::Remove(user) => {
-                rows.extend([(keys::member(id, user), None), (keys::cursor(id, user), None)]);
+                rows.extend([(keys::member(id, *user), None), (keys::cursor(id, *user), None)]);
             }
         }
     }

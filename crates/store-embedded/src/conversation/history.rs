@@ -76,7 +76,7 @@ pub(crate) fn history(
         HistoryEnd::Oldest => chunks.first(range, limit)?,
         HistoryEnd::Newest => {
             let head: Option<HeadRecord> = view.record(&keys::head(id))?;
-            let end = head.map_or(Seq::ZERO, |head| head.seq).next();
+            let end = head.map_or(Seq::ZERO, |head| head.seq()).next();
             chunks.last(SeqRange { before: range.before.min(end), ..range }, limit)?
         }
     };
@@ -108,7 +108,7 @@ pub(crate) fn sent_as(
 pub(crate) fn seq_at(store: &impl Read, id: ConversationId, time: Timestamp) -> Result<Seq, StoreError> {
     let head: Option<HeadRecord> = store.record(&keys::head(id))?;
     let mut from = Seq::ZERO.next();
-    let mut to = head.map_or(Seq::ZERO, |head| head.seq).next();
+    let mut to = head.map_or(Seq::ZERO, |head| head.seq()).next();
     while from < to {
         let middle = Seq::new(from.get().midpoint(to.get()));
         let entry = entry(store, id, middle)?.ok_or_else(|| missing(id, middle))?;

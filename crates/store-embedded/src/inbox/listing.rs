@@ -110,7 +110,7 @@ pub(crate) fn change_settings(
     let before = of(txn, user, conversation)?;
     let (state, section) = (before.state, before.section());
     let settings = before.into_settings().changed_by(change);
-    let after = ListingRecord::new(state, settings.clone());
+    let after = ListingRecord::new(state, &settings);
     if state == ListingState::Ordered && after.section() != section {
         let head: Option<HeadRecord> = txn.record(&keys::head(conversation))?;
         if let Some(head) = head {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use async_trait::async_trait;
 use godwit_domain::model::{AccountEntry, AccountNote, Concealed, Settings, SettingsChange};
-use godwit_domain::ports::{ActivityPosition, ChangedRow, InboxRow, InboxStore, StoreError, UnorderedRow};
+use godwit_domain::ports::{ActivityPosition, ChangedRow, InboxRow, InboxStore, Result, UnorderedRow};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use crate::engine::Row;
@@ -23,12 +23,12 @@ impl InboxStore for EmbeddedStore {
         archived: bool,
         after: Option<ActivityPosition>,
         limit: usize,
-    ) -> Result<Vec<InboxRow>, StoreError> {
+    ) -> Result<Vec<InboxRow>> {
         let sections = [Section { archived, pinned: false }];
         Page { user, after, floor: None, limit }.of(&self.engine.view(), &sections)
     }
 
-    async fn pinned(&self, user: UserId) -> Result<Vec<InboxRow>, StoreError> {
+    async fn pinned(&self, user: UserId) -> Result<Vec<InboxRow>> {
         let view = self.engine.view();
         let mut rows = all_of(&view, user, Section { archived: false, pinned: true })?;
         rows.extend(all_of(&view, user, Section { archived: true, pinned: true })?);
@@ -36,7 +36,7 @@ impl InboxStore for EmbeddedStore {
         Ok(rows)
     }
 
-    async fn fanned_out_on_read(&self, user: UserId) -> Result<Vec<UnorderedRow>, StoreError> {
+    async fn fanned_out_on_read(&self, user: UserId) -> Result<Vec<UnorderedRow>> {
         let view = self.engine.view();
         let row = |(key, _): &Row| {
             let conversation = ConversationId::new(keys::last_id("fanned out on read", key)?);
@@ -54,11 +54,11 @@ impl InboxStore for EmbeddedStore {
         floor: Timestamp,
         after: Option<ActivityPosition>,
         limit: usize,
-    ) -> Result<Vec<ChangedRow>, StoreError> {
+    ) -> Result<Vec<ChangedRow>> {
         changes::page(&self.engine.view(), user, floor, after, limit)
     }
 
-    async fn settings(&self, user: UserId, conversation: ConversationId) -> Result<Settings, StoreError> {
+    async fn settings(&self, user: UserId, conversation: ConversationId) -> Result<Settings> {
         Ok(listing::of(&self.engine.view(), user, conversation)?.into_settings())
     }
 
@@ -68,7 +68,7 @@ impl InboxStore for EmbeddedStore {
         conversation: ConversationId,
         change: SettingsChange,
         note: AccountNote,
-    ) -> Result<(Settings, AccountEntry), StoreError> {
+    ) -> Result<(Settings, AccountEntry)> {
         let has_draft = matches!(change.draft, Some(Some(_)));
         let write = move |txn: &mut Txn<'_>| {
             let settings = listing::change_settings(txn, user, conversation, change)?;
@@ -87,7 +87,7 @@ impl InboxStore for EmbeddedStore {
         cleared: Seq,
         ordinal: u64,
         note: AccountNote,
-    ) -> Result<AccountEntry, StoreError> {
+    ) -> Result<AccountEntry> {
         let write = move |txn: &mut Txn<'_>| {
             let concealed = Concealed { cleared, cleared_ordinal: ordinal, ..Concealed::default() };
             account::concealed::conceal(txn, conversation, user, concealed)?;
@@ -97,16 +97,11 @@ impl InboxStore for EmbeddedStore {
         self.write("clear a conversation", write).await
     }
 
-    async fn account_log(
-        &self,
-        user: UserId,
-        after: u64,
-        limit: usize,
-    ) -> Result<Option<Vec<AccountEntry>>, StoreError> {
+    async fn account_log(&self, user: UserId, after: u64, limit: usize) -> Result<Option<Vec<AccountEntry>>> {
         account::log::entries(&self.engine.view(), user, after, limit)
     }
 
-    async fn account_head(&self, user: UserId) -> Result<u64, StoreError> {
+    async fn account_head(&self, user: UserId) -> Result<u64> {
         Ok(account::log::head(&self.engine.view(), user)?.last)
     }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use godwit_domain::model::{ClientId, Concealed};
 use godwit_domain::ports::{
-    AccountLog, Changed, ConversationStore, Creation, StoreError, Trail, TransferState, TransferStore,
+    AccountLog, Changed, ConversationStore, Creation, Result, Trail, TransferState, TransferStore,
 };
 use godwit_protocol::{ConversationId, UserId};
 
@@ -22,15 +22,11 @@ impl TransferStore for EmbeddedStore {
         &self,
         after: Option<ConversationId>,
         limit: usize,
-    ) -> Result<Vec<ConversationId>, StoreError> {
+    ) -> Result<Vec<ConversationId>> {
         conversations_after(&self.engine.view(), after, limit)
     }
 
-    async fn all_creations(
-        &self,
-        after: Option<&Creation>,
-        limit: usize,
-    ) -> Result<Vec<Creation>, StoreError> {
+    async fn all_creations(&self, after: Option<&Creation>, limit: usize) -> Result<Vec<Creation>> {
         let range = keys::made_after(after.map(|after| (after.by, &after.key)));
         let creation = |(key, value): &Row| {
             let (by, client_id) = keys::decode_made(key)?;
@@ -40,12 +36,12 @@ impl TransferStore for EmbeddedStore {
         self.engine.view().page(&range, Direction::Forward, limit)?.iter().map(creation).collect()
     }
 
-    async fn creation(&self, by: UserId, key: &ClientId) -> Result<Option<Creation>, StoreError> {
+    async fn creation(&self, by: UserId, key: &ClientId) -> Result<Option<Creation>> {
         let made = self.made_with(by, key).await?;
         Ok(made.map(|conversation| Creation { by, key: key.clone(), conversation }))
     }
 
-    async fn put_creation(&self, creation: &Creation) -> Result<(), StoreError> {
+    async fn put_creation(&self, creation: Creation) -> Result<()> {
         let key = keys::made_with(creation.by, &creation.key);
         let record = ConversationIdRecord(creation.conversation);
         let write = move |txn: &mut Txn<'_>| {
@@ -55,42 +51,31 @@ impl TransferStore for EmbeddedStore {
         self.write("put a creation", write).await
     }
 
-    async fn trails(
-        &self,
-        id: ConversationId,
-        after: Option<UserId>,
-        limit: usize,
-    ) -> Result<Vec<Trail>, StoreError> {
+    async fn trails(&self, id: ConversationId, after: Option<UserId>, limit: usize) -> Result<Vec<Trail>> {
         trails::after(&self.engine.view(), id, after, limit)
     }
 
-    async fn put_trails(&self, id: ConversationId, trails: &[Trail]) -> Result<(), StoreError> {
-        let trails = trails.to_vec();
+    async fn put_trails(&self, id: ConversationId, trails: Vec<Trail>) -> Result<()> {
         self.write("put trails", move |txn| trails::put(txn, id, &trails)).await
     }
 
-    async fn put_concealed(
-        &self,
-        id: ConversationId,
-        user: UserId,
-        concealed: Concealed,
-    ) -> Result<(), StoreError> {
+    async fn put_concealed(&self, id: ConversationId, user: UserId, concealed: Concealed) -> Result<()> {
         self.write("conceal", move |txn| account::concealed::conceal(txn, id, user, concealed)).await
     }
 
-    async fn account_log_of(&self, user: UserId) -> Result<AccountLog, StoreError> {
+    async fn account_log_of(&self, user: UserId) -> Result<AccountLog> {
         account::log::whole(&self.engine.view(), user)
     }
 
-    async fn put_account_log(&self, user: UserId, log: AccountLog) -> Result<(), StoreError> {
+    async fn put_account_log(&self, user: UserId, log: AccountLog) -> Result<()> {
         self.write("put an account log", move |txn| account::log::replace(txn, user, &log)).await
     }
 
-    async fn highest_id(&self) -> Result<u64, StoreError> {
+    async fn highest_id(&self) -> Result<u64> {
         Ok(self.ids.last())
     }
 
-    async fn begin_ids_after(&self, id: u64) -> Result<(), StoreError> {
+    async fn begin_ids_after(&self, id: u64) -> Result<()> {
         // The committer writes the last id with every group. So the generator itself is raised: a higher id in
         // the row alone would be overwritten.
         if self.ids.last() < id {
@@ -104,15 +89,11 @@ impl TransferStore for EmbeddedStore {
         self.write("set the id after which ids begin", write).await
     }
 
-    async fn transfer_state(&self) -> Result<TransferState, StoreError> {
+    async fn transfer_state(&self) -> Result<TransferState> {
         Ok(Tracker::read(&self.engine.view())?.transfer)
     }
 
-    async fn set_transfer_state(
-        &self,
-        from: &TransferState,
-        to: TransferState,
-    ) -> Result<TransferState, StoreError> {
+    async fn set_transfer_state(&self, from: &TransferState, to: TransferState) -> Result<TransferState> {
         let from = from.clone();
         let now = self
             .write_for_transfer("change the transfer state", move |txn| tracker::set(txn, &from, to))
@@ -123,11 +104,11 @@ impl TransferStore for EmbeddedStore {
         Ok(now)
     }
 
-    async fn changed(&self, limit: usize) -> Result<Changed, StoreError> {
+    async fn changed(&self, limit: usize) -> Result<Changed> {
         self.write_for_transfer("list changed parts", move |txn| tracker::changed(txn, limit)).await
     }
 
-    async fn settled(&self, changed: Changed) -> Result<(), StoreError> {
+    async fn settled(&self, changed: Changed) -> Result<()> {
         self.write_for_transfer("remove marks of copied parts", move |txn| tracker::settle(txn, &changed))
             .await
     }
@@ -138,7 +119,7 @@ fn conversations_after(
     store: &impl Read,
     mut after: Option<ConversationId>,
     limit: usize,
-) -> Result<Vec<ConversationId>, StoreError> {
+) -> Result<Vec<ConversationId>> {
     let mut found = Vec::new();
     while found.len() < limit {
         let next = store.page(&keys::conversations_after(after), Direction::Forward, 1)?;

@@ -3,11 +3,54 @@
 use godwit_domain::model::{Concealed, Conversation, Cursor, Head, Kind, LastMessage, Member, UserPair};
 use godwit_domain::ports::StoreError;
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
+use godwit_records::records;
 use serde::{Deserialize, Serialize};
 
+use super::corrupt;
 use super::words::{MessageKindRecord, RoleRecord};
-use super::{Record, corrupt};
 use crate::keys;
+
+records! {
+    struct HeadPart for Head {
+        seq: Seq,
+        id: u64,
+        ordinal: u64,
+        last_message: Option<LastMessageRecord>,
+    }
+
+    struct LastMessageRecord for LastMessage {
+        id: MessageId,
+        seq: Seq,
+        sender_id: UserId,
+        kind: MessageKindRecord,
+        event: Option<Box<str>>,
+        preview: Box<str>,
+        gone: bool,
+        expires_at: Option<Timestamp>,
+    }
+
+    pub(crate) struct MemberRecord for Member,
+    with_cursor(user_id: UserId, cursor: Cursor, moved_at: Timestamp, concealed: Concealed) {
+        role: RoleRecord,
+        joined_at: Timestamp,
+        added_by: Option<UserId>,
+        visible_from: Seq,
+        pub(crate) unlisted: bool,
+        mentions: Vec<Seq>,
+    }
+
+    struct CursorPart for Cursor {
+        delivered: Seq,
+        read: Seq,
+        read_ordinal: u64,
+    }
+
+    pub(crate) struct ConcealedRecord for Concealed {
+        cleared: Seq,
+        cleared_ordinal: u64,
+        hidden_to: Seq,
+    }
+}
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct ConversationRecord {
@@ -21,10 +64,6 @@ enum KindRecord {
     Direct { low: UserId, high: UserId },
     Group,
     Channel,
-}
-
-impl Record for ConversationRecord {
-    const TABLE: &'static str = "conversations";
 }
 
 impl From<&Conversation> for ConversationRecord {
@@ -56,16 +95,9 @@ impl ConversationRecord {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct ConversationIdRecord(pub(crate) ConversationId);
 
-impl Record for ConversationIdRecord {
-    const TABLE: &'static str = "pairs, keys and invites";
-}
-
 #[derive(Serialize, Deserialize)]
 pub(crate) struct HeadRecord {
-    pub(crate) seq: Seq,
-    id: u64,
-    ordinal: u64,
-    last_message: Option<LastMessageRecord>,
+    head: HeadPart,
     pub(crate) standing: Standing,
 }
 
@@ -84,54 +116,22 @@ pub(crate) struct Standing {
     pub(crate) has_unlisted: bool,
 }
 
-#[derive(Serialize, Deserialize)]
-struct LastMessageRecord {
-    id: MessageId,
-    seq: Seq,
-    sender_id: UserId,
-    kind: MessageKindRecord,
-    event: Option<Box<str>>,
-    preview: Box<str>,
-    gone: bool,
-    expires_at: Option<Timestamp>,
-}
-
-impl Record for HeadRecord {
-    const TABLE: &'static str = "heads";
-}
-
 impl HeadRecord {
-    pub(crate) fn new(head: Head, standing: Standing) -> Self {
-        let last_message = head.last_message.map(|message| LastMessageRecord {
-            id: message.id,
-            seq: message.seq,
-            sender_id: message.sender_id,
-            kind: message.kind.into(),
-            event: message.event,
-            preview: message.preview,
-            gone: message.gone,
-            expires_at: message.expires_at,
-        });
-        Self { seq: head.seq, id: head.id, ordinal: head.ordinal, last_message, standing }
+    pub(crate) fn new(head: &Head, standing: Standing) -> Self {
+        Self { head: head.into(), standing }
+    }
+
+    pub(crate) const fn seq(&self) -> Seq {
+        self.head.seq
     }
 
     /// The newest entry that is shown.
     pub(crate) fn last_shown(&self) -> Option<Seq> {
-        self.last_message.as_ref().map(|message| message.seq)
+        self.head.last_message.as_ref().map(|message| message.seq)
     }
 
     pub(crate) fn into_head(self) -> Head {
-        let last_message = self.last_message.map(|message| LastMessage {
-            id: message.id,
-            seq: message.seq,
-            sender_id: message.sender_id,
-            kind: message.kind.into(),
-            event: message.event,
-            preview: message.preview,
-            gone: message.gone,
-            expires_at: message.expires_at,
-        });
-        Head { seq: self.seq, id: self.id, ordinal: self.ordinal, last_message }
+        self.head.into()
     }
 }
 
@@ -152,104 +152,29 @@ impl Standing {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct MemberRecord {
-    role: RoleRecord,
-    joined_at: Timestamp,
-    added_by: Option<UserId>,
-    visible_from: Seq,
-    pub(crate) unlisted: bool,
-    mentions: Vec<Seq>,
+pub(crate) struct CursorRecord {
+    cursor: CursorPart,
+    moved_at: Timestamp,
 }
 
-impl Record for MemberRecord {
-    const TABLE: &'static str = "members";
-}
+impl CursorRecord {
+    pub(crate) fn new(cursor: Cursor, moved_at: Timestamp) -> Self {
+        Self { cursor: (&cursor).into(), moved_at }
+    }
 
-impl From<Member> for MemberRecord {
-    fn from(member: Member) -> Self {
-        Self {
-            role: member.role.into(),
-            joined_at: member.joined_at,
-            added_by: member.added_by,
-            visible_from: member.visible_from,
-            unlisted: member.unlisted,
-            mentions: member.mentions,
-        }
+    /// The cursor, and the time when it last moved.
+    pub(crate) fn into_cursor(self) -> (Cursor, Timestamp) {
+        (self.cursor.into(), self.moved_at)
     }
 }
 
 impl MemberRecord {
     pub(crate) fn into_member(self, user_id: UserId, cursor: Option<CursorRecord>) -> Member {
         let (cursor, moved_at) = cursor.map_or_else(Default::default, CursorRecord::into_cursor);
-        Member {
-            user_id,
-            role: self.role.into(),
-            joined_at: self.joined_at,
-            added_by: self.added_by,
-            visible_from: self.visible_from,
-            unlisted: self.unlisted,
-            cursor,
-            concealed: Concealed::default(),
-            moved_at,
-            mentions: self.mentions,
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(crate) struct CursorRecord {
-    delivered: Seq,
-    read: Seq,
-    read_ordinal: u64,
-    moved_at: Timestamp,
-}
-
-impl Record for CursorRecord {
-    const TABLE: &'static str = "cursors";
-}
-
-impl CursorRecord {
-    pub(crate) const fn new(cursor: Cursor, moved_at: Timestamp) -> Self {
-        let Cursor { delivered, read, read_ordinal } = cursor;
-        Self { delivered, read, read_ordinal, moved_at }
-    }
-
-    /// The cursor, and the time when it last moved.
-    pub(crate) const fn into_cursor(self) -> (Cursor, Timestamp) {
-        let Self { delivered, read, read_ordinal, moved_at } = self;
-        (Cursor { delivered, read, read_ordinal }, moved_at)
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(crate) struct ConcealedRecord {
-    cleared: Seq,
-    cleared_ordinal: u64,
-    hidden_to: Seq,
-}
-
-impl Record for ConcealedRecord {
-    const TABLE: &'static str = "concealed";
-}
-
-impl From<Concealed> for ConcealedRecord {
-    fn from(concealed: Concealed) -> Self {
-        let Concealed { cleared, cleared_ordinal, hidden_to } = concealed;
-        Self { cleared, cleared_ordinal, hidden_to }
-    }
-}
-
-impl From<ConcealedRecord> for Concealed {
-    fn from(record: ConcealedRecord) -> Self {
-        let ConcealedRecord { cleared, cleared_ordinal, hidden_to } = record;
-        Self { cleared, cleared_ordinal, hidden_to }
+        self.with_cursor(user_id, cursor, moved_at, Concealed::default())
     }
 }
 
 /// The time when a mark of a cursor reached the seq in the key.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct MoveRecord(pub(crate) Timestamp);
-
-impl Record for MoveRecord {
-    const TABLE: &'static str = "cursor moves";
-}

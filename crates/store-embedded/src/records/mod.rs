@@ -46,7 +46,7 @@ thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The value of a row.
+/// The value of a row. [`records!`](godwit_records::records) declares those that mirror a type of the domain.
 pub(crate) trait Record: Serialize + Sized {
     /// The name of the rows in errors.
     const TABLE: &'static str;
@@ -93,6 +93,43 @@ pub(crate) trait Record: Serialize + Sized {
             _ => Err(corrupt::<Self>(key, format!("{} bytes too many", rest.len()))),
         }
     }
+}
+
+macro_rules! tables {
+    ($($record:ty, $table:literal;)+) => {$(
+        impl Record for $record {
+            const TABLE: &'static str = $table;
+        }
+    )+};
+}
+
+tables! {
+    UserRecord<'_>, "users";
+    OwnerRecord, "handles and subjects";
+    DeviceRecord, "devices";
+    CountRecord, "counts";
+    AccountHeadRecord, "account heads";
+    AccountEntryRecord, "account log";
+    AccountSubjectRecord, "account subjects";
+    StarRecord, "stars";
+    ScheduledRecord<'_>, "scheduled";
+    ConversationRecord, "conversations";
+    ConversationIdRecord, "pairs, keys and invites";
+    HeadRecord, "heads";
+    DetailsRecord, "details";
+    MemberRecord, "members";
+    CursorRecord, "cursors";
+    MoveRecord, "cursor moves";
+    ConcealedRecord, "concealed";
+    ChunkRecord<'_>, "log";
+    SeqRecord, "client ids and replies";
+    LocationRecord, "locations";
+    MessageStateRecord, "message states";
+    ReactionRecord, "reactions";
+    ListingRecord, "listings";
+    HotListRecord, "hot lists";
+    TransferRecord, "transfer";
+    RoundRecord, "changed parts";
 }
 
 /// The value of rows whose key says everything.

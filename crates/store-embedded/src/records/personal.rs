@@ -2,93 +2,45 @@
 
 use godwit_domain::model::{Scheduled, ScheduledStage, Star};
 use godwit_protocol::{ConversationId, ErrorCode, MessageId, ScheduledId, Seq, Timestamp, UserId};
+use godwit_records::{Stored, records};
 use serde::{Deserialize, Serialize};
 
-use super::Record;
 use super::messages::DraftRecord;
 
+records! {
+    pub(crate) struct StarRecord for Star, into_star(message_id: MessageId) {
+        conversation: ConversationId,
+        seq: Seq,
+        at: Timestamp,
+    }
+
+    pub(crate) struct ScheduledRecord<'a> for Scheduled, into_scheduled(user_id: UserId, id: ScheduledId) {
+        conversation: ConversationId,
+        send_at: Timestamp,
+        #[serde(borrow)]
+        draft: DraftRecord<'a>,
+        stage: StageRecord,
+    }
+
+    enum StageRecord for ScheduledStage {
+        Waiting,
+        Sending,
+        Failed(code: CodeRecord),
+        Sent(message: MessageId),
+    }
+}
+
+/// The text of an error code, which never changes.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct StarRecord {
-    conversation: ConversationId,
-    seq: Seq,
-    at: Timestamp,
-}
+struct CodeRecord(Box<str>);
 
-impl Record for StarRecord {
-    const TABLE: &'static str = "stars";
-}
-
-impl From<Star> for StarRecord {
-    fn from(star: Star) -> Self {
-        Self { conversation: star.conversation, seq: star.seq, at: star.at }
+impl Stored<'_, ErrorCode> for CodeRecord {
+    fn of(code: &ErrorCode) -> Self {
+        Self(code.as_str().into())
     }
-}
 
-impl StarRecord {
-    pub(crate) fn into_star(self, message_id: MessageId) -> Star {
-        Star { message_id, conversation: self.conversation, seq: self.seq, at: self.at }
+    fn restore(self) -> ErrorCode {
+        let known = ErrorCode::ALL.iter().map(|(code, _)| *code).find(|code| code.as_str() == &*self.0);
+        known.unwrap_or(ErrorCode::Unknown)
     }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(crate) struct ScheduledRecord<'a> {
-    conversation: ConversationId,
-    send_at: Timestamp,
-    #[serde(borrow)]
-    draft: DraftRecord<'a>,
-    stage: StageRecord,
-}
-
-#[derive(Serialize, Deserialize)]
-enum StageRecord {
-    Waiting,
-    Sending,
-    /// With the text of the error code, which never changes.
-    Failed(Box<str>),
-    Sent(MessageId),
-}
-
-impl Record for ScheduledRecord<'_> {
-    const TABLE: &'static str = "scheduled";
-}
-
-impl<'a> From<&'a Scheduled> for ScheduledRecord<'a> {
-    fn from(scheduled: &'a Scheduled) -> Self {
-        let stage = match scheduled.stage {
-            ScheduledStage::Waiting => StageRecord::Waiting,
-            ScheduledStage::Sending => StageRecord::Sending,
-            ScheduledStage::Failed(code) => StageRecord::Failed(code.as_str().into()),
-            ScheduledStage::Sent(message) => StageRecord::Sent(message),
-        };
-        Self {
-            conversation: scheduled.conversation,
-            send_at: scheduled.send_at,
-            draft: (&scheduled.draft).into(),
-            stage,
-        }
-    }
-}
-
-impl ScheduledRecord<'_> {
-    pub(crate) fn into_scheduled(self, user_id: UserId, id: ScheduledId) -> Scheduled {
-        let stage = match self.stage {
-            StageRecord::Waiting => ScheduledStage::Waiting,
-            StageRecord::Sending => ScheduledStage::Sending,
-            StageRecord::Failed(text) => ScheduledStage::Failed(error_code(&text)),
-            StageRecord::Sent(message) => ScheduledStage::Sent(message),
-        };
-        Scheduled {
-            id,
-            user_id,
-            conversation: self.conversation,
-            send_at: self.send_at,
-            draft: self.draft.into(),
-            stage,
-        }
-    }
-}
-
-fn error_code(text: &str) -> ErrorCode {
-    let known = ErrorCode::ALL.iter().map(|(code, _)| *code).find(|code| code.as_str() == text);
-    known.unwrap_or(ErrorCode::Unknown)
 }

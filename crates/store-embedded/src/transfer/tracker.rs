@@ -69,7 +69,7 @@ impl Tracker {
     }
 
     fn write(self, txn: &mut Txn<'_>) {
-        txn.put_record(keys::transfer(), &TransferRecord::new(self.transfer, self.round));
+        txn.put_record(keys::transfer(), &TransferRecord::new(&self.transfer, self.round));
     }
 }
 
@@ -131,7 +131,7 @@ fn changed_parts(txn: &Txn<'_>) -> Result<BTreeSet<Part>, StoreError> {
             (RowOf::Part(part), _) => _ = parts.insert(part),
             (RowOf::Device, Some(value)) => {
                 let device = DeviceRecord::decode(&key.bytes, value)?;
-                parts.insert(Part::Account(device.user_id()));
+                parts.insert(Part::Account(device.user_id));
             }
             (RowOf::Device, None) | (RowOf::Nothing, _) => {}
         }

@@ -23,7 +23,7 @@ pub(super) async fn expired_messages_are_sorted_longest_overdue_first(s: &Scene)
         assert_eq!(due_expiries_in(s.store(), now, &[one.id, two.id]).await?, expected, "after {ms} ms");
         assert!(s.store().due_expiries(now, 2).await?.len() <= 2);
     }
-    s.store().forget_expiries(&all).await
+    s.store().forget_expiries(all).await
 }
 
 pub(super) async fn a_forgotten_expiry_is_not_due_again(s: &Scene) -> Outcome {
@@ -38,11 +38,11 @@ pub(super) async fn a_forgotten_expiry_is_not_due_again(s: &Scene) -> Outcome {
     let due = async || due_expiries_in(s.store(), later, &[chat.id]).await;
     assert_eq!(due().await?, all);
     for _ in 0..2 {
-        s.store().forget_expiries(&all[1..2]).await?;
+        s.store().forget_expiries(vec![all[1]]).await?;
         assert_eq!(due().await?, [all[0], all[2]]);
     }
-    s.store().forget_expiries(&[]).await?;
-    s.store().forget_expiries(&all).await?;
+    s.store().forget_expiries(Vec::new()).await?;
+    s.store().forget_expiries(all).await?;
     assert_eq!(due().await?, []);
     Ok(())
 }
@@ -58,7 +58,7 @@ pub(super) async fn all_expired_messages_of_a_batch_are_due(s: &Scene) -> Outcom
     let due = due_expiries_in(s.store(), at, &[chat.id]).await?;
     let expected = (2..7).map(|seq| DueExpiry { at, conversation: chat.id, seq: Seq::new(seq) });
     assert_eq!(due, expected.collect::<Vec<_>>());
-    s.store().forget_expiries(&due).await
+    s.store().forget_expiries(due).await
 }
 
 pub(super) async fn a_refused_append_leaves_no_expiry(s: &Scene) -> Outcome {

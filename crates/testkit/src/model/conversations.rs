@@ -234,7 +234,7 @@ impl ConversationStore for ModelStore {
         Ok(due.take(limit).collect())
     }
 
-    async fn forget_expiries(&self, done: &[DueExpiry]) -> Result<(), StoreError> {
+    async fn forget_expiries(&self, done: Vec<DueExpiry>) -> Result<(), StoreError> {
         let mut state = self.state();
         for expiry in done {
             state.expiries.remove(&(expiry.at, expiry.conversation, expiry.seq));

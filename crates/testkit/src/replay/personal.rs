@@ -87,7 +87,7 @@ impl World {
     pub(super) async fn tidy_up(&self) -> Result<(), Difference> {
         let later = self.scene.now().plus_millis(LATER_MS);
         let due = due_expiries_in(self.scene.store(), later, &self.known.conversations).await?;
-        self.store.forget_expiries(&due).await?;
+        self.store.forget_expiries(due).await?;
         for &user in &self.known.users {
             for scheduled in self.store.scheduled(user).await? {
                 self.store.replace_scheduled(scheduled, None, None).await?;

@@ -49,7 +49,7 @@ impl World {
             Op::ForgetExpiries => {
                 let (model, now) = (self.scene.store(), self.scene.now());
                 let due = due_expiries_in(model, now, &self.known.conversations).await?;
-                both!(self, op, |store| store.forget_expiries(&due))
+                both!(self, op, |store| store.forget_expiries(due.clone()))
             }
             other => unreachable!("{other:?} is not about a conversation"),
         }

@@ -11,8 +11,9 @@ use serde_json::Value;
 const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("domain", &["protocol"]),
-    ("store-embedded", &["domain", "protocol"]),
-    ("store-cassandra", &["domain", "protocol"]),
+    ("records", &["domain", "protocol"]),
+    ("store-embedded", &["records", "domain", "protocol"]),
+    ("store-cassandra", &["records", "domain", "protocol"]),
     ("delivery", &["domain", "protocol"]),
     ("cluster", &["delivery", "domain", "protocol"]),
     ("crypto", &["protocol"]),

@@ -165,5 +165,5 @@ async fn forget_again(moved: &dyn TransferStore, remembered: &BTreeSet<(Timestam
     assert!(all.is_superset(remembered), "a transfer forgets nothing: {remembered:?}, and then {all:?}");
     let again = all.difference(remembered);
     let again: Vec<_> = again.map(|&(at, conversation, seq)| DueExpiry { at, conversation, seq }).collect();
-    moved.forget_expiries(&again).await.unwrap();
+    moved.forget_expiries(again).await.unwrap();
 }

@@ -2,11 +2,13 @@
 
 use godwit_domain::model::{SavedDraft, Settings};
 use godwit_protocol::{MessageId, Seq, Timestamp};
+use godwit_records::{Stored, records};
 use serde::{Deserialize, Serialize};
 
 use super::super::{InboxPosition, Membership, Section};
 use crate::records::is_false;
 
+/// The settings are not a record of their own, because fields that serde flattens are slow to read.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::account) struct MembershipBody {
     revision: u64,
@@ -27,17 +29,20 @@ pub(in crate::account) struct MembershipBody {
     #[serde(default)]
     cleared: Seq,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    draft: Option<DraftBody>,
+    draft: Option<Box<DraftBody>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     place: Option<PlaceBody>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct DraftBody {
-    text: Box<str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reply_to: Option<MessageId>,
-    updated: Timestamp,
+records! {
+    #[derive(Debug)]
+    struct DraftBody for SavedDraft {
+        text: Box<str>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reply_to: Option<MessageId>,
+        #[serde(rename = "updated")]
+        updated_at: Timestamp,
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,13 +59,7 @@ impl From<&Membership> for MembershipBody {
             at: place.at.as_millis(),
             version: place.version,
         };
-        let draft = |draft: &SavedDraft| DraftBody {
-            text: draft.text.clone(),
-            reply_to: draft.reply_to,
-            updated: draft.updated_at,
-        };
-        let Settings { pin, archived, muted_until, marked_unread, cleared, draft: saved } =
-            &membership.settings;
+        let Settings { pin, archived, muted_until, marked_unread, cleared, draft } = &membership.settings;
         Self {
             revision: membership.revision,
             listed: membership.listed,
@@ -71,7 +70,7 @@ impl From<&Membership> for MembershipBody {
             muted: *muted_until,
             unread: *marked_unread,
             cleared: *cleared,
-            draft: saved.as_deref().map(draft),
+            draft: Stored::of(draft),
             place: membership.place.map(place),
         }
     }
@@ -84,9 +83,6 @@ impl From<MembershipBody> for Membership {
             at: Timestamp::from_millis(place.at),
             version: place.version,
         };
-        let draft = |draft: DraftBody| {
-            Box::new(SavedDraft { text: draft.text, reply_to: draft.reply_to, updated_at: draft.updated })
-        };
         Self {
             listed: body.listed,
             apart: body.apart,
@@ -96,7 +92,7 @@ impl From<MembershipBody> for Membership {
                 muted_until: body.muted,
                 marked_unread: body.unread,
                 cleared: body.cleared,
-                draft: body.draft.map(draft),
+                draft: body.draft.restore(),
             },
             place: body.place.map(place),
             revision: body.revision,

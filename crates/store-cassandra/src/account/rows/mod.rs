@@ -29,7 +29,8 @@ use std::ops::RangeInclusive;
 
 use godwit_domain::account::LogHead;
 use godwit_domain::model::AccountSubject;
-use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, UserId};
+use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Timestamp, UserId};
+use godwit_records::Stored;
 use serde::{Deserialize, Serialize};
 
 use crate::values::int;
@@ -163,4 +164,18 @@ pub(super) struct WriterBody {
     pub(super) revision: i64,
     /// A random name, unique to one attempt.
     pub(super) writer: Box<str>,
+}
+
+/// A time in milliseconds, which is shorter than its text.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Millis(i64);
+
+impl Stored<'_, Timestamp> for Millis {
+    fn of(value: &Timestamp) -> Self {
+        Self(value.as_millis())
+    }
+
+    fn restore(self) -> Timestamp {
+        Timestamp::from_millis(self.0)
+    }
 }

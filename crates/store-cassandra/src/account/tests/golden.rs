@@ -170,6 +170,6 @@ fn entries() {
     ] {
         let entry = AccountEntry { seq: 5, at: NOON, change };
         let body = format!(r#"{{"s":5,"t":1800000000000,"c":{of_change}}}"#);
-        check(&entry, &encode(&EntryBody::from(&entry)), &body, &(&read::<EntryBody>(&body)).into());
+        check(&entry, &encode(&EntryBody::from(&entry)), &body, &read::<EntryBody>(&body).into());
     }
 }

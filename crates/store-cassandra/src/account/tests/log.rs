@@ -22,7 +22,7 @@ fn write(account: &mut MemoryAccount, change: AccountChange) -> AccountEntry {
 fn stored(account: &MemoryAccount) -> Vec<AccountEntry> {
     let chunks = account.rows.iter().filter(|(key, _)| key.kind == CHUNK);
     let entries = chunks.flat_map(|(_, body)| serde_json::from_str::<Vec<EntryBody>>(body).unwrap());
-    entries.map(|entry| AccountEntry::from(&entry)).collect()
+    entries.map(AccountEntry::from).collect()
 }
 
 #[test]

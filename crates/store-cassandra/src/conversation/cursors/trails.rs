@@ -27,12 +27,12 @@ impl Conversations {
         self.cursors().trails(id, after, limit).await
     }
 
-    pub(crate) async fn put_trails(&self, id: ConversationId, trails: &[Trail]) -> Result<(), StoreError> {
+    pub(crate) async fn put_trails(&self, id: ConversationId, trails: Vec<Trail>) -> Result<(), StoreError> {
         if let Some(at) = trails.iter().map(|trail| trail.moved_at).max() {
             self.touch_all(id, at).await?;
         }
         let cursors = self.cursors();
-        let puts: Vec<_> = trails.iter().map(|trail| cursors.put_trail(id, trail)).collect();
+        let puts = trails.into_iter().map(|trail| cursors.put_trail(id, trail));
         stream::iter(puts).buffer_unordered(MOVES_AT_ONCE_MAX).try_collect().await
     }
 }
@@ -89,11 +89,12 @@ impl Cursors<'_> {
     }
 
     /// Writes a trail as if the user had moved there, but without notes in the account log.
-    async fn put_trail(self, id: ConversationId, trail: &Trail) -> Result<(), StoreError> {
-        let delivered = trail.delivered.iter().map(|(seq, at)| (Mark::Delivered, *seq, *at));
-        let read = trail.read.iter().map(|(seq, at)| (Mark::Read, *seq, *at));
+    async fn put_trail(self, id: ConversationId, trail: Trail) -> Result<(), StoreError> {
+        let reached = reached(&trail);
+        let delivered = trail.delivered.into_iter().map(|(seq, at)| (Mark::Delivered, seq, at));
+        let read = trail.read.into_iter().map(|(seq, at)| (Mark::Read, seq, at));
         self.record(id, trail.user_id, delivered.chain(read)).await?;
-        self.pass(id, trail.user_id, Passed::both(reached(trail)), trail.moved_at).await
+        self.pass(id, trail.user_id, Passed::both(reached), trail.moved_at).await
     }
 }
 

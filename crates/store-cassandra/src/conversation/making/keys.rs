@@ -4,11 +4,10 @@ use godwit_domain::model::{Change, ClientId};
 use godwit_domain::ports::{Creation, StoreError};
 use godwit_protocol::{ConversationId, UserId};
 
-use super::{Claimed, FIRST, Row, Unique};
+use super::{Claimed, FIRST, Unique};
 use crate::conversation::Conversations;
 use crate::cql::{Outcome, unavailable};
 use crate::records::corrupt;
-use crate::values::int;
 
 const OPERATION: &str = "store a creation";
 
@@ -22,29 +21,27 @@ impl Conversations {
     }
 
     /// Writes the row that making the conversation would have written, with the content of the first entry.
-    pub(crate) async fn put_creation(&self, creation: &Creation) -> Result<(), StoreError> {
+    pub(crate) async fn put_creation(&self, creation: Creation) -> Result<(), StoreError> {
         let Creation { by, key, conversation: id } = creation;
         let missing = |what: &str| corrupt("conversations", id.to_string(), what);
-        let stored = self.about().read(*id).await?.ok_or_else(|| missing("it is not there"))?;
-        let first = self.history().entry(*id, FIRST).await?;
+        let stored = self.about().read(id).await?.ok_or_else(|| missing("it is not there"))?;
+        let first = self.history().entry(id, FIRST).await?;
         let first = first.filter(|entry| matches!(entry.change, Change::Created(_)));
         let first = first.ok_or_else(|| missing("its log does not begin with its creation"))?;
-        let unique = Unique::Key(*by, key.clone());
-        let claimed = Claimed { id: *id, created_at: stored.conversation.created_at, created: &first };
+        let unique = Unique::Key(by, key);
+        let claimed = Claimed { id, created_at: stored.conversation.created_at, created: &first };
         match self.claim_row(&unique, claimed).await {
             Outcome::Applied => Ok(()),
-            Outcome::NotApplied => self.leads_to(*by, key, *id).await,
+            Outcome::NotApplied => self.leads_to(&unique, id).await,
             Outcome::Unknown(error) => {
                 tracing::debug!(%id, %error, "reading back a keyed creation");
-                self.leads_to(*by, key, *id).await
+                self.leads_to(&unique, id).await
             }
         }
     }
 
-    async fn leads_to(&self, by: UserId, key: &ClientId, id: ConversationId) -> Result<(), StoreError> {
-        let values = (int(by.get()), key.as_str());
-        let row: Option<Row> = self.cql.serial_row(OPERATION, &self.making.keys.find_serial, values).await?;
-        match row.map(|row| row.id()) {
+    async fn leads_to(&self, unique: &Unique, id: ConversationId) -> Result<(), StoreError> {
+        match self.find_serial(OPERATION, unique).await?.map(|row| row.id()) {
             Some(found) if found == id => Ok(()),
             Some(_) => Err(unavailable(OPERATION, "it leads to another conversation")),
             None => Err(unavailable(OPERATION, "it was not found after it was written")),

@@ -183,17 +183,7 @@ impl Conversations {
         pass: &Pass<'_>,
         error: Option<StoreError>,
     ) -> Result<Made, StoreError> {
-        let row: Option<Row> = match unique {
-            Unique::Pair(pair) => {
-                let values = (int(pair.low().get()), int(pair.high().get()));
-                self.cql.serial_row(OPERATION, &self.making.pairs.find_serial, values).await?
-            }
-            Unique::Key(user, key) => {
-                let values = (int(user.get()), key.as_str());
-                self.cql.serial_row(OPERATION, &self.making.keys.find_serial, values).await?
-            }
-        };
-        let Some(row) = row else {
+        let Some(row) = self.find_serial(OPERATION, unique).await? else {
             return Err(error.unwrap_or_else(|| unavailable(OPERATION, "it was not found after it was made")));
         };
         let first = row.into_new()?;
@@ -241,6 +231,19 @@ impl Conversations {
         }
     }
 
+    async fn find_serial(&self, operation: &'static str, unique: &Unique) -> Result<Option<Row>, StoreError> {
+        match unique {
+            Unique::Pair(pair) => {
+                let values = (int(pair.low().get()), int(pair.high().get()));
+                self.cql.serial_row(operation, &self.making.pairs.find_serial, values).await
+            }
+            Unique::Key(user, key) => {
+                let values = (int(user.get()), key.as_str());
+                self.cql.serial_row(operation, &self.making.keys.find_serial, values).await
+            }
+        }
+    }
+
     async fn is_finished(&self, id: ConversationId) -> Result<bool, StoreError> {
         Ok(self.marking().read(id).await?.projected.is_some())
     }
@@ -273,8 +276,8 @@ impl Conversations {
             begun: Some(BucketStart::new(0, &created)),
             activity: Activity::of(&effects.head, conversation.created_at),
             fan_out,
-            entries: vec![created],
-            effects,
+            entries: std::slice::from_ref(&created),
+            effects: &effects,
         };
         let notes = self.project(&projection).await?;
         // Written at once and not in a batch: until then every reader repeats all this.

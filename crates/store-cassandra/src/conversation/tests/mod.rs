@@ -34,7 +34,7 @@ struct Stage {
     model: ModelStore,
     known: Known,
     /// All appends, with the projections that were to follow.
-    appended: Vec<Projection>,
+    appended: Vec<Projection<'static>>,
     cassandra: Shared,
 }
 
@@ -86,8 +86,8 @@ impl Stage {
         self.appended.push(Projection {
             conversation: new.conversation.id,
             begun: None,
-            entries: vec![new.created.clone()],
-            effects: new.effects.clone(),
+            entries: vec![new.created.clone()].leak(),
+            effects: Box::leak(Box::new(new.effects.clone())),
             activity: Activity::of(&new.effects.head, new.conversation.created_at),
             fan_out: fan_out_after(&new.effects),
         });
@@ -108,6 +108,7 @@ impl Stage {
         self.known.client_ids.extend(client_ids);
         let activity = conversations.activity(conversation, &effects.head).await.unwrap();
         let fan_out = fan_out_after(&effects);
+        let (entries, effects) = (entries.leak(), Box::leak(Box::new(effects)));
         let projection = Projection { conversation, begun: None, entries, effects, activity, fan_out };
         project_until(conversations, &projection, reached).await;
         self.appended.push(projection);
@@ -136,7 +137,7 @@ async fn open(cassandra: &Shared) -> CassandraStore {
     CassandraStore::open(options, Arc::new(WallClock)).await.unwrap()
 }
 
-async fn project_until(conversations: &Conversations, projection: &Projection, reached: Reached) {
+async fn project_until(conversations: &Conversations, projection: &Projection<'_>, reached: Reached) {
     let joined = projection.joined();
     if reached >= Reached::Plain {
         let unlisted = conversations.write_plain(projection, &joined).await.unwrap();

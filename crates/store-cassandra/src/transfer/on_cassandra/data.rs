@@ -99,7 +99,7 @@ async fn creations_are_listed_and_can_be_copied() {
     }
     for creation in &expected {
         assert_eq!(store.creation(creation.by, &creation.key).await.unwrap().as_ref(), Some(creation));
-        store.put_creation(creation).await.unwrap();
+        store.put_creation(creation.clone()).await.unwrap();
     }
 
     // A conversation that was copied without its key.
@@ -108,13 +108,13 @@ async fn creations_are_listed_and_can_be_copied() {
     store.create(new, None).await.unwrap();
     assert_eq!(store.creation(by, &copied.key).await.unwrap(), None);
     for _ in 0..2 {
-        store.put_creation(&copied).await.unwrap();
+        store.put_creation(copied.clone()).await.unwrap();
         assert_eq!(store.creation(by, &copied.key).await.unwrap().as_ref(), Some(&copied));
     }
     let again = store.create(scene.new_group(Kind::Channel, &people), Some(&copied.key)).await.unwrap();
     assert_eq!((again.id, again.made), (copied.conversation, None));
     let other = Creation { conversation: expected[0].conversation, ..copied };
-    store.put_creation(&other).await.unwrap_err();
+    store.put_creation(other).await.unwrap_err();
     store.close().await.unwrap();
 }
 
@@ -125,7 +125,7 @@ async fn a_copied_creation_has_the_same_rows_as_the_original() {
     let made = ClientId::from_stored(scene.word());
     let id = store.create(scene.new_group(Kind::Group, &people), Some(&made)).await.unwrap().id;
     let put = ClientId::from_stored(scene.word());
-    store.put_creation(&Creation { by: people[0], key: put.clone(), conversation: id }).await.unwrap();
+    store.put_creation(Creation { by: people[0], key: put.clone(), conversation: id }).await.unwrap();
     type Row = (i64, scylla::value::CqlTimestamp, i64, String);
     let read =
         "SELECT conversation_id, created_at, entry_id, created FROM creations WHERE user_id = ? AND key = ?";
@@ -180,11 +180,11 @@ async fn trails_of_present_and_former_members_can_be_copied() {
 
     let (elsewhere, head) = (ConversationId::new(scene.id()), store.account_head(bob).await.unwrap());
     for _ in 0..2 {
-        store.put_trails(elsewhere, &trails).await.unwrap();
+        store.put_trails(elsewhere, trails.clone()).await.unwrap();
         assert_eq!(store.trails(elsewhere, None, 100).await.unwrap(), trails);
     }
     let behind = Trail { cursor: Cursor::default(), delivered: vec![], read: vec![], ..of(bob).clone() };
-    store.put_trails(elsewhere, &[behind]).await.unwrap();
+    store.put_trails(elsewhere, vec![behind]).await.unwrap();
     assert_eq!(store.trails(elsewhere, None, 100).await.unwrap(), trails, "cursors only move forward");
     assert_eq!(store.account_head(bob).await.unwrap(), head, "nothing is noted");
     store.close().await.unwrap();
@@ -202,7 +202,7 @@ async fn long_trails_are_complete() {
     let read = moves(&mut [1, 131_071].into_iter());
     let cursor = Cursor { delivered: Seq::new(3 * 65_536), read: Seq::new(131_071), read_ordinal: 9 };
     let trail = Trail { user_id, cursor, moved_at: NOON, delivered, read };
-    store.put_trails(id, std::slice::from_ref(&trail)).await.unwrap();
+    store.put_trails(id, vec![trail.clone()]).await.unwrap();
     assert_eq!(store.trails(id, None, 10).await.unwrap(), [trail]);
     store.close().await.unwrap();
 }

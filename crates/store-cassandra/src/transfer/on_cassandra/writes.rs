@@ -93,7 +93,7 @@ async fn account_writes_mark_their_parts() {
 
     store.user(user).await.unwrap();
     store.devices_of(user).await.unwrap();
-    store.forget_expiries(&[]).await.unwrap();
+    store.forget_expiries(Vec::new()).await.unwrap();
     store.due_scheduled(Timestamp::from_millis(i64::MAX), MAX).await.unwrap();
     expect(&this, "reading", []).await;
     this.end().await;

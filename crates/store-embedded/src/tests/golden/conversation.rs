@@ -17,14 +17,14 @@ pub(super) fn samples() -> Vec<Sample> {
         kinds().map(|(name, kind)| sample(name, &ConversationRecord::from(&conversation(kind)))).into();
     samples.extend([
         sample("conversation id", &ConversationIdRecord(ConversationId::new(ID))),
-        sample("head", &HeadRecord::new(head(), standing())),
-        sample("empty head", &HeadRecord::new(Head::empty(), Standing::new(AT))),
+        sample("head", &HeadRecord::new(&head(), standing())),
+        sample("empty head", &HeadRecord::new(&Head::empty(), Standing::new(AT))),
         sample("details", &DetailsRecord::from(&details())),
-        sample("member", &MemberRecord::from(member(Cursor::default()))),
+        sample("member", &MemberRecord::from(&member(Cursor::default()))),
         sample("cursor", &CursorRecord::new(cursor(), AT)),
         sample("move", &MoveRecord(AT)),
-        sample("listing", &ListingRecord::new(ListingState::Ordered, settings())),
-        sample("listing on read", &ListingRecord::new(ListingState::OnRead, Settings::default())),
+        sample("listing", &ListingRecord::new(ListingState::Ordered, &settings())),
+        sample("listing on read", &ListingRecord::new(ListingState::OnRead, &Settings::default())),
         sample("hot list", &HotListRecord(vec![ConversationId::new(ID), ConversationId::new(2)])),
     ]);
     samples
@@ -37,19 +37,19 @@ fn samples_decode_to_their_values() {
         let record: ConversationRecord = read(&sample(name, &ConversationRecord::from(&written)));
         assert_eq!(record.into_conversation(written.id).unwrap(), written);
     }
-    let record: HeadRecord = read(&sample("head", &HeadRecord::new(head(), standing())));
+    let record: HeadRecord = read(&sample("head", &HeadRecord::new(&head(), standing())));
     assert_eq!((record.standing, record.last_shown()), (standing(), Some(Seq::new(4))));
     assert_eq!(record.into_head(), head());
     let record: DetailsRecord = read(&sample("details", &DetailsRecord::from(&details())));
     assert_eq!(record.fan_out(), FanOut::OnRead);
     assert_eq!(Details::from(record), details());
-    let record: MemberRecord = read(&sample("member", &MemberRecord::from(member(Cursor::default()))));
+    let record: MemberRecord = read(&sample("member", &MemberRecord::from(&member(Cursor::default()))));
     let moved = Some(CursorRecord::new(cursor(), AT));
     assert_eq!(record.into_member(UserId::new(ID), moved), member(cursor()));
     let record: CursorRecord = read(&sample("cursor", &CursorRecord::new(cursor(), AT)));
     assert_eq!(record.into_cursor(), (cursor(), AT));
     let record: ListingRecord =
-        read(&sample("listing", &ListingRecord::new(ListingState::Ordered, settings())));
+        read(&sample("listing", &ListingRecord::new(ListingState::Ordered, &settings())));
     assert_eq!(record.state, ListingState::Ordered);
     assert_eq!(record.into_settings(), settings());
 }

@@ -16,7 +16,7 @@ pub(super) fn samples() -> Vec<Sample> {
     let mut samples = vec![
         sample("seq", &SeqRecord(Seq::new(300))),
         sample("location", &location),
-        sample("message state", &MessageStateRecord::from(message_state())),
+        sample("message state", &MessageStateRecord::from(&message_state())),
         sample("reaction", &ReactionRecord { reaction: "+".into(), at: AT }),
     ];
     for (name, change) in changes() {
@@ -37,7 +37,7 @@ fn samples_decode_to_their_values() {
         let entries = ChunkReader::new(&key, &value, true).unwrap();
         assert_eq!(entries.map(|entry| entry.unwrap().into()).collect::<Vec<Entry>>(), written);
     }
-    let record: MessageStateRecord = read(&sample("state", &MessageStateRecord::from(message_state())));
+    let record: MessageStateRecord = read(&sample("state", &MessageStateRecord::from(&message_state())));
     assert_eq!(MessageState::from(record), message_state());
 }
 

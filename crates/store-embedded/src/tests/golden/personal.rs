@@ -5,7 +5,7 @@ use super::{AT, ID, Sample, bodies, read, sample};
 use crate::records::{ScheduledRecord, StarRecord};
 
 pub(super) fn samples() -> Vec<Sample> {
-    let mut samples = vec![sample("star", &StarRecord::from(star()))];
+    let mut samples = vec![sample("star", &StarRecord::from(&star()))];
     let stages = stages().map(|(name, stage)| sample(name, &ScheduledRecord::from(&scheduled(stage))));
     samples.extend(stages);
     samples.push(sample("forward", &ScheduledRecord::from(&forward())));
@@ -14,7 +14,7 @@ pub(super) fn samples() -> Vec<Sample> {
 
 #[test]
 fn samples_decode_to_their_values() {
-    let record: StarRecord = read(&sample("star", &StarRecord::from(star())));
+    let record: StarRecord = read(&sample("star", &StarRecord::from(&star())));
     assert_eq!(record.into_star(star().message_id), star());
     for (name, stage) in stages() {
         let written = scheduled(stage);

@@ -5,7 +5,7 @@ use crate::records::{RoundRecord, TransferRecord};
 
 pub(super) fn samples() -> Vec<Sample> {
     let mut samples: Vec<Sample> =
-        states().map(|(name, transfer)| sample(name, &TransferRecord::new(transfer, 300))).into();
+        states().map(|(name, transfer)| sample(name, &TransferRecord::new(&transfer, 300))).into();
     samples.push(sample("round", &RoundRecord(300)));
     samples
 }
@@ -13,7 +13,7 @@ pub(super) fn samples() -> Vec<Sample> {
 #[test]
 fn samples_decode_to_their_values() {
     for (name, transfer) in states() {
-        let record: TransferRecord = read(&sample(name, &TransferRecord::new(transfer.clone(), 300)));
+        let record: TransferRecord = read(&sample(name, &TransferRecord::new(&transfer, 300)));
         assert_eq!((record.round, record.into_state()), (300, transfer));
     }
 }

@@ -96,7 +96,7 @@ async fn messages_belong_to_the_part_of_their_conversation() {
     assert_eq!(changes(&store).await, []);
 
     let due = DueExpiry { at: s.now(), conversation: chat.id, seq: first.seq };
-    store.forget_expiries(&[due]).await.unwrap();
+    store.forget_expiries(vec![due]).await.unwrap();
     store.signing_key([1; 32]).await.unwrap();
     assert_eq!(changes(&store).await, [], "these follow from others, or are of no part");
 }
@@ -170,11 +170,11 @@ async fn copied_data_is_marked_as_changed() {
     let chat = s.chat().await.unwrap();
     changes(&store).await;
     let creation = Creation { by: chat.ada, key: ClientId::from_stored("k"), conversation: chat.id };
-    store.put_creation(&creation).await.unwrap();
+    store.put_creation(creation.clone()).await.unwrap();
     assert_eq!(changes(&store).await, [Part::Creation(creation.by, creation.key)]);
     let (cursor, moves) = (Cursor::default(), vec![(Seq::new(1), s.now())]);
     let trail = Trail { user_id: chat.bob, cursor, moved_at: s.now(), delivered: moves, read: vec![] };
-    store.put_trails(chat.id, &[trail]).await.unwrap();
+    store.put_trails(chat.id, vec![trail]).await.unwrap();
     assert_eq!(changes(&store).await, [conversation(chat.id)]);
     store.put_account_log(chat.bob, AccountLog::default()).await.unwrap();
     assert_eq!(changes(&store).await, [account(chat.bob)]);

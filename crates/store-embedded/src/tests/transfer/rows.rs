@@ -80,7 +80,7 @@ async fn creations_are_found_and_listed_by_key() {
     let put = Creation { key: ClientId::from_stored("put"), ..made[0].clone() };
     assert_eq!(store.creation(put.by, &put.key).await.unwrap(), None);
     for _ in 0..2 {
-        store.put_creation(&put).await.unwrap();
+        store.put_creation(put.clone()).await.unwrap();
         assert_eq!(store.creation(put.by, &put.key).await.unwrap().as_ref(), Some(&put));
     }
     let again = store.create(s.new_group(Kind::Group, &[put.by]), Some(&put.key)).await.unwrap();
@@ -144,7 +144,7 @@ async fn trails_are_merged_into_existing_ones() {
     let stranger = UserId::new(s.id());
     for _ in 0..2 {
         let left = Trail { cursor: Cursor::default(), moved_at: at(0), ..put(stranger) };
-        store.put_trails(group.id, &[put(behind), put(ahead), left.clone()]).await.unwrap();
+        store.put_trails(group.id, vec![put(behind), put(ahead), left.clone()]).await.unwrap();
         let expected = [
             Trail {
                 cursor: cursor(9, 8),

@@ -116,8 +116,8 @@ port! { impl ConversationStore {
     }
     async fn invited_to(&self, token: &InviteToken) -> Option<ConversationId>;
     async fn due_expiries(&self, now: Timestamp, limit: usize) -> Vec<DueExpiry>;
-    async fn forget_expiries(&self, done: &[DueExpiry]) -> () {
-        let done = if self.has(Fault::ExpiriesStayDue) { &[] } else { done };
+    async fn forget_expiries(&self, done: Vec<DueExpiry>) -> () {
+        let done = if self.has(Fault::ExpiriesStayDue) { Vec::new() } else { done };
         self.right.forget_expiries(done).await
     }
 }}
