@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use godwit_delivery::{EntryFrames, Hub, Share, frame};
+use godwit_delivery::{EntryFrames, EntryRun, Hub, Share, frame};
 use godwit_domain::actions::Action;
 use godwit_domain::conversations::StateChange;
 use godwit_domain::model::Concealed;
@@ -276,8 +276,9 @@ impl Delivery for Cluster {
                 Item::Entries { conversation, shares: shares.collect() }
             }
             Audience::Followers => {
-                let (frames, less) = (entries.get().to_vec(), entries.less().to_vec());
-                Item::All(Told::Followed { conversation, frames, less })
+                let EntryRun { first, frames, less } = entries.run();
+                let (frames, less) = (frames.to_vec(), less.to_vec());
+                Item::All(Told::Followed { conversation, first, frames, less })
             }
         });
     }

@@ -23,5 +23,5 @@ pub mod socket;
 pub use heaviest::{Waiting, heaviest};
 pub use hub::{Hub, HubConfig};
 pub use outgoing::{Outgoing, Step};
-pub use sending::{EntryFrames, LessFrame, Share};
+pub use sending::{EntryFrames, EntryRun, LessFrame, Share};
 pub use socket::Socket;

@@ -36,6 +36,16 @@ pub struct LessFrame {
     pub frame: Bytes,
 }
 
+/// Encoded entries of one conversation for its followers. They follow each other without gaps.
+#[derive(Debug, Clone, Copy)]
+pub struct EntryRun<'a> {
+    /// The `seq` of the first entry.
+    pub first: Seq,
+    pub frames: &'a [Bytes],
+    /// For each entry, the frame for users from whom it is withheld.
+    pub less: &'a [Option<LessFrame>],
+}
+
 /// The part of several entries that a user gets.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Share {
@@ -63,6 +73,12 @@ impl<'a> EntryFrames<'a> {
     pub fn less(&self) -> &[Option<LessFrame>] {
         let encode = |less: &Less| LessFrame { unless: less.unless.clone(), frame: self.encode(&less.entry) };
         self.less.get_or_init(|| self.entries.iter().map(|outgoing| outgoing.less().map(encode)).collect())
+    }
+
+    /// All entries in their encoded form.
+    pub fn run(&self) -> EntryRun<'_> {
+        let first = self.entries.first().map_or(Seq::ZERO, |outgoing| outgoing.entry.seq);
+        EntryRun { first, frames: self.get(), less: self.less() }
     }
 
     /// The share of a user who may see entries from `from` on.
@@ -123,7 +139,7 @@ impl Hub {
                 DELIVERIES.increment(delivered);
             }
             Audience::Followers => {
-                self.send_to_followers(entries.conversation, entries.get(), entries.less());
+                self.send_to_followers(entries.conversation, entries.run());
             }
         }
     }
@@ -141,18 +157,13 @@ impl Hub {
         DELIVERIES.increment(delivered);
     }
 
-    /// Sends several frames to the followers of a conversation, with `less` for followers from whom an entry is
-    /// withheld.
-    pub fn send_to_followers(
-        &self,
-        conversation: ConversationId,
-        frames: &[Bytes],
-        less: &[Option<LessFrame>],
-    ) {
+    /// Sends entries to the followers of a conversation, to each what they may see.
+    pub fn send_to_followers(&self, conversation: ConversationId, run: EntryRun<'_>) {
         let mut delivered = 0;
-        let has_less = less.iter().any(Option::is_some);
+        let has_less = run.less.iter().any(Option::is_some);
         self.followers.with(conversation, |socket, from| {
-            let shown = if has_less { shown_to(socket, from, frames, less) } else { Cow::Borrowed(frames) };
+            let run = run.from(from);
+            let shown = if has_less { run.shown_to(socket, from) } else { Cow::Borrowed(run.frames) };
             if socket.outgoing.push_all(&shown) {
                 delivered += shown.len() as u64;
             }
@@ -207,23 +218,28 @@ impl Hub {
     }
 }
 
-/// The frames that the owner of a following socket gets.
-fn shown_to<'a>(
-    socket: &Socket,
-    from: Seq,
-    frames: &'a [Bytes],
-    less: &[Option<LessFrame>],
-) -> Cow<'a, [Bytes]> {
-    let Some((user, _)) = socket.owner() else { return Cow::Borrowed(&[]) };
-    let mut shown = Cow::Borrowed(frames);
-    for (place, less) in less.iter().enumerate() {
-        if let Some(less) = less.as_ref().filter(|less| !less.unless.sees(user, from))
-            && let Some(frame) = shown.to_mut().get_mut(place)
-        {
-            *frame = less.frame.clone();
-        }
+impl<'a> EntryRun<'a> {
+    /// The entries from `from` on. A user who joins sees nothing of the entries before, also if the same append has them.
+    fn from(self, from: Seq) -> Self {
+        let before = usize::try_from(from.get().saturating_sub(self.first.get())).unwrap_or(usize::MAX);
+        let before = before.min(self.frames.len());
+        let less = self.less.get(before..).unwrap_or_default();
+        Self { first: Seq::new(self.first.get() + before as u64), frames: &self.frames[before..], less }
     }
-    shown
+
+    /// The frames for the owner of a following socket.
+    fn shown_to(self, socket: &Socket, from: Seq) -> Cow<'a, [Bytes]> {
+        let Some((user, _)) = socket.owner() else { return Cow::Borrowed(&[]) };
+        let mut shown = Cow::Borrowed(self.frames);
+        for (place, less) in self.less.iter().enumerate() {
+            if let Some(less) = less.as_ref().filter(|less| !less.unless.sees(user, from))
+                && let Some(frame) = shown.to_mut().get_mut(place)
+            {
+                *frame = less.frame.clone();
+            }
+        }
+        shown
+    }
 }
 
 /// The port of a single node, which has all sockets.

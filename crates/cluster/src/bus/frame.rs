@@ -18,7 +18,7 @@ use crate::notice::Notice;
 use crate::seal::{Seal, TAG_BYTES};
 
 /// The first byte of a frame. A receiver counts a frame of another version as lost.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Frame {
@@ -45,6 +45,8 @@ pub(crate) enum Told {
     /// For the followers of the conversation.
     Followed {
         conversation: ConversationId,
+        /// The `seq` of the entry in the first frame. The others follow without gaps.
+        first: Seq,
         frames: Vec<Bytes>,
         /// For each frame, the reduced one for users who may not see the subject.
         less: Vec<Option<LessFrame>>,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
+use godwit_delivery::EntryRun;
 use godwit_protocol::{ConversationId, Seq, UserId};
 use metrics::counter;
 
@@ -93,8 +94,9 @@ impl<'a> Incoming<'a> {
         let hub = &self.bus.hub;
         match told {
             Told::Frames { to, frames } => return hub.send_all(&to, &frames),
-            Told::Followed { conversation, frames, less } => {
-                return self.bus.newcomers.send(hub, conversation, &frames, &less);
+            Told::Followed { conversation, first, frames, less } => {
+                let run = EntryRun { first, frames: &frames, less: &less };
+                return self.bus.newcomers.send(hub, conversation, run);
             }
             Told::Presence { user, frame } => return hub.send_to_watchers(user, &frame),
             Told::Follow { users, conversation } => return self.expect(users, conversation),

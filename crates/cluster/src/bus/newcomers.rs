@@ -18,7 +18,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use bytes::Bytes;
-use godwit_delivery::{Hub, LessFrame};
+use godwit_delivery::{EntryRun, Hub, LessFrame};
 use godwit_domain::peers::FromPeers;
 use godwit_protocol::{ConversationId, Seq, UserId};
 use tokio::time::sleep;
@@ -44,27 +44,22 @@ struct Waiting {
     bytes: usize,
 }
 
-/// A frame, and the frame for users who cannot see the message that it is about.
+/// The frame of an entry, and the frame for users who cannot see the message that it is about.
 #[derive(Debug, Clone)]
 struct Held {
+    seq: Seq,
     frame: Bytes,
     less: Option<LessFrame>,
 }
 
 impl Newcomers {
-    /// Sends frames to the followers, and holds them for users whose membership is not confirmed yet.
-    pub(super) fn send(
-        &self,
-        hub: &Hub,
-        conversation: ConversationId,
-        frames: &[Bytes],
-        less: &[Option<LessFrame>],
-    ) {
+    /// Sends entries to the followers, and holds them for users whose membership is not confirmed yet.
+    pub(super) fn send(&self, hub: &Hub, conversation: ConversationId, run: EntryRun<'_>) {
         let mut waiting = lock(&self.waiting);
         for newcomers in waiting.get_mut(&conversation).into_iter().flatten() {
-            newcomers.hold(frames, less);
+            newcomers.hold(run);
         }
-        hub.send_to_followers(conversation, frames, less);
+        hub.send_to_followers(conversation, run);
     }
 
     /// Begins to hold frames for these users, until [`confirm`](Self::confirm) has asked the store. Other followers do not wait.
@@ -86,7 +81,7 @@ impl Newcomers {
             let held = take(&mut waiting, id, conversation);
             hub.follow(&members, conversation);
             for (user, from) in &members {
-                let shown: Vec<Bytes> = held.iter().map(|held| held.for_user(*user, *from)).collect();
+                let shown: Vec<Bytes> = held.iter().filter_map(|held| held.for_user(*user, *from)).collect();
                 hub.send_all(&[*user], &shown);
             }
         }
@@ -104,25 +99,27 @@ impl Newcomers {
 }
 
 impl Waiting {
-    fn hold(&mut self, frames: &[Bytes], less: &[Option<LessFrame>]) {
-        for (place, frame) in frames.iter().enumerate() {
-            let less = less.get(place).cloned().flatten();
+    fn hold(&mut self, run: EntryRun<'_>) {
+        for ((place, frame), seq) in run.frames.iter().enumerate().zip(run.first.get()..) {
+            let less = run.less.get(place).cloned().flatten();
             let bytes = frame.len() + less.as_ref().map_or(0, |less| less.frame.len());
             if self.bytes + bytes > HELD_BYTES_MAX {
                 return;
             }
             self.bytes += bytes;
-            self.held.push(Held { frame: frame.clone(), less });
+            self.held.push(Held { seq: Seq::new(seq), frame: frame.clone(), less });
         }
     }
 }
 
 impl Held {
-    fn for_user(&self, user: UserId, from: Seq) -> Bytes {
-        match &self.less {
-            Some(less) if !less.unless.sees(user, from) => less.frame.clone(),
-            _ => self.frame.clone(),
-        }
+    /// `None` for a user who sees only later entries.
+    fn for_user(&self, user: UserId, from: Seq) -> Option<Bytes> {
+        let frame = match &self.less {
+            Some(less) if !less.unless.sees(user, from) => &less.frame,
+            _ => &self.frame,
+        };
+        (self.seq >= from).then(|| frame.clone())
     }
 }
 
@@ -156,4 +153,21 @@ async fn members_among(
         }
     }
     Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn held_entries_from_before_a_user_joined_are_dropped() {
+        let frames = [Bytes::from_static(b"4"), Bytes::from_static(b"5"), Bytes::from_static(b"6")];
+        let mut newcomers = Waiting { id: 1, users: Vec::new(), held: Vec::new(), bytes: 0 };
+        newcomers.hold(EntryRun { first: Seq::new(4), frames: &frames, less: &[None, None, None] });
+        let shown = |from| {
+            let frames = newcomers.held.iter().filter_map(|held| held.for_user(UserId::new(1), Seq::new(from)));
+            frames.collect::<Vec<_>>().concat()
+        };
+        assert_eq!((shown(0), shown(5), shown(7)), (b"456".to_vec(), b"56".to_vec(), Vec::new()));
+    }
 }

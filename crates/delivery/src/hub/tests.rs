@@ -122,6 +122,24 @@ async fn entries_reach_members_from_their_first_visible_one() {
     assert_eq!((frames(&ada).await, frames(&bob).await, frames(&eve).await), (3, 2, 0));
 }
 
+/// A user who joins follows before the entries of the same append are sent.
+#[tokio::test]
+async fn entries_reach_followers_from_their_first_visible_one() {
+    let (_, hub) = hub();
+    let sockets: Vec<_> = (1..=4).map(|id| signed_in(&hub, id, id * 10)).collect();
+    let birds = ConversationId::new(7);
+    let from = [(user(1), Seq::ZERO), (user(2), Seq::new(6)), (user(3), Seq::new(9))];
+    hub.follow(&from, birds);
+    for entries in [[entry(4), entry(5), entry(6)], [entry(4), entry_about(5, 3, &[1]), entry(6)]] {
+        hub.deliver_entries(birds, &entries, &Audience::Followers);
+        let mut got = Vec::new();
+        for socket in &sockets {
+            got.push(seqs(socket).await.len());
+        }
+        assert_eq!(got, [3, 1, 0, 0]);
+    }
+}
+
 /// If it is not known who sees the message, everybody is told to read the entry.
 #[tokio::test]
 async fn an_entry_that_is_omitted_is_told_to_all_in_its_place() {
