@@ -27,8 +27,7 @@ impl AccountStore for EmbeddedStore {
         command: AccountCommand,
     ) -> Result<AccountOutcome, StoreError> {
         let operation = command.name();
-        let is_content =
-            matches!(command, AccountCommand::CreateUser { .. } | AccountCommand::Schedule { .. });
+        let is_content = command.stores_content();
         let write = move |txn: &mut Txn<'_>| change(txn, user, &command);
         if is_content {
             self.write_content(operation, write).await

@@ -64,8 +64,8 @@ impl ListingRecord {
         Section { archived: self.archived, pinned: self.pin.is_some() }
     }
 
-    pub(crate) fn clear(&mut self, up_to: Seq) {
-        self.cleared = self.cleared.max(up_to);
+    pub(crate) const fn is_pinned(&self) -> bool {
+        self.pin.is_some()
     }
 
     pub(crate) fn into_settings(self) -> Settings {
@@ -89,4 +89,12 @@ pub(crate) struct HotListRecord(pub(crate) Vec<ConversationId>);
 
 impl Record for HotListRecord {
     const TABLE: &'static str = "hot lists";
+}
+
+/// The pinned conversations of a user, with their positions.
+#[derive(Serialize, Deserialize, Default)]
+pub(crate) struct PinsRecord(pub(crate) Vec<(ConversationId, i64)>);
+
+impl Record for PinsRecord {
+    const TABLE: &'static str = "pins";
 }
