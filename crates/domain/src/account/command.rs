@@ -3,7 +3,7 @@
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
 use super::UserChange;
-use crate::model::{AccountNote, AccountSubject, Device, Scheduled, SettingsChange, Star, User};
+use crate::model::{AccountNote, AccountSubject, Device, PinChange, Scheduled, SettingsChange, Star, User};
 
 /// A change of one account. The method of the same name in [`ports`](crate::ports) has the contract of each.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,8 +148,9 @@ impl AccountCommand {
             Self::ReplaceScheduled { expected, note, .. } => (Part::ScheduledOne(expected.id), note.as_ref()),
             Self::ChangeSettings { conversation, note, .. } => (Part::Settings(*conversation), Some(note)),
         };
-        let changes_pin = matches!(self, Self::ChangeSettings { change, .. } if change.pin.is_some());
-        let pins = changes_pin.then_some(Part::Pins);
+        let may_pin =
+            matches!(self, Self::ChangeSettings { change, .. } if change.pin.is_some_and(PinChange::may_pin));
+        let pins = may_pin.then_some(Part::Pins);
         let entry = note.map(|note| Part::EntryAbout(note.change.subject()));
         [part].into_iter().chain(pins).chain(entry).collect()
     }

@@ -278,7 +278,7 @@ impl<A: Account> Deciding<'_, A> {
         note: &AccountNote,
     ) -> Result<ChangeSettings, A::Stop> {
         let mut settings = self.account.settings(conversation)?.changed_by(change.clone());
-        if let Some(change) = change.pin {
+        if let Some(change) = change.pin.filter(|change| change.may_pin() || settings.pin.is_some()) {
             let mut pins = self.account.pins()?;
             if !pins.change(conversation, change) {
                 return Ok(ChangeSettings::TooManyPinned);

@@ -529,10 +529,15 @@ fn pins_are_bounded_and_the_last_one_comes_first() {
             assert!(effects.is_empty(), "{outcome:?}");
             return None;
         };
-        let [AccountEffect::PutPins(after), AccountEffect::PutSettings(_, put), _] = &*effects else {
-            panic!("{effects:?}")
-        };
-        assert_eq!((&settings, after.0.get(&conversation).copied()), (&**put, settings.pin));
+        let (mut after, mut put) = (pins.clone(), None);
+        for effect in effects {
+            match effect {
+                AccountEffect::PutPins(pins) => after = pins,
+                AccountEffect::PutSettings(_, settings) => put = Some(*settings),
+                other => assert!(matches!(other, AccountEffect::Note(_)), "{other:?}"),
+            }
+        }
+        assert_eq!((Some(&settings), after.0.get(&conversation).copied()), (put.as_ref(), settings.pin));
         Some((settings.pin, after.0.len()))
     };
     let max = PINNED_CONVERSATIONS_MAX;

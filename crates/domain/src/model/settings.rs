@@ -36,6 +36,13 @@ pub enum PinChange {
     Remove,
 }
 
+impl PinChange {
+    /// Whether the change can pin a conversation that is not pinned.
+    pub const fn may_pin(self) -> bool {
+        matches!(self, Self::First | Self::Put(_))
+    }
+}
+
 /// The new values of the settings; `None` keeps a value as it is. Clearing is a separate operation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SettingsChange {

@@ -153,12 +153,10 @@ impl Accounts {
                 // Nothing was reserved, so a refused command leaves nothing behind.
                 return Ok(outcome);
             }
-            if !self.claim_all(user, &effects, command.names_taken_at()).await? {
-                continue;
-            }
-            let given_up = self.given_up(user, &effects).await?;
+            let released = self.reserve(user, &effects, command.names_taken_at()).await?;
+            let Some(released) = released else { continue };
             if let Some(changed) = self.decide_names(user, command.clone(), outside, naming).await? {
-                for (name, held) in given_up {
+                for (name, held) in released {
                     if changed.effects.contains(&AccountEffect::ReleaseName(name.clone())) {
                         self.names.give_back(&name, held).await;
                     }
@@ -204,36 +202,26 @@ impl Accounts {
         self.writer.write(name, user, wants, run).await
     }
 
-    /// Reserves the names that these effects take. False if another user holds one of them by now.
-    async fn claim_all(
+    /// Reserves the names that these effects take, and returns the reservations of those that they release. `None` if another
+    /// user holds one of the names by now.
+    async fn reserve(
         &self,
         user: UserId,
         effects: &[AccountEffect],
         at: Option<Timestamp>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<Vec<(Name, Holder)>>, StoreError> {
+        let mut released = Vec::new();
         for effect in effects {
-            if let AccountEffect::TakeName(name) = effect
-                && !self.claim(name, user, at).await?
-            {
-                return Ok(false);
+            if let AccountEffect::TakeName(name) = effect {
+                if !self.claim(name, user, at).await? {
+                    return Ok(None);
+                }
+            } else if let AccountEffect::ReleaseName(name) = effect {
+                let holder = self.names.holder(name).await?.filter(|(holder, _)| *holder == user);
+                released.extend(holder.map(|holder| (name.clone(), holder)));
             }
         }
-        Ok(true)
-    }
-
-    /// The reservations of the names that these effects release.
-    async fn given_up(
-        &self,
-        user: UserId,
-        effects: &[AccountEffect],
-    ) -> Result<Vec<(Name, Holder)>, StoreError> {
-        let mut held = Vec::new();
-        for effect in effects {
-            let AccountEffect::ReleaseName(name) = effect else { continue };
-            let holder = self.names.holder(name).await?.filter(|(holder, _)| *holder == user);
-            held.extend(holder.map(|holder| (name.clone(), holder)));
-        }
-        Ok(held)
+        Ok(Some(released))
     }
 
     /// `None` when `naming` has changed: a later attempt of the user, or another user who took a name over, has

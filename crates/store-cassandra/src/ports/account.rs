@@ -20,28 +20,23 @@ impl AccountStore for CassandraStore {
         user: UserId,
         command: AccountCommand,
     ) -> Result<AccountOutcome, StoreError> {
-        let parts = command.parts();
-        let membership = parts.iter().find_map(|part| match part {
-            AccountPart::Hidden { conversation, .. } | AccountPart::Settings(conversation) => {
-                Some(*conversation)
-            }
+        let membership = match &command {
+            AccountCommand::Hide { conversation, .. }
+            | AccountCommand::ChangeSettings { conversation, .. } => Some(*conversation),
             _ => None,
-        });
-        let pass =
-            self.gate.enter(membership.map(|conversation| Part::Membership(user, conversation))).await?;
+        };
+        let pass = self.gate.enter(membership.map(|id| Part::Membership(user, id))).await?;
         let changed = async {
-            let mut outside = Outside::default();
-            for part in parts {
-                match part {
-                    AccountPart::Hidden { conversation, seq, counted_to } => {
-                        outside = self.hiding(user, conversation, seq, counted_to).await?;
-                    }
-                    AccountPart::Settings(conversation) => {
-                        outside.write = Some(Box::new(self.inbox.doubting(user, conversation, None)));
-                    }
-                    _ => {}
+            let outside = match (membership, command.parts().first()) {
+                (Some(id), Some(AccountPart::Hidden { seq, counted_to, .. })) => {
+                    self.hiding(user, id, *seq, *counted_to).await?
                 }
-            }
+                (Some(id), _) => {
+                    let write = self.inbox.doubting(user, id, None);
+                    Outside { write: Some(Box::new(write)), ..Outside::default() }
+                }
+                (None, _) => Outside::default(),
+            };
             self.accounts.change(user, command, outside).await
         };
         pass.leave(changed.await).await
