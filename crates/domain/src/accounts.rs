@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
+use godwit_protocol::UserId;
 use godwit_protocol::accounts::{ChangePassword, Me, PasswordChanged, Register, SignIn, SignedIn, UpdateMe};
-use godwit_protocol::limits::{FORMER_HANDLE_DAYS, FORMER_HANDLES_MAX};
 use godwit_protocol::socket::CloseCode;
-use godwit_protocol::{Timestamp, UserId};
 use thiserror::Error;
 
 use crate::account_log::AccountLog;
-use crate::allowances::{Allowances, Amounts, Overspent};
+use crate::allowances::{Allowances, Overspent};
 use crate::conversations::Conversations;
 use crate::model::{
     AccountChange, AccountNote, Avatar, DeviceName, DisplayName, Handle, InvalidField, Password, Phone, User,
@@ -22,8 +21,6 @@ use crate::ports::{
 use crate::presence::Presence;
 use crate::profiles::Profiles;
 use crate::sessions::{AuthError, Principal, Sessions};
-
-const ONE_CHANGE: Amounts = Amounts { members: 0, strangers: 0, groups: 0, profile: 1 };
 
 #[derive(Debug)]
 pub struct Accounts {
@@ -181,62 +178,27 @@ impl Accounts {
             presence_visible: request.presence_visible,
             read_receipts: request.read_receipts,
             may_be_added_by: request.may_be_added_by,
-            renamed_at: Some(now),
+            asked_at: Some(now),
             ..UserChange::default()
         };
         let before = self.store.user(by).await?.ok_or(AccountError::NotFound)?;
-        let is_seen = self.check_change(&before, &change, now).await?;
+        // Users can take back their own handle even if it has been reserved for the operator since.
+        if let Some(handle) = change.handle.as_ref().filter(|handle| !before.holds(handle, Some(now))) {
+            self.check_free_for_all(handle)?;
+        }
         let visibility_asked = change.presence_visible.is_some();
         let note = AccountNote { user_id: by, at: now, change: AccountChange::ProfileUpdated };
         let write =
             move |store: Arc<dyn Store>| async move { store.update_user(by, change, Some(note)).await };
         let updated = self.own_writes.write(by, write).await?;
-        let user = match self.updated(by, updated).await {
-            // A user who looks for a free handle may try many.
-            Err(AccountError::HandleTaken) if is_seen => {
-                self.allowances.give_back(by, ONE_CHANGE).await?;
-                return Err(AccountError::HandleTaken);
-            }
-            updated => updated?,
-        };
+        let user = self.updated(by, updated).await?;
         if visibility_asked {
             self.presence.visibility_changed(&user).await;
         }
-        if is_seen {
+        if user.to_public() != before.to_public() {
             self.profiles.announce(by).await;
         }
         Ok(user.to_me())
-    }
-
-    /// True if other users see the change. Such changes are limited: other users should not see a new name every moment, and
-    /// one user must not use up handle after handle.
-    async fn check_change(
-        &self,
-        before: &User,
-        change: &UserChange,
-        now: Timestamp,
-    ) -> Result<bool, AccountError> {
-        let mut after = before.clone();
-        change.clone().apply(&mut after);
-        if after.to_public() == before.to_public() {
-            return Ok(false);
-        }
-        if after.handle != before.handle {
-            let is_own_again = before.holds(&after.handle, Some(now));
-            if !is_own_again {
-                self.check_free_for_all(&after.handle)?;
-            }
-            let kept: Vec<Timestamp> = before.kept_handles(now).map(|former| former.kept_until).collect();
-            if kept.len() >= FORMER_HANDLES_MAX && !is_own_again {
-                let first_ms = kept.iter().min().map_or(0, |first| first.millis_since(now));
-                return Err(AccountError::TooOften {
-                    reason: format!("at most {FORMER_HANDLES_MAX} handles in {FORMER_HANDLE_DAYS} days"),
-                    retry_after_secs: u32::try_from(first_ms.max(0) / 1_000 + 1).unwrap_or(u32::MAX),
-                });
-            }
-        }
-        self.allowances.spend(before.id, ONE_CHANGE).await?;
-        Ok(true)
     }
 
     /// Refuses the handles that only the operator can assign.
@@ -343,6 +305,7 @@ impl Accounts {
         match updated {
             UpdateUser::NotFound => Err(AccountError::NotFound),
             UpdateUser::HandleTaken => Err(AccountError::HandleTaken),
+            UpdateUser::TooOften { limit, until } => Err(self.allowances.over(limit, until).into()),
             UpdateUser::Updated(user, entry) => {
                 if let Some(entry) = entry {
                     self.account_log.announce(&[(id, entry)]).await;

@@ -1,20 +1,15 @@
-//! Daily allowances: how many people a user may add or begin to write to, groups create and profile changes make in a day.
+//! Daily allowances: how many people a user may add or begin to write to, and groups create, in a day.
 //!
-//! An allowance is a token bucket that refills continuously: 100 a day refill at one every 14.4 minutes. The user's profile
-//! stores the time at which the bucket is full again, so the limit holds on every node and across restarts. A use case takes
-//! its amount atomically before it acts, and gives back what it did not need. Concurrent calls are therefore counted
-//! together.
+//! A use case takes its amount before it acts, and gives back what it did not need. The [account](crate::account) decides
+//! whether there is enough, on the state that it writes, so concurrent calls are counted together.
 
 use std::sync::Arc;
 
-use godwit_protocol::limits::PROFILE_CHANGES_PER_DAY_MAX;
 use godwit_protocol::{Timestamp, UserId};
 use thiserror::Error;
 
-use crate::model::Spent;
+use crate::account::{Limit, recovery_ms};
 use crate::ports::{Clock, Spending, Store, StoreError, UpdateUser, UserChange};
-
-const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Daily limits for one user; 0 means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,13 +46,12 @@ pub(crate) struct Amounts {
     pub(crate) members: usize,
     pub(crate) strangers: usize,
     pub(crate) groups: usize,
-    pub(crate) profile: usize,
 }
 
 #[derive(Debug, Error)]
 pub(crate) enum Overspent {
-    #[error("at most {max} {what} a day")]
-    Over { what: &'static str, max: u32, retry_after_secs: u32 },
+    #[error("{reason}")]
+    Over { reason: String, retry_after_secs: u32 },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -65,70 +59,49 @@ pub(crate) enum Overspent {
 impl Allowances {
     /// Takes the amounts, or returns the time at which there is enough.
     pub(crate) async fn spend(&self, user: UserId, amounts: Amounts) -> Result<(), Overspent> {
-        let now = self.clock.now();
-        let spending = self.spending(amounts, now, 1);
-        if spending.is_nothing() {
-            return Ok(());
+        match self.apply(user, self.spending(amounts, 1)).await? {
+            Some(UpdateUser::TooOften { limit, until }) => Err(self.over(limit, until)),
+            _ => Ok(()),
         }
-        let Some(spent) = self.apply(user, spending).await? else { return Ok(()) };
-        let Some(over) = self.over(amounts, spent, now) else { return Ok(()) };
-        self.apply(user, self.spending(amounts, now, -1)).await?;
-        Err(over)
     }
 
     /// Gives back amounts that were taken and not needed.
     pub(crate) async fn give_back(&self, user: UserId, amounts: Amounts) -> Result<(), StoreError> {
-        let spending = self.spending(amounts, self.clock.now(), -1);
-        if !spending.is_nothing() {
-            self.apply(user, spending).await?;
-        }
-        Ok(())
+        self.apply(user, self.spending(amounts, -1)).await.map(drop)
     }
 
     pub(crate) const fn counts_strangers(&self) -> bool {
         self.policy.strangers_per_day_max > 0
     }
 
-    async fn apply(&self, user: UserId, spending: Spending) -> Result<Option<Spent>, StoreError> {
-        let change = UserChange { spending: Some(spending), ..UserChange::default() };
-        match self.store.update_user(user, change, None).await? {
-            UpdateUser::Updated(user, _) => Ok(Some(user.spent)),
-            UpdateUser::NotFound | UpdateUser::HandleTaken => Ok(None),
-        }
-    }
-
-    fn spending(&self, amounts: Amounts, at: Timestamp, sign: i64) -> Spending {
-        let ms = |count: usize, max: u32| match max {
-            0 => 0,
-            max => sign * i64::try_from(count).unwrap_or(i64::from(u32::MAX)) * DAY_MS / i64::from(max),
+    /// The error for a user who has reached a limit until a time.
+    pub(crate) fn over(&self, limit: Limit, until: Timestamp) -> Overspent {
+        let per_day_max = match limit {
+            Limit::Handles | Limit::Profile => 0,
+            Limit::Members => self.policy.members_per_day_max,
+            Limit::Strangers => self.policy.strangers_per_day_max,
+            Limit::Groups => self.policy.groups_per_day_max,
         };
-        Spending {
-            at,
-            members_ms: ms(amounts.members, self.policy.members_per_day_max),
-            strangers_ms: ms(amounts.strangers, self.policy.strangers_per_day_max),
-            groups_ms: ms(amounts.groups, self.policy.groups_per_day_max),
-            profile_ms: ms(amounts.profile, PROFILE_CHANGES_PER_DAY_MAX),
-        }
+        let wait_ms = until.millis_since(self.clock.now()).max(0);
+        let retry_after_secs = u32::try_from((wait_ms + 999) / 1_000).unwrap_or(u32::MAX);
+        Overspent::Over { reason: limit.reason(per_day_max), retry_after_secs }
     }
 
-    /// The allowance that takes longest to refill.
-    fn over(&self, amounts: Amounts, spent: Spent, now: Timestamp) -> Option<Overspent> {
-        let parts = [
-            (amounts.members, spent.members, "people added", self.policy.members_per_day_max),
-            (
-                amounts.strangers,
-                spent.strangers,
-                "people added or written to who have not written to you",
-                self.policy.strangers_per_day_max,
-            ),
-            (amounts.groups, spent.groups, "groups and channels made", self.policy.groups_per_day_max),
-            (amounts.profile, spent.profile, "changes of the profile", PROFILE_CHANGES_PER_DAY_MAX),
-        ];
-        let over = parts.into_iter().filter(|(count, ..)| *count > 0);
-        let over = over.map(|(_, until, what, max)| (until.millis_since(now) - DAY_MS, what, max));
-        let (missing_ms, what, max) = over.filter(|(missing_ms, ..)| *missing_ms > 0).max()?;
-        let retry_after_secs = u32::try_from((missing_ms + 999) / 1_000).unwrap_or(u32::MAX);
-        Some(Overspent::Over { what, max, retry_after_secs })
+    async fn apply(&self, user: UserId, spending: Spending) -> Result<Option<UpdateUser>, StoreError> {
+        if spending.is_nothing() {
+            return Ok(None);
+        }
+        let change = UserChange { spending: Some(spending), ..UserChange::default() };
+        self.store.update_user(user, change, None).await.map(Some)
+    }
+
+    fn spending(&self, amounts: Amounts, sign: i64) -> Spending {
+        Spending {
+            at: self.clock.now(),
+            members_ms: sign * recovery_ms(amounts.members, self.policy.members_per_day_max),
+            strangers_ms: sign * recovery_ms(amounts.strangers, self.policy.strangers_per_day_max),
+            groups_ms: sign * recovery_ms(amounts.groups, self.policy.groups_per_day_max),
+        }
     }
 }
 
@@ -139,7 +112,6 @@ impl Amounts {
             members: self.members.saturating_sub(used.members),
             strangers: self.strangers.saturating_sub(used.strangers),
             groups: self.groups.saturating_sub(used.groups),
-            profile: self.profile.saturating_sub(used.profile),
         }
     }
 }

@@ -82,7 +82,7 @@ impl Account<'_> {
         self.keep_handles(&user).await?;
         let change = UserChange {
             handle: Some(user.handle.clone()),
-            renamed_at: None,
+            asked_at: None,
             display_name: Some(user.display_name),
             avatar: Some(user.avatar),
             phone: Some(user.phone),

@@ -1,6 +1,6 @@
 //! Copies memberships: settings, hidden messages, and whether a conversation is in the inbox.
 
-use godwit_domain::model::{AccountChange, AccountNote, Concealed, Settings, SettingsChange};
+use godwit_domain::model::{AccountChange, AccountNote, Concealed, PinChange, Settings, SettingsChange};
 use godwit_domain::ports::{SeqRange, StoreError, TransferStore};
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
@@ -108,7 +108,7 @@ fn difference(there: &Settings, wanted: &Settings) -> Option<SettingsChange> {
         (there != wanted).then(|| wanted.clone())
     }
     let change = SettingsChange {
-        pin: changed(&there.pin, &wanted.pin),
+        pin: changed(&there.pin, &wanted.pin).map(|pin| pin.map_or(PinChange::Remove, PinChange::Put)),
         archived: changed(&there.archived, &wanted.archived),
         muted_until: changed(&there.muted_until, &wanted.muted_until),
         marked_unread: changed(&there.marked_unread, &wanted.marked_unread),

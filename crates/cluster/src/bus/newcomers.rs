@@ -165,7 +165,8 @@ mod tests {
         let mut newcomers = Waiting { id: 1, users: Vec::new(), held: Vec::new(), bytes: 0 };
         newcomers.hold(EntryRun { first: Seq::new(4), frames: &frames, less: &[None, None, None] });
         let shown = |from| {
-            let frames = newcomers.held.iter().filter_map(|held| held.for_user(UserId::new(1), Seq::new(from)));
+            let frames =
+                newcomers.held.iter().filter_map(|held| held.for_user(UserId::new(1), Seq::new(from)));
             frames.collect::<Vec<_>>().concat()
         };
         assert_eq!((shown(0), shown(5), shown(7)), (b"456".to_vec(), b"56".to_vec(), Vec::new()));

@@ -3,16 +3,17 @@
 use godwit_protocol::accounts::MayBeAddedBy;
 use godwit_protocol::{ConversationId, Timestamp};
 
+use super::limits::{self, Spending};
 use crate::model::{Avatar, DisplayName, FormerHandle, Handle, Phone, Spent, User};
 
 /// The new values of a user; `None` keeps a value as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UserChange {
     pub handle: Option<Handle>,
-    /// The time of a renaming. The user keeps the former handle from this time on, and handles that other users keep at this
-    /// time are taken. `None` keeps no former handle and ignores those of other users, for a copy of users from another
-    /// store.
-    pub renamed_at: Option<Timestamp>,
+    /// The time at which the users themselves ask for the change, which then counts towards their [`Limit`](super::Limit)s. A
+    /// former handle stays reserved from this time on, and handles that are reserved for other users at this time are taken.
+    /// `None` for changes by the operator and for copies from another store: no limits and no reserved handles.
+    pub asked_at: Option<Timestamp>,
     pub display_name: Option<DisplayName>,
     pub avatar: Option<Option<Avatar>>,
     pub phone: Option<Option<Phone>>,
@@ -30,34 +31,6 @@ pub struct UserChange {
     pub disabled_at: Option<Option<Timestamp>>,
 }
 
-/// Amounts to add to [`Spent`], each in milliseconds until it has recovered. A negative amount refunds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spending {
-    pub at: Timestamp,
-    pub members_ms: i64,
-    pub strangers_ms: i64,
-    pub groups_ms: i64,
-    pub profile_ms: i64,
-}
-
-impl Spending {
-    pub(crate) const fn is_nothing(self) -> bool {
-        self.members_ms == 0 && self.strangers_ms == 0 && self.groups_ms == 0 && self.profile_ms == 0
-    }
-
-    fn apply(self, spent: &mut Spent) {
-        let add = |until: &mut Timestamp, ms: i64| {
-            if ms != 0 {
-                *until = (*until).max(self.at).plus_millis(ms);
-            }
-        };
-        add(&mut spent.members, self.members_ms);
-        add(&mut spent.strangers, self.strangers_ms);
-        add(&mut spent.groups, self.groups_ms);
-        add(&mut spent.profile, self.profile_ms);
-    }
-}
-
 impl UserChange {
     /// Applies the change to `user`.
     pub fn apply(self, user: &mut User) {
@@ -66,8 +39,9 @@ impl UserChange {
                 *field = value;
             }
         }
+        let seen_before = self.asked_at.map(|at| (at, user.to_public()));
         if let Some(handle) = self.handle {
-            user.rename(handle, self.renamed_at);
+            user.rename(handle, self.asked_at);
         }
         set(&mut user.display_name, self.display_name);
         set(&mut user.avatar, self.avatar);
@@ -89,5 +63,8 @@ impl UserChange {
         set(&mut user.spent, self.spent);
         set(&mut user.last_seen_at, self.last_seen_at.map(Some));
         set(&mut user.disabled_at, self.disabled_at);
+        if let Some((at, _)) = seen_before.filter(|(_, before)| user.to_public() != *before) {
+            limits::spend_profile_change(&mut user.spent, at);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
 use super::UserChange;
-use crate::model::{AccountNote, AccountSubject, Device, Scheduled, Star, User};
+use crate::model::{AccountNote, AccountSubject, Device, PinChange, Scheduled, SettingsChange, Star, User};
 
 /// A change of one account. The method of the same name in [`ports`](crate::ports) has the contract of each.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +65,11 @@ pub enum AccountCommand {
         with: Option<Box<Scheduled>>,
         note: Option<AccountNote>,
     },
+    ChangeSettings {
+        conversation: ConversationId,
+        change: Box<SettingsChange>,
+        note: AccountNote,
+    },
 }
 
 /// A part of an account that a decision reads. Every decision also reads the counts and the head of the log.
@@ -75,10 +80,17 @@ pub enum AccountPart {
     Devices,
     Block(UserId),
     Star(MessageId),
-    /// Whether the message is hidden, and the number of hidden messages in its conversation.
-    Hidden(ConversationId, Seq),
+    /// Whether the message is hidden, and the number of hidden messages in its conversation. Counting may stop at
+    /// `counted_to`.
+    Hidden {
+        conversation: ConversationId,
+        seq: Seq,
+        counted_to: usize,
+    },
     Scheduled,
     ScheduledOne(ScheduledId),
+    Settings(ConversationId),
+    Pins,
     /// The entry of the log about a subject.
     EntryAbout(AccountSubject),
 }
@@ -99,6 +111,17 @@ impl AccountCommand {
             Self::Hide { .. } => "hide a message",
             Self::Schedule { .. } => "schedule a message",
             Self::ReplaceScheduled { .. } => "replace a scheduled message",
+            Self::ChangeSettings { .. } => "change settings",
+        }
+    }
+
+    /// Whether the command stores something that the user has written. Such commands are refused while the disk is nearly
+    /// full; those that protect the account or free space are not.
+    pub fn stores_content(&self) -> bool {
+        match self {
+            Self::CreateUser { .. } | Self::Schedule { .. } => true,
+            Self::ChangeSettings { change, .. } => matches!(change.draft, Some(Some(_))),
+            _ => false,
         }
     }
 
@@ -117,11 +140,18 @@ impl AccountCommand {
             }
             Self::Star { star, note, .. } => (Part::Star(star.message_id), Some(note)),
             Self::Unstar { message, note } => (Part::Star(*message), Some(note)),
-            Self::Hide { conversation, seq, note, .. } => (Part::Hidden(*conversation, *seq), Some(note)),
+            Self::Hide { conversation, seq, note, hidden_max } => {
+                let (conversation, seq, counted_to) = (*conversation, *seq, *hidden_max);
+                (Part::Hidden { conversation, seq, counted_to }, Some(note))
+            }
             Self::Schedule { note, .. } => (Part::Scheduled, Some(note)),
             Self::ReplaceScheduled { expected, note, .. } => (Part::ScheduledOne(expected.id), note.as_ref()),
+            Self::ChangeSettings { conversation, note, .. } => (Part::Settings(*conversation), Some(note)),
         };
+        let may_pin =
+            matches!(self, Self::ChangeSettings { change, .. } if change.pin.is_some_and(PinChange::may_pin));
+        let pins = may_pin.then_some(Part::Pins);
         let entry = note.map(|note| Part::EntryAbout(note.change.subject()));
-        [part].into_iter().chain(entry).collect()
+        [part].into_iter().chain(pins).chain(entry).collect()
     }
 }

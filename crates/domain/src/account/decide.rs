@@ -4,10 +4,10 @@ use godwit_protocol::{ConversationId, DeviceId, MessageId, Seq, Timestamp, UserI
 
 use super::AccountEffect as Effect;
 use super::{
-    Account, AccountCommand, AccountOutcome, BlockOutcome, CreateDevice, CreateUser, Listed, Name,
-    ReplaceScheduled, Rotation, ScheduleOutcome, UpdateUser, UserChange, log,
+    Account, AccountCommand, AccountOutcome, BlockOutcome, ChangeSettings, CreateDevice, CreateUser, Listed,
+    Name, ReplaceScheduled, Rotation, ScheduleOutcome, UpdateUser, UserChange, limits, log,
 };
-use crate::model::{AccountEntry, AccountNote, Device, Scheduled, Session, Star, User};
+use crate::model::{AccountEntry, AccountNote, Device, Scheduled, Session, SettingsChange, Star, User};
 
 /// The result of a command. A refusal has no effects.
 #[derive(Debug)]
@@ -51,6 +51,9 @@ impl AccountCommand {
             Self::ReplaceScheduled { expected, with, note } => {
                 deciding.replace_scheduled(expected, with.as_deref(), note.as_ref())?.into()
             }
+            Self::ChangeSettings { conversation, change, note } => {
+                deciding.change_settings(*conversation, change, note)?.into()
+            }
         };
         Ok(Decision { outcome, effects: deciding.effects })
     }
@@ -77,11 +80,14 @@ impl<A: Account> Deciding<'_, A> {
         note: Option<&AccountNote>,
     ) -> Result<AccountOutcome, A::Stop> {
         let Some(before) = self.account.profile()? else { return Ok(UpdateUser::NotFound.into()) };
+        let mut after = before.clone();
+        change.clone().apply(&mut after);
+        if let Some((limit, until)) = limits::exceeded(change, &before, &after) {
+            return Ok(UpdateUser::TooOften { limit, until }.into());
+        }
         if let Some(refused) = self.take_names(command, Some(&before))? {
             return Ok(refused);
         }
-        let mut after = before.clone();
-        change.clone().apply(&mut after);
         let given_up =
             Name::handles_of(&before).filter(|handle| Name::handles_of(&after).all(|h| h != *handle));
         self.effects.extend(given_up.cloned().map(Name::Handle).map(Effect::ReleaseName));
@@ -136,17 +142,18 @@ impl<A: Account> Deciding<'_, A> {
         to: Session,
         now: Timestamp,
     ) -> Result<Rotation, A::Stop> {
-        let Some(device) = self.account.device(id)? else { return Ok(Rotation::NotFound) };
-        match device.session {
+        let own = self.account.device(id)?.and_then(|device| match device.session {
+            Session::Own { generation, .. } => Some((generation, device)),
             // An application device never had a token of this server.
-            Session::Application { .. } => Ok(Rotation::NotFound),
-            Session::Own { generation, .. } if generation != from => Ok(Rotation::Reused(device)),
-            Session::Own { .. } => {
-                let device = Device { session: to, last_active_at: now, ..device };
-                self.effects.push(Effect::ChangeDevice(device.clone()));
-                Ok(Rotation::Rotated(device))
-            }
+            Session::Application { .. } => None,
+        });
+        let Some((generation, device)) = own else { return Ok(Rotation::NotFound) };
+        if generation != from {
+            return Ok(Rotation::Reused(device));
         }
+        let device = Device { session: to, last_active_at: now, ..device };
+        self.effects.push(Effect::ChangeDevice(device.clone()));
+        Ok(Rotation::Rotated(device))
     }
 
     fn remove_device(&mut self, id: DeviceId, note: &AccountNote) -> Result<Option<AccountEntry>, A::Stop> {
@@ -262,6 +269,25 @@ impl<A: Account> Deciding<'_, A> {
             None => Effect::RemoveScheduled(before),
         });
         note.map(|note| self.note(note)).transpose().map(ReplaceScheduled::Replaced)
+    }
+
+    fn change_settings(
+        &mut self,
+        conversation: ConversationId,
+        change: &SettingsChange,
+        note: &AccountNote,
+    ) -> Result<ChangeSettings, A::Stop> {
+        let mut settings = self.account.settings(conversation)?.changed_by(change.clone());
+        if let Some(change) = change.pin.filter(|change| change.may_pin() || settings.pin.is_some()) {
+            let mut pins = self.account.pins()?;
+            if !pins.change(conversation, change) {
+                return Ok(ChangeSettings::TooManyPinned);
+            }
+            settings.pin = pins.0.get(&conversation).copied();
+            self.effects.push(Effect::PutPins(pins));
+        }
+        self.effects.push(Effect::PutSettings(conversation, Box::new(settings.clone())));
+        self.note(note).map(|entry| ChangeSettings::Changed(settings, entry))
     }
 
     fn note(&mut self, note: &AccountNote) -> Result<AccountEntry, A::Stop> {

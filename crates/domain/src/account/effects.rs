@@ -2,8 +2,8 @@
 
 use godwit_protocol::{ConversationId, DeviceId, MessageId, Seq, UserId};
 
-use super::Name;
-use crate::model::{AccountEntry, Device, Scheduled, Star, User};
+use super::{Name, Pins};
+use crate::model::{AccountEntry, Device, Scheduled, Settings, Star, User};
 
 /// One write. A store writes all effects of a decision atomically.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +39,9 @@ pub enum AccountEffect {
         after: Box<Scheduled>,
     },
     RemoveScheduled(Box<Scheduled>),
+    /// Writes the settings for a conversation. If it is in the inbox, they decide in which section.
+    PutSettings(ConversationId, Box<Settings>),
+    PutPins(Pins),
     Note(Noted),
 }
 

@@ -23,6 +23,8 @@
 //! - [`outcome`](AccountOutcome): the possible outcomes of each command
 //! - `decide`: the rules, one function per command
 //! - `log`: compaction and bound of the account log
+//! - [`limits`](Limit): daily allowances, and the bound of reserved handles
+//! - [`pins`](Pins): pinned conversations
 //! - [`names`](Name): handles and subjects, which are unique across all accounts
 //! - [`change`](UserChange): changes of a profile
 //! - [`effects`](AccountEffect): the writes that a decision asks for
@@ -31,26 +33,31 @@ mod change;
 mod command;
 mod decide;
 mod effects;
+mod limits;
 mod log;
 mod names;
 mod outcome;
+mod pins;
 #[cfg(test)]
 mod tests;
 
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
-use crate::model::{AccountEntry, AccountSubject, Device, Scheduled, User};
+use crate::model::{AccountEntry, AccountSubject, Device, Scheduled, Settings, User};
 
-pub use change::{Spending, UserChange};
+pub use change::UserChange;
 pub use command::{AccountCommand, AccountPart};
 pub use decide::Decision;
 pub use effects::{AccountEffect, LogHead, Noted};
+pub use limits::{Limit, Spending};
+pub(crate) use limits::{recovery_ms, reserved_until};
 pub use log::note;
 pub use names::Name;
 pub use outcome::{
-    AccountOutcome, BlockOutcome, CreateDevice, CreateUser, Listed, ReplaceScheduled, Rotation,
-    ScheduleOutcome, UpdateUser,
+    AccountOutcome, BlockOutcome, ChangeSettings, CreateDevice, CreateUser, Listed, ReplaceScheduled,
+    Rotation, ScheduleOutcome, UpdateUser,
 };
+pub use pins::Pins;
 
 /// The reads that a decision can make on one account. All reads see one state of the account, and the effects are written to
 /// that state.
@@ -87,6 +94,10 @@ pub trait Account {
     fn scheduled(&mut self) -> Result<Vec<Scheduled>, Self::Stop>;
 
     fn scheduled_one(&mut self, id: ScheduledId) -> Result<Option<Scheduled>, Self::Stop>;
+
+    fn settings(&mut self, conversation: ConversationId) -> Result<Settings, Self::Stop>;
+
+    fn pins(&mut self) -> Result<Pins, Self::Stop>;
 
     fn log_head(&mut self) -> Result<LogHead, Self::Stop>;
 

@@ -53,7 +53,7 @@ impl AccountCommand {
     }
 
     /// The [`names`](Self::names) that a user with this profile does not have yet.
-    pub fn new_names(&self, profile: Option<&User>) -> Vec<Name> {
+    pub(super) fn new_names(&self, profile: Option<&User>) -> Vec<Name> {
         let mut names = self.names();
         match (self, profile) {
             (Self::CreateUser { .. }, None) => {}
@@ -67,13 +67,13 @@ impl AccountCommand {
     pub fn names_taken_at(&self) -> Option<Timestamp> {
         match self {
             Self::CreateUser { user } => Some(user.created_at),
-            Self::UpdateUser { change, .. } => change.renamed_at,
+            Self::UpdateUser { change, .. } => change.asked_at,
             _ => None,
         }
     }
 
     /// The outcome of the command if another user holds one of its names.
-    pub fn refused_for(&self, name: &Name, holder: User) -> AccountOutcome {
+    pub(super) fn refused_for(&self, name: &Name, holder: User) -> AccountOutcome {
         match (self, name) {
             (Self::UpdateUser { .. }, _) => UpdateUser::HandleTaken.into(),
             (_, Name::Handle(_)) => CreateUser::HandleTaken.into(),

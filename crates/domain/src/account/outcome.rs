@@ -1,6 +1,9 @@
 //! The outcomes of commands: one enum per kind of command, and [`AccountOutcome`], which holds any of them.
 
-use crate::model::{AccountEntry, Device, Scheduled, User};
+use godwit_protocol::Timestamp;
+
+use super::Limit;
+use crate::model::{AccountEntry, Device, Scheduled, Settings, User};
 
 macro_rules! outcomes {
     ($($name:ident($outcome:ty),)*) => {
@@ -37,6 +40,7 @@ outcomes! {
     Listed(Listed),
     Scheduled(ScheduleOutcome),
     ScheduledReplaced(ReplaceScheduled),
+    SettingsChanged(ChangeSettings),
     Noted(Option<AccountEntry>),
 }
 
@@ -54,7 +58,12 @@ pub enum CreateUser {
 pub enum UpdateUser {
     Updated(User, Option<AccountEntry>),
     HandleTaken,
-    /// Takes precedence over `HandleTaken`.
+    /// The user has reached a limit, and may try again at this time. Takes precedence over `HandleTaken`.
+    TooOften {
+        limit: Limit,
+        until: Timestamp,
+    },
+    /// Takes precedence over the other refusals.
     NotFound,
 }
 
@@ -105,4 +114,10 @@ pub enum ReplaceScheduled {
     /// The scheduled message is not as expected any more.
     Changed,
     NotFound,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeSettings {
+    Changed(Settings, AccountEntry),
+    TooManyPinned,
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use godwit_protocol::limits::ACCOUNT_LOG_ENTRIES_MAX;
+use godwit_protocol::limits::{ACCOUNT_LOG_ENTRIES_MAX, FORMER_HANDLES_MAX, PINNED_CONVERSATIONS_MAX};
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
 use super::*;
 use crate::model::{
-    AccountChange, AccountNote, AccountSubject, ClientId, DeviceName, Draft, FormerHandle, Handle,
-    ScheduledStage, Session, Star, Subject,
+    AccountChange, AccountNote, AccountSubject, ClientId, DeviceName, DisplayName, Draft, FormerHandle,
+    Handle, PinChange, ScheduledStage, Session, SettingsChange, Star, Subject,
 };
 
 const ADA: UserId = UserId::new(1);
@@ -17,6 +17,7 @@ const BOB: UserId = UserId::new(2);
 const CONVERSATION: ConversationId = ConversationId::new(9);
 const NOON: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const LATER: Timestamp = NOON.plus_millis(1);
+const HIDDEN_MAX: usize = 9;
 
 /// Ada's account, and the names of other users. Records which parts a decision reads.
 #[derive(Default)]
@@ -28,6 +29,8 @@ struct Stored {
     stars: Vec<MessageId>,
     hidden: Vec<(ConversationId, Seq)>,
     scheduled: Vec<Scheduled>,
+    settings: BTreeMap<ConversationId, Settings>,
+    pins: Pins,
     log: BTreeMap<u64, AccountEntry>,
     head: LogHead,
     read: Vec<AccountPart>,
@@ -76,7 +79,7 @@ impl Account for Stored {
     }
 
     fn hides(&mut self, conversation: ConversationId, seq: Seq) -> Result<bool, Infallible> {
-        self.read.push(AccountPart::Hidden(conversation, seq));
+        self.read.push(AccountPart::Hidden { conversation, seq, counted_to: HIDDEN_MAX });
         Ok(self.hidden.contains(&(conversation, seq)))
     }
 
@@ -92,6 +95,16 @@ impl Account for Stored {
     fn scheduled_one(&mut self, id: ScheduledId) -> Result<Option<Scheduled>, Infallible> {
         self.read.push(AccountPart::ScheduledOne(id));
         Ok(self.scheduled.iter().find(|scheduled| scheduled.id == id).cloned())
+    }
+
+    fn settings(&mut self, conversation: ConversationId) -> Result<Settings, Infallible> {
+        self.read.push(AccountPart::Settings(conversation));
+        Ok(self.settings.get(&conversation).cloned().unwrap_or_default())
+    }
+
+    fn pins(&mut self) -> Result<Pins, Infallible> {
+        self.read.push(AccountPart::Pins);
+        Ok(self.pins.clone())
     }
 
     fn log_head(&mut self) -> Result<LogHead, Infallible> {
@@ -398,9 +411,9 @@ fn a_taken_name_is_refused_and_a_taken_subject_takes_precedence() {
 
 #[test]
 fn a_renamed_user_keeps_the_former_handle_for_a_while() {
-    let rename = |to: &str, renamed_at| {
+    let rename = |to: &str, asked_at| {
         let handle = Some(Handle::from_stored(to));
-        let change = Box::new(UserChange { handle, renamed_at, ..UserChange::default() });
+        let change = Box::new(UserChange { handle, asked_at, ..UserChange::default() });
         AccountCommand::UpdateUser { change, note: None }
     };
     let name = |text: &str| Name::Handle(Handle::from_stored(text));
@@ -409,14 +422,140 @@ fn a_renamed_user_keeps_the_former_handle_for_a_while() {
     assert_refused(&mut stored, &rename("bob", Some(NOON)), UpdateUser::HandleTaken);
     assert_refused(&mut stored, &rename("ada", Some(NOON)), UpdateUser::Updated(ada(), None));
     assert_refused(&mut Stored::default(), &rename("bob", Some(NOON)), UpdateUser::NotFound);
-    for (renamed_at, released) in [(Some(NOON), None), (None, Some(AccountEffect::ReleaseName(name("ada"))))]
-    {
-        let (_, effects) = stored.decide(&rename("eve", renamed_at));
+    for (asked_at, released) in [(Some(NOON), None), (None, Some(AccountEffect::ReleaseName(name("ada"))))] {
+        let (_, effects) = stored.decide(&rename("eve", asked_at));
         let expected: Vec<_> = [AccountEffect::TakeName(name("eve"))].into_iter().chain(released).collect();
         assert_eq!(effects[..effects.len() - 1], expected);
         let Some(AccountEffect::PutProfile { before, after }) = effects.last() else { panic!("{effects:?}") };
         assert_eq!((before.as_deref(), &*after.handle), (Some(&ada()), "eve"));
     }
+}
+
+#[test]
+fn a_user_with_many_former_handles_cannot_take_a_new_one() {
+    let asked = |to: &str, at| {
+        let change =
+            UserChange { handle: Some(Handle::from_stored(to)), asked_at: Some(at), ..UserChange::default() };
+        AccountCommand::UpdateUser { change: Box::new(change), note: None }
+    };
+    let kept = |number: usize| FormerHandle {
+        handle: Handle::from_stored(format!("ada{number}")),
+        kept_until: LATER.plus_millis(number as i64),
+    };
+    let keeps = |former: usize| Stored {
+        profile: Some(User { former_handles: (0..former).map(kept).collect(), ..ada() }),
+        ..Stored::default()
+    };
+    let refused = UpdateUser::TooOften { limit: Limit::Handles, until: LATER };
+    assert_refused(&mut keeps(FORMER_HANDLES_MAX), &asked("eve", NOON), refused);
+    let is_renamed = |(outcome, _)| matches!(outcome, AccountOutcome::UserUpdated(UpdateUser::Updated(..)));
+    assert!(is_renamed(keeps(FORMER_HANDLES_MAX - 1).decide(&asked("eve", NOON))));
+    assert!(is_renamed(keeps(FORMER_HANDLES_MAX).decide(&asked("ada3", NOON))), "it is reserved for Ada");
+    assert!(is_renamed(keeps(FORMER_HANDLES_MAX).decide(&asked("eve", LATER))), "a reservation has ended");
+    let (outcome, _) = keeps(FORMER_HANDLES_MAX - 1).decide(&asked("eve", NOON));
+    let AccountOutcome::UserUpdated(UpdateUser::Updated(eve, _)) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(eve.former_handles.len(), FORMER_HANDLES_MAX, "no reservation is dropped");
+}
+
+#[test]
+fn spending_beyond_an_allowance_is_refused_until_there_is_enough() {
+    let hour_ms = 60 * 60 * 1_000;
+    let spend = |members: i64, groups: i64| {
+        let (members_ms, groups_ms) = (members * hour_ms, groups * hour_ms);
+        let spending = Some(Spending { at: NOON, members_ms, strangers_ms: 0, groups_ms });
+        AccountCommand::UpdateUser {
+            change: Box::new(UserChange { spending, ..UserChange::default() }),
+            note: None,
+        }
+    };
+    let mut ada = ada();
+    ada.spent.members = NOON.plus_millis(23 * hour_ms);
+    let mut stored = Stored { profile: Some(ada), ..Stored::default() };
+    let refusal = |limit, hours| UpdateUser::TooOften { limit, until: NOON.plus_millis(hours * hour_ms) };
+    assert_refused(&mut stored, &spend(2, 0), refusal(Limit::Members, 1));
+    assert_refused(&mut stored, &spend(2, 27), refusal(Limit::Groups, 3));
+    for accepted in [spend(1, 0), spend(-2, 0), spend(0, 24)] {
+        let (outcome, effects) = stored.decide(&accepted);
+        assert!(matches!(outcome, AccountOutcome::UserUpdated(UpdateUser::Updated(..))), "{outcome:?}");
+        assert_eq!(effects.len(), 1);
+    }
+}
+
+#[test]
+fn only_changes_that_others_see_are_limited() {
+    let change = |change: UserChange| {
+        let change = UserChange { asked_at: Some(NOON), ..change };
+        AccountCommand::UpdateUser { change: Box::new(change), note: None }
+    };
+    let name =
+        || UserChange { display_name: Some(DisplayName::from_stored("Ada L.")), ..UserChange::default() };
+    let quiet = || UserChange { read_receipts: Some(false), ..UserChange::default() };
+    let mut ada = ada();
+    ada.spent.profile = NOON.plus_millis(24 * 60 * 60 * 1_000);
+    let mut stored = Stored { profile: Some(ada), ..Stored::default() };
+    let (refused, _) = stored.decide(&change(name()));
+    assert!(matches!(
+        refused,
+        AccountOutcome::UserUpdated(UpdateUser::TooOften { limit: Limit::Profile, until }) if until > NOON
+    ));
+    for accepted in [change(quiet()), AccountCommand::UpdateUser { change: Box::new(name()), note: None }] {
+        let (outcome, _) = stored.decide(&accepted);
+        let AccountOutcome::UserUpdated(UpdateUser::Updated(after, _)) = outcome else {
+            panic!("{outcome:?}")
+        };
+        assert_eq!(Some(after.spent), stored.profile.as_ref().map(|ada| ada.spent));
+    }
+}
+
+fn change_pin(conversation: ConversationId, pin: PinChange) -> AccountCommand {
+    let change = Box::new(SettingsChange { pin: Some(pin), ..SettingsChange::default() });
+    AccountCommand::ChangeSettings {
+        conversation,
+        change,
+        note: note(AccountChange::SettingsChanged(conversation)),
+    }
+}
+
+#[test]
+fn pins_are_bounded_and_the_last_one_comes_first() {
+    let id = |number: usize| ConversationId::new(number as u64);
+    let full = Pins((1..=PINNED_CONVERSATIONS_MAX).map(|number| (id(number), number as i64)).collect());
+    let pin = |pins: &Pins, conversation, change| {
+        let settings = Settings { pin: pins.0.get(&conversation).copied(), ..Settings::default() };
+        let settings = BTreeMap::from([(conversation, settings)]);
+        let (outcome, effects) = Stored { pins: pins.clone(), settings, ..Stored::default() }
+            .decide(&change_pin(conversation, change));
+        let AccountOutcome::SettingsChanged(ChangeSettings::Changed(settings, _)) = outcome else {
+            assert!(effects.is_empty(), "{outcome:?}");
+            return None;
+        };
+        let (mut after, mut put) = (pins.clone(), None);
+        for effect in effects {
+            match effect {
+                AccountEffect::PutPins(pins) => after = pins,
+                AccountEffect::PutSettings(_, settings) => put = Some(*settings),
+                other => assert!(matches!(other, AccountEffect::Note(_)), "{other:?}"),
+            }
+        }
+        assert_eq!((Some(&settings), after.0.get(&conversation).copied()), (put.as_ref(), settings.pin));
+        Some((settings.pin, after.0.len()))
+    };
+    let max = PINNED_CONVERSATIONS_MAX;
+    for (conversation, change, expected) in [
+        (max + 1, PinChange::First, None),
+        (max + 1, PinChange::Move(7), Some((None, max))),
+        (max + 1, PinChange::Put(7), Some((Some(7), max + 1))),
+        (max + 1, PinChange::Remove, Some((None, max))),
+        (5, PinChange::First, Some((Some(5), max))),
+        (5, PinChange::Move(7), Some((Some(7), max))),
+        (5, PinChange::Remove, Some((None, max - 1))),
+    ] {
+        assert_eq!(pin(&full, id(conversation), change), expected, "{change:?} of {conversation}");
+    }
+    let mut room = full.clone();
+    room.0.remove(&id(max));
+    assert_eq!(pin(&room, id(max + 1), PinChange::First), Some((Some(0), max)), "before the one at 1");
+    assert_eq!(pin(&Pins::default(), id(1), PinChange::First), Some((Some(0), 1)));
 }
 
 #[test]
@@ -468,13 +607,14 @@ fn a_decision_reads_the_parts_that_its_command_names() {
         AccountCommand::Unblock { blocked: BOB, note: noted },
         AccountCommand::Star { star, note: noted, stars_max: 9 },
         AccountCommand::Unstar { message: MessageId::new(6), note: noted },
-        AccountCommand::Hide { conversation: CONVERSATION, seq, note: noted, hidden_max: 9 },
+        AccountCommand::Hide { conversation: CONVERSATION, seq, note: noted, hidden_max: HIDDEN_MAX },
         AccountCommand::Schedule {
             scheduled: Box::new(scheduled(2, "b", ScheduledStage::Waiting)),
             note: noted,
             scheduled_max: 9,
         },
         AccountCommand::ReplaceScheduled { expected: waiting.clone(), with: None, note: Some(noted) },
+        change_pin(CONVERSATION, PinChange::First),
     ];
     for command in commands {
         let is_new = matches!(command, AccountCommand::CreateUser { .. });

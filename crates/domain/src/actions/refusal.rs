@@ -46,8 +46,6 @@ pub enum Refusal {
     TooManyReactions,
     #[error("a conversation needs an owner")]
     LastOwner,
-    #[error("the user is already a member")]
-    AlreadyMember,
     #[error("the conversation has the maximum number of members")]
     TooManyMembers,
     #[error("the conversation has the maximum number of owners and admins")]
@@ -96,7 +94,6 @@ impl Refusal {
             Self::TooManyEdits => ErrorCode::TooManyEdits,
             Self::TooManyReactions => ErrorCode::TooManyReactions,
             Self::LastOwner => ErrorCode::LastOwner,
-            Self::AlreadyMember => ErrorCode::AlreadyMember,
             Self::TooManyMembers => ErrorCode::TooManyMembers,
             Self::TooManyStaff => ErrorCode::TooManyStaff,
             Self::TooManyConversations => ErrorCode::TooManyConversations,

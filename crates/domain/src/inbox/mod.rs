@@ -28,7 +28,7 @@ use self::showing::Listed;
 pub(crate) use self::showing::Marks;
 
 /// What opening a conversation with a stranger takes of the daily allowance.
-const ONE_STRANGER: Amounts = Amounts { members: 0, strangers: 1, groups: 0, profile: 0 };
+const ONE_STRANGER: Amounts = Amounts { members: 0, strangers: 1, groups: 0 };
 
 #[derive(Debug)]
 pub struct Inbox {

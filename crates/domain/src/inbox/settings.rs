@@ -1,15 +1,17 @@
 //! A user's settings for a conversation, and deleting it for oneself.
 
 use godwit_protocol::conversations::{Membership, NewDraft, UpdateMembership};
-use godwit_protocol::limits::{DRAFT_CHARS_MAX, PINNED_CONVERSATIONS_MAX};
+use godwit_protocol::limits::DRAFT_CHARS_MAX;
 use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use super::{Inbox, InboxError};
+use crate::account::{ChangeSettings, Pins};
 use crate::conversations::Live;
 use crate::cursors::CursorError;
 use crate::model::{
-    AccountChange, AccountNote, Concealed, InvalidField, SavedDraft, Settings, SettingsChange, field,
+    AccountChange, AccountNote, Concealed, InvalidField, PinChange, SavedDraft, Settings, SettingsChange,
+    field, leaves_inbox,
 };
 use crate::ports::StoreError;
 
@@ -31,10 +33,10 @@ impl Inbox {
         }
         let draft = update.draft.map(|draft| draft.as_ref().map(|draft| parse_draft(draft, now)).transpose());
         let pin = match update.pinned {
-            Some(true) => Some(self.place_of_new_pin(by, id).await?),
-            Some(false) => Some(None),
+            Some(true) => Some(PinChange::First),
+            Some(false) => Some(PinChange::Remove),
             // Archiving removes the pin.
-            None => (update.archived == Some(true)).then_some(None),
+            None => (update.archived == Some(true)).then_some(PinChange::Remove),
         };
         let change = SettingsChange {
             pin,
@@ -43,25 +45,25 @@ impl Inbox {
             marked_unread: update.marked_unread,
             draft: draft.transpose()?,
         };
-        let settings = self.change_settings(by, id, change).await?;
-        Ok(member.to_wire(&settings))
+        match self.change_settings(by, id, change, AccountChange::SettingsChanged(id)).await? {
+            ChangeSettings::Changed(settings, _) => Ok(member.to_wire(&settings)),
+            ChangeSettings::TooManyPinned => Err(InboxError::TooManyPinned),
+        }
     }
 
     /// Sorts the pinned conversations. Pinned conversations that `order` does not name keep their order after the others.
     /// Conversations that are not pinned are ignored, because another device may have unpinned them at the same time.
     pub async fn order_pinned(&self, by: UserId, order: &[ConversationId]) -> Result<(), InboxError> {
-        if order.len() > PINNED_CONVERSATIONS_MAX {
-            let reason = format!("must have at most {PINNED_CONVERSATIONS_MAX} conversations");
-            return Err(InvalidField::new("conversation_ids", reason).into());
-        }
+        Pins::check_order(order)?;
         let mut pinned = self.pinned_places(by).await?;
         let place = |id: &ConversationId| order.iter().position(|named| named == id).unwrap_or(usize::MAX);
         pinned.sort_by_key(|(pin, id)| (place(id), *pin));
         for (number, (pin, id)) in pinned.into_iter().enumerate() {
             let number = i64::try_from(number).unwrap_or(i64::MAX);
             if pin != number {
-                let change = SettingsChange { pin: Some(Some(number)), ..SettingsChange::default() };
-                self.change_settings(by, id, change).await?;
+                let change =
+                    SettingsChange { pin: Some(PinChange::Move(number)), ..SettingsChange::default() };
+                self.change_settings(by, id, change, AccountChange::SettingsChanged(id)).await?;
             }
         }
         Ok(())
@@ -71,7 +73,7 @@ impl Inbox {
     pub(crate) async fn unmark(&self, by: UserId, id: ConversationId) -> Result<(), StoreError> {
         if self.store.settings(by, id).await?.marked_unread {
             let change = SettingsChange { marked_unread: Some(false), ..SettingsChange::default() };
-            self.change_settings(by, id, change).await?;
+            self.change_settings(by, id, change, AccountChange::SettingsChanged(id)).await?;
         }
         Ok(())
     }
@@ -94,9 +96,9 @@ impl Inbox {
             return Err(CursorError::AheadOfLog { head });
         }
         let cleared_ordinal = self.conversations.ordinal_at(&live, cleared).await?;
-        let concealed = Concealed { cleared, cleared_ordinal, ..Concealed::default() };
+        let concealed = Concealed::clearing(cleared, cleared_ordinal);
         let settings = self.store.settings(by, id).await?;
-        if up_to.is_some() && settings.cleared != Seq::ZERO && settings.cleared >= cleared {
+        if up_to.is_some() && settings.has_cleared(cleared) {
             // The first call may have been interrupted before every node knew.
             self.concealing.conceal(&live, by, concealed).await;
             return Ok(());
@@ -114,7 +116,7 @@ impl Inbox {
         let entry = self.store.clear(by, id, cleared, cleared_ordinal, gone).await?;
         self.concealing.conceal(live, by, concealed).await;
         let is_listed = live.write(|state| {
-            let is_listed = state.head.last_message.as_ref().is_some_and(|last| last.seq > cleared);
+            let is_listed = !leaves_inbox(cleared, state.head.last_shown());
             if let Some(member) = state.member_mut(by) {
                 member.unlisted = !is_listed;
             }
@@ -123,9 +125,8 @@ impl Inbox {
         self.account_log.announce(&[(by, entry)]).await;
         if is_listed {
             // Devices drop the conversation when they learn of the deletion. This note makes them load the rest of it.
-            let listed = note(AccountChange::ConversationListed(id));
-            let (_, entry) = self.store.change_settings(by, id, SettingsChange::default(), listed).await?;
-            self.account_log.announce(&[(by, entry)]).await;
+            let listed = AccountChange::ConversationListed(id);
+            self.change_settings(by, id, SettingsChange::default(), listed).await?;
         }
         Ok(())
     }
@@ -139,41 +140,31 @@ impl Inbox {
         settings: &Settings,
     ) -> Result<(), StoreError> {
         let change = SettingsChange {
-            pin: settings.pin.is_some().then_some(None),
+            pin: settings.pin.is_some().then_some(PinChange::Remove),
             archived: settings.archived.then_some(false),
             marked_unread: settings.marked_unread.then_some(false),
             draft: settings.draft.is_some().then_some(None),
             muted_until: None,
         };
         if change != SettingsChange::default() {
-            self.change_settings(by, id, change).await?;
+            self.change_settings(by, id, change, AccountChange::SettingsChanged(id)).await?;
         }
         Ok(())
     }
 
-    pub(crate) async fn change_settings(
+    async fn change_settings(
         &self,
         by: UserId,
         id: ConversationId,
         change: SettingsChange,
-    ) -> Result<Settings, StoreError> {
-        let note =
-            AccountNote { user_id: by, at: self.clock.now(), change: AccountChange::SettingsChanged(id) };
-        let (settings, entry) = self.store.change_settings(by, id, change, note).await?;
-        self.account_log.announce(&[(by, entry)]).await;
-        Ok(settings)
-    }
-
-    /// The position of a new pin: before all others. A conversation that is pinned already keeps its position.
-    async fn place_of_new_pin(&self, by: UserId, id: ConversationId) -> Result<Option<i64>, InboxError> {
-        let pinned = self.pinned_places(by).await?;
-        if let Some((pin, _)) = pinned.iter().find(|(_, pinned)| *pinned == id) {
-            return Ok(Some(*pin));
+        told: AccountChange,
+    ) -> Result<ChangeSettings, StoreError> {
+        let note = AccountNote { user_id: by, at: self.clock.now(), change: told };
+        let outcome = self.store.change_settings(by, id, change, note).await?;
+        if let ChangeSettings::Changed(_, entry) = &outcome {
+            self.account_log.announce(&[(by, *entry)]).await;
         }
-        if pinned.len() >= PINNED_CONVERSATIONS_MAX {
-            return Err(InboxError::TooManyPinned);
-        }
-        Ok(Some(pinned.iter().map(|(pin, _)| pin - 1).min().unwrap_or(0)))
+        Ok(outcome)
     }
 
     async fn pinned_places(&self, by: UserId) -> Result<Vec<(i64, ConversationId)>, StoreError> {

@@ -327,7 +327,7 @@ impl Reading {
     ) -> Result<(Vec<LogItem>, bool, bool), StoreError> {
         let range = SeqRange { after: Seq::ZERO, before };
         let (items, more_before) = self.page(viewer, range, HistoryEnd::Newest, limit).await?;
-        let last_shown = viewer.live.read(|state| state.head.last_message.as_ref().map(|last| last.seq));
+        let last_shown = viewer.live.read(|state| state.head.last_shown());
         let last = items.last().map(|item| item.entry.seq);
         let more_after =
             last_shown.is_some_and(|shown| shown >= before && last.is_none_or(|last| shown > last));

@@ -153,7 +153,7 @@ impl Writing {
         let hidden = self.store.hide(by, viewer.live.id(), target.seq, HIDDEN_PER_CONVERSATION_MAX, note);
         match hidden.await? {
             Listed::Added(entry) => {
-                let concealed = Concealed { hidden_to: target.seq, ..Concealed::default() };
+                let concealed = Concealed::hiding(target.seq);
                 self.concealing.conceal(&viewer.live, by, concealed).await;
                 self.account_log.announce(&[(by, entry)]).await;
             }

@@ -22,6 +22,13 @@ pub struct AccountNote {
     pub change: AccountChange,
 }
 
+impl AccountNote {
+    /// A conversation has come into the inbox.
+    pub const fn listed(user_id: UserId, conversation: ConversationId, at: Timestamp) -> Self {
+        Self { user_id, at, change: AccountChange::ConversationListed(conversation) }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountChange {
     ConversationListed(ConversationId),

@@ -105,6 +105,18 @@ pub struct Concealed {
     pub hidden_to: Seq,
 }
 
+impl Concealed {
+    /// Everything up to an entry, with the number of messages up to there.
+    pub fn clearing(cleared: Seq, cleared_ordinal: u64) -> Self {
+        Self { cleared, cleared_ordinal, ..Self::default() }
+    }
+
+    /// One message that was hidden individually.
+    pub fn hiding(hidden_to: Seq) -> Self {
+        Self { hidden_to, ..Self::default() }
+    }
+}
+
 /// How far a member has received and read. Cursors only move forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cursor {
@@ -263,6 +275,11 @@ impl Head {
     /// When the newest entry was made.
     pub fn at(&self) -> Timestamp {
         MessageId::new(self.id).timestamp()
+    }
+
+    /// The entry that was last shown.
+    pub fn last_shown(&self) -> Option<Seq> {
+        self.last_message.as_ref().map(|last| last.seq)
     }
 
     pub fn activity_at(&self) -> Option<Timestamp> {

@@ -27,7 +27,7 @@ pub use message::{ClientId, Draft, Forwarded, Media, Mentions, Message, MessageB
 pub use message_state::{Edited, Gone, ItemState, LogItem, MessageState, ReactionCount};
 pub use password::Password;
 pub use personal::{Scheduled, ScheduledStage, Star};
-pub use settings::{SavedDraft, Settings, SettingsChange};
+pub use settings::{PinChange, SavedDraft, Settings, SettingsChange, leaves_inbox};
 pub use user::{
     Avatar, DeviceName, DisplayName, FormerHandle, Handle, Phone, SearchPrefix, Spent, Subject, User,
 };

@@ -4,13 +4,13 @@ use std::fmt;
 
 use godwit_protocol::accounts::MayBeAddedBy;
 use godwit_protocol::limits::{
-    AVATAR_BYTES_MAX, DEVICE_NAME_CHARS_MAX, DISPLAY_NAME_CHARS_MAX, FORMER_HANDLE_DAYS, FORMER_HANDLES_MAX,
-    GROUPS_REFUSED_MAX, HANDLE_CHARS_MAX, HANDLE_CHARS_MIN, PHONE_CHARS_MAX, PHONE_DIGITS_MIN,
-    SEARCH_CHARS_MAX,
+    AVATAR_BYTES_MAX, DEVICE_NAME_CHARS_MAX, DISPLAY_NAME_CHARS_MAX, GROUPS_REFUSED_MAX, HANDLE_CHARS_MAX,
+    HANDLE_CHARS_MIN, PHONE_CHARS_MAX, PHONE_DIGITS_MIN, SEARCH_CHARS_MAX,
 };
 use godwit_protocol::{ConversationId, Timestamp, UserId, accounts, people};
 
 use super::field::{self, InvalidField};
+use crate::account::reserved_until;
 
 /// A person, or a program that acts as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct User {
     /// Groups and channels that the user has left for good, the oldest first, at most [`GROUPS_REFUSED_MAX`]. Nobody else
     /// can add the user to them again.
     pub refused_groups: Vec<ConversationId>,
-    /// Former handles that are still reserved for the user, the oldest first, at most [`FORMER_HANDLES_MAX`].
+    /// Former handles that are still reserved for the user, the oldest first. Their number is limited when they are given up.
     pub former_handles: Vec<FormerHandle>,
     pub spent: Spent,
     pub last_seen_at: Option<Timestamp>,
@@ -138,10 +138,7 @@ impl User {
         let before = std::mem::replace(&mut self.handle, handle);
         let Some(at) = at else { return };
         self.former_handles.retain(|former| at < former.kept_until && former.handle != self.handle);
-        let kept_until = at.plus_millis(i64::from(FORMER_HANDLE_DAYS) * 24 * 60 * 60 * 1_000);
-        self.former_handles.push(FormerHandle { handle: before, kept_until });
-        let over = self.former_handles.len().saturating_sub(FORMER_HANDLES_MAX);
-        self.former_handles.drain(..over);
+        self.former_handles.push(FormerHandle { handle: before, kept_until: reserved_until(at) });
     }
 
     /// Adds a group to those that the user has left for good, and drops the oldest ones above the limit.
@@ -407,10 +404,6 @@ mod tests {
         user.rename(handle("ada"), Some(at(2)));
         let former: Vec<&str> = user.former_handles.iter().map(|former| &*former.handle).collect();
         assert_eq!(former, ["countess"]);
-        for name in 0..FORMER_HANDLES_MAX * 2 {
-            user.rename(handle(&format!("name{name}")), Some(at(3)));
-        }
-        assert_eq!(user.former_handles.len(), FORMER_HANDLES_MAX);
     }
 
     #[test]

@@ -56,7 +56,8 @@ pub trait UserStore: AccountStore {
 
     /// Changes one user atomically, with the uniqueness of the handle, and writes the note with it. Concurrent changes of
     /// different fields are all kept. A user who gives up a handle still [holds](User::holds) it for as long as the profile
-    /// says; handles that nobody holds are free. Idempotent, except that the note is written each time.
+    /// says; handles that nobody holds are free. A change beyond a [`Limit`](super::Limit) is `TooOften`. Idempotent, except
+    /// for spending, and that the note is written each time.
     async fn update_user(
         &self,
         id: UserId,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 use crate::model::{
-    AccountEntry, ClientId, Concealed, Conversation, ConversationState, Cursor, Entry, InviteToken, LogItem,
-    Member, UserPair,
+    AccountChange, AccountEntry, AccountNote, ClientId, Concealed, Conversation, ConversationState, Cursor,
+    Entry, InviteToken, LogItem, Member, UserPair,
 };
 use crate::projection::Effects;
 
@@ -196,6 +196,15 @@ pub struct CursorMove {
     pub at: Timestamp,
 }
 
+impl CursorMove {
+    /// The note about a move between these cursors in the member's account log: other devices of the member show what is
+    /// unread, and not what was delivered.
+    pub fn note(&self, before: Cursor, after: Cursor) -> Option<AccountNote> {
+        let change = AccountChange::ReadMoved(self.conversation);
+        (after.read > before.read).then_some(AccountNote { user_id: self.user_id, at: self.at, change })
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredReaction {
     pub user_id: UserId,
@@ -230,4 +239,13 @@ pub struct ReceiptTimes {
     pub user_id: UserId,
     pub delivered_at: Option<Timestamp>,
     pub read_at: Option<Timestamp>,
+}
+
+impl ReceiptTimes {
+    /// The times of an entry for its sender, who has it from the beginning. `None` for other users.
+    pub fn of_sender(user_id: UserId, entry: Option<&Entry>) -> Option<Self> {
+        let sent =
+            entry.filter(|entry| entry.message().is_some_and(|message| message.sender_id == user_id))?;
+        Some(Self { user_id, delivered_at: Some(sent.at()), read_at: Some(sent.at()) })
+    }
 }

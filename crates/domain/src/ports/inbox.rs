@@ -3,13 +3,14 @@
 use async_trait::async_trait;
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
-use super::StoreError;
+use super::{AccountStore, StoreError};
+use crate::account::{AccountCommand, ChangeSettings};
 use crate::model::{AccountEntry, AccountNote, Settings, SettingsChange};
 
 /// A row holds a conversation and its position. The conversation provides everything else that the inbox shows, so the inbox
 /// is never stale. The cost of a page depends only on its size, not on the number of the user's conversations or messages.
 #[async_trait]
-pub trait InboxStore: Send + Sync {
+pub trait InboxStore: AccountStore {
     /// One page of the conversations that are fanned out on write, listed and not pinned: the latest activity first, equal
     /// times by descending id, starting after `after`, which need not be a row any more. Archived conversations form a
     /// separate list.
@@ -24,7 +25,7 @@ pub trait InboxStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<InboxRow>, StoreError>;
 
-    /// The pinned conversations that are fanned out on write and listed, in any order, at most `PINNED_CONVERSATIONS_MAX`.
+    /// The pinned conversations that are fanned out on write and listed, in any order. There are few: pinning is bounded.
     async fn pinned(&self, user: UserId) -> Result<Vec<InboxRow>, StoreError>;
 
     /// The conversations of the user that are fanned out on read, in any order, including pinned, archived and cleared ones.
@@ -53,15 +54,18 @@ pub trait InboxStore: Send + Sync {
     async fn settings(&self, user: UserId, conversation: ConversationId) -> Result<Settings, StoreError>;
 
     /// Changes the settings atomically, with the note, and returns the new ones. Concurrent changes of different settings
-    /// are all kept. Does not list the conversation; its row has the settings once it is listed. Idempotent, except that the
-    /// note is written each time.
+    /// are all kept, and of concurrent pins only as many succeed as can be pinned. Does not list the conversation; its row
+    /// has the settings once it is listed. Idempotent, except that the note is written each time.
     async fn change_settings(
         &self,
         user: UserId,
         conversation: ConversationId,
         change: SettingsChange,
         note: AccountNote,
-    ) -> Result<(Settings, AccountEntry), StoreError>;
+    ) -> Result<ChangeSettings, StoreError> {
+        let command = AccountCommand::ChangeSettings { conversation, change: Box::new(change), note };
+        Ok(self.change_account(user, command).await?.into())
+    }
 
     /// Removes a conversation from the inbox until a new entry is shown in it, and conceals everything before:
     /// [`Settings::cleared`] and [`Member::concealed`] move forward to `cleared`, and [`Member::unlisted`] is set. `ordinal`

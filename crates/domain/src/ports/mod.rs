@@ -23,8 +23,8 @@ mod security;
 mod transfer;
 
 pub use crate::account::{
-    BlockOutcome, CreateDevice, CreateUser, Listed, ReplaceScheduled, Rotation, ScheduleOutcome, Spending,
-    UpdateUser, UserChange,
+    BlockOutcome, ChangeSettings, CreateDevice, CreateUser, Limit, Listed, ReplaceScheduled, Rotation,
+    ScheduleOutcome, Spending, UpdateUser, UserChange,
 };
 pub use accounts::{AccountStore, BlockStore, DeviceStore, UserStore};
 pub use clock::Clock;

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use godwit_protocol::sync::GoneReason;
-use godwit_protocol::{Seq, Timestamp, UserId};
+use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ConversationState, Details, Head, InviteToken, Member, MessageState};
+use crate::model::{
+    AccountChange, AccountNote, ConversationState, Details, Head, InviteToken, Member, MessageState,
+};
 use crate::ports::CursorMove;
 
 /// Every part is idempotent: it holds the new value, not the difference.
@@ -58,6 +60,14 @@ pub struct Unlisting {
     /// The entry that caused it.
     pub seq: Seq,
     pub reason: GoneReason,
+}
+
+impl Unlisting {
+    /// The note about it in the user's account log.
+    pub const fn note(&self, conversation: ConversationId, at: Timestamp) -> AccountNote {
+        let change = AccountChange::ConversationGone(conversation, self.reason);
+        AccountNote { user_id: self.user_id, at, change }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

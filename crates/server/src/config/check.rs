@@ -71,7 +71,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
             "messages.fan_out_members_max",
             u64::from(config.messages.fan_out_members_max),
             1..=FAN_OUT_MEMBERS_MAX,
-        ("server.answers_bytes_max", server.answers_bytes_max as u64, MIB..=1_024 * GIB_AS_MIB * MIB),
+            ("server.answers_bytes_max", server.answers_bytes_max as u64, MIB..=1_024 * GIB_AS_MIB * MIB),
         ),
         ("admission.sign_ins_at_once_max", admission.sign_ins_at_once_max as u64, 1..=COUNT_MAX),
         ("admission.sign_ins_waiting_max", admission.sign_ins_waiting_max as u64, 1..=COUNT_MAX),

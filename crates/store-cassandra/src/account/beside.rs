@@ -12,7 +12,7 @@ use godwit_domain::account::AccountEffect;
 use godwit_domain::ports::StoreError;
 use godwit_protocol::{DeviceId, UserId};
 
-use super::change::{Changed, Hiding};
+use super::change::{Changed, Write};
 use super::queue::Before;
 use super::rows::{BLOCKER, Present};
 use super::scheduled::due_item;
@@ -34,12 +34,12 @@ type Written = BoxFuture<'static, Result<(), StoreError>>;
 impl Beside {
     /// Returns the writes that must be durable before the account has these effects. They run again for every
     /// attempt.
-    pub(super) fn before(self: &Arc<Self>, user: UserId, hiding: Option<Hiding>) -> Before<Changed> {
+    pub(super) fn before(self: &Arc<Self>, user: UserId, further: Option<Write>) -> Before<Changed> {
         let beside = self.clone();
         Box::new(move |changed, revision| {
-            let hidden = hiding.iter().map(|hiding| (hiding.write)());
+            let further = further.iter().map(|write| write(revision));
             let written = changed.effects.iter().filter_map(|effect| beside.write(user, effect, revision));
-            let all: Vec<Written> = hidden.chain(written).collect();
+            let all: Vec<Written> = further.chain(written).collect();
             Box::pin(async move { try_join_all(all).await.map(drop) })
         })
     }

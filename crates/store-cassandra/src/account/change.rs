@@ -6,23 +6,29 @@
 
 use futures_util::future::BoxFuture;
 use godwit_domain::account::{
-    Account, AccountCommand, AccountEffect, AccountOutcome, AccountPart, Decision, LogHead, Name,
+    Account, AccountCommand, AccountEffect, AccountOutcome, AccountPart, Decision, LogHead, Name, Pins,
 };
-use godwit_domain::model::{AccountEntry, AccountSubject, Device, Scheduled, User};
+use godwit_domain::model::{AccountEntry, AccountSubject, Device, Scheduled, Settings, User};
 use godwit_domain::ports::StoreError;
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
 use super::rows::{DEVICE, DeviceBody, Key, Present, ProfileBody, SCHEDULED, ScheduledBody, StarBody};
 use super::snapshot::Want;
 use super::txn::{Stop, Txn};
-use super::{Accounts, log};
+use super::{Accounts, log, memberships};
 
-/// The state of the hidden messages of a conversation, which are not stored in the account, and the write that
-/// hides one more.
-pub(crate) struct Hiding {
-    pub(crate) is_hidden: bool,
-    pub(crate) count: usize,
-    pub(crate) write: Box<dyn Fn() -> BoxFuture<'static, Result<(), StoreError>> + Send>,
+/// A write outside the account. It gets the revision that the account will have.
+pub(crate) type Write = Box<dyn Fn(u64) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>;
+
+/// What a command reads and writes that is not stored in the account.
+#[derive(Default)]
+pub(crate) struct Outside {
+    /// Whether the message is already hidden, and the number of hidden messages in its conversation.
+    pub(crate) hidden: (bool, usize),
+    /// The other users who hold names that the command takes.
+    pub(crate) holders: Vec<(Name, User)>,
+    /// Must be durable before the account has the effects of the command.
+    pub(crate) write: Option<Write>,
 }
 
 /// The result of a command, and the revision of the account after it.
@@ -38,15 +44,14 @@ impl Accounts {
         &self,
         user: UserId,
         command: AccountCommand,
-        hiding: Option<Hiding>,
+        mut outside: Outside,
     ) -> Result<AccountOutcome, StoreError> {
         if !command.names().is_empty() {
             return self.change_names(user, command).await;
         }
-        let hidden = hiding.as_ref().map_or((false, 0), |hiding| (hiding.is_hidden, hiding.count));
         let (name, wants) = (command.name(), wants(&command));
-        let run = move |txn: &mut Txn<'_>| decide(txn, &command, hidden);
-        let before = self.beside.before(user, hiding);
+        let before = self.beside.before(user, outside.write.take());
+        let run = move |txn: &mut Txn<'_>| decide(txn, &command, &outside);
         let changed = self.writer.write_after(name, user, wants, Some(before), run).await?;
         for effect in &changed.effects {
             self.beside.after(effect, changed.revision).await?;
@@ -63,9 +68,11 @@ pub(super) fn wants(command: &AccountCommand) -> Vec<Want> {
         AccountPart::Devices => Some(Want::all(DEVICE)),
         AccountPart::Block(user) => Some(Want::Row(Key::block(user))),
         AccountPart::Star(message) => Some(Want::Row(Key::star(message))),
-        AccountPart::Hidden(..) => None,
+        AccountPart::Hidden { .. } => None,
         AccountPart::Scheduled => Some(Want::all(SCHEDULED)),
         AccountPart::ScheduledOne(id) => Some(Want::Row(Key::scheduled(id))),
+        AccountPart::Settings(conversation) => Some(Want::Row(Key::membership(conversation))),
+        AccountPart::Pins => Some(Want::Row(Key::PINS)),
         AccountPart::EntryAbout(subject) => Some(Want::Row(Key::newest(subject))),
     };
     command.parts().into_iter().filter_map(want).collect()
@@ -74,24 +81,17 @@ pub(super) fn wants(command: &AccountCommand) -> Vec<Want> {
 pub(super) fn decide(
     txn: &mut Txn<'_>,
     command: &AccountCommand,
-    hidden: (bool, usize),
+    outside: &Outside,
 ) -> Result<Changed, Stop> {
-    let Decision { outcome, effects } = command.decide(&mut Of { txn, hidden })?;
+    let Decision { outcome, effects } = command.decide(&mut Of { txn, outside })?;
     effects.iter().try_for_each(|effect| write_effect(txn, effect))?;
     Ok(Changed { outcome, effects, revision: txn.revision() })
 }
 
 /// The account of one user, read through a transaction.
 pub(super) struct Of<'a, 't> {
-    txn: &'a mut Txn<'t>,
-    /// Whether the message is already hidden, and the number of hidden messages in its conversation.
-    hidden: (bool, usize),
-}
-
-impl<'a, 't> Of<'a, 't> {
-    pub(super) const fn new(txn: &'a mut Txn<'t>) -> Self {
-        Self { txn, hidden: (false, 0) }
-    }
+    pub(super) txn: &'a mut Txn<'t>,
+    pub(super) outside: &'a Outside,
 }
 
 impl Account for Of<'_, '_> {
@@ -101,9 +101,10 @@ impl Account for Of<'_, '_> {
         profile(self.txn)
     }
 
-    /// Names are [reserved](super::names) before the decision, so no other user holds them now.
-    fn holder(&mut self, _: &Name, _: Option<Timestamp>) -> Result<Option<User>, Stop> {
-        Ok(None)
+    /// Names without a holder are [reserved](super::names) before a decision is written.
+    fn holder(&mut self, name: &Name, _: Option<Timestamp>) -> Result<Option<User>, Stop> {
+        let holder = self.outside.holders.iter().find(|(held, _)| held == name);
+        Ok(holder.map(|(_, user)| user.clone()))
     }
 
     fn device(&mut self, id: DeviceId) -> Result<Option<Device>, Stop> {
@@ -134,11 +135,11 @@ impl Account for Of<'_, '_> {
     }
 
     fn hides(&mut self, _: ConversationId, _: Seq) -> Result<bool, Stop> {
-        Ok(self.hidden.0)
+        Ok(self.outside.hidden.0)
     }
 
     fn hidden_count(&mut self, _: ConversationId) -> Result<usize, Stop> {
-        Ok(self.hidden.1)
+        Ok(self.outside.hidden.1)
     }
 
     fn scheduled(&mut self) -> Result<Vec<Scheduled>, Stop> {
@@ -152,6 +153,14 @@ impl Account for Of<'_, '_> {
     fn scheduled_one(&mut self, id: ScheduledId) -> Result<Option<Scheduled>, Stop> {
         let user = self.txn.user();
         Ok(self.txn.get(Key::scheduled(id))?.map(|body: ScheduledBody| body.into_scheduled(id, user)))
+    }
+
+    fn settings(&mut self, conversation: ConversationId) -> Result<Settings, Stop> {
+        Ok(memberships::membership(self.txn, conversation)?.settings)
+    }
+
+    fn pins(&mut self) -> Result<Pins, Stop> {
+        Ok(Pins(self.txn.get(Key::PINS)?.unwrap_or_default()))
     }
 
     fn log_head(&mut self) -> Result<LogHead, Stop> {
@@ -203,6 +212,10 @@ fn write_effect(txn: &mut Txn<'_>, effect: &AccountEffect) -> Result<(), Stop> {
             txn.put(Key::scheduled(after.id), &ScheduledBody::from(&**after));
         }
         AccountEffect::RemoveScheduled(before) => txn.remove(Key::scheduled(before.id)),
+        AccountEffect::PutSettings(conversation, settings) => {
+            memberships::put_settings(txn, *conversation, settings)?;
+        }
+        AccountEffect::PutPins(Pins(pins)) => txn.put(Key::PINS, pins),
         AccountEffect::Note(noted) => log::write_noted(txn, noted)?,
         // Stored outside the account.
         AccountEffect::ReleaseName(_) | AccountEffect::Hide(..) => {}

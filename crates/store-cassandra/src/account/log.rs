@@ -10,7 +10,7 @@ use godwit_domain::ports::StoreError;
 use godwit_protocol::UserId;
 
 use super::Accounts;
-use super::change::Of;
+use super::change::{Of, Outside};
 use super::rows::{CHUNK, CHUNK_SEQS, EntryBody, Key};
 use super::snapshot::{AccountRow, Want};
 use super::txn::{Stop, Txn, decode};
@@ -26,7 +26,7 @@ pub(super) fn wants(note: &AccountNote) -> Want {
 
 /// Decides on a note and writes it in this transaction.
 pub(super) fn write(txn: &mut Txn<'_>, note: &AccountNote) -> Result<AccountEntry, Stop> {
-    let noted = account::note(&mut Of::new(txn), note)?;
+    let noted = account::note(&mut Of { txn, outside: &Outside::default() }, note)?;
     write_noted(txn, &noted)?;
     Ok(noted.entry)
 }

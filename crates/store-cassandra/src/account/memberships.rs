@@ -1,10 +1,10 @@
 //! Memberships: a user's settings for conversations, whether a conversation is in the inbox, and its position
 //! there.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use futures_util::future::try_join_all;
-use godwit_domain::model::{AccountChange, AccountEntry, AccountNote, Settings, SettingsChange};
+use godwit_domain::model::{AccountEntry, AccountNote, Settings};
 use godwit_domain::ports::StoreError;
 use godwit_domain::projection::Unlisting;
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
@@ -128,6 +128,12 @@ impl Accounts {
         Ok(rows.into_iter().map(|(key, _)| ConversationId::new(key.id.cast_unsigned())).collect())
     }
 
+    /// The number of pinned conversations.
+    pub(crate) async fn pinned(&self, user: UserId) -> Result<usize, StoreError> {
+        let pins: Option<BTreeMap<ConversationId, i64>> = self.row(user, Key::PINS).await?;
+        Ok(pins.map_or(0, |pins| pins.len()))
+    }
+
     /// Lists a conversation and writes the note, unless it is already listed. `before` is called with the new
     /// revision of the membership and completes before the membership is written. It is called again for every
     /// attempt.
@@ -141,8 +147,7 @@ impl Accounts {
         Done: Future<Output = Result<(), StoreError>> + Send + 'static,
     {
         let id = listing.conversation;
-        let change = AccountChange::ConversationListed(id);
-        let note = AccountNote { user_id: user, at: listing.at, change };
+        let note = AccountNote::listed(user, id, listing.at);
         let run = move |txn: &mut Txn<'_>| list(txn, listing, &note);
         let before = Some(boxed(before));
         self.writer.write_after("list a conversation", user, wants(id, &note), before, run).await
@@ -156,8 +161,8 @@ impl Accounts {
         at: Timestamp,
         unlisting: Unlisting,
     ) -> Result<Option<(AccountEntry, Displaced)>, StoreError> {
-        let Unlisting { user_id: user, seq: through, reason } = unlisting;
-        let note = AccountNote { user_id: user, at, change: AccountChange::ConversationGone(id, reason) };
+        let Unlisting { user_id: user, seq: through, .. } = unlisting;
+        let note = unlisting.note(id, at);
         let run = move |txn: &mut Txn<'_>| {
             let membership = membership(txn, id)?;
             if membership.through >= through {
@@ -167,6 +172,11 @@ impl Accounts {
             put(txn, id, &Membership { revision, through, ..Membership::default() });
             if membership.apart {
                 txn.remove(Key::apart(id));
+            }
+            if membership.settings.pin.is_some() {
+                let mut pins: BTreeMap<ConversationId, i64> = txn.get(Key::PINS)?.unwrap_or_default();
+                pins.remove(&id);
+                txn.put(Key::PINS, &pins);
             }
             let displaced = Displaced { place: membership.place, revision };
             Ok(Some((log::write(txn, &note)?, displaced)))
@@ -211,7 +221,7 @@ impl Accounts {
         let run = move |txn: &mut Txn<'_>| {
             let mut membership = membership(txn, id)?;
             let revision = txn.revision();
-            membership.settings.cleared = membership.settings.cleared.max(cleared);
+            membership.settings.clear(cleared);
             let mut place = None;
             if hides && !membership.apart {
                 membership.listed = false;
@@ -222,29 +232,6 @@ impl Accounts {
             Ok((log::write(txn, &note)?, Displaced { place, revision }))
         };
         self.writer.write("clear a conversation", user, wants(id, &note), run).await
-    }
-
-    /// Changes the settings and writes the note. For `before`, see [`list`](Self::list).
-    pub(crate) async fn change_settings<Done>(
-        &self,
-        user: UserId,
-        conversation: ConversationId,
-        change: SettingsChange,
-        note: AccountNote,
-        before: impl Fn(u64) -> Done + Send + 'static,
-    ) -> Result<(Settings, AccountEntry), StoreError>
-    where
-        Done: Future<Output = Result<(), StoreError>> + Send + 'static,
-    {
-        let run = move |txn: &mut Txn<'_>| {
-            let membership = membership(txn, conversation)?;
-            let settings = membership.settings.clone().changed_by(change.clone());
-            let changed = Membership { settings: settings.clone(), revision: txn.revision(), ..membership };
-            put(txn, conversation, &changed);
-            Ok((settings, log::write(txn, &note)?))
-        };
-        let before = Some(boxed(before));
-        self.writer.write_after("change settings", user, wants(conversation, &note), before, run).await
     }
 
     /// Sets positions, each only if the membership is still the one that was seen. Returns the revision of the
@@ -272,7 +259,7 @@ fn list(txn: &mut Txn<'_>, listing: Listing, note: &AccountNote) -> Result<Optio
     let before = membership(txn, id)?;
     // An entry that the member has cleared comes too late. A user who joined again has cleared nothing of what
     // follows.
-    let is_cleared = before.settings.cleared > Seq::ZERO && before.settings.cleared >= shown;
+    let is_cleared = before.settings.has_cleared(shown);
     let is_late = before.through > through || if joined { before.through == through } else { is_cleared };
     if is_late || (before.listed && !joined) {
         return Ok(None);
@@ -295,7 +282,18 @@ fn place(txn: &mut Txn<'_>, change: &PositionChange) -> Result<Option<InboxPosit
     Ok(Some(place))
 }
 
-fn membership(txn: &mut Txn<'_>, conversation: ConversationId) -> Result<Membership, Stop> {
+pub(super) fn put_settings(
+    txn: &mut Txn<'_>,
+    conversation: ConversationId,
+    settings: &Settings,
+) -> Result<(), Stop> {
+    let before = membership(txn, conversation)?;
+    let changed = Membership { settings: settings.clone(), revision: txn.revision(), ..before };
+    put(txn, conversation, &changed);
+    Ok(())
+}
+
+pub(super) fn membership(txn: &mut Txn<'_>, conversation: ConversationId) -> Result<Membership, Stop> {
     let body: Option<MembershipBody> = txn.get(Key::membership(conversation))?;
     Ok(body.map(Membership::from).unwrap_or_default())
 }

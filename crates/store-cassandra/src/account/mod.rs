@@ -54,7 +54,7 @@ use statements::Statements;
 use txn::decode;
 use writer::Writer;
 
-pub(crate) use change::Hiding;
+pub(crate) use change::Outside;
 pub(crate) use memberships::{Displaced, InboxPosition, Listing, Membership, PositionChange, Section};
 
 #[derive(Debug)]

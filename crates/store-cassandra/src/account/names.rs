@@ -17,7 +17,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use godwit_domain::account::{AccountCommand, AccountEffect, AccountOutcome, Name};
+use godwit_domain::account::{AccountCommand, AccountEffect, AccountOutcome, Decision, Name};
 use godwit_domain::model::User;
 use godwit_domain::ports::StoreError;
 use godwit_protocol::{Timestamp, UserId};
@@ -25,7 +25,7 @@ use scylla::errors::PrepareError;
 use uuid::Uuid;
 
 use super::Accounts;
-use super::change::{self, Changed};
+use super::change::{self, Changed, Of, Outside};
 use super::rows::Key;
 use super::snapshot::Want;
 use super::txn::Txn;
@@ -53,13 +53,6 @@ pub(super) struct Names {
 
 /// The user who has reserved a name, and the claim of the attempt.
 pub(super) type Holder = (UserId, Uuid);
-
-#[expect(clippy::large_enum_variant, reason = "an answer that is looked at once and not kept")]
-#[derive(Debug)]
-pub(super) enum Claim {
-    Reserved,
-    TakenBy(User),
-}
 
 /// The key of a name in the table.
 fn row(name: &Name) -> (&'static str, &str) {
@@ -138,8 +131,8 @@ impl Names {
 }
 
 impl Accounts {
-    /// Executes a command that may give the user names: reserves the names that they do not have yet, then
-    /// writes the profile.
+    /// Executes a command that may give the user names: decides on it, reserves the names that it takes, and decides again
+    /// when it writes the profile.
     pub(super) async fn change_names(
         &self,
         user: UserId,
@@ -147,31 +140,26 @@ impl Accounts {
     ) -> Result<AccountOutcome, StoreError> {
         let (names, command) = (command.names(), Arc::new(command));
         // Always locked in this order, which prevents a deadlock.
-        let mut turns = Vec::with_capacity(names.len());
+        let mut guards = Vec::with_capacity(names.len());
         for name in &names {
-            turns.push(self.names.attempt(name).await);
-        }
-        // Checked before anything is reserved, so that a refused command leaves nothing behind.
-        if let [_, .., last] = &*names
-            && let Some(holder) = self.user_by_name(last).await?.filter(|holder| holder.id != user)
-        {
-            return self.refused(user, &command, &names, last, holder).await;
+            guards.push(self.names.attempt(name).await);
         }
         for attempt in 0..ATTEMPTS_MAX {
             pause(attempt).await;
-            let (before, naming) = self.naming(user).await?;
-            let new = command.new_names(before.as_ref());
-            for name in &new {
-                if let Claim::TakenBy(holder) = self.claim(name, user, command.names_taken_at()).await? {
-                    return self.refused(user, &command, &new, name, holder).await;
-                }
+            let outside = Arc::new(self.holders(user, &names, command.names_taken_at()).await?);
+            let (Decision { outcome, effects }, naming) =
+                self.foresee(user, command.clone(), outside.clone()).await?;
+            if effects.is_empty() {
+                // Nothing was reserved, so a refused command leaves nothing behind.
+                return Ok(outcome);
             }
-            let given_up = self.held(user, before.as_ref().filter(|_| !new.is_empty())).await?;
-            if let Some(changed) = self.decide_names(user, command.clone(), naming).await? {
-                if let Some((name, held)) = given_up
-                    && changed.effects.contains(&AccountEffect::ReleaseName(name.clone()))
-                {
-                    self.names.give_back(&name, held).await;
+            let released = self.reserve(user, &effects, command.names_taken_at()).await?;
+            let Some(released) = released else { continue };
+            if let Some(changed) = self.decide_names(user, command.clone(), outside, naming).await? {
+                for (name, held) in released {
+                    if changed.effects.contains(&AccountEffect::ReleaseName(name.clone())) {
+                        self.names.give_back(&name, held).await;
+                    }
                 }
                 return Ok(changed.outcome);
             }
@@ -179,30 +167,61 @@ impl Accounts {
         Err(unavailable(command.name(), "too many users try to take the same names"))
     }
 
-    /// Refuses the command because of the first of its names that is taken. Names before `name` may be taken too,
-    /// so they are checked first.
-    async fn refused(
+    /// The other users who hold these names. A user takes several names in this order. So they are looked up in the opposite
+    /// order: whoever is found to hold a later name is also found to hold the earlier ones.
+    async fn holders(
         &self,
         user: UserId,
-        command: &AccountCommand,
         names: &[Name],
-        name: &Name,
-        holder: User,
-    ) -> Result<AccountOutcome, StoreError> {
-        for before in names.iter().take_while(|before| *before != name) {
-            if let Some(first) = self.user_by_name(before).await?.filter(|first| first.id != user) {
-                return Ok(command.refused_for(before, first));
-            }
+        at: Option<Timestamp>,
+    ) -> Result<Outside, StoreError> {
+        let mut holders = Vec::new();
+        for name in names.iter().rev() {
+            let Some((other, _)) = self.names.holder(name).await?.filter(|(id, _)| *id != user) else {
+                continue;
+            };
+            let holder = self.user(other).await?.filter(|other| name.is_held_by(other, at));
+            holders.extend(holder.map(|holder| (name.clone(), holder)));
         }
-        Ok(command.refused_for(name, holder))
+        Ok(Outside { holders, ..Outside::default() })
     }
 
-    /// The reservation of the user's present handle, if the user still holds it.
-    async fn held(&self, id: UserId, user: Option<&User>) -> Result<Option<(Name, Holder)>, StoreError> {
-        let Some(user) = user else { return Ok(None) };
-        let name = Name::Handle(user.handle.clone());
-        let holder = self.names.holder(&name).await?.filter(|(holder, _)| *holder == id);
-        Ok(holder.map(|holder| (name, holder)))
+    /// Decides on the command without writing. Also returns the value of `naming` that the attempt must still find when it
+    /// writes the profile.
+    pub(super) async fn foresee(
+        &self,
+        user: UserId,
+        command: Arc<AccountCommand>,
+        outside: Arc<Outside>,
+    ) -> Result<(Decision, u64), StoreError> {
+        let (name, wants) = (command.name(), change::wants(&command));
+        let run = move |txn: &mut Txn<'_>| {
+            let naming = txn.head().naming;
+            Ok((command.decide(&mut Of { txn, outside: &outside })?, naming))
+        };
+        self.writer.write(name, user, wants, run).await
+    }
+
+    /// Reserves the names that these effects take, and returns the reservations of those that they release. `None` if another
+    /// user holds one of the names by now.
+    async fn reserve(
+        &self,
+        user: UserId,
+        effects: &[AccountEffect],
+        at: Option<Timestamp>,
+    ) -> Result<Option<Vec<(Name, Holder)>>, StoreError> {
+        let mut released = Vec::new();
+        for effect in effects {
+            if let AccountEffect::TakeName(name) = effect {
+                if !self.claim(name, user, at).await? {
+                    return Ok(None);
+                }
+            } else if let AccountEffect::ReleaseName(name) = effect {
+                let holder = self.names.holder(name).await?.filter(|(holder, _)| *holder == user);
+                released.extend(holder.map(|holder| (name.clone(), holder)));
+            }
+        }
+        Ok(Some(released))
     }
 
     /// `None` when `naming` has changed: a later attempt of the user, or another user who took a name over, has
@@ -211,6 +230,7 @@ impl Accounts {
         &self,
         user: UserId,
         command: Arc<AccountCommand>,
+        outside: Arc<Outside>,
         naming: u64,
     ) -> Result<Option<Changed>, StoreError> {
         let (name, wants) = (command.name(), change::wants(&command));
@@ -218,15 +238,9 @@ impl Accounts {
             if txn.head().naming != naming {
                 return Ok(None);
             }
-            change::decide(txn, &command, (false, 0)).map(Some)
+            change::decide(txn, &command, &outside).map(Some)
         };
         self.writer.write(name, user, wants, run).await
-    }
-
-    /// The user, and the value of `naming` that an attempt must still find when it writes the profile.
-    pub(super) async fn naming(&self, id: UserId) -> Result<(Option<User>, u64), StoreError> {
-        let run = |txn: &mut Txn<'_>| Ok((change::profile(txn)?, txn.head().naming));
-        self.writer.write("read a user", id, [Want::Row(Key::PROFILE)], run).await
     }
 
     pub(crate) async fn user_by_name(&self, name: &Name) -> Result<Option<User>, StoreError> {
@@ -236,50 +250,45 @@ impl Accounts {
         }
     }
 
-    /// Reserves a name that is not in the profile of `by`, unless another user holds it at that time.
+    /// Reserves a name that is not in the profile of `by`. False if another user holds it at that time.
     pub(super) async fn claim(
         &self,
         name: &Name,
         by: UserId,
         at: Option<Timestamp>,
-    ) -> Result<Claim, StoreError> {
+    ) -> Result<bool, StoreError> {
         let mut seen = None;
         for attempt in 0..ATTEMPTS_MAX {
             pause(attempt).await;
             let holder = self.names.holder(name).await?;
             if let Some((other, _)) = holder.filter(|(id, _)| *id != by) {
-                if let Some(user) = self.user(other).await?.filter(|user| name.is_held_by(user, at)) {
-                    return Ok(Claim::TakenBy(user));
+                if self.user(other).await?.is_some_and(|user| name.is_held_by(&user, at)) {
+                    return Ok(false);
                 }
                 if holder != std::mem::replace(&mut seen, holder) {
                     tokio::time::sleep(PATIENCE).await;
                     continue;
                 }
-                if let Some(user) = self.void(other, name.clone(), at).await? {
-                    return Ok(Claim::TakenBy(user));
+                if !self.void(other, name.clone(), at).await? {
+                    return Ok(false);
                 }
             }
             if self.names.take(name, holder, by).await? {
-                return Ok(Claim::Reserved);
+                return Ok(true);
             }
         }
         Err(unavailable("reserve a name", "too many users try to take it"))
     }
 
-    /// Makes all unfinished attempts of this user void. Returns the user if an attempt has succeeded and they
-    /// now hold the name.
-    async fn void(
-        &self,
-        user: UserId,
-        name: Name,
-        at: Option<Timestamp>,
-    ) -> Result<Option<User>, StoreError> {
+    /// Makes all unfinished attempts of this user void. False if an attempt has succeeded and they now hold the
+    /// name.
+    async fn void(&self, user: UserId, name: Name, at: Option<Timestamp>) -> Result<bool, StoreError> {
         let run = move |txn: &mut Txn<'_>| {
-            let owner = change::profile(txn)?.filter(|user| name.is_held_by(user, at));
-            if owner.is_none() {
+            let is_held = change::profile(txn)?.is_some_and(|user| name.is_held_by(&user, at));
+            if !is_held {
                 txn.head_mut().naming += 1;
             }
-            Ok(owner)
+            Ok(!is_held)
         };
         self.writer.write("take over a name", user, [Want::Row(Key::PROFILE)], run).await
     }

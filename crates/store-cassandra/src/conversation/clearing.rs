@@ -5,7 +5,7 @@
 //! an entry reads the unlisted members after it was written. So at least one of the two sees the other, and
 //! puts the conversation back.
 
-use godwit_domain::model::{AccountEntry, AccountNote, Concealed, Head};
+use godwit_domain::model::{AccountEntry, AccountNote, Concealed, leaves_inbox};
 use godwit_domain::ports::StoreError;
 use godwit_protocol::{ConversationId, Seq, UserId};
 
@@ -24,10 +24,9 @@ impl Conversations {
         note: AccountNote,
     ) -> Result<AccountEntry, StoreError> {
         // First, so that a reader who sees that the conversation was cleared also sees through which entry.
-        let concealed = Concealed { cleared, cleared_ordinal: ordinal, ..Concealed::default() };
-        self.conceal(id, user, concealed).await?;
+        self.conceal(id, user, Concealed::clearing(cleared, ordinal)).await?;
         let end = self.end(id).await?;
-        if shown_after(&end, cleared).is_some() || end.seq == Seq::ZERO {
+        if !leaves_inbox(cleared, end.last_shown()) || end.seq == Seq::ZERO {
             return self.inbox.clear(user, id, cleared, false, note).await;
         }
         // At least 1, because 0 means that the conversation is in the inbox. The first entry of a conversation
@@ -36,15 +35,12 @@ impl Conversations {
         self.members().set_unlisted(id, user, through, end.seq).await?;
         let entry = self.inbox.clear(user, id, cleared, true, note).await?;
         let end = self.end(id).await?;
-        if let Some(activity) = shown_after(&end, cleared) {
+        if let Some(activity) = Activity::shown(&end).filter(|shown| !leaves_inbox(cleared, Some(shown.seq)))
+        {
             let (at, through) = (note.at, end.seq);
             let change = ListingChange { conversation: id, at, through, activity, apart: false };
             self.list(user, change, false, true).await?;
         }
         Ok(entry)
     }
-}
-
-fn shown_after(head: &Head, seq: Seq) -> Option<Activity> {
-    Activity::shown(head).filter(|shown| shown.seq > seq)
 }

@@ -45,7 +45,7 @@ use std::time::Duration;
 
 use futures_util::future::{try_join, try_join_all, try_join3};
 use godwit_domain::model::{
-    AccountChange, AccountEntry, AccountNote, Concealed, ConversationState, FanOut, Head, LogItem, Member,
+    AccountEntry, AccountNote, Concealed, ConversationState, FanOut, Head, LogItem, Member, leaves_inbox,
 };
 use godwit_domain::ports::{
     Append, AppendOutcome, CursorMove, HistoryEnd, ReceiptTimes, SeqRange, StoreError,
@@ -309,12 +309,12 @@ impl Conversations {
             return Ok(());
         }
         let (stored, end) = try_join(self.about().read(id), self.end(id)).await?;
-        let shown = Activity::shown(&end).map_or(Seq::ZERO, |shown| shown.seq);
         let details = stored.and_then(|stored| stored.details);
         let is_whole = details.is_none_or(|details| details.fan_out == FanOut::OnWrite);
         for member in members {
             let through = unlisted.get(&member.user_id);
-            member.unlisted = through.is_some_and(|through| !is_whole || *through >= shown);
+            member.unlisted =
+                through.is_some_and(|through| !is_whole || leaves_inbox(*through, end.last_shown()));
         }
         Ok(())
     }
@@ -332,16 +332,14 @@ impl Conversations {
         let passing = self.cursors().passing(self.members(), moves).await?;
         // Announced before the cursors move: if the move then fails, the announcement is harmless.
         let mut changed = HashMap::<ConversationId, Timestamp>::new();
-        for (by, _) in &passing {
+        for (by, ..) in &passing {
             let at = changed.entry(by.conversation).or_default();
             *at = by.at.max(*at);
         }
         try_join_all(changed.into_iter().map(|(id, at)| self.touch_all(id, at))).await?;
-        let read = self.cursors().advance(passing).await?;
         let mut notes = HashMap::<UserId, Vec<AccountNote>>::new();
-        for by in read {
-            let change = AccountChange::ReadMoved(by.conversation);
-            notes.entry(by.user_id).or_default().push(AccountNote { user_id: by.user_id, at: by.at, change });
+        for note in self.cursors().advance(passing).await? {
+            notes.entry(note.user_id).or_default().push(note);
         }
         let written = notes.into_iter().map(|(user, notes)| async move {
             let entries = self.accounts.note(user, notes).await?;

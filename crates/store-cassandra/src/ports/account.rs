@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
-use godwit_domain::account::{AccountCommand, AccountOutcome, Name};
+use godwit_domain::account::{AccountCommand, AccountOutcome, AccountPart, Name};
 use godwit_domain::model::{Concealed, Device, Handle, Scheduled, SearchPrefix, Star, Subject, User};
 use godwit_domain::ports::{
     AccountStore, BlockStore, DeviceStore, Part, PersonalStore, Result, SeqRange, UserStore,
@@ -11,21 +11,31 @@ use godwit_domain::ports::{
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
 use crate::CassandraStore;
-use crate::account::Hiding;
+use crate::account::Outside;
 
 #[async_trait]
 impl AccountStore for CassandraStore {
     async fn change_account(&self, user: UserId, command: AccountCommand) -> Result<AccountOutcome> {
-        if let AccountCommand::Hide { conversation, seq, hidden_max, .. } = command {
-            let pass = self.gate.enter([Part::Membership(user, conversation)]).await?;
-            let changed = async {
-                let hiding = self.hiding(user, conversation, seq, hidden_max).await?;
-                self.accounts.change(user, command, Some(hiding)).await
+        let membership = match &command {
+            AccountCommand::Hide { conversation, .. }
+            | AccountCommand::ChangeSettings { conversation, .. } => Some(*conversation),
+            _ => None,
+        };
+        let pass = self.gate.enter(membership.map(|id| Part::Membership(user, id))).await?;
+        let changed = async {
+            let outside = match (membership, command.parts().first()) {
+                (Some(id), Some(AccountPart::Hidden { seq, counted_to, .. })) => {
+                    self.hiding(user, id, *seq, *counted_to).await?
+                }
+                (Some(id), _) => {
+                    let write = self.inbox.doubting(user, id, None);
+                    Outside { write: Some(Box::new(write)), ..Outside::default() }
+                }
+                (None, _) => Outside::default(),
             };
-            return pass.leave(changed.await).await;
-        }
-        let pass = self.gate.enter([]).await?;
-        pass.leave(self.accounts.change(user, command, None).await).await
+            self.accounts.change(user, command, outside).await
+        };
+        pass.leave(changed.await).await
     }
 }
 
@@ -35,19 +45,19 @@ impl CassandraStore {
         user: UserId,
         conversation: ConversationId,
         seq: Seq,
-        hidden_max: usize,
-    ) -> Result<Hiding> {
-        let first = self.hidden.first(user, conversation, hidden_max).await?;
+        counted_to: usize,
+    ) -> Result<Outside> {
+        let first = self.hidden.first(user, conversation, counted_to).await?;
         let (hidden, conversations) = (self.hidden.clone(), self.conversations.clone());
-        let write = move || -> BoxFuture<'static, Result<()>> {
+        let write = move |_| -> BoxFuture<'static, Result<()>> {
             let (hidden, conversations) = (hidden.clone(), conversations.clone());
             Box::pin(async move {
                 hidden.hide(user, conversation, seq).await?;
-                let concealed = Concealed { hidden_to: seq, ..Concealed::default() };
-                conversations.conceal(conversation, user, concealed).await
+                conversations.conceal(conversation, user, Concealed::hiding(seq)).await
             })
         };
-        Ok(Hiding { is_hidden: first.contains(&seq), count: first.len(), write: Box::new(write) })
+        let hidden = (first.contains(&seq), first.len());
+        Ok(Outside { hidden, write: Some(Box::new(write)), ..Outside::default() })
     }
 }
 

@@ -1,17 +1,17 @@
 //! The inbox port, with the account log.
 
 use async_trait::async_trait;
-use godwit_domain::model::{AccountEntry, AccountNote, Settings, SettingsChange};
+use futures_util::try_join;
+use godwit_domain::model::{AccountEntry, AccountNote, Settings};
 use godwit_domain::ports::{ActivityPosition, ChangedRow, InboxRow, InboxStore, Part, Result, UnorderedRow};
-use godwit_protocol::limits::PINNED_CONVERSATIONS_MAX;
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use crate::CassandraStore;
 use crate::account::Section;
 
 const EVER: Timestamp = Timestamp::from_millis(0);
-/// Concurrent calls may together exceed the limit of pinned conversations.
-const PINNED_READ_MAX: usize = 2 * PINNED_CONVERSATIONS_MAX;
+/// Conversations that other calls may pin while a page of pinned ones is read.
+const PINNED_MEANWHILE_MAX: usize = 64;
 
 #[async_trait]
 impl InboxStore for CassandraStore {
@@ -27,8 +27,9 @@ impl InboxStore for CassandraStore {
     }
 
     async fn pinned(&self, user: UserId) -> Result<Vec<InboxRow>> {
-        let recent = self.inbox.recent(user).await?;
-        self.inbox.sections(user, &recent, &Section::ALL_PINNED, EVER, None, PINNED_READ_MAX).await
+        let (pinned, recent) = try_join!(self.accounts.pinned(user), self.inbox.recent(user))?;
+        let limit = pinned + PINNED_MEANWHILE_MAX;
+        self.inbox.sections(user, &recent, &Section::ALL_PINNED, EVER, None, limit).await
     }
 
     async fn fanned_out_on_read(&self, user: UserId) -> Result<Vec<UnorderedRow>> {
@@ -48,18 +49,6 @@ impl InboxStore for CassandraStore {
     async fn settings(&self, user: UserId, conversation: ConversationId) -> Result<Settings> {
         let mut memberships = self.accounts.memberships(user, &[conversation]).await?;
         Ok(memberships.remove(&conversation).map(|membership| membership.settings).unwrap_or_default())
-    }
-
-    async fn change_settings(
-        &self,
-        user: UserId,
-        conversation: ConversationId,
-        change: SettingsChange,
-        note: AccountNote,
-    ) -> Result<(Settings, AccountEntry)> {
-        let pass = self.gate.enter([Part::Membership(user, conversation)]).await?;
-        let doubt = self.inbox.doubting(user, conversation, None);
-        pass.leave(self.accounts.change_settings(user, conversation, change, note, doubt).await).await
     }
 
     async fn clear(

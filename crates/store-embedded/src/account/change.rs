@@ -1,13 +1,14 @@
 //! Changes of accounts: reads what a decision needs, and writes its effects.
 
 use godwit_domain::account::{
-    Account, AccountCommand, AccountEffect, AccountOutcome, Decision, LogHead, Name,
+    Account, AccountCommand, AccountEffect, AccountOutcome, Decision, LogHead, Name, Pins,
 };
-use godwit_domain::model::{AccountEntry, AccountSubject, Concealed, Device, Scheduled, User};
+use godwit_domain::model::{AccountEntry, AccountSubject, Concealed, Device, Scheduled, Settings, User};
 use godwit_domain::ports::StoreError;
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
 use super::{concealed, devices, log, personal, users};
+use crate::inbox::listing;
 use crate::keys::{self, Key};
 use crate::read::Read;
 use crate::records::{AccountSubjectRecord, CountRecord, DeviceRecord, StarRecord, present};
@@ -71,6 +72,14 @@ impl<S: Read> Account for Of<'_, S> {
         personal::scheduled_one(self.store, self.user, id)
     }
 
+    fn settings(&mut self, conversation: ConversationId) -> Result<Settings, StoreError> {
+        Ok(listing::of(self.store, self.user, conversation)?.into_settings())
+    }
+
+    fn pins(&mut self) -> Result<Pins, StoreError> {
+        listing::pins(self.store, self.user)
+    }
+
     fn log_head(&mut self) -> Result<LogHead, StoreError> {
         log::head(self.store, self.user)
     }
@@ -92,34 +101,34 @@ pub(crate) fn change(
     command: &AccountCommand,
 ) -> Result<AccountOutcome, StoreError> {
     let Decision { outcome, effects } = command.decide(&mut Of { store: txn, user })?;
-    effects.iter().try_for_each(|effect| write_effect(txn, user, effect))?;
+    effects.into_iter().try_for_each(|effect| write_effect(txn, user, effect))?;
     Ok(outcome)
 }
 
-fn write_effect(txn: &mut Txn<'_>, user: UserId, effect: &AccountEffect) -> Result<(), StoreError> {
+fn write_effect(txn: &mut Txn<'_>, user: UserId, effect: AccountEffect) -> Result<(), StoreError> {
     match effect {
-        AccountEffect::PutProfile { before, after } => users::put(txn, before.as_deref(), after),
-        AccountEffect::TakeName(name) => users::take_name(txn, user, name),
-        AccountEffect::ReleaseName(name) => users::release_name(txn, user, name)?,
+        AccountEffect::PutProfile { before, after } => users::put(txn, before.as_deref(), &after),
+        AccountEffect::TakeName(name) => users::take_name(txn, user, &name),
+        AccountEffect::ReleaseName(name) => users::release_name(txn, user, &name)?,
         AccountEffect::AddDevice(device) => {
-            txn.put_record(keys::device(device.id), &DeviceRecord::from(device));
+            txn.put_record(keys::device(device.id), &DeviceRecord::from(&device));
             txn.put(keys::device_of(user, device.id), present());
         }
         AccountEffect::ChangeDevice(device) => {
-            txn.put_record(keys::device(device.id), &DeviceRecord::from(device));
+            txn.put_record(keys::device(device.id), &DeviceRecord::from(&device));
         }
         AccountEffect::RemoveDevice(id) => {
-            txn.remove(keys::device(*id));
-            txn.remove(keys::device_of(user, *id));
+            txn.remove(keys::device(id));
+            txn.remove(keys::device_of(user, id));
         }
         AccountEffect::AddBlock(blocked) => {
-            txn.put(keys::block(user, *blocked), present());
-            txn.put(keys::blocker(*blocked, user), present());
+            txn.put(keys::block(user, blocked), present());
+            txn.put(keys::blocker(blocked, user), present());
             add(txn, keys::block_count(user), 1)?;
         }
         AccountEffect::RemoveBlock(blocked) => {
-            txn.remove(keys::block(user, *blocked));
-            txn.remove(keys::blocker(*blocked, user));
+            txn.remove(keys::block(user, blocked));
+            txn.remove(keys::blocker(blocked, user));
             add(txn, keys::block_count(user), -1)?;
         }
         AccountEffect::AddStar(star) => {
@@ -127,15 +136,19 @@ fn write_effect(txn: &mut Txn<'_>, user: UserId, effect: &AccountEffect) -> Resu
             add(txn, keys::star_count(user), 1)?;
         }
         AccountEffect::RemoveStar(message) => {
-            txn.remove(keys::star(user, *message));
+            txn.remove(keys::star(user, message));
             add(txn, keys::star_count(user), -1)?;
         }
-        AccountEffect::Hide(conversation, seq) => hide(txn, user, *conversation, *seq)?,
+        AccountEffect::Hide(conversation, seq) => hide(txn, user, conversation, seq)?,
         AccountEffect::PutScheduled { before, after } => {
-            personal::put_scheduled(txn, before.as_deref(), after);
+            personal::put_scheduled(txn, before.as_deref(), &after);
         }
-        AccountEffect::RemoveScheduled(before) => personal::remove_scheduled(txn, before),
-        AccountEffect::Note(noted) => log::write(txn, user, noted),
+        AccountEffect::RemoveScheduled(before) => personal::remove_scheduled(txn, &before),
+        AccountEffect::Note(noted) => log::write(txn, user, &noted),
+        AccountEffect::PutSettings(conversation, settings) => {
+            listing::put_settings(txn, user, conversation, *settings)?;
+        }
+        AccountEffect::PutPins(pins) => listing::put_pins(txn, user, pins),
     }
     Ok(())
 }
@@ -147,7 +160,7 @@ fn hide(txn: &mut Txn<'_>, user: UserId, conversation: ConversationId, seq: Seq)
         txn.put(keys::hidden_from(conversation, seq, user), present());
         add(txn, keys::hidden_count(user, conversation), 1)?;
     }
-    concealed::conceal(txn, conversation, user, Concealed { hidden_to: seq, ..Concealed::default() })
+    concealed::conceal(txn, conversation, user, Concealed::hiding(seq))
 }
 
 fn count(store: &impl Read, key: &Key) -> Result<usize, StoreError> {

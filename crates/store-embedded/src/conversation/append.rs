@@ -6,6 +6,7 @@ use godwit_domain::projection::{Effects, Expiry, InviteWrite, MemberWrite, React
 use godwit_protocol::{ConversationId, MessageId, Seq, UserId};
 
 use super::{chunks, cursors, erase};
+use crate::account;
 use crate::engine::Bytes;
 use crate::inbox::listing::Listing;
 use crate::inbox::{changes, order};
@@ -90,8 +91,8 @@ impl PreparedAppend {
         let at = MessageId::new(self.head.id).timestamp();
         let mut listing = Listing { conversation: id, fan_out, standing: &mut standing, at };
         // First, while the listings of the leaving users still exist.
-        for Unlisting { user_id, reason, .. } in self.unlist {
-            notes.push((user_id, listing.unlist(txn, user_id, reason)?));
+        for unlisting in self.unlist {
+            notes.push(listing.unlist(txn, unlisting)?);
         }
         for (key, row) in self.rows {
             match row {
@@ -103,11 +104,11 @@ impl PreparedAppend {
         erase::erase(txn, id, &self.erase)?;
         cursors::advance_senders(txn, &self.cursors, self.expected_head, &self.appended)?;
         for user in self.list {
-            notes.extend(listing.list(txn, user)?.map(|entry| (user, entry)));
+            notes.extend(listing.list(txn, user)?);
         }
         if listing.standing.has_unlisted && !self.follow.is_empty() {
             for user in &self.follow {
-                notes.extend(listing.list(txn, *user)?.map(|entry| (*user, entry)));
+                notes.extend(listing.list(txn, *user)?);
             }
             listing.standing.has_unlisted = false;
         }
@@ -120,7 +121,7 @@ impl PreparedAppend {
             changes::touch(txn, id, &mut standing, at, &self.touch)?;
         }
         txn.put_record(keys::head(id), &HeadRecord::new(&self.head, standing));
-        Ok(notes)
+        notes.into_iter().map(|note| Ok((note.user_id, account::log::note(txn, note)?))).collect()
     }
 
     /// The fan-out after the append.

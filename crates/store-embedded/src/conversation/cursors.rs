@@ -1,6 +1,6 @@
 //! Cursors, and the history of their moves.
 
-use godwit_domain::model::{AccountChange, AccountEntry, AccountNote, Cursor};
+use godwit_domain::model::{AccountEntry, Cursor};
 use godwit_domain::ports::{CursorMove, ReceiptTimes, StoreError};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
@@ -24,9 +24,7 @@ pub(crate) fn advance(
         for passed in advance.passed() {
             record(txn, by, &passed);
         }
-        if advance.after.read > advance.before.read {
-            let change = AccountChange::ReadMoved(by.conversation);
-            let note = AccountNote { user_id: by.user_id, at: by.at, change };
+        if let Some(note) = by.note(advance.before, advance.after) {
             notes.push((by.user_id, account::log::note(txn, note)?));
         }
         changes::touch_all(txn, by.conversation, by.at)?;
@@ -59,8 +57,7 @@ pub(crate) fn advance_senders(
     Ok(())
 }
 
-/// When users received and read an entry: the times of the first moves that reached it. For their own message
-/// it is the time when it was sent.
+/// When users received and read an entry: the times of the first moves that reached it.
 pub(crate) fn receipts(
     store: &impl Read,
     id: ConversationId,
@@ -68,18 +65,17 @@ pub(crate) fn receipts(
     users: &[UserId],
 ) -> Result<Vec<ReceiptTimes>, StoreError> {
     let entry = history::entry(store, id, seq)?;
-    let sent =
-        entry.as_ref().and_then(|entry| entry.message().map(|message| (message.sender_id, entry.at())));
     let first = |user_id, mark| -> Result<Option<Timestamp>, StoreError> {
         let rows = store.page(&keys::moves_reaching(id, user_id, mark, seq), Direction::Forward, 1)?;
         rows.first().map(|(key, value)| MoveRecord::decode(key, value).map(|record| record.0)).transpose()
     };
-    let times = |&user_id: &UserId| {
-        let (delivered_at, read_at) = match sent {
-            Some((sender, at)) if sender == user_id => (Some(at), Some(at)),
-            _ => (first(user_id, Mark::Delivered)?, first(user_id, Mark::Read)?),
-        };
-        Ok(ReceiptTimes { user_id, delivered_at, read_at })
+    let times = |&user_id: &UserId| match ReceiptTimes::of_sender(user_id, entry.as_ref()) {
+        Some(sent) => Ok(sent),
+        None => Ok(ReceiptTimes {
+            user_id,
+            delivered_at: first(user_id, Mark::Delivered)?,
+            read_at: first(user_id, Mark::Read)?,
+        }),
     };
     users.iter().map(times).collect()
 }

@@ -1,16 +1,16 @@
 //! Listings: whether a conversation is in a user's inbox, and with which settings. For the order of the inbox,
 //! see `order.rs`.
 
-use godwit_domain::model::{AccountChange, AccountEntry, AccountNote, FanOut, Settings, SettingsChange};
+use godwit_domain::account::Pins;
+use godwit_domain::model::{AccountNote, FanOut, Settings, leaves_inbox};
 use godwit_domain::ports::StoreError;
-use godwit_protocol::sync::GoneReason;
+use godwit_domain::projection::Unlisting;
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
 use super::order;
-use crate::account;
 use crate::keys;
 use crate::read::Read;
-use crate::records::{HeadRecord, ListingRecord, ListingState, MemberRecord, Standing, present};
+use crate::records::{HeadRecord, ListingRecord, ListingState, MemberRecord, PinsRecord, Standing, present};
 use crate::txn::Txn;
 
 /// A conversation that enters and leaves inboxes.
@@ -23,12 +23,12 @@ pub(crate) struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// Puts the conversation into the inbox of a member, and writes the note. `None` when it is already there.
+    /// Puts the conversation into the inbox of a member, and returns the note to write. `None` when it is already there.
     pub(crate) fn list(
         &mut self,
         txn: &mut Txn<'_>,
         user: UserId,
-    ) -> Result<Option<AccountEntry>, StoreError> {
+    ) -> Result<Option<AccountNote>, StoreError> {
         let mut listing = of(txn, user, self.conversation)?;
         if listing.state != ListingState::Nowhere {
             return Ok(None);
@@ -47,17 +47,23 @@ impl Listing<'_> {
         if self.standing.has_unlisted {
             set_unlisted(txn, self.conversation, user, false)?;
         }
-        self.note(txn, user, AccountChange::ConversationListed(self.conversation)).map(Some)
+        Ok(Some(AccountNote::listed(user, self.conversation, self.at)))
     }
 
-    /// Takes the conversation out of the inbox of a former member, removes their settings, and writes the note.
+    /// Takes the conversation out of the inbox of a former member, removes their settings, and returns the
+    /// note to write.
     pub(crate) fn unlist(
         &mut self,
         txn: &mut Txn<'_>,
-        user: UserId,
-        reason: GoneReason,
-    ) -> Result<AccountEntry, StoreError> {
+        unlisting: Unlisting,
+    ) -> Result<AccountNote, StoreError> {
+        let user = unlisting.user_id;
         let listing = of(txn, user, self.conversation)?;
+        if listing.is_pinned() {
+            let mut pins = pins(txn, user)?;
+            pins.0.remove(&self.conversation);
+            put_pins(txn, user, pins);
+        }
         match listing.state {
             ListingState::Nowhere => {}
             ListingState::Ordered => {
@@ -66,7 +72,7 @@ impl Listing<'_> {
             ListingState::OnRead => txn.remove(keys::on_read(user, self.conversation)),
         }
         txn.remove(keys::listing(user, self.conversation));
-        self.note(txn, user, AccountChange::ConversationGone(self.conversation, reason))
+        Ok(unlisting.note(self.conversation, self.at))
     }
 
     /// Marks the conversation as fanned out on read, which it then stays, and takes it out of the order of all
@@ -89,62 +95,63 @@ impl Listing<'_> {
         self.standing.has_unlisted = false;
         Ok(())
     }
-
-    fn note(
-        &self,
-        txn: &mut Txn<'_>,
-        user_id: UserId,
-        change: AccountChange,
-    ) -> Result<AccountEntry, StoreError> {
-        account::log::note(txn, AccountNote { user_id, at: self.at, change })
-    }
 }
 
-/// Changes the settings, and moves the row to the section that they name.
-pub(crate) fn change_settings(
+/// Writes the settings, and moves the row to the section that they name.
+pub(crate) fn put_settings(
     txn: &mut Txn<'_>,
     user: UserId,
     conversation: ConversationId,
-    change: SettingsChange,
-) -> Result<Settings, StoreError> {
+    settings: Settings,
+) -> Result<(), StoreError> {
     let before = of(txn, user, conversation)?;
-    let (state, section) = (before.state, before.section());
-    let settings = before.into_settings().changed_by(change);
-    let after = ListingRecord::new(state, &settings);
-    if state == ListingState::Ordered && after.section() != section {
+    let after = ListingRecord::new(before.state, &settings);
+    let sections = (before.section(), after.section());
+    if before.state == ListingState::Ordered && sections.0 != sections.1 {
         let head: Option<HeadRecord> = txn.record(&keys::head(conversation))?;
         if let Some(head) = head {
-            let sections = (section, after.section());
             order::change_section(txn, user, conversation, sections, &head.standing);
         }
     }
     txn.put_record(keys::listing(user, conversation), &after);
-    Ok(settings)
+    Ok(())
 }
 
-/// Clears a conversation for a member through `cleared`, and takes it out of their inbox if no later entry was
-/// shown. A conversation that is fanned out on read stays, because no message would bring it back.
+/// Clears a conversation for a member through `cleared`, and takes it out of their inbox if it leaves it. A conversation that
+/// is fanned out on read stays, because no message would bring it back.
 pub(crate) fn clear(
     txn: &mut Txn<'_>,
     user: UserId,
     conversation: ConversationId,
     cleared: Seq,
 ) -> Result<(), StoreError> {
-    let mut listing = of(txn, user, conversation)?;
-    listing.clear(cleared);
+    let listing = of(txn, user, conversation)?;
+    let (mut state, section) = (listing.state, listing.section());
+    let mut settings = listing.into_settings();
+    settings.clear(cleared);
     let head_key = keys::head(conversation);
     let head: Option<HeadRecord> = txn.record(&head_key)?;
-    if let Some(mut head) = head.filter(|head| head.last_shown().is_none_or(|last| last <= cleared)) {
+    if let Some(mut head) = head.filter(|head| leaves_inbox(cleared, head.last_shown())) {
         set_unlisted(txn, conversation, user, true)?;
-        if listing.state == ListingState::Ordered {
-            order::leave(txn, user, conversation, listing.section(), &head.standing)?;
-            listing.state = ListingState::Nowhere;
+        if state == ListingState::Ordered {
+            order::leave(txn, user, conversation, section, &head.standing)?;
+            state = ListingState::Nowhere;
             head.standing.has_unlisted = true;
             txn.put_record(head_key, &head);
         }
     }
-    txn.put_record(keys::listing(user, conversation), &listing);
+    txn.put_record(keys::listing(user, conversation), &ListingRecord::new(state, &settings));
     Ok(())
+}
+
+/// The pinned conversations of a user.
+pub(crate) fn pins(store: &impl Read, user: UserId) -> Result<Pins, StoreError> {
+    let PinsRecord(pins) = store.record(&keys::pins(user))?.unwrap_or_default();
+    Ok(Pins(pins.into_iter().collect()))
+}
+
+pub(crate) fn put_pins(txn: &mut Txn<'_>, user: UserId, Pins(pins): Pins) {
+    txn.put_record(keys::pins(user), &PinsRecord(pins.into_iter().collect()));
 }
 
 /// The listing of a conversation for a user.

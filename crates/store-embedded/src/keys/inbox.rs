@@ -75,6 +75,10 @@ pub(crate) fn on_read_of(user: UserId) -> KeyRange {
     state(0x63).id(user.get()).range()
 }
 
+pub(crate) fn pins(user: UserId) -> Key {
+    state(0x66).id(user.get()).key()
+}
+
 pub(crate) fn hot(conversation: ConversationId) -> Key {
     state(0x64).id(conversation.get()).key()
 }

@@ -59,6 +59,7 @@
 //! ├─ 63 user conversation                     a conversation that is fanned out on read
 //! ├─ 64 conversation                          a hot conversation
 //! ├─ 65 user ~change ~conversation            the order of change, see `inbox/changes.rs`
+//! ├─ 66 user                                  pinned conversations
 //! │                                           (`keys/personal.rs`)
 //! ├─ 70 user message                          a star
 //! ├─ 71 user                                  number of stars

@@ -76,8 +76,8 @@ pub(crate) fn part_of(key: &Key) -> Result<RowOf, StoreError> {
         | (Table::State, Some(0x11..=0x13 | 0x32))
         // Direct conversations by pair, and messages that disappear.
         | (Table::State, Some(0x51 | 0x57))
-        // The order of inboxes, scheduled messages by time, and hidden messages by message.
-        | (Table::State, Some(0x60 | 0x61 | 0x63 | 0x64 | 0x65 | 0x75 | 0x76))
+        // The order of inboxes, pins of all settings, scheduled messages by time, and hidden messages by message.
+        | (Table::State, Some(0x60 | 0x61 | 0x63 | 0x64 | 0x65 | 0x66 | 0x75 | 0x76))
         | (Table::Index, _) => return Ok(RowOf::Nothing),
         _ => Err(malformed("parts", bytes)),
     };

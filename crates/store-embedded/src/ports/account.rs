@@ -23,8 +23,7 @@ use crate::{EmbeddedStore, due};
 impl AccountStore for EmbeddedStore {
     async fn change_account(&self, user: UserId, command: AccountCommand) -> Result<AccountOutcome> {
         let operation = command.name();
-        let is_content =
-            matches!(command, AccountCommand::CreateUser { .. } | AccountCommand::Schedule { .. });
+        let is_content = command.stores_content();
         let write = move |txn: &mut Txn<'_>| change(txn, user, &command);
         if is_content {
             self.write_content(operation, write).await

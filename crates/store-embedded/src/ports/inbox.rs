@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use async_trait::async_trait;
-use godwit_domain::model::{AccountEntry, AccountNote, Concealed, Settings, SettingsChange};
+use godwit_domain::model::{AccountEntry, AccountNote, Concealed, Settings};
 use godwit_domain::ports::{ActivityPosition, ChangedRow, InboxRow, InboxStore, Result, UnorderedRow};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
@@ -62,24 +62,6 @@ impl InboxStore for EmbeddedStore {
         Ok(listing::of(&self.engine.view(), user, conversation)?.into_settings())
     }
 
-    async fn change_settings(
-        &self,
-        user: UserId,
-        conversation: ConversationId,
-        change: SettingsChange,
-        note: AccountNote,
-    ) -> Result<(Settings, AccountEntry)> {
-        let has_draft = matches!(change.draft, Some(Some(_)));
-        let write = move |txn: &mut Txn<'_>| {
-            let settings = listing::change_settings(txn, user, conversation, change)?;
-            Ok((settings, account::log::note(txn, note)?))
-        };
-        if has_draft {
-            return self.write_content("save a draft", write).await;
-        }
-        self.write("change settings", write).await
-    }
-
     async fn clear(
         &self,
         user: UserId,
@@ -89,7 +71,7 @@ impl InboxStore for EmbeddedStore {
         note: AccountNote,
     ) -> Result<AccountEntry> {
         let write = move |txn: &mut Txn<'_>| {
-            let concealed = Concealed { cleared, cleared_ordinal: ordinal, ..Concealed::default() };
+            let concealed = Concealed::clearing(cleared, ordinal);
             account::concealed::conceal(txn, conversation, user, concealed)?;
             listing::clear(txn, user, conversation, cleared)?;
             account::log::note(txn, note)

@@ -53,8 +53,8 @@ impl ListingRecord {
         Section { archived: self.settings.archived, pinned: self.settings.pin.is_some() }
     }
 
-    pub(crate) fn clear(&mut self, up_to: Seq) {
-        self.settings.cleared = self.settings.cleared.max(up_to);
+    pub(crate) const fn is_pinned(&self) -> bool {
+        self.settings.pin.is_some()
     }
 
     pub(crate) fn into_settings(self) -> Settings {
@@ -65,3 +65,7 @@ impl ListingRecord {
 /// The hot conversations of a user.
 #[derive(Serialize, Deserialize, Default)]
 pub(crate) struct HotListRecord(pub(crate) Vec<ConversationId>);
+
+/// The pinned conversations of a user, with their positions.
+#[derive(Serialize, Deserialize, Default)]
+pub(crate) struct PinsRecord(pub(crate) Vec<(ConversationId, i64)>);

@@ -30,7 +30,7 @@ pub(crate) use conversation::{
 };
 pub(crate) use details::DetailsRecord;
 pub(crate) use entries::{ChunkReader, ChunkRecord};
-pub(crate) use inbox::{HotListRecord, ListingRecord, ListingState};
+pub(crate) use inbox::{HotListRecord, ListingRecord, ListingState, PinsRecord};
 pub(crate) use message_states::{MessageStateRecord, ReactionRecord};
 pub(crate) use messages::{LocationRecord, SeqRecord};
 pub(crate) use personal::{ScheduledRecord, StarRecord};
@@ -128,6 +128,7 @@ tables! {
     ReactionRecord, "reactions";
     ListingRecord, "listings";
     HotListRecord, "hot lists";
+    PinsRecord, "pins";
     TransferRecord, "transfer";
     RoundRecord, "changed parts";
 }

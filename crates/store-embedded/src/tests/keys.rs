@@ -295,6 +295,7 @@ fn kinds() -> Vec<(Key, RowOf)> {
         (keys::expiry(DueExpiry { at, conversation: c, seq }), RowOf::Nothing),
         (keys::order(u, section, ActivityPosition { at, conversation: c }), RowOf::Nothing),
         (keys::hot_list(u), RowOf::Nothing),
+        (keys::pins(u), RowOf::Nothing),
         (keys::listing(u, c), of_membership()),
         (keys::on_read(u, c), RowOf::Nothing),
         (keys::hot(c), RowOf::Nothing),

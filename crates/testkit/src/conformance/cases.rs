@@ -22,6 +22,8 @@ macro_rules! conformance_cases {
                 an_update_of_an_unknown_user_is_not_found
                 a_new_handle_frees_the_old_one
                 a_released_handle_stays_reserved_for_a_while
+                concurrent_renames_give_up_no_reserved_handle
+                a_refused_spending_changes_nothing
                 concurrent_spending_adds_up
                 a_users_own_handle_is_not_taken
                 a_taken_handle_changes_nothing
@@ -204,6 +206,8 @@ macro_rules! conformance_cases {
                 a_change_keeps_other_settings
                 a_change_is_noted_each_time
                 concurrent_changes_of_different_settings_are_all_kept
+                pins_are_bounded_among_concurrent_callers
+                a_conversation_that_is_gone_is_not_pinned_any_more
                 settings_are_kept_until_the_conversation_is_listed
                 settings_outlive_new_activity
             }

@@ -1,7 +1,7 @@
 //! Large conversations, which are fanned out on read.
 
 use godwit_domain::model::{
-    AccountChange, AccountNote, Created, Cursor, FanOut, Kind, Member, Mentions, Settings, SettingsChange,
+    AccountChange, AccountNote, Created, Cursor, FanOut, Kind, Member, Mentions, PinChange, Settings, SettingsChange,
 };
 use godwit_domain::ports::{CursorMove, ReceiptTimes, StoreError};
 use godwit_protocol::UserId;
@@ -118,13 +118,13 @@ pub(super) async fn members_come_and_go_after_the_crossing(s: &Scene) -> Outcome
 pub(super) async fn settings_change_after_the_crossing_too(s: &Scene) -> Outcome {
     let group = s.large_group(3).await?;
     let mut expected = Settings::default();
-    for change in [
-        SettingsChange { pin: Some(Some(2)), ..unchanged() },
-        SettingsChange { archived: Some(true), ..unchanged() },
-        SettingsChange { pin: Some(None), marked_unread: Some(true), ..unchanged() },
-        SettingsChange { archived: Some(false), ..unchanged() },
+    for (change, pin) in [
+        (SettingsChange { pin: Some(PinChange::Put(2)), ..unchanged() }, Some(2)),
+        (SettingsChange { archived: Some(true), ..unchanged() }, Some(2)),
+        (SettingsChange { pin: Some(PinChange::Remove), marked_unread: Some(true), ..unchanged() }, None),
+        (SettingsChange { archived: Some(false), ..unchanged() }, None),
     ] {
-        expected = expected.changed_by(change.clone());
+        expected = Settings { pin, ..expected.changed_by(change.clone()) };
         assert_eq!(set(s, group.owner(), group.id, change).await?.0, expected);
         assert_eq!(large(s, group.owner()).await?, [(group.id, expected.clone())]);
         is_in_no_list(s, group.owner(), &group).await?;

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use godwit_domain::model::{Settings, SettingsChange};
+use godwit_domain::model::{PinChange, Settings, SettingsChange};
 use godwit_domain::ports::{InboxRow, StoreError};
 use godwit_protocol::{ConversationId, UserId};
 
@@ -195,7 +195,7 @@ pub(super) async fn full_inbox(s: &Scene) -> Result<(UserId, Vec<InboxRow>), Sto
         s.advance_ms(if number % 3 == 0 { 10 } else { 0 });
         let conversation = open(s, ada).await?;
         let change = SettingsChange {
-            pin: Some((number % 4 == 1).then_some(number)),
+            pin: Some(if number % 4 == 1 { PinChange::Put(number) } else { PinChange::Remove }),
             archived: Some(number % 5 == 2),
             muted_until: Some((number == 1).then(|| s.now())),
             ..SettingsChange::default()

@@ -1,7 +1,7 @@
 //! Helpers of the cases about inboxes.
 
-use godwit_domain::model::{AccountChange, AccountEntry, Settings, SettingsChange};
-use godwit_domain::ports::{ChangedRow, InboxRow, StoreError};
+use godwit_domain::model::{AccountChange, AccountEntry, PinChange, Settings, SettingsChange};
+use godwit_domain::ports::{ChangeSettings, ChangedRow, InboxRow, StoreError};
 use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
@@ -24,15 +24,19 @@ pub(super) async fn set(
     id: ConversationId,
     change: SettingsChange,
 ) -> Result<(Settings, AccountEntry), StoreError> {
-    s.store().change_settings(user, id, change, s.note(user, AccountChange::SettingsChanged(id))).await
+    let note = s.note(user, AccountChange::SettingsChanged(id));
+    match s.store().change_settings(user, id, change, note).await? {
+        ChangeSettings::Changed(settings, entry) => Ok((settings, entry)),
+        ChangeSettings::TooManyPinned => panic!("the bound applies to new pins only"),
+    }
 }
 
 pub(super) async fn pin(s: &Scene, user: UserId, id: ConversationId, place: i64) -> Outcome {
-    set(s, user, id, SettingsChange { pin: Some(Some(place)), ..unchanged() }).await.map(drop)
+    set(s, user, id, SettingsChange { pin: Some(PinChange::Put(place)), ..unchanged() }).await.map(drop)
 }
 
 pub(super) async fn unpin(s: &Scene, user: UserId, id: ConversationId) -> Outcome {
-    set(s, user, id, SettingsChange { pin: Some(None), ..unchanged() }).await.map(drop)
+    set(s, user, id, SettingsChange { pin: Some(PinChange::Remove), ..unchanged() }).await.map(drop)
 }
 
 pub(super) async fn archive(s: &Scene, user: UserId, id: ConversationId, archived: bool) -> Outcome {

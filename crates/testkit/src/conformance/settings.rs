@@ -1,10 +1,14 @@
 //! Settings of a member for a conversation.
 
-use godwit_domain::model::{AccountChange, SavedDraft, Settings, SettingsChange};
-use godwit_protocol::MessageId;
+use std::collections::BTreeSet;
+
+use godwit_domain::model::{AccountChange, PinChange, SavedDraft, Settings, SettingsChange};
+use godwit_domain::ports::ChangeSettings;
+use godwit_protocol::limits::PINNED_CONVERSATIONS_MAX;
+use godwit_protocol::{ConversationId, MessageId};
 
 use super::Outcome;
-use super::rows::{archived, listed, pinned, rows, set, unchanged};
+use super::rows::{archived, listed, pin, pinned, rows, set, unchanged};
 use crate::paging::account_log_after;
 use crate::scene::Scene;
 
@@ -37,7 +41,7 @@ pub(super) async fn a_change_keeps_other_settings(s: &Scene) -> Outcome {
         assert_eq!(inbox.into_iter().map(|row| row.settings).collect::<Vec<_>>(), [expected.clone()]);
         assert_eq!(s.store().inbox(chat.ada, !expected.archived, None, 50).await?, []);
     }
-    let pin = SettingsChange { pin: Some(Some(i64::MAX)), ..unchanged() };
+    let pin = SettingsChange { pin: Some(PinChange::Put(i64::MAX)), ..unchanged() };
     assert_eq!(set(s, chat.ada, chat.id, pin).await?.0.pin, Some(i64::MAX));
     assert_eq!(s.store().pinned(chat.ada).await?[0].settings.pin, Some(i64::MAX));
     assert_eq!(s.store().settings(chat.bob, chat.id).await?, Settings::default());
@@ -65,7 +69,7 @@ pub(super) async fn a_change_is_noted_each_time(s: &Scene) -> Outcome {
 pub(super) async fn concurrent_changes_of_different_settings_are_all_kept(s: &Scene) -> Outcome {
     let chat = s.chat().await?;
     let changes = [
-        SettingsChange { pin: Some(Some(7)), ..unchanged() },
+        SettingsChange { pin: Some(PinChange::Put(7)), ..unchanged() },
         SettingsChange { archived: Some(true), ..unchanged() },
         SettingsChange { muted_until: Some(Some(s.now())), ..unchanged() },
         SettingsChange { marked_unread: Some(true), ..unchanged() },
@@ -88,6 +92,47 @@ pub(super) async fn concurrent_changes_of_different_settings_are_all_kept(s: &Sc
     assert_eq!(s.store().settings(chat.ada, chat.id).await?, expected);
     assert_eq!((listed(s, chat.ada).await?, archived(s, chat.ada).await?), (vec![], vec![]));
     assert_eq!(pinned(s, chat.ada).await?.into_iter().map(|row| row.settings).collect::<Vec<_>>(), [expected]);
+    Ok(())
+}
+
+pub(super) async fn pins_are_bounded_among_concurrent_callers(s: &Scene) -> Outcome {
+    let user = s.user().await?;
+    let pin = |conversation: ConversationId| {
+        let change = SettingsChange { pin: Some(PinChange::First), ..unchanged() };
+        (change, s.note(user, AccountChange::SettingsChanged(conversation)))
+    };
+    let ids: Vec<ConversationId> = (0..PINNED_CONVERSATIONS_MAX + 8).map(|_| ConversationId::new(s.id())).collect();
+    let outcomes = s.at_once(ids.len(), |i, store| {
+        let (id, (change, note)) = (ids[i], pin(ids[i]));
+        async move { store.change_settings(user, id, change, note).await }
+    });
+    let outcomes = outcomes.await?;
+    let is_pinned = |outcome: &ChangeSettings| matches!(outcome, ChangeSettings::Changed(..));
+    assert_eq!(outcomes.iter().filter(|outcome| is_pinned(outcome)).count(), PINNED_CONVERSATIONS_MAX);
+    let mut positions = BTreeSet::new();
+    for (id, outcome) in ids.iter().zip(&outcomes) {
+        let pin = s.store().settings(user, *id).await?.pin;
+        assert_eq!(pin.is_some(), is_pinned(outcome), "a refused pin changes nothing");
+        positions.extend(pin);
+    }
+    assert_eq!(positions.len(), PINNED_CONVERSATIONS_MAX, "each comes before all others");
+    Ok(())
+}
+
+pub(super) async fn a_conversation_that_is_gone_is_not_pinned_any_more(s: &Scene) -> Outcome {
+    let group = s.group(2).await?;
+    let bob = group.members[1];
+    let others: Vec<ConversationId> = (1..PINNED_CONVERSATIONS_MAX).map(|_| ConversationId::new(s.id())).collect();
+    for other in others.iter().chain([&group.id]) {
+        pin(s, bob, *other, 1).await?;
+    }
+    let first = SettingsChange { pin: Some(PinChange::First), ..unchanged() };
+    let note = s.note(bob, AccountChange::SettingsChanged(group.id));
+    let one_more = ConversationId::new(s.id());
+    let refused = s.store().change_settings(bob, one_more, first.clone(), note).await?;
+    assert_eq!(refused, ChangeSettings::TooManyPinned);
+    s.append(s.batch(group.id).await?.leave(bob).build()).await?;
+    assert_eq!(set(s, bob, one_more, first).await?.0.pin, Some(0));
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use godwit_domain::model::{AccountChange, Avatar, DisplayName, Handle, Phone, User};
 use godwit_domain::ports::{CreateUser, Spending, UpdateUser, UserChange};
 use godwit_protocol::accounts::MayBeAddedBy;
-use godwit_protocol::limits::FORMER_HANDLE_DAYS;
+use godwit_protocol::limits::{FORMER_HANDLE_DAYS, FORMER_HANDLES_MAX};
 use godwit_protocol::{ConversationId, Timestamp, UserId};
 
 use super::{CALLERS, Outcome};
@@ -87,7 +87,7 @@ pub(super) async fn a_released_handle_stays_reserved_for_a_while(s: &Scene) -> O
     s.create(other.clone()).await?;
     let new = Handle::from_stored(s.word());
     let rename = async |id: UserId, handle: &Handle, at: Timestamp| {
-        let change = UserChange { handle: Some(handle.clone()), renamed_at: Some(at), ..nothing() };
+        let change = UserChange { handle: Some(handle.clone()), asked_at: Some(at), ..nothing() };
         s.store().update_user(id, change, None).await
     };
     assert!(matches!(rename(user.id, &new, s.now()).await?, UpdateUser::Updated(..)));
@@ -109,6 +109,40 @@ pub(super) async fn a_released_handle_stays_reserved_for_a_while(s: &Scene) -> O
     let elsewhere = Handle::from_stored(s.word());
     assert!(matches!(rename(user.id, &elsewhere, later).await?, UpdateUser::Updated(..)));
     assert_eq!(s.store().user_by_handle(&new).await?.map(|found| found.id), Some(other.id));
+    Ok(())
+}
+
+pub(super) async fn concurrent_renames_give_up_no_reserved_handle(s: &Scene) -> Outcome {
+    let (user, other) = (s.new_user(), s.new_user());
+    s.create(user.clone()).await?;
+    s.create(other.clone()).await?;
+    let rename = |handle: &Handle| UserChange { handle: Some(handle.clone()), asked_at: Some(s.now()), ..nothing() };
+    let wanted: Vec<Handle> = (0..FORMER_HANDLES_MAX + 3).map(|_| Handle::from_stored(s.word())).collect();
+    let outcomes = s.at_once(wanted.len(), |i, store| {
+        let change = rename(&wanted[i]);
+        async move { store.update_user(user.id, change, None).await }
+    });
+    let outcomes = outcomes.await?;
+    let is_updated = |outcome: &UpdateUser| matches!(outcome, UpdateUser::Updated(..));
+    let taken = wanted.iter().zip(&outcomes).filter(|(_, outcome)| is_updated(outcome)).map(|(handle, _)| handle);
+    for handle in taken.chain([&user.handle]) {
+        assert_eq!(s.store().update_user(other.id, rename(handle), None).await?, UpdateUser::HandleTaken);
+    }
+    assert_eq!(outcomes.iter().filter(|outcome| is_updated(outcome)).count(), FORMER_HANDLES_MAX);
+    Ok(())
+}
+
+pub(super) async fn a_refused_spending_changes_nothing(s: &Scene) -> Outcome {
+    let user = s.user().await?;
+    let spend = |hours: i64| UserChange { spending: Some(spending(s, hours * 60 * 60 * 1_000)), ..nothing() };
+    let UpdateUser::Updated(before, None) = s.store().update_user(user, spend(23), None).await? else {
+        panic!("the allowance is large enough");
+    };
+    let note = s.note(user, AccountChange::ProfileUpdated);
+    let refused = s.store().update_user(user, spend(2), Some(note)).await?;
+    assert!(!matches!(refused, UpdateUser::Updated(..)), "{refused:?}");
+    assert_eq!(s.store().user(user).await?, Some(before));
+    assert_eq!(s.store().account_head(user).await?, 0);
     Ok(())
 }
 
@@ -199,7 +233,7 @@ pub(super) async fn concurrent_updates_of_different_fields_are_all_kept(s: &Scen
 }
 
 fn spending(s: &Scene, ms: i64) -> Spending {
-    Spending { at: s.now(), members_ms: 0, strangers_ms: ms, groups_ms: ms, profile_ms: -ms }
+    Spending { at: s.now(), members_ms: -ms, strangers_ms: ms, groups_ms: ms }
 }
 
 fn nothing() -> UserChange {

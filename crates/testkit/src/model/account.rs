@@ -4,9 +4,11 @@ use std::convert::Infallible;
 
 use async_trait::async_trait;
 use godwit_domain::account::{
-    Account, AccountCommand, AccountEffect, AccountOutcome, Decision, LogHead, Name, Noted, note,
+    Account, AccountCommand, AccountEffect, AccountOutcome, Decision, LogHead, Name, Noted, Pins, note,
 };
-use godwit_domain::model::{AccountEntry, AccountNote, AccountSubject, Concealed, Device, Scheduled, User};
+use godwit_domain::model::{
+    AccountEntry, AccountNote, AccountSubject, Concealed, Device, Scheduled, Settings, User,
+};
 use godwit_domain::ports::{AccountStore, StoreError};
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
@@ -100,6 +102,15 @@ impl Account for Of<'_> {
         Ok(self.state.scheduled.get(&(self.user, id)).cloned())
     }
 
+    fn settings(&mut self, conversation: ConversationId) -> Result<Settings, Infallible> {
+        Ok(self.state.settings_of(self.user, conversation))
+    }
+
+    fn pins(&mut self) -> Result<Pins, Infallible> {
+        let settings = self.state.settings.iter().filter(|((user, _), _)| *user == self.user);
+        Ok(Pins(settings.filter_map(|((_, id), settings)| Some((*id, settings.pin?))).collect()))
+    }
+
     fn log_head(&mut self) -> Result<LogHead, Infallible> {
         Ok(self.state.account_logs.get(&self.user).map(|log| log.head).unwrap_or_default())
     }
@@ -148,7 +159,7 @@ impl State {
             }
             AccountEffect::Hide(conversation, seq) => {
                 self.hidden.insert((user, conversation, seq));
-                self.conceal(user, conversation, Concealed { hidden_to: seq, ..Concealed::default() });
+                self.conceal(user, conversation, Concealed::hiding(seq));
             }
             AccountEffect::PutScheduled { after, .. } => {
                 self.scheduled.insert((user, after.id), *after);
@@ -156,6 +167,11 @@ impl State {
             AccountEffect::RemoveScheduled(before) => {
                 self.scheduled.remove(&(user, before.id));
             }
+            AccountEffect::PutSettings(conversation, settings) => {
+                self.settings.insert((user, conversation), *settings);
+            }
+            // The settings record which conversations are pinned.
+            AccountEffect::PutPins(_) => {}
             AccountEffect::Note(noted) => self.write_noted(user, noted),
         }
     }

@@ -3,8 +3,8 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use godwit_domain::model::{
-    AccountChange, AccountEntry, AccountNote, ClientId, Concealed, ConversationState, Cursor, Entry, FanOut,
-    Head, InviteToken, Kind, LogItem, Member, UserPair,
+    AccountEntry, ClientId, Concealed, ConversationState, Cursor, Entry, FanOut, Head, InviteToken, Kind,
+    LogItem, Member, UserPair,
 };
 use godwit_domain::ports::{
     Append, AppendOutcome, ConversationStore, CursorMove, DueExpiry, HistoryEnd, Made, NewConversation,
@@ -153,11 +153,7 @@ impl ConversationStore for ModelStore {
             let Some(log) = state.logs.get_mut(&moved.conversation) else { continue };
             let Some((before, after)) = log.move_cursor(*moved) else { continue };
             log.touch(moved.at);
-            if after.read > before.read {
-                let change = AccountChange::ReadMoved(moved.conversation);
-                let entry = state.write_note(AccountNote { user_id: moved.user_id, at: moved.at, change });
-                notes.push((moved.user_id, entry));
-            }
+            notes.extend(moved.note(before, after).map(|note| (moved.user_id, state.write_note(note))));
         }
         Ok(notes)
     }
@@ -171,17 +167,15 @@ impl ConversationStore for ModelStore {
         let state = self.state();
         let moves = state.logs.get(&id).map(|log| &*log.moves).unwrap_or_default();
         let entry = state.log_of(id).find(|entry| entry.seq == seq);
-        let sender = entry.and_then(Entry::message).map(|message| message.sender_id);
         let first = |user_id: UserId, mark: fn(&Cursor) -> Seq| {
-            if sender == Some(user_id) {
-                return entry.map(Entry::at);
-            }
             moves.iter().find(|m| m.user_id == user_id && mark(&m.cursor) >= seq).map(|m| m.at)
         };
-        let receipt = |&user_id: &UserId| ReceiptTimes {
-            user_id,
-            delivered_at: first(user_id, |cursor| cursor.delivered),
-            read_at: first(user_id, |cursor| cursor.read),
+        let receipt = |&user_id: &UserId| {
+            ReceiptTimes::of_sender(user_id, entry).unwrap_or_else(|| ReceiptTimes {
+                user_id,
+                delivered_at: first(user_id, |cursor| cursor.delivered),
+                read_at: first(user_id, |cursor| cursor.read),
+            })
         };
         Ok(users.iter().map(receipt).collect())
     }

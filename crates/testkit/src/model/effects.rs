@@ -1,8 +1,8 @@
 //! Writes the effects of an append.
 
-use godwit_domain::model::{AccountChange, AccountEntry, AccountNote, Cursor, FanOut, Member};
+use godwit_domain::model::{AccountEntry, AccountNote, Cursor, FanOut, Member};
 use godwit_domain::ports::{CursorMove, StoredReaction, change_time};
-use godwit_domain::projection::{Effects, MemberWrite, ReactionWrite, Unlisting};
+use godwit_domain::projection::{Effects, MemberWrite, ReactionWrite};
 use godwit_protocol::{ConversationId, MessageId, Timestamp, UserId};
 
 use super::{Log, State};
@@ -35,24 +35,25 @@ impl State {
         at: Timestamp,
     ) -> Vec<(UserId, AccountEntry)> {
         let mut notes = Vec::new();
-        let mut note = |state: &mut Self, user_id: UserId, change: AccountChange| {
-            notes.push((user_id, state.write_note(AccountNote { user_id, at, change })));
+        let mut write = |state: &mut Self, note: AccountNote| {
+            notes.push((note.user_id, state.write_note(note)));
         };
         // A follower has a row, even one who removed it after the effects were computed.
         for &user in effects.list.iter().chain(&effects.follow) {
             if self.list(user, id) {
-                note(self, user, AccountChange::ConversationListed(id));
+                write(self, AccountNote::listed(user, id, at));
             }
         }
         for &user in &effects.cross {
             self.listed.remove(&(user, id));
             self.large.insert((user, id));
         }
-        for &Unlisting { user_id: user, reason, .. } in &effects.unlist {
+        for unlisting in &effects.unlist {
+            let user = unlisting.user_id;
             self.listed.remove(&(user, id));
             self.large.remove(&(user, id));
             self.settings.remove(&(user, id));
-            note(self, user, AccountChange::ConversationGone(id, reason));
+            write(self, unlisting.note(id, at));
         }
         notes
     }

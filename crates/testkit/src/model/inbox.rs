@@ -1,7 +1,7 @@
 use std::cmp::Reverse;
 
 use async_trait::async_trait;
-use godwit_domain::model::{AccountEntry, AccountNote, Concealed, Settings, SettingsChange};
+use godwit_domain::model::{AccountEntry, AccountNote, Concealed, Settings, leaves_inbox};
 use godwit_domain::ports::{ActivityPosition, ChangedRow, InboxRow, InboxStore, StoreError, UnorderedRow};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
@@ -60,19 +60,6 @@ impl InboxStore for ModelStore {
         Ok(self.state().settings_of(user, conversation))
     }
 
-    async fn change_settings(
-        &self,
-        user: UserId,
-        conversation: ConversationId,
-        change: SettingsChange,
-        note: AccountNote,
-    ) -> Result<(Settings, AccountEntry), StoreError> {
-        let mut state = self.state();
-        let settings = state.settings_of(user, conversation).changed_by(change);
-        state.settings.insert((user, conversation), settings.clone());
-        Ok((settings, state.write_note(note)))
-    }
-
     async fn clear(
         &self,
         user: UserId,
@@ -82,18 +69,14 @@ impl InboxStore for ModelStore {
         note: AccountNote,
     ) -> Result<AccountEntry, StoreError> {
         let mut state = self.state();
-        let concealed = Concealed { cleared, cleared_ordinal: ordinal, ..Concealed::default() };
-        state.conceal(user, conversation, concealed);
-        let settings = state.settings.entry((user, conversation)).or_default();
-        settings.cleared = settings.cleared.max(cleared);
-        if let Some(log) = state.logs.get_mut(&conversation) {
-            let last_shown = log.head.last_message.as_ref().map_or(Seq::ZERO, |last| last.seq);
-            if last_shown <= cleared {
-                if let Some(member) = log.members.get_mut(&user) {
-                    member.unlisted = true;
-                }
-                state.listed.remove(&(user, conversation));
+        state.conceal(user, conversation, Concealed::clearing(cleared, ordinal));
+        state.settings.entry((user, conversation)).or_default().clear(cleared);
+        let log = state.logs.get_mut(&conversation);
+        if let Some(log) = log.filter(|log| leaves_inbox(cleared, log.head.last_shown())) {
+            if let Some(member) = log.members.get_mut(&user) {
+                member.unlisted = true;
             }
+            state.listed.remove(&(user, conversation));
         }
         Ok(state.write_note(note))
     }
@@ -127,7 +110,7 @@ impl State {
         listed.map(row).collect()
     }
 
-    fn settings_of(&self, user: UserId, conversation: ConversationId) -> Settings {
+    pub(super) fn settings_of(&self, user: UserId, conversation: ConversationId) -> Settings {
         self.settings.get(&(user, conversation)).cloned().unwrap_or_default()
     }
 }

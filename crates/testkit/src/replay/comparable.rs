@@ -3,10 +3,10 @@
 
 use std::fmt::Debug;
 
-use godwit_domain::model::{AccountEntry, Settings};
+use godwit_domain::model::AccountEntry;
 use godwit_domain::ports::{
-    AppendOutcome, BlockOutcome, CreateDevice, CreateUser, Listed, Made, ReplaceScheduled, Rotation,
-    ScheduleOutcome, UpdateUser,
+    AppendOutcome, BlockOutcome, ChangeSettings, CreateDevice, CreateUser, Listed, Made, ReplaceScheduled,
+    Rotation, ScheduleOutcome, UpdateUser,
 };
 use godwit_protocol::{Seq, UserId};
 
@@ -30,72 +30,34 @@ macro_rules! comparable_as_they_are {
 
 comparable_as_they_are!(CreateUser, Rotation, Vec<Option<Seq>>, ());
 
-impl Comparable for UpdateUser {
-    fn comparable(self) -> Self {
-        match self {
-            Self::Updated(user, entry) => Self::Updated(user, entry.comparable()),
-            refused => refused,
-        }
-    }
+/// Outcomes with an account log entry if the command was carried out.
+macro_rules! comparable_without_seq {
+    ($($answer:ident::$done:ident($entry:ident $(, after $kept:ident)?)),+ $(,)?) => {
+        $(impl Comparable for $answer {
+            fn comparable(self) -> Self {
+                match self {
+                    Self::$done($($kept,)? $entry) => Self::$done($($kept,)? $entry.comparable()),
+                    refused => refused,
+                }
+            }
+        })+
+    };
 }
 
-impl Comparable for CreateDevice {
-    fn comparable(self) -> Self {
-        match self {
-            Self::Created(entry) => Self::Created(without_seq(entry)),
-            refused => refused,
-        }
-    }
-}
-
-impl Comparable for BlockOutcome {
-    fn comparable(self) -> Self {
-        match self {
-            Self::Blocked(entry) => Self::Blocked(without_seq(entry)),
-            refused => refused,
-        }
-    }
-}
-
-impl Comparable for Listed {
-    fn comparable(self) -> Self {
-        match self {
-            Self::Added(entry) => Self::Added(without_seq(entry)),
-            refused => refused,
-        }
-    }
-}
-
-impl Comparable for ScheduleOutcome {
-    fn comparable(self) -> Self {
-        match self {
-            Self::Scheduled(entry) => Self::Scheduled(without_seq(entry)),
-            refused => refused,
-        }
-    }
-}
-
-impl Comparable for ReplaceScheduled {
-    fn comparable(self) -> Self {
-        match self {
-            Self::Replaced(entry) => Self::Replaced(entry.comparable()),
-            refused => refused,
-        }
-    }
+comparable_without_seq! {
+    UpdateUser::Updated(entry, after user),
+    CreateDevice::Created(entry),
+    BlockOutcome::Blocked(entry),
+    Listed::Added(entry),
+    ScheduleOutcome::Scheduled(entry),
+    ReplaceScheduled::Replaced(entry),
+    ChangeSettings::Changed(entry, after settings),
+    AppendOutcome::Appended(entry),
 }
 
 impl Comparable for Made {
     fn comparable(self) -> Self {
         Self { id: self.id, made: self.made.map(Comparable::comparable) }
-    }
-}
-
-impl Comparable for AppendOutcome {
-    fn comparable(self) -> Self {
-        match self {
-            Self::Appended(notes) => Self::Appended(notes.comparable()),
-            Self::HeadMoved => Self::HeadMoved,
-        }
     }
 }
 
@@ -108,12 +70,6 @@ impl Comparable for AccountEntry {
 impl Comparable for Option<AccountEntry> {
     fn comparable(self) -> Self {
         self.map(without_seq)
-    }
-}
-
-impl Comparable for (Settings, AccountEntry) {
-    fn comparable(self) -> Self {
-        (self.0, without_seq(self.1))
     }
 }
 

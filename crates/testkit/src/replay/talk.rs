@@ -1,7 +1,7 @@
 //! Operations on conversations.
 
 use godwit_domain::model::{
-    AccountChange, ClientId, ConversationState, Cursor, FanOut, Kind, SavedDraft, SettingsChange,
+    AccountChange, ClientId, ConversationState, Cursor, FanOut, Kind, PinChange, SavedDraft, SettingsChange,
 };
 use godwit_domain::ports::CursorMove;
 use godwit_protocol::conversations::HistoryVisibility;
@@ -171,7 +171,12 @@ impl World {
             Box::new(SavedDraft { text: format!("draft {number}").into(), reply_to: None, updated_at: now })
         };
         SettingsChange {
-            pin: new.pin.map(|pin| pin.map(i64::from)),
+            pin: new.pin.map(|pin| match pin {
+                None => PinChange::Remove,
+                Some(..0) => PinChange::First,
+                Some(to @ 0..64) => PinChange::Move(to.into()),
+                Some(at) => PinChange::Put(at.into()),
+            }),
             archived: new.archived,
             muted_until: new.muted.map(|muted| muted.then_some(now)),
             marked_unread: new.marked_unread,

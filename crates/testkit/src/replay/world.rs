@@ -147,7 +147,7 @@ impl World {
                 let id = self.user(*user);
                 let change = UserChange {
                     handle: handle.map(|number| self.known.handles[usize::from(number)].clone()),
-                    renamed_at: Some(self.scene.now()),
+                    asked_at: Some(self.scene.now()),
                     display_name: name.map(|number| self.names[usize::from(number)].clone()),
                     disabled_at: disabled.map(|disabled| disabled.then(|| self.scene.now())),
                     ..UserChange::default()

@@ -70,6 +70,8 @@ impl Key {
     /// row.
     pub(super) const ANCHOR: Self = Self { kind: 0, id: 0 };
     pub(super) const PROFILE: Self = Self { kind: 1, id: 0 };
+    /// The pinned conversations, with their positions.
+    pub(super) const PINS: Self = Self { kind: 11, id: 0 };
 
     /// The id without its sign.
     pub(super) const fn number(self) -> u64 {

@@ -1,5 +1,6 @@
 //! Golden rows: a test fails when the format that is written changes, or an older row can no longer be read.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use godwit_domain::model::{
@@ -103,6 +104,8 @@ fn memberships() {
         let read = read::<MembershipBody>(body).into();
         check(&membership, &encode(&MembershipBody::from(&membership)), body, &read);
     }
+    let (pins, body) = (BTreeMap::from([(ConversationId::new(7), -2_i64)]), r#"{"7":-2}"#);
+    check(&pins, &encode(&pins), body, &read(body));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use futures_util::future::{try_join, try_join_all};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use godwit_domain::model::{Cursor, Entry};
+use godwit_domain::model::{AccountNote, Cursor, Entry};
 use godwit_domain::ports::{CursorMove, ReceiptTimes, StoreError};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use scylla::errors::PrepareError;
@@ -149,28 +149,29 @@ impl Cursors<'_> {
         self,
         members: Members<'_>,
         moves: &[CursorMove],
-    ) -> Result<Vec<(CursorMove, Passed)>, StoreError> {
+    ) -> Result<Vec<(CursorMove, Passed, Option<AccountNote>)>, StoreError> {
         let passing = moves.iter().copied().map(|by| async move {
             let (id, user) = (by.conversation, by.user_id);
             let (member, before) = try_join(members.one(id, user), self.one(id, user)).await?;
-            let passed = Passed::between(before, before.advanced_by(by.cursor));
-            Ok(passed.filter(|_| member.is_some()).map(|passed| (by, passed)))
+            let after = before.advanced_by(by.cursor);
+            let passed = Passed::between(before, after).filter(|_| member.is_some());
+            Ok(passed.map(|passed| (by, passed, by.note(before, after))))
         });
         let passing = stream::iter(passing).buffered(MOVES_AT_ONCE_MAX);
         passing.try_filter_map(|passing| async move { Ok(passing) }).try_collect().await
     }
 
-    /// Writes moves. Returns those that advanced a read mark.
+    /// Writes moves. Returns their notes, which are not written yet.
     pub(super) async fn advance(
         self,
-        passing: Vec<(CursorMove, Passed)>,
-    ) -> Result<Vec<CursorMove>, StoreError> {
-        let advances = passing.into_iter().map(|(by, passed)| async move {
+        passing: Vec<(CursorMove, Passed, Option<AccountNote>)>,
+    ) -> Result<Vec<AccountNote>, StoreError> {
+        let advances = passing.into_iter().map(|(by, passed, note)| async move {
             self.write(by, passed).await?;
-            Ok(passed.read.map(|_| by))
+            Ok(note)
         });
-        let read = stream::iter(advances).buffered(MOVES_AT_ONCE_MAX);
-        read.try_filter_map(|moved| async move { Ok(moved) }).try_collect().await
+        let notes = stream::iter(advances).buffered(MOVES_AT_ONCE_MAX);
+        notes.try_filter_map(|note| async move { Ok(note) }).try_collect().await
     }
 
     /// Records the time of a move before the mark moves, so that a visible mark always has its time.
@@ -239,10 +240,9 @@ impl Cursors<'_> {
         entry: Option<&Entry>,
         users: &[UserId],
     ) -> Result<Vec<ReceiptTimes>, StoreError> {
-        let sent = entry.and_then(|entry| entry.message().map(|message| (message.sender_id, entry.at())));
         let times = users.iter().copied().map(|user_id| async move {
-            if let Some((_, at)) = sent.filter(|(sender, _)| *sender == user_id) {
-                return Ok(ReceiptTimes { user_id, delivered_at: Some(at), read_at: Some(at) });
+            if let Some(sent) = ReceiptTimes::of_sender(user_id, entry) {
+                return Ok(sent);
             }
             let cursor = self.one(id, user_id).await?;
             let first = |mark, reached| self.first_move(id, user_id, mark, seq, reached);

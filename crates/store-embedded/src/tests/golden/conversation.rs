@@ -9,7 +9,7 @@ use godwit_protocol::{ConversationId, InviteId, MessageId, Seq, Timestamp, UserI
 use super::{AT, ID, Sample, read, sample};
 use crate::records::{
     ConversationIdRecord, ConversationRecord, CursorRecord, DetailsRecord, HeadRecord, HotListRecord,
-    ListingRecord, ListingState, MemberRecord, MoveRecord, Standing,
+    ListingRecord, ListingState, MemberRecord, MoveRecord, PinsRecord, Standing,
 };
 
 pub(super) fn samples() -> Vec<Sample> {
@@ -26,6 +26,7 @@ pub(super) fn samples() -> Vec<Sample> {
         sample("listing", &ListingRecord::new(ListingState::Ordered, &settings())),
         sample("listing on read", &ListingRecord::new(ListingState::OnRead, &Settings::default())),
         sample("hot list", &HotListRecord(vec![ConversationId::new(ID), ConversationId::new(2)])),
+        sample("pins", &PinsRecord(vec![(ConversationId::new(ID), -1)])),
     ]);
     samples
 }

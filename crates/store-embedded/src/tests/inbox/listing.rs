@@ -1,6 +1,6 @@
 //! Listings, in cases with more than one write.
 
-use godwit_domain::model::{AccountChange, AccountEntry, Mentions, SettingsChange};
+use godwit_domain::model::{AccountChange, AccountEntry, Mentions, PinChange, SettingsChange};
 use godwit_domain::ports::{ConversationStore, InboxStore};
 use godwit_protocol::conversations::Role;
 use godwit_protocol::sync::GoneReason;
@@ -150,7 +150,7 @@ async fn leaving_a_conversation_leaves_no_rows() {
     for is_large in [false, true] {
         let group = if is_large { s.large_group(3).await.unwrap() } else { s.group(3).await.unwrap() };
         let bob = group.members[1];
-        let pin = SettingsChange { pin: Some(Some(1)), ..SettingsChange::default() };
+        let pin = SettingsChange { pin: Some(PinChange::Put(1)), ..SettingsChange::default() };
         let note = s.note(bob, AccountChange::SettingsChanged(group.id));
         store.change_settings(bob, group.id, pin, note).await.unwrap();
         s.append(s.batch(group.id).await.unwrap().leave(bob).build()).await.unwrap();

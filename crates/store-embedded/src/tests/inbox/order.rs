@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use godwit_domain::model::{AccountChange, Settings, SettingsChange};
+use godwit_domain::model::{AccountChange, PinChange, Settings, SettingsChange};
 use godwit_domain::ports::{
-    ActivityPosition, Append, CHANGE_GRAIN_MS, ChangedRow, InboxRow, InboxStore, UnorderedRow, change_time,
+    ActivityPosition, Append, CHANGE_GRAIN_MS, ChangeSettings, ChangedRow, InboxRow, InboxStore,
+    UnorderedRow, change_time,
 };
 use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{ConversationId, MessageId, Timestamp, UserId};
@@ -65,7 +66,10 @@ fn op() -> impl Strategy<Value = Op> {
     let group = CHATS..CHATS + GROUPS;
     let unchanged = SettingsChange::default;
     let change = prop_oneof![
-        proptest::option::of(0..3i64).prop_map(move |pin| SettingsChange { pin: Some(pin), ..unchanged() }),
+        proptest::option::of(0..3i64).prop_map(move |pin| {
+            let pin = Some(pin.map_or(PinChange::Remove, PinChange::Put));
+            SettingsChange { pin, ..unchanged() }
+        }),
         any::<bool>().prop_map(move |archived| SettingsChange { archived: Some(archived), ..unchanged() }),
         proptest::option::of(Just(Timestamp::from_millis(9)))
             .prop_map(move |until| SettingsChange { muted_until: Some(until), ..unchanged() }),
@@ -144,7 +148,8 @@ impl World {
             Op::Change { chat, change } => {
                 let (id, _) = self.chats[chat];
                 let note = self.s.note(self.me, AccountChange::SettingsChanged(id));
-                let (settings, _) = self.store.change_settings(self.me, id, change, note).await.unwrap();
+                let changed = self.store.change_settings(self.me, id, change, note).await.unwrap();
+                let ChangeSettings::Changed(settings, _) = changed else { panic!("{changed:?}") };
                 self.expected.settings.insert(id, settings);
             }
             Op::Clear { chat } => self.clear(chat).await,

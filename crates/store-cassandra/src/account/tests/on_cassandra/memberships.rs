@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 
 use futures_util::future::BoxFuture;
-use godwit_domain::model::{Settings, SettingsChange};
-use godwit_domain::ports::StoreError;
+use godwit_domain::model::{PinChange, Settings, SettingsChange};
+use godwit_domain::ports::{ChangeSettings, StoreError};
 use godwit_domain::projection::Unlisting;
 use godwit_protocol::sync::GoneReason;
 use godwit_protocol::{ConversationId, Seq};
@@ -22,7 +22,7 @@ fn new_conversation() -> ConversationId {
 struct Calls(Arc<Mutex<Vec<u64>>>);
 
 impl Calls {
-    fn hook(&self) -> impl Fn(u64) -> BoxFuture<'static, Result<(), StoreError>> + Send + 'static {
+    fn hook(&self) -> impl Fn(u64) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static {
         let calls = self.0.clone();
         move |revision| {
             calls.lock().unwrap().push(revision);
@@ -55,9 +55,14 @@ fn removal(user_id: UserId, seq: u64) -> Unlisting {
 }
 
 async fn pin(node: &Node, user: UserId, conversation: ConversationId, calls: &Calls) -> Settings {
-    let change = SettingsChange { pin: Some(Some(1)), ..SettingsChange::default() };
+    let change = SettingsChange { pin: Some(PinChange::Put(1)), ..SettingsChange::default() };
     let note = note(user, AccountChange::SettingsChanged(conversation));
-    node.accounts.change_settings(user, conversation, change, note, calls.hook()).await.unwrap().0
+    let command = AccountCommand::ChangeSettings { conversation, change: Box::new(change), note };
+    let outside = Outside { write: Some(Box::new(calls.hook())), ..Outside::default() };
+    match node.accounts.change(user, command, outside).await.unwrap().into() {
+        ChangeSettings::Changed(settings, _) => settings,
+        ChangeSettings::TooManyPinned => panic!("one pin is not too many"),
+    }
 }
 
 #[tokio::test]

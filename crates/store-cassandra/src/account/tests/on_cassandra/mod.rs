@@ -15,7 +15,7 @@ use godwit_protocol::{Timestamp, UserId};
 use godwit_testbed::{Cassandra, Shared};
 use godwit_testkit::WallClock;
 
-use super::super::Accounts;
+use super::super::{Accounts, Outside};
 use crate::cql::Cql;
 use crate::due::Due;
 use crate::options::Options;
@@ -46,7 +46,7 @@ impl Node {
     }
 
     async fn change(&self, user: UserId, command: AccountCommand) -> AccountOutcome {
-        self.accounts.change(user, command, None).await.unwrap()
+        self.accounts.change(user, command, Outside::default()).await.unwrap()
     }
 
     async fn create(&self, user: &User) -> CreateUser {

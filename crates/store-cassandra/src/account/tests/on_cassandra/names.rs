@@ -3,7 +3,6 @@
 use godwit_domain::account::{Name, UpdateUser};
 use godwit_domain::model::Subject;
 
-use super::super::super::names::Claim;
 use super::*;
 
 fn name(handle: &Handle) -> Name {
@@ -16,17 +15,18 @@ fn rename(handle: &Handle) -> AccountCommand {
 
 /// The outcome of an attempt that began when the user's `naming` had this value.
 async fn finish(node: &Node, user: UserId, command: AccountCommand, naming: u64) -> Option<AccountOutcome> {
-    let changed = node.accounts.decide_names(user, Arc::new(command), naming).await.unwrap();
+    let (command, outside) = (Arc::new(command), Arc::new(Outside::default()));
+    let changed = node.accounts.decide_names(user, command, outside, naming).await.unwrap();
     changed.map(|changed| changed.outcome)
 }
 
 async fn reserve(node: &Node, handle: &Handle, by: UserId) {
-    let claim = node.accounts.claim(&name(handle), by, None).await.unwrap();
-    assert!(matches!(claim, Claim::Reserved), "{claim:?}");
+    assert!(node.accounts.claim(&name(handle), by, None).await.unwrap());
 }
 
 async fn naming(node: &Node, user: UserId) -> u64 {
-    node.accounts.naming(user).await.unwrap().1
+    let (command, outside) = (Arc::new(update(UserChange::default())), Arc::new(Outside::default()));
+    node.accounts.foresee(user, command, outside).await.unwrap().1
 }
 
 async fn owner(node: &Node, handle: &Handle) -> Option<UserId> {
@@ -131,7 +131,7 @@ async fn concurrent_processes_create_a_user_once() {
     let nodes = [Node::new().await, Node::new().await, Node::new().await];
     let user = User { subject: Some(Subject::from_stored(word())), ..new_user() };
     let make = |accounts: Arc<Accounts>, user: User| async move {
-        (user.id, accounts.change(user.id, create(&user), None).await.unwrap().into())
+        (user.id, accounts.change(user.id, create(&user), Outside::default()).await.unwrap().into())
     };
     let users = (0..12).map(|number| (&nodes[number % 3].accounts, User { id: new_id(), ..user.clone() }));
     let making: Vec<_> = users.map(|(accounts, user)| tokio::spawn(make(accounts.clone(), user))).collect();

@@ -58,7 +58,7 @@ async fn a_word_removed_and_added_in_one_batch_stays_indexed() {
         let display_name = Some(DisplayName::from_stored(name));
         let command = update(UserChange { display_name, ..UserChange::default() });
         let (accounts, id) = (node.accounts.clone(), user.id);
-        tokio::spawn(async move { accounts.change(id, command, None).await.unwrap() })
+        tokio::spawn(async move { accounts.change(id, command, Outside::default()).await.unwrap() })
     };
     rename(&old).await.unwrap();
     // The last two wait at the same time and are written as one batch.

@@ -1,9 +1,10 @@
 //! Inboxes and account logs.
 
 use async_trait::async_trait;
-use godwit_domain::model::{AccountEntry, AccountNote, Settings, SettingsChange};
+use godwit_domain::model::{AccountEntry, AccountNote, PinChange, Settings, SettingsChange};
 use godwit_domain::ports::{
-    ActivityPosition, ChangedRow, ConversationStore, InboxRow, InboxStore, StoreError, UnorderedRow,
+    ActivityPosition, ChangeSettings, ChangedRow, ConversationStore, InboxRow, InboxStore, StoreError,
+    UnorderedRow,
 };
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 
@@ -44,9 +45,9 @@ port! { impl InboxStore {
         Ok(rows)
     }
     async fn settings(&self, user: UserId, conversation: ConversationId) -> Settings;
-    async fn change_settings(&self, user: UserId, conversation: ConversationId, change: SettingsChange, note: AccountNote) -> (Settings, AccountEntry) {
+    async fn change_settings(&self, user: UserId, conversation: ConversationId, change: SettingsChange, note: AccountNote) -> ChangeSettings {
         let replacement = SettingsChange {
-            pin: change.pin.or(Some(None)),
+            pin: change.pin.or(Some(PinChange::Remove)),
             archived: change.archived.or(Some(false)),
             muted_until: change.muted_until.or(Some(None)),
             marked_unread: change.marked_unread.or(Some(false)),
