@@ -94,6 +94,25 @@ impl ApplicationConfig {
         };
         claims.into_iter().filter_map(problem).collect()
     }
+
+    /// What the settings accept that most applications would refuse, one line each. Nothing without a key.
+    pub fn warnings(&self) -> Vec<String> {
+        let Self { secret, secret_file, public_key_file, jwks_file, .. } = self;
+        let files = [secret_file, public_key_file, jwks_file];
+        if secret.is_none() && files.into_iter().all(Option::is_none) {
+            return Vec::new();
+        }
+        [("issuer", "iss", self.accept_any_issuer), ("audience", "aud", self.accept_any_audience)]
+            .into_iter()
+            .filter(|(.., accepts_any)| *accepts_any)
+            .map(|(setting, claim, _)| {
+                format!(
+                    "auth.application.accept_any_{setting} is true: tokens with any `{claim}` are accepted, also those that \
+                     the application has issued for other services; set auth.application.{setting} instead"
+                )
+            })
+            .collect()
+    }
 }
 
 settings! {

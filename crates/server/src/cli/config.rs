@@ -1,6 +1,6 @@
 //! `godwit config`.
 
-use std::io::{Write, stdout};
+use std::io::{Write, stderr, stdout};
 
 use anyhow::bail;
 
@@ -12,6 +12,9 @@ pub(super) fn print(config: &Config) -> anyhow::Result<()> {
 
 pub(super) fn check(config: &Config) -> anyhow::Result<()> {
     refuse_problems(config)?;
+    for warning in check::warnings(config) {
+        writeln!(stderr(), "warning: {warning}")?;
+    }
     Ok(writeln!(stdout(), "ok")?)
 }
 

@@ -11,7 +11,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::config::refuse_problems;
-use crate::config::{Config, ListenAddress, Registration, StoreLocation};
+use crate::config::{Config, ListenAddress, Registration, StoreLocation, check};
 use crate::metrics_listener;
 use crate::observe;
 use crate::serve::{Ended, Server};
@@ -24,6 +24,9 @@ const THREADS_STOP_MAX: Duration = Duration::from_secs(2);
 pub(super) fn run(config: Config) -> anyhow::Result<()> {
     refuse_problems(&config)?;
     observe::start_log(&config.log);
+    for warning in check::warnings(&config) {
+        tracing::warn!("{warning}");
+    }
     let runtime = Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?;
     let outcome = runtime.block_on(serve(config));
     // Drops the connections that were cut off, and with them the last handles of the store.

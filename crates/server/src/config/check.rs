@@ -1,5 +1,6 @@
-//! Checks whether the server could start with a configuration.
+//! Checks whether the server could start with a configuration, and whether the operator should think again about it.
 
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
 use godwit_protocol::limits::REQUEST_BODY_BYTES_MAX;
@@ -30,6 +31,23 @@ pub fn problems(config: &Config) -> Vec<String> {
     problems
 }
 
+/// What a server can start with although it may be a mistake, one line each, in the order of the sections.
+pub fn warnings(config: &Config) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let listen = config.server.listen;
+    if !SocketAddr::from(listen).ip().to_canonical().is_loopback()
+        && config.server.trust_forwarded_for.is_none()
+    {
+        warnings.push(format!(
+            "server.trust_forwarded_for is not set, and other machines can reach server.listen ({listen}): set it to true \
+             behind a proxy that sets X-Forwarded-For, because all clients share the limits of one address otherwise, or to \
+             false without a proxy"
+        ));
+    }
+    warnings.extend(config.auth.application.warnings());
+    warnings
+}
+
 fn out_of_range(config: &Config) -> Vec<String> {
     let Config { server, store, socket, admission, .. } = config;
     let embedded = &store.embedded;
@@ -53,6 +71,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
         ("server.header_timeout_ms", server.header_timeout_ms, 100..=HOUR_MS),
         ("server.idle_timeout_ms", server.idle_timeout_ms, 100..=HOUR_MS),
         ("server.write_timeout_ms", server.write_timeout_ms, 100..=HOUR_MS),
+        ("server.answers_bytes_max", server.answers_bytes_max as u64, MIB..=1_024 * GIB_AS_MIB * MIB),
         ("server.stop_timeout_ms", server.stop_timeout_ms, 0..=HOUR_MS),
         ("store.embedded.cache_mib", embedded.cache_mib, 1..=1_024 * GIB_AS_MIB),
         ("store.embedded.memtable_mib", embedded.memtable_mib, 1..=4 * GIB_AS_MIB),
@@ -71,7 +90,6 @@ fn out_of_range(config: &Config) -> Vec<String> {
             "messages.fan_out_members_max",
             u64::from(config.messages.fan_out_members_max),
             1..=FAN_OUT_MEMBERS_MAX,
-            ("server.answers_bytes_max", server.answers_bytes_max as u64, MIB..=1_024 * GIB_AS_MIB * MIB),
         ),
         ("admission.sign_ins_at_once_max", admission.sign_ins_at_once_max as u64, 1..=COUNT_MAX),
         ("admission.sign_ins_waiting_max", admission.sign_ins_waiting_max as u64, 1..=COUNT_MAX),
@@ -163,6 +181,44 @@ mod tests {
         assert_eq!(problems(&config), Vec::<String>::new());
         config.auth.application.audience = Some("chat".into());
         assert!(problems(&config)[0].contains("choose one"), "{:?}", problems(&config));
+    }
+
+    #[test]
+    fn there_are_warnings_about_what_is_valid_but_may_be_a_mistake() {
+        let mut config = Config::default();
+        assert_eq!(warnings(&config), Vec::<String>::new());
+        for (listen, is_public) in [
+            ("127.0.0.1:80", false),
+            ("[::1]:80", false),
+            ("[::ffff:127.0.0.1]:80", false),
+            ("0.0.0.0:80", true),
+            ("[::]:80", true),
+            ("192.0.2.1:80", true),
+        ] {
+            config.server.listen = listen.parse().unwrap();
+            config.server.trust_forwarded_for = None;
+            let undecided = warnings(&config);
+            let says = |text: &str| undecided.iter().any(|warning| warning.contains(text));
+            assert_eq!(
+                (undecided.len(), says("server.trust_forwarded_for")),
+                (usize::from(is_public), is_public)
+            );
+            config.server.trust_forwarded_for = Some(false);
+            assert_eq!(warnings(&config), Vec::<String>::new(), "{listen}: it is decided");
+        }
+        // Without a key no tokens of an application are accepted.
+        config.auth.application.accept_any_issuer = true;
+        config.auth.application.accept_any_audience = true;
+        assert_eq!(warnings(&config), Vec::<String>::new());
+        config.auth.application.secret = Some(crate::auth::Secret::new("x".repeat(32)));
+        let accepting = warnings(&config);
+        let [issuer, audience] = accepting.as_slice() else { panic!("{accepting:?}") };
+        assert!(issuer.contains("accept_any_issuer") && issuer.contains("`iss`"), "{issuer}");
+        assert!(
+            audience.contains("accept_any_audience") && audience.contains("other services"),
+            "{audience}"
+        );
+        assert!(accepting.iter().all(|warning| !warning.contains('\n')), "{accepting:?}");
     }
 
     #[test]

@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(config.server.listen.to_string(), "0.0.0.0:80");
         assert_eq!(config.auth.application.audience.as_deref(), Some("12345"));
         assert_eq!(config.rates.send_per_user.per_minute, 60);
-        assert!(config.server.trust_forwarded_for);
+        assert!(config.server.trusts_forwarded_for());
     }
 
     #[test]

@@ -131,8 +131,9 @@ settings! {
         pub stop_timeout_ms: u64,
         /// Take the client's address from the last entry of `X-Forwarded-For`, so that exactly one proxy is trusted.
         /// Set it behind a proxy that sets the header: otherwise all clients share the limits of the proxy's address.
-        /// Do not set it without a proxy: otherwise clients choose their address and with it their rate limits.
-        pub trust_forwarded_for: bool,
+        /// Without a proxy it must be false: otherwise clients choose their address and with it their rate limits. Not set:
+        /// false, with a warning if `listen` is reachable from other machines.
+        pub trust_forwarded_for: Option<bool>,
     }
 }
 
@@ -153,10 +154,16 @@ impl Default for ServerConfig {
             header_timeout_ms: 10_000,
             idle_timeout_ms: 75_000,
             write_timeout_ms: 30_000,
-            stop_timeout_ms: 10_000,
             answers_bytes_max: 512 * 1024 * 1024,
-            trust_forwarded_for: false,
+            stop_timeout_ms: 10_000,
+            trust_forwarded_for: None,
         }
+    }
+}
+
+impl ServerConfig {
+    pub fn trusts_forwarded_for(&self) -> bool {
+        self.trust_forwarded_for.unwrap_or(false)
     }
 }
 

@@ -91,7 +91,7 @@ impl Listener {
             per_network_bytes_max: config.anonymous_body_bytes_per_network_max,
         });
         let front = Front {
-            trust_forwarded_for: config.trust_forwarded_for,
+            trust_forwarded_for: config.trusts_forwarded_for(),
             slots: slots.clone(),
             bodies,
             advice: Arc::new(Advice::default()),

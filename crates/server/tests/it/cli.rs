@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
-use crate::people::unique;
+use crate::people::{soon, unique};
 use crate::process::{ServerProcess, godwit, run, run_with_stdin};
 use crate::raw;
 use crate::store::TestStore;
@@ -193,6 +193,33 @@ fn every_problem_of_a_configuration_has_its_line() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), stderr.lines().count()), (Some(1), 2), "{stderr}");
     assert_eq!(succeeded(&run(&data, &["config", "check"])), "ok\n");
+}
+
+#[tokio::test]
+async fn what_may_be_a_mistake_is_said_by_the_check_and_by_the_server() {
+    let DataFolder { data, folder: _folder, _store } = DataFolder::new();
+    let application = [
+        ["--set", "auth.application.secret=0123456789abcdef0123456789abcdef"],
+        ["--set", "auth.application.issuer=shop"],
+        ["--set", "auth.application.accept_any_audience=true"],
+    ]
+    .concat();
+    let args = [&["config", "check", "--listen", "0.0.0.0:0"][..], &application].concat();
+    let output = run(&data, &args);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), "ok\n"), "{stderr}");
+    let warnings: Vec<&str> = stderr.lines().collect();
+    let [forwarded, audience] = warnings.as_slice() else { panic!("{stderr}") };
+    assert!(forwarded.starts_with("warning: server.trust_forwarded_for is not set"), "{forwarded}");
+    assert!(audience.starts_with("warning: auth.application.accept_any_audience is true"), "{audience}");
+
+    let server = ServerProcess::with_args(&application).await;
+    soon("the server to say it", async {
+        while !server.stderr().contains("auth.application.accept_any_audience is true") {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    })
+    .await;
 }
 
 #[test]
