@@ -135,6 +135,21 @@ impl Action {
         }
     }
 
+    /// True if the entries of the action [take something away](crate::model::Change::takes_away).
+    pub(super) const fn takes_away(&self) -> bool {
+        matches!(
+            self,
+            Self::Delete { .. }
+                | Self::Expire { .. }
+                | Self::Leave
+                | Self::RemoveMember(_)
+                | Self::Ban(_)
+                | Self::Unpin(_)
+                | Self::RevokeInvite(_)
+                | Self::DeleteConversation
+        )
+    }
+
     /// True if the action is idempotent, so that a retry gets the same answer.
     pub(super) const fn can_be_repeated(&self) -> bool {
         match self {

@@ -45,6 +45,8 @@ impl Appending {
             match self.attempt(live, &mut batch).await {
                 Ok(Attempt::Answered) => return,
                 Ok(Attempt::HeadMoved) => measure::append_conflict(),
+                // What needs room must not keep people from making some.
+                Err(StoreError::Full) if batch.refuse_what_stores(&StoreError::Full.into()) => {}
                 Err(error) => return self.fail(live, batch, error).await,
             }
             if let Err(error) = self.conversations.reload(live).await {

@@ -108,4 +108,18 @@ impl Batch {
     pub(super) fn refuse(self, refusal: &Refusal) {
         self.0.into_iter().for_each(|job| job.refuse(refusal));
     }
+
+    /// Refuses the jobs that store something and keeps those that take something away. False, and nothing is refused, if the
+    /// batch has only jobs of one sort.
+    pub(super) fn refuse_what_stores(&mut self, refusal: &Refusal) -> bool {
+        let taking_away = self.0.iter().filter(|job| job.action.takes_away()).count();
+        let is_mixed = (1..self.0.len()).contains(&taking_away);
+        if is_mixed {
+            let jobs = std::mem::take(&mut self.0).into_iter();
+            let (kept, refused) = jobs.partition(|job| job.action.takes_away());
+            self.0 = kept;
+            Self(refused).refuse(refusal);
+        }
+        is_mixed
+    }
 }

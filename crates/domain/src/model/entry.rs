@@ -191,6 +191,22 @@ impl Entry {
 }
 
 impl Change {
+    /// True if the change takes something away, content or access, and stores hardly anything. A store accepts such changes
+    /// even if it has too little room for others: otherwise people could not make room, and nobody could be removed.
+    pub const fn takes_away(&self) -> bool {
+        matches!(
+            self,
+            Self::Deleted { .. }
+                | Self::Expired { .. }
+                | Self::MemberLeft { .. }
+                | Self::MemberRemoved { .. }
+                | Self::MemberBanned { .. }
+                | Self::Unpinned { .. }
+                | Self::InviteRevoked { .. }
+                | Self::ConversationDeleted { .. }
+        )
+    }
+
     /// The user who made the change. `None` if the server made it.
     pub const fn by(&self) -> Option<UserId> {
         match self {

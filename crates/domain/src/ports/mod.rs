@@ -89,7 +89,8 @@ pub enum StoreError {
     /// A write could not be made durable. The store accepts no more writes until it is opened again.
     #[error("the store has stopped after a failed write")]
     Stopped,
-    /// The store has too little room for this write, and has written nothing. It accepts writes again when there is more room.
+    /// The store has too little room for this write, and has written nothing. It accepts writes again when there is more room,
+    /// and meanwhile those that [take something away](crate::model::Change::takes_away), as long as it can.
     #[error("the store has no room")]
     Full,
     /// Stored data cannot be read. Names the table and the key, never the content.

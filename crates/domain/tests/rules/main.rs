@@ -11,6 +11,7 @@ mod cursors;
 mod disabling;
 mod fan_out;
 mod forwards;
+mod full;
 mod groups;
 mod inbox;
 mod invites;

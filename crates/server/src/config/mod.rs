@@ -193,7 +193,8 @@ settings! {
         /// Size of the journal, in MiB. The server replays it after a crash, so it bounds the time of that start.
         pub journal_mib: u64,
         /// Free space of the disk, in MiB, below which the server stores nothing new and refuses with `unavailable`; reads
-        /// continue. At half of it, it refuses every write. A disk that runs full ends the server. 0 switches it off.
+        /// continue, and so does what takes something away, such as deletions. At half of it, it refuses every write. A
+        /// journal that finds no room ends the server. 0 switches it off.
         pub free_disk_mib_min: u64,
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! A write that finds no room ends the store: nobody knows what is on the disk. So the store refuses writes while there is still
 //! room, answers reads all the time, and accepts writes again when there is more room. Below the limit it refuses what people store,
-//! such as messages and new accounts. What keeps people connected, such as refreshed sessions and cursors, continues until half
-//! of the limit. The rest is for the journal and for the tables that are being merged.
+//! such as messages and new accounts. What keeps people connected, such as refreshed sessions and cursors, and what takes
+//! something away, such as deletions, continue until half of the limit. The rest is for the journal and for the tables that are
+//! being merged. If these find no room nevertheless, every write is refused until they do.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,16 +21,19 @@ pub(crate) struct Disk {
     folder: PathBuf,
     looked_at: Option<Instant>,
     was_refusing: bool,
+    /// Tables cannot be written.
+    is_stuck: bool,
     state: Arc<State>,
 }
 
 impl Disk {
     pub(crate) const fn new(folder: PathBuf, state: Arc<State>) -> Self {
-        Self { folder, looked_at: None, was_refusing: false, state }
+        Self { folder, looked_at: None, was_refusing: false, is_stuck: false, state }
     }
 
-    /// Looks how much room there is, unless it has done so a moment ago.
-    pub(crate) fn look(&mut self) {
+    /// Looks how much room there is, unless it has done so a moment ago. `is_stuck` says whether the engine lacks room.
+    pub(crate) fn look(&mut self, is_stuck: bool) {
+        self.is_stuck = is_stuck;
         if self.looked_at.is_none_or(|at| at.elapsed() >= LOOK_INTERVAL) {
             self.looked_at = Some(Instant::now());
             // A file system that cannot say it is not refused for that.
@@ -56,8 +60,8 @@ impl Disk {
         let free = self.state.free_bytes.load(Ordering::Relaxed);
         let min = self.state.free_bytes_min.load(Ordering::Relaxed);
         match kind {
-            Kind::Content => free < min,
-            Kind::Upkeep => free < min / 2,
+            Kind::Content => self.is_stuck || free < min,
+            Kind::Upkeep => self.is_stuck || free < min / 2,
             Kind::Transfer => false,
         }
     }

@@ -53,7 +53,7 @@ pub(crate) struct State {
 pub(crate) enum Kind {
     /// Something that people store, such as messages.
     Content,
-    /// Everything else: sessions, cursors, settings.
+    /// Everything else: sessions, cursors, settings, and what takes something away.
     Upkeep,
     /// Part of a transfer. Such a write runs while others are refused, and may change the state that the tracker has read.
     Transfer,

@@ -107,7 +107,7 @@ impl Worker {
 
     /// Runs a message, and those that wait behind it, as one group.
     fn run_group(&mut self, first: Message) -> Group {
-        self.disk.look();
+        self.disk.look(self.engine.is_stuck());
         let view = self.engine.view();
         let (mut overlay, mut jobs, mut closer) = (Overlay::new(self.hot.room()), Vec::new(), None);
         let mut next = Some(first);

@@ -17,11 +17,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::journal::{Reached, Shelf};
-use super::trees::Trees;
+use super::trees::{Trees, lacks_room};
 use super::{EngineError, Panicked};
 use crate::engine::key::Table;
+
+/// How long a flush or a merge that found no room waits until it tries again.
+const ROOM_INTERVAL: Duration = if cfg!(test) { Duration::from_millis(20) } else { Duration::from_secs(2) };
 
 /// What the writer, the readers and the two threads share.
 pub(super) struct Maintenance {
@@ -35,6 +39,9 @@ pub(super) struct Maintenance {
     overdue: [AtomicBool; Table::COUNT],
     todo: Mutex<Todo>,
     changed: Condvar,
+    /// Whether the last attempt of the thread found no room on the disk.
+    flush_lacks_room: AtomicBool,
+    merge_lacks_room: AtomicBool,
     /// Why the engine refuses commits. Set once, by the first failure.
     failure: OnceLock<String>,
 }
@@ -64,6 +71,8 @@ impl Maintenance {
             // A merge may be due from before the start.
             todo: Mutex::new(Todo { merge: true, ..Todo::default() }),
             changed: Condvar::new(),
+            flush_lacks_room: AtomicBool::new(false),
+            merge_lacks_room: AtomicBool::new(false),
             failure: OnceLock::new(),
         }
     }
@@ -94,6 +103,14 @@ impl Maintenance {
         self.persisted.each_ref().map(|seqno| seqno.load(Ordering::Acquire))
     }
 
+    pub(super) fn flush_lacks_room(&self) -> bool {
+        self.flush_lacks_room.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn merge_lacks_room(&self) -> bool {
+        self.merge_lacks_room.load(Ordering::Relaxed)
+    }
+
     pub(super) fn fail(&self, reason: &impl ToString) {
         let reason = reason.to_string();
         tracing::error!(reason, "the engine accepts no more writes");
@@ -111,6 +128,12 @@ impl Maintenance {
         let mut todo = self.changed.wait_while(todo, is_idle).unwrap_or_else(PoisonError::into_inner);
         *asked(&mut todo) = false;
         !todo.end && self.failure.get().is_none()
+    }
+
+    /// Waits a while before the work is tried again, unless the thread has to end.
+    fn pause(&self) {
+        let todo = self.lock();
+        drop(self.changed.wait_timeout_while(todo, ROOM_INTERVAL, |todo| !todo.end));
     }
 
     fn flush(&self) -> Result<(), EngineError> {
@@ -131,10 +154,14 @@ impl Maintenance {
             }
         }
         // Without a spare segment the commit that needs one creates it, or fails.
-        if let Err(error) = self.shelf.prepare_spare() {
-            tracing::debug!(%error, "could not preallocate a journal segment");
+        match self.shelf.prepare_spare() {
+            Ok(()) => Ok(()),
+            Err(error) if lacks_room(&error) => Err(EngineError::NoRoom(error)),
+            Err(error) => {
+                tracing::debug!(%error, "could not preallocate a journal segment");
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     fn merge(&self) -> Result<(), EngineError> {
@@ -156,29 +183,61 @@ impl Maintenance {
 impl Threads {
     pub(super) fn start(maintenance: &Arc<Maintenance>) -> std::io::Result<Self> {
         let mut threads = Self { maintenance: Arc::clone(maintenance), threads: Vec::new() };
-        threads.spawn("godwit-flush", |todo| &mut todo.flush, Maintenance::flush)?;
-        threads.spawn("godwit-merge", |todo| &mut todo.merge, Maintenance::merge)?;
+        threads.spawn(Work {
+            thread: "godwit-flush",
+            asked: |todo| &mut todo.flush,
+            run: Maintenance::flush,
+            lacks_room: |maintenance| &maintenance.flush_lacks_room,
+        })?;
+        threads.spawn(Work {
+            thread: "godwit-merge",
+            asked: |todo| &mut todo.merge,
+            run: Maintenance::merge,
+            lacks_room: |maintenance| &maintenance.merge_lacks_room,
+        })?;
         Ok(threads)
     }
 
-    fn spawn(
-        &mut self,
-        name: &str,
-        asked: fn(&mut Todo) -> &mut bool,
-        work: fn(&Maintenance) -> Result<(), EngineError>,
-    ) -> std::io::Result<()> {
+    fn spawn(&mut self, work: Work) -> std::io::Result<()> {
         let maintenance = Arc::clone(&self.maintenance);
+        let name = work.thread.to_owned();
         let run = move || {
-            while maintenance.wait(asked) {
-                match catch_unwind(AssertUnwindSafe(|| work(&maintenance))) {
-                    Ok(Ok(())) => {}
-                    Ok(Err(error)) => maintenance.fail(&error),
-                    Err(panic) => maintenance.fail(&Panicked::new(&*panic)),
-                }
+            while maintenance.wait(work.asked) {
+                work.once(&maintenance);
             }
         };
-        self.threads.push(std::thread::Builder::new().name(name.into()).spawn(run)?);
+        self.threads.push(std::thread::Builder::new().name(name).spawn(run)?);
         Ok(())
+    }
+}
+
+/// The work of one thread.
+struct Work {
+    thread: &'static str,
+    asked: fn(&mut Todo) -> &mut bool,
+    run: fn(&Maintenance) -> Result<(), EngineError>,
+    lacks_room: fn(&Maintenance) -> &AtomicBool,
+}
+
+impl Work {
+    fn once(&self, maintenance: &Maintenance) {
+        let lacks_room = (self.lacks_room)(maintenance);
+        match catch_unwind(AssertUnwindSafe(|| (self.run)(maintenance))) {
+            Ok(Ok(())) => {
+                if lacks_room.swap(false, Ordering::Relaxed) {
+                    tracing::info!(thread = self.thread, "tables can be written again");
+                }
+            }
+            Ok(Err(EngineError::NoRoom(error))) => {
+                if !lacks_room.swap(true, Ordering::Relaxed) {
+                    tracing::error!(thread = self.thread, %error, "no room to write tables; trying again until there is");
+                }
+                maintenance.pause();
+                *(self.asked)(&mut maintenance.lock()) = true;
+            }
+            Ok(Err(error)) => maintenance.fail(&error),
+            Err(panic) => maintenance.fail(&Panicked::new(&*panic)),
+        }
     }
 }
 

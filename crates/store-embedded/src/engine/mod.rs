@@ -28,6 +28,8 @@
 //! - [`Engine::commit`] is atomic and durable. When it returns, the rows survive a crash. When it fails, the engine refuses all
 //!   later commits, because nobody knows what the disk has.
 //! - A reader sees a commit only after it is durable: the journal is synced before the memtables change.
+//! - A flush or a merge that finds no room on the disk is repeated until it succeeds. [`Engine::is_stuck`] says that commits
+//!   should not be made meanwhile, because they would only gather in memory.
 //! - A [`View`] is a snapshot. It keeps memtables and files of its moment alive, so a caller drops it before an await.
 //! - There is one writer, the committer's thread.
 //!
@@ -86,6 +88,9 @@ pub(crate) enum EngineError {
     Missing { folder: PathBuf },
     #[error("{0}")]
     Failed(String),
+    /// A flush or a merge found no room. It can be repeated.
+    #[error("the disk is full: {0}")]
+    NoRoom(io::Error),
     #[error("the memtables were not flushed within {} s", FLUSH_WAIT_MAX.as_secs())]
     FlushTimeout,
 }
@@ -236,7 +241,12 @@ impl Engine {
     /// Flushes all memtables, so that the next start has nothing to replay. Nothing may be committed after it.
     pub(crate) fn flush(&self) -> Result<(), EngineError> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        self.seal(&mut writer, |_, _| true)?;
+        // Nothing follows, so it does not matter how many memtables wait.
+        for place in 0..Table::COUNT {
+            if !writer.memtables[place].is_empty() {
+                self.seal_one(&mut writer, place);
+            }
+        }
         let began = Instant::now();
         while self
             .maintenance
@@ -246,6 +256,9 @@ impl Engine {
             .any(|(persisted, reached)| *persisted < reached)
         {
             self.maintenance.check()?;
+            if self.maintenance.flush_lacks_room() {
+                return Err(EngineError::NoRoom(io::ErrorKind::StorageFull.into()));
+            }
             if began.elapsed() > FLUSH_WAIT_MAX {
                 return Err(EngineError::FlushTimeout);
             }
@@ -255,21 +268,39 @@ impl Engine {
         Ok(writer.journal.close(reached)?)
     }
 
-    /// Seals the memtables that are full or overdue and begins new ones. Waits first while flush or merge lag behind. Runs
-    /// between two commits, so no commit is split over two memtables of a tree.
+    /// Seals the memtables that are full or overdue and begins new ones. Waits first while flush or merge lag behind; if they
+    /// cannot go on because the disk is full, the memtable stays. Runs between two commits, so no commit is split over two
+    /// memtables of a tree.
     fn seal(
         &self,
         writer: &mut Writer,
         is_due: impl Fn(usize, &Memtable) -> bool,
     ) -> Result<(), EngineError> {
         for place in 0..Table::COUNT {
-            if !writer.memtables[place].is_empty() && is_due(place, &writer.memtables[place]) {
-                self.wait_for_room(place)?;
-                writer.memtables[place] = self.maintenance.trees.seal(place);
-                self.maintenance.sealed(place, writer.reached[place]);
+            let memtable = &writer.memtables[place];
+            if !memtable.is_empty() && is_due(place, memtable) && self.wait_for_room(place)? {
+                self.seal_one(writer, place);
             }
         }
         Ok(())
+    }
+
+    fn seal_one(&self, writer: &mut Writer, place: usize) {
+        writer.memtables[place] = self.maintenance.trees.seal(place);
+        self.maintenance.sealed(place, writer.reached[place]);
+    }
+
+    /// True if the disk is full, so that commits can only gather in memory. They should be refused, although a few more are
+    /// possible.
+    pub(crate) fn is_stuck(&self) -> bool {
+        let merges_pile_up = || (0..Table::COUNT).any(|place| self.lags_behind(place));
+        self.maintenance.flush_lacks_room() || (self.maintenance.merge_lacks_room() && merges_pile_up())
+    }
+
+    /// The file of a version of a tree that is written after so many others.
+    #[cfg(test)]
+    pub(crate) fn version_file(&self, table: Table, after: u64) -> PathBuf {
+        self.maintenance.trees.version_file(table.place(), after)
     }
 
     /// Bytes of the tables on disk.
@@ -282,13 +313,21 @@ impl Engine {
         self.maintenance.journal_files()
     }
 
-    fn wait_for_room(&self, place: usize) -> Result<(), EngineError> {
-        let is_full = |(memtables, runs)| memtables >= SEALED_MEMTABLES_MAX || runs >= LEVEL_0_RUNS_MAX;
-        while is_full(self.maintenance.trees.backlog(place)) {
+    /// Returns false if there is no room in memory, and none on the disk to make some.
+    fn wait_for_room(&self, place: usize) -> Result<bool, EngineError> {
+        while self.lags_behind(place) {
+            if self.maintenance.flush_lacks_room() || self.maintenance.merge_lacks_room() {
+                return Ok(false);
+            }
             std::thread::sleep(WAIT_STEP);
             self.maintenance.check()?;
         }
-        Ok(())
+        Ok(true)
+    }
+
+    fn lags_behind(&self, place: usize) -> bool {
+        let (memtables, runs) = self.maintenance.trees.backlog(place);
+        memtables >= SEALED_MEMTABLES_MAX || runs >= LEVEL_0_RUNS_MAX
     }
 }
 

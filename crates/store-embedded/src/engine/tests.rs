@@ -181,6 +181,106 @@ fn check_every_second_row(engine: &Engine, rows: u64) {
     }
 }
 
+/// The file that a tree writes last is `/dev/full`, as on a disk that is full.
+#[cfg(target_os = "linux")]
+struct FullDisk(std::path::PathBuf);
+
+#[cfg(target_os = "linux")]
+impl FullDisk {
+    /// From the version after so many others.
+    fn of(engine: &Engine, table: Table, after: u64) -> Self {
+        let file = engine.version_file(table, after);
+        std::os::unix::fs::symlink("/dev/full", &file).unwrap();
+        Self(file)
+    }
+
+    fn make_room(self) {
+        std::fs::remove_file(self.0).unwrap();
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn until(engine: &Engine, what: &str, is_true: impl Fn() -> bool) {
+    const LOOKS_MAX: usize = 15_000;
+    for _ in 0..LOOKS_MAX {
+        engine.maintenance.check().unwrap();
+        if is_true() {
+            return;
+        }
+        thread::sleep(WAIT_STEP);
+    }
+    panic!("waited too long until {what}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_flush_without_room_is_repeated_and_leaves_nothing_behind() {
+    const COMMITS_MAX: u64 = 20_000;
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Engine::open(folder.path(), &SMALL).unwrap();
+    let disk = FullDisk::of(&engine, Table::Index, 0);
+    let (mut model, mut number) = (Model::new(), 0);
+    let mut commit_one = |model: &mut Model| {
+        number += 1;
+        commit(&engine, number);
+        apply(model, number);
+        assert!(number < COMMITS_MAX, "the full disk is not noticed");
+    };
+    while !engine.is_stuck() {
+        commit_one(&mut model);
+    }
+    // Some commits may be on their way. They do not wait, although there are as many memtables as there may be.
+    for _ in 0..1_000 {
+        commit_one(&mut model);
+    }
+    assert_eq!(read(&engine.view()), model);
+    assert!(matches!(engine.flush(), Err(EngineError::NoRoom(_))));
+    disk.make_room();
+    until(&engine, "tables are written", || !engine.is_stuck());
+    commit_one(&mut model);
+    engine.flush().unwrap();
+    assert_eq!(read(&engine.view()), model);
+    let (files, tables) = engine.maintenance.trees.files_and_tables(Table::Index.place());
+    assert_eq!(files, tables, "no attempt left a file");
+    drop(engine);
+    assert_eq!(read(&Engine::open(folder.path(), &SMALL).unwrap().view()), model);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_merge_without_room_is_repeated_and_leaves_nothing_behind() {
+    let (table, place) = (Table::State, Table::State.place());
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Engine::open(folder.path(), &SMALL).unwrap();
+    // The same keys, so that there is something to merge.
+    let write = |round: u64| {
+        let rows = (0..100).map(|number| (key(table, number), Some(round.to_be_bytes().into())));
+        engine.commit(rows).unwrap();
+        engine.flush().unwrap();
+    };
+    let is_merged = || engine.maintenance.trees.backlog(place) == (0, 0);
+    write(1);
+    until(&engine, "the first table is merged", is_merged);
+    // There is room for the flush, and none for the merge after it.
+    let disk = FullDisk::of(&engine, table, 1);
+    write(2);
+    until(&engine, "the merge has failed", || engine.maintenance.merge_lacks_room());
+    assert!(!engine.is_stuck(), "few merges are due, so commits continue");
+    assert_eq!(read(&engine.view()).len(), 100);
+    let view = engine.view();
+    disk.make_room();
+    until(&engine, "it is merged", is_merged);
+    until(&engine, "the merge is over", || !engine.maintenance.merge_lacks_room());
+    let (files, tables) = engine.maintenance.trees.files_and_tables(place);
+    assert_eq!(files, tables, "no attempt left a file");
+    assert_eq!(read(&view), read(&engine.view()));
+    drop(view);
+    write(3);
+    drop(engine);
+    let model = read(&Engine::open(folder.path(), &SMALL).unwrap().view());
+    assert!(model.len() == 100 && model.values().all(|value| **value == 3_u64.to_be_bytes()));
+}
+
 /// Each commit writes its number into a row of every table, so a reader must find the same number in all of them.
 #[test]
 fn readers_never_see_half_a_commit() {

@@ -1,6 +1,12 @@
 //! The log-structured merge trees, one for each [`Table`], and how they are kept on disk.
+//!
+//! A flush or a merge that finds no room on the disk can be repeated: its inputs are untouched until its output is complete. What
+//! it has written so far is removed, so that the attempts do not fill the disk ([`Trees::remove_leftovers`]).
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lsm_tree::compaction::Leveled;
@@ -19,6 +25,9 @@ use super::views::Views;
 use crate::engine::key::Table;
 use crate::options::Options;
 
+/// The folder of a tree's tables, which are named by their numbers, and the file that names its newest version.
+const TABLES_FOLDER: &str = "tables";
+const CURRENT_VERSION_FILE: &str = "current";
 /// How many files of tables are kept open.
 const OPEN_FILES_MAX: usize = 512;
 /// Lookups of new keys read the newest tables first and mostly find nothing there. These tables are few, so a precise filter is
@@ -31,6 +40,9 @@ pub(super) struct Trees {
     /// The sealed memtables that may not be on disk, the oldest first. Locked while the tables that readers see are
     /// replaced.
     sealed: [Mutex<Vec<Arc<Memtable>>>; Table::COUNT],
+    /// The tables that merges have replaced, whose files exist while a reader has them. Locked during a merge.
+    replaced: [Mutex<HashSet<u64>>; Table::COUNT],
+    folder: PathBuf,
     pub(super) views: Views,
     strategy: Arc<Leveled>,
     /// For trees smaller than a memtable: every table slows a scan down, and merging so little data costs hardly anything.
@@ -75,6 +87,8 @@ impl Trees {
         let trees = Self {
             views: Views::new(trees.each_ref().map(|tree| Tables::of(tree, &[]))),
             sealed: Default::default(),
+            replaced: Default::default(),
+            folder: folder.to_owned(),
             trees,
             strategy: Arc::default(),
             strategy_of_small: Arc::new(Leveled::default().with_l0_threshold(1)),
@@ -128,7 +142,17 @@ impl Trees {
     /// Flushes the sealed memtables. Returns whether there were any.
     pub(super) fn flush(&self, place: usize) -> Result<bool, EngineError> {
         let tree = &self.trees[place];
-        let has_written = tree.flush(&tree.get_flush_lock(), self.views.watermark())?.is_some();
+        let outcome = tree.flush(&tree.get_flush_lock(), self.views.watermark());
+        let has_written = match outcome {
+            Ok(written) => written.is_some(),
+            Err(error) => {
+                return Err(Self::failed(error, || {
+                    // Waits for a merge that runs.
+                    let replaced = self.replaced[place].lock().unwrap_or_else(PoisonError::into_inner);
+                    self.remove_leftovers(place, &replaced)
+                }));
+            }
+        };
         if has_written {
             self.refresh(place);
         }
@@ -138,15 +162,90 @@ impl Trees {
     /// Merges tables of a tree if that is due. Returns whether it did.
     pub(super) fn merge(&self, place: usize) -> Result<bool, EngineError> {
         let tree = &self.trees[place];
-        let before = tree.current_version().id();
+        let mut replaced = self.replaced[place].lock().unwrap_or_else(PoisonError::into_inner);
+        let before = tree.current_version();
         let is_small = tree.disk_space() <= self.small_bytes_max;
         let strategy = if is_small { &self.strategy_of_small } else { &self.strategy };
-        tree.compact(Arc::clone(strategy) as _, self.views.watermark())?;
-        let has_merged = tree.current_version().id() != before;
+        let outcome = tree.compact(Arc::clone(strategy) as _, self.views.watermark());
+        let has_merged = tree.current_version().id() != before.id();
         if has_merged {
+            let after = self.table_ids(place);
+            replaced.retain(|id| self.table_file(place, *id).exists());
+            replaced.extend(before.iter_tables().map(lsm_tree::Table::id).filter(|id| !after.contains(id)));
             self.refresh(place);
         }
-        Ok(has_merged)
+        match outcome {
+            Ok(()) => Ok(has_merged),
+            Err(error) => Err(Self::failed(error, || self.remove_leftovers(place, &replaced))),
+        }
+    }
+
+    /// The error of a flush or a merge. It is [`EngineError::NoRoom`] if the work can be repeated.
+    fn failed(
+        error: lsm_tree::Error,
+        remove_leftovers: impl FnOnce() -> Result<(), EngineError>,
+    ) -> EngineError {
+        match error {
+            lsm_tree::Error::Io(error) if lacks_room(&error) => {
+                remove_leftovers().err().unwrap_or(EngineError::NoRoom(error))
+            }
+            error => error.into(),
+        }
+    }
+
+    /// Fails if the version on disk is not the one in memory, which a failure in the last step of a new version leaves unknown.
+    fn check_version(&self, place: usize) -> Result<(), EngineError> {
+        let bytes = fs::read(self.tree_folder(place).join(CURRENT_VERSION_FILE))?;
+        let on_disk = bytes.first_chunk().map(|id| u64::from_le_bytes(*id));
+        if on_disk == Some(self.trees[place].current_version().id()) {
+            Ok(())
+        } else {
+            Err(EngineError::Failed("the disk was full while a new version of the tables was written".into()))
+        }
+    }
+
+    /// Removes the files of tables that are not complete: those that are in no version and that no merge has replaced. Runs
+    /// while no merge does.
+    fn remove_leftovers(&self, place: usize, replaced: &HashSet<u64>) -> Result<(), EngineError> {
+        let _no_flush = self.trees[place].get_flush_lock();
+        self.check_version(place)?;
+        let current = self.table_ids(place);
+        for file in fs::read_dir(self.tree_folder(place).join(TABLES_FOLDER))? {
+            let file = file?;
+            let id = file.file_name().to_str().and_then(|name| name.parse::<u64>().ok());
+            if id.is_some_and(|id| !current.contains(&id) && !replaced.contains(&id)) {
+                fs::remove_file(file.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The tables of the current version.
+    fn table_ids(&self, place: usize) -> HashSet<u64> {
+        self.trees[place].current_version().iter_tables().map(lsm_tree::Table::id).collect()
+    }
+
+    fn tree_folder(&self, place: usize) -> PathBuf {
+        self.folder.join(Table::ALL[place].name())
+    }
+
+    fn table_file(&self, place: usize, id: u64) -> PathBuf {
+        self.tree_folder(place).join(TABLES_FOLDER).join(id.to_string())
+    }
+
+    /// The file of a version that is written after so many others.
+    #[cfg(test)]
+    pub(super) fn version_file(&self, place: usize, after: u64) -> PathBuf {
+        self.tree_folder(place).join(format!("v{}", self.trees[place].current_version().id() + 1 + after))
+    }
+
+    /// The number of files in the folder of tables, and of tables that are in use.
+    #[cfg(test)]
+    pub(super) fn files_and_tables(&self, place: usize) -> (usize, usize) {
+        let replaced = self.replaced[place].lock().unwrap();
+        let files = fs::read_dir(self.tree_folder(place).join(TABLES_FOLDER)).unwrap().count();
+        let kept = replaced.iter().filter(|id| self.table_file(place, **id).exists()).count();
+        (files, self.table_ids(place).len() + kept)
     }
 
     /// For each merged table: the bytes of its filter, and the bytes of filter and index that stay in memory.
@@ -169,4 +268,9 @@ impl Trees {
         sealed.drain(..written);
         self.views.show(place, Tables::of(tree, &sealed));
     }
+}
+
+/// True if the disk, or the quota of the user, is full.
+pub(super) fn lacks_room(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

@@ -57,8 +57,14 @@ impl ConversationStore for EmbeddedStore {
     }
 
     async fn append(&self, append: &Append) -> Result<AppendOutcome> {
+        let takes_away = append.entries.iter().all(|entry| entry.change.takes_away());
         let append = PreparedAppend::new(append);
-        self.write_content("append to a conversation", move |txn| append.run(txn)).await
+        let write = move |txn: &mut Txn<'_>| append.run(txn);
+        if takes_away {
+            self.write("take away from a conversation", write).await
+        } else {
+            self.write_content("append to a conversation", write).await
+        }
     }
 
     async fn entries(&self, id: ConversationId, after: Seq, limit: usize) -> Result<Vec<LogItem>> {

@@ -81,6 +81,10 @@ impl ConversationStore for ModelStore {
     }
 
     async fn append(&self, append: &Append) -> Result<AppendOutcome, StoreError> {
+        let is_full = self.is_full.load(Ordering::Relaxed);
+        if is_full && !append.entries.iter().all(|entry| entry.change.takes_away()) {
+            return Err(StoreError::Full);
+        }
         let outcome = self.losses.strike(|| self.state().append(append));
         self.meanwhile.happen(Moment::AfterAppend).await;
         outcome

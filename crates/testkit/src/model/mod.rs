@@ -6,8 +6,9 @@
 //!
 //! Like every store, it writes the effects of an append as given: it does not derive them from the entries.
 //!
-//! On request of a test it counts its writes, loses answers, fails reads, and lets another call happen at a certain moment: see
-//! [`ModelStore::writes`], [`ModelStore::lose`], [`ModelStore::fail`] and [`ModelStore::meanwhile`].
+//! On request of a test it counts its writes, loses answers, fails reads, has no room, and lets another call happen at a certain
+//! moment: see [`ModelStore::writes`], [`ModelStore::lose`], [`ModelStore::fail`], [`ModelStore::fill`] and
+//! [`ModelStore::meanwhile`].
 
 mod account;
 mod accounts;
@@ -21,7 +22,7 @@ mod personal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -47,6 +48,7 @@ pub struct ModelStore {
     history_reads: AtomicU64,
     losses: Losses,
     failures: Failures,
+    is_full: AtomicBool,
     meanwhile: Meanwhile,
 }
 
@@ -108,6 +110,7 @@ impl ModelStore {
             history_reads: AtomicU64::new(0),
             losses: Losses::default(),
             failures: Failures::default(),
+            is_full: AtomicBool::new(false),
             meanwhile: Meanwhile::default(),
         }
     }
@@ -130,6 +133,11 @@ impl ModelStore {
     /// Lets one read of this kind fail, after this many others of the kind.
     pub fn fail(&self, read: Read, after: usize) {
         self.failures.expect(read, after);
+    }
+
+    /// Whether appends are refused for lack of room from now on, except those that only take something away.
+    pub fn fill(&self, is_full: bool) {
+        self.is_full.store(is_full, Ordering::Relaxed);
     }
 
     /// Runs `other` the next time that a caller reaches this moment.

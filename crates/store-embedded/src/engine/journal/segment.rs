@@ -78,14 +78,25 @@ impl Slot {
     /// Creates a file of zeros, durably.
     pub(super) fn create(folder: &Path, name: u64) -> io::Result<Self> {
         let path = folder.join(format!("{name}.{EXTENSION}"));
-        let mut file = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
+        let created = Self::create_at(&path).and_then(|file| sync_folder(folder).map(|()| file));
+        match created {
+            Ok(file) => Ok(Self { path, file }),
+            Err(error) => {
+                // On a full disk it would take the room that is left, and so would the next attempt. It has no rows.
+                let _ = fs::remove_file(path);
+                Err(error)
+            }
+        }
+    }
+
+    fn create_at(path: &Path) -> io::Result<File> {
+        let mut file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
         let zeros = vec![0; ZEROS];
         for _ in 0..SEGMENT_BYTES / ZEROS as u64 {
             file.write_all(&zeros)?;
         }
         file.sync_all()?;
-        sync_folder(folder)?;
-        Ok(Self { path, file })
+        Ok(file)
     }
 
     pub(super) fn open(path: PathBuf) -> io::Result<Self> {

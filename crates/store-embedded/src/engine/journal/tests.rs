@@ -186,3 +186,15 @@ fn a_journal_that_became_too_large_shrinks() {
     }
     assert_eq!(site.open().1.last(), site.written.last());
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_segment_that_finds_no_room_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(format!("7.{EXTENSION}"));
+    std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+    let error = Slot::create(folder.path(), 7).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    assert!(path.symlink_metadata().is_err());
+    Slot::create(folder.path(), 7).unwrap();
+}
