@@ -1,22 +1,25 @@
 //! The encoded size of every answer is bounded, whatever its content, and no item is lost between pages.
 
+use std::collections::BTreeSet;
+
 use futures_util::future::try_join_all;
 use godwit_domain::groups::MemberFilter;
 use godwit_domain::messages::HistoryPage;
 use godwit_domain::model::{ClientId, Draft, MessageBody};
 use godwit_domain::sync::SyncToken;
 use godwit_protocol::accounts::UpdateMe;
-use godwit_protocol::conversations::{NewDraft, UpdateMembership};
+use godwit_protocol::conversations::{Conversation, MemberCursor, NewDraft, UpdateMembership};
 use godwit_protocol::limits::{
-    ANSWER_BYTES_MAX, AVATAR_BYTES_MAX, DISPLAY_NAME_CHARS_MAX, DRAFT_CHARS_MAX, HANDLE_CHARS_MAX, PAGE_MAX,
-    REACTION_CHARS_MAX, SEARCH_PAGE_MAX, TEXT_CHARS_MAX,
+    ANSWER_BYTES_MAX, AVATAR_BYTES_MAX, CONVERSATION_IMAGE_BYTES_MAX, CONVERSATION_NAME_CHARS_MAX,
+    DESCRIPTION_CHARS_MAX, DISPLAY_NAME_CHARS_MAX, DRAFT_CHARS_MAX, HANDLE_CHARS_MAX, PAGE_MAX,
+    PINS_PER_CONVERSATION_MAX, REACTION_CHARS_MAX, SEARCH_PAGE_MAX, TEXT_CHARS_MAX,
 };
 use godwit_protocol::messages::{Message, MessageKind, SendMessage};
 use godwit_protocol::personal::ScheduleMessage;
 use godwit_protocol::{ConversationId, MessageId, Position, Seq, UserId};
 use serde::Serialize;
 
-use crate::stage::Stage;
+use crate::stage::{ADDING, Stage};
 
 /// Each character takes two bytes in JSON.
 fn long_text() -> String {
@@ -354,4 +357,54 @@ async fn a_full_page_of_short_items_stays_below_the_size_limit() {
         }
     }
     assert_eq!(listed, members.len());
+}
+
+/// The configuration allows this many members of a conversation that is not large.
+const MEMBERS_WITH_CURSORS_MAX: usize = 4_000;
+
+#[tokio::test]
+async fn a_conversation_with_the_cursors_of_all_its_members_fits() {
+    let stage = Stage::new();
+    let (ada, _, id) = stage.pair().await;
+    let draft = NewDraft { text: "\"".repeat(DRAFT_CHARS_MAX), reply_to: None };
+    let update = UpdateMembership { draft: Some(Some(draft)), ..UpdateMembership::default() };
+    stage.app.inbox.update_membership(ada, id, update).await.unwrap();
+    let last = Seq::new((1 << 53) - 1);
+    let cursor = MemberCursor { user_id: UserId::new(u64::MAX >> 1), delivered: last, read: last };
+    fits(&Conversation {
+        name: "𝄞".repeat(CONVERSATION_NAME_CHARS_MAX),
+        description: Some("\"".repeat(DESCRIPTION_CHARS_MAX)),
+        image: Some("x".repeat(CONVERSATION_IMAGE_BYTES_MAX)),
+        pinned_message_ids: vec![MessageId::new(u64::MAX >> 1); PINS_PER_CONVERSATION_MAX],
+        cursors: vec![cursor; MEMBERS_WITH_CURSORS_MAX],
+        ..stage.row(ada, id).await
+    });
+}
+
+#[tokio::test]
+async fn the_list_of_what_is_gone_continues_after_the_size_limit() {
+    const GONE: usize = 3_500;
+    let stage = Stage::new();
+    let ada = stage.user("ada").await;
+    let began = stage.now();
+    let mut expected = BTreeSet::new();
+    for _ in 0..GONE {
+        // The time in which the allowance for one group recovers.
+        stage.clock.advance_ms(24 * 3_600_000 / i64::from(ADDING.groups_per_day_max) + 1);
+        let group = stage.group(&[ada]).await;
+        stage.app.groups.delete_for_all(ada, group).await.unwrap();
+        expected.insert(group);
+    }
+    let (mut gone, mut since, mut pages) = (BTreeSet::new(), began, 0);
+    loop {
+        let page = stage.app.inbox.gone_since(ada, since).await.unwrap();
+        fits(&page);
+        since = page.gone.last().unwrap().at;
+        gone.extend(page.gone.iter().map(|one| one.conversation_id));
+        pages += 1;
+        if !page.more {
+            break;
+        }
+    }
+    assert!(gone == expected && pages > 1, "{} of {GONE} in {pages} pages", gone.len());
 }

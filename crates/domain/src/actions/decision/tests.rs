@@ -4,16 +4,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use godwit_protocol::conversations::{ConversationKind, HistoryVisibility, Role};
+use godwit_protocol::limits::{ANSWER_BYTES_MAX, REACTION_CHARS_MAX};
 use godwit_protocol::{ConversationId, MessageId, UserId};
 
 use super::reactions::REACTED_PER_ENTRY_MAX;
 use super::*;
 use crate::actions::NewMessage;
+use crate::bounds::encoded_bytes;
 use crate::model::details::default_permissions;
 use crate::model::{
     ClientId, Conversation, Created, Details, FanOut, Head, Kind, Member, Mentions, MessageBody, Reply,
 };
 use crate::ports::Clock;
+use crate::show::View;
+use crate::sight::Sight;
 use crate::snowflake::{Grant, Lease};
 
 const ADA: UserId = UserId::new(1);
@@ -177,16 +181,17 @@ fn reactions_to_one_message_are_one_entry_wherever_they_are_in_the_batch() {
     assert_eq!(counts.len(), 2);
 }
 
-/// An entry has to fit into a page of the log.
+/// An entry has to fit into an answer.
 #[test]
 fn reactions_of_very_many_users_take_several_entries() {
     let mut group = Group::new();
     let message = target(&group.add(&[send(ADA, "hi", None)]).entries[0]);
     let users: Vec<UserId> =
-        (0..2 * REACTED_PER_ENTRY_MAX as u64 + 1).map(|n| UserId::new(100 + n)).collect();
+        (0..=2 * REACTED_PER_ENTRY_MAX as u64).map(|number| UserId::new((1 << 62) + number)).collect();
     let member = group.state.members[0].clone();
     group.state.members.extend(users.iter().map(|user| Member { user_id: *user, ..member.clone() }));
-    let reacting: Vec<Job> = users.iter().map(|user| react(*user, message, Some("+"))).collect();
+    let longest = "🏽".repeat(REACTION_CHARS_MAX);
+    let reacting: Vec<Job> = users.iter().map(|user| react(*user, message, Some(&longest))).collect();
     let decision = group.decide(&reacting);
     let sizes_and_counts = decision.entries.iter().map(|entry| match &entry.change {
         Change::Reacted { changes, counts, .. } => (changes.len(), counts[0].count as usize),
@@ -195,6 +200,12 @@ fn reactions_of_very_many_users_take_several_entries() {
     let max = REACTED_PER_ENTRY_MAX;
     assert_eq!(sizes_and_counts.collect::<Vec<_>>(), [(max, max), (max, 2 * max), (1, 2 * max + 1)]);
     assert!(decision.verdicts.iter().all(|verdict| *verdict.as_ref().unwrap() == (0..3)));
+    let sight = Sight::whole();
+    for entry in decision.entries {
+        let view = View::of_many(&group.state, NOON, &decision.referred, &sight);
+        let bytes = encoded_bytes(&view.entry(&LogItem::unchanged(entry)));
+        assert!(bytes <= ANSWER_BYTES_MAX, "{bytes} bytes");
+    }
 }
 
 #[test]
