@@ -4,6 +4,7 @@
 #![expect(clippy::large_futures, reason = "a test makes a few of them, not thousands")]
 
 mod accounts;
+mod answers;
 mod application_tokens;
 mod bad_http;
 mod bad_socket;

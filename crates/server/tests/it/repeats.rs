@@ -15,7 +15,7 @@ const GUIDE: &str = include_str!("../../../../docs/guides/repeating-calls.md");
 type Expected = (u16, u16, Option<String>);
 
 /// Operations that end the membership or session of their user come last, in this order.
-const LAST: &[&str] = &[
+pub(crate) const LAST: &[&str] = &[
     "revoke_invite",
     "delete_message",
     "remove_member",
@@ -62,16 +62,22 @@ async fn repeated_calls_behave_as_the_guide_says() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-struct Call<'a> {
+/// A call that succeeds.
+pub(crate) struct Call<'a> {
     stage: &'a Stage,
-    token: String,
+    pub(crate) token: String,
     path: String,
-    body: Option<Value>,
+    pub(crate) body: Option<Value>,
 }
 
 impl<'a> Call<'a> {
     /// Prepares what the call needs to succeed the first time.
-    async fn prepare(stage: &'a Stage, id: &str, mut path: String, mut body: Option<Value>) -> Self {
+    pub(crate) async fn prepare(
+        stage: &'a Stage,
+        id: &str,
+        mut path: String,
+        mut body: Option<Value>,
+    ) -> Self {
         let url = stage.server.url();
         let mut by = stage.ada.http.clone();
         match id {
@@ -129,7 +135,7 @@ impl<'a> Call<'a> {
         Self { stage, token: by.access_token().unwrap(), path, body }
     }
 
-    async fn make(&self, method: &str) -> (u16, Value) {
+    pub(crate) async fn make(&self, method: &str) -> (u16, Value) {
         let mut ask = self.stage.raw.ask(method, &self.path).token(&self.token);
         if let Some(body) = &self.body {
             ask = ask.json(body);
