@@ -103,6 +103,7 @@ async fn a_socket_whose_user_cannot_come_online_is_closed() {
         store.fail(read, after);
         let refused = connection.admit(token, caller).await.unwrap_err();
         assert_eq!(refused.code(), ErrorCode::Unavailable, "{read:?}");
+        assert!(connection.socket.outgoing.is_closed(), "{read:?}");
         let next = connection.socket.outgoing.next().await;
         assert!(matches!(next, Step::Close(CloseCode::Internal)), "{read:?}: {next:?}");
         state.hub.forget(&connection.socket);
