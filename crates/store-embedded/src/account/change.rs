@@ -132,7 +132,7 @@ fn write_effect(txn: &mut Txn<'_>, user: UserId, effect: AccountEffect) -> Resul
             add(txn, keys::block_count(user), -1)?;
         }
         AccountEffect::AddStar(star) => {
-            txn.put_record(keys::star(user, star.message_id), &StarRecord::from(star));
+            txn.put_record(keys::star(user, star.message_id), &StarRecord::from(&star));
             add(txn, keys::star_count(user), 1)?;
         }
         AccountEffect::RemoveStar(message) => {
