@@ -94,6 +94,8 @@ pub struct CassandraStore {
     servers: Arc<Servers>,
     gate: Arc<Gate>,
     rounds: Rounds,
+    /// The largest difference between the clocks of a server and of Cassandra.
+    clock_difference_ms: i64,
     /// The tasks that renew this store's row in `servers`.
     presence: [AbortHandle; 2],
     /// Tasks that are aborted when the store is dropped.
@@ -119,7 +121,7 @@ impl CassandraStore {
     pub async fn open(options: Options, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         let session = schema::prepare(&options).await?;
         let cql = Arc::new(Cql::new(session, &options));
-        skew::check(&cql, &clock).await?;
+        skew::check(&cql, &clock, clock_difference_ms(&options)).await?;
         let servers = Arc::new(Servers::join(cql.clone(), options.server.clone()).await?);
         let opened = Box::pin(Self::open_joined(cql, servers.clone(), &options, clock)).await;
         if opened.is_err() {
@@ -173,6 +175,7 @@ impl CassandraStore {
             servers,
             gate,
             rounds,
+            clock_difference_ms: clock_difference_ms(options),
             presence,
             _background: background,
         })
@@ -193,6 +196,10 @@ impl CassandraStore {
     }
 }
 
+fn clock_difference_ms(options: &Options) -> i64 {
+    i64::try_from(options.clock_difference_max.as_millis()).unwrap_or(i64::MAX / 4)
+}
+
 #[async_trait]
 impl Store for CassandraStore {
     fn ids(&self) -> &IdGenerator {
@@ -204,7 +211,8 @@ impl Store for CassandraStore {
     }
 
     fn activity_lag_ms(&self) -> i64 {
-        2 * skew::CLOCK_SKEW_MS_MAX + APPEND_MS_MAX
+        // One server may be ahead, and another one behind.
+        2 * self.clock_difference_ms + APPEND_MS_MAX
     }
 
     fn health(&self) -> Result<(), StoreError> {

@@ -32,6 +32,9 @@ pub struct Options {
     /// The limit of concurrent requests to Cassandra. Further ones wait in this process, so that an overload
     /// slows requests down instead of failing them.
     pub requests_at_once_max: usize,
+    /// The largest accepted difference between the clocks of this machine and of Cassandra. `sync` looks back for as long as
+    /// two servers can differ.
+    pub clock_difference_max: Duration,
     /// Recent conversations per user that the inbox keeps unordered, because they move often; see
     /// `inbox/mod.rs`.
     pub inbox_recent_max: usize,
@@ -116,6 +119,7 @@ impl Options {
             request_timeout: Duration::from_secs(10),
             speculative_after: Duration::from_millis(200),
             requests_at_once_max: 256,
+            clock_difference_max: Duration::from_secs(6 * 60),
             inbox_recent_max: 64,
             inbox_epochs: EpochTerms::default(),
             server: None,

@@ -12,8 +12,6 @@ use thiserror::Error;
 
 use crate::cql::{Cql, unavailable};
 
-/// The largest accepted difference to Cassandra's clock in either direction, in milliseconds.
-pub(crate) const CLOCK_SKEW_MS_MAX: i64 = 6 * 60_000;
 /// A larger difference is logged.
 const CLOCK_SKEW_MS_USUAL: i64 = 2_000;
 
@@ -25,7 +23,8 @@ pub enum ClockError {
     Store(#[from] StoreError),
 }
 
-pub(crate) async fn check(cql: &Cql, clock: &Arc<dyn Clock>) -> Result<(), ClockError> {
+/// Refuses a difference above `max_ms` in either direction.
+pub(crate) async fn check(cql: &Cql, clock: &Arc<dyn Clock>, max_ms: i64) -> Result<(), ClockError> {
     let asked_at = clock.now();
     let theirs = cluster_time(cql).await?;
     let answered_at = clock.now();
@@ -35,7 +34,7 @@ pub(crate) async fn check(cql: &Cql, clock: &Arc<dyn Clock>) -> Result<(), Clock
     } else {
         answered_at.millis_since(theirs).min(0)
     };
-    if skew_ms.abs() > CLOCK_SKEW_MS_MAX {
+    if skew_ms.abs() > max_ms {
         return Err(ClockError::Skewed { skew_ms });
     }
     if skew_ms.abs() > CLOCK_SKEW_MS_USUAL {

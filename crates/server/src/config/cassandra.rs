@@ -39,6 +39,9 @@ settings! {
         /// Maximum number of requests in flight to the Cassandra cluster. Further ones wait here, so that a burst
         /// makes it slow instead of making it fail.
         pub requests_at_once_max: usize,
+        /// The server refuses to start if its clock and the cluster's differ by more. After a reconnect, `sync` looks back
+        /// for twice this time and a minute: with synchronized clocks, a lower value makes it list less.
+        pub clock_difference_max_ms: u64,
         /// How many replicas must answer.
         pub consistency: ConsistencyConfig,
         /// TLS to Cassandra. All files are in PEM.
@@ -59,6 +62,7 @@ impl Default for CassandraConfig {
             request_timeout_ms: 10_000,
             speculative_after_ms: 200,
             requests_at_once_max: 256,
+            clock_difference_max_ms: 360_000,
             consistency: ConsistencyConfig::default(),
             tls: CassandraTls::default(),
         }

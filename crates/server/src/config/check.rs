@@ -82,6 +82,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
         ("store.cassandra.request_timeout_ms", cassandra.request_timeout_ms, 100..=20_000),
         ("store.cassandra.speculative_after_ms", cassandra.speculative_after_ms, 1..=MINUTE_MS),
         ("store.cassandra.requests_at_once_max", cassandra.requests_at_once_max as u64, 1..=COUNT_MAX),
+        ("store.cassandra.clock_difference_max_ms", cassandra.clock_difference_max_ms, 1_000..=HOUR_MS),
         ("auth.tokens.access_minutes", u64::from(tokens.access_minutes), 1..=24 * 60),
         ("auth.tokens.refresh_days", u64::from(tokens.refresh_days), 1..=3_650),
         ("auth.application.lifetime_max_secs", u64::from(application.lifetime_max_secs), 60..=YEAR_SECS),

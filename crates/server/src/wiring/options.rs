@@ -121,6 +121,7 @@ pub(super) fn cassandra_options(url: &ClusterUrl, config: &CassandraConfig) -> S
         request_timeout: Duration::from_millis(config.request_timeout_ms),
         speculative_after: Duration::from_millis(config.speculative_after_ms),
         requests_at_once_max: config.requests_at_once_max,
+        clock_difference_max: Duration::from_millis(config.clock_difference_max_ms),
         ..options
     }
 }

@@ -17,24 +17,12 @@ use tokio::time::sleep;
 use crate::follower::Follower;
 use crate::logs::{assert_rest_of, read_log};
 use crate::people::{Person, answered, soon};
-use crate::store::TestStore;
 
 const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
-/// Longer than the activity lag of `sync` on the embedded store.
-const AWAY: Duration = Duration::from_secs(75);
-/// On Cassandra the look-back is 13 minutes, because clocks of servers may differ, and a normal run does not wait for that.
-/// The conformance cases cover it there; `GODWIT_TEST_AWAY_SECONDS=800` covers it here.
-const AWAY_ON_CASSANDRA: Duration = Duration::from_secs(5);
+/// How long a client stays offline: longer than the activity lag of `sync` on either store, with the settings of
+/// [`TestStore`](crate::store::TestStore).
+pub(crate) const AWAY: Duration = Duration::from_secs(75);
 const STEP: Duration = Duration::from_millis(250);
-
-/// How long a client stays offline with this store.
-pub(crate) fn away_from(store: &TestStore) -> Duration {
-    match std::env::var("GODWIT_TEST_AWAY_SECONDS") {
-        Ok(seconds) => Duration::from_secs(seconds.parse().unwrap()),
-        Err(_) if store.url().is_some() => AWAY_ON_CASSANDRA,
-        Err(_) => AWAY,
-    }
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {

@@ -51,8 +51,9 @@ impl TestStore {
     pub(crate) fn settings(&self) -> String {
         match self.url() {
             Some(url) => {
-                // The nodes share one machine, so a slow node is not a dead one.
-                let patience = "[store.cassandra]\nsilence_max_ms = 30000\nrequest_timeout_ms = 20000\n";
+                // The nodes share one machine and its clock, and a slow node is not a dead one.
+                let patience = "[store.cassandra]\nsilence_max_ms = 30000\nrequest_timeout_ms = 20000\n\
+                    clock_difference_max_ms = 1000\n";
                 let redis = redis().new_database();
                 format!("[store]\nurl = {url:?}\n{patience}[cluster]\nredis_url = {redis:?}\n")
             }

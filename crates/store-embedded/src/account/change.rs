@@ -146,7 +146,7 @@ fn write_effect(txn: &mut Txn<'_>, user: UserId, effect: AccountEffect) -> Resul
         AccountEffect::RemoveScheduled(before) => personal::remove_scheduled(txn, &before),
         AccountEffect::Note(noted) => log::write(txn, user, &noted),
         AccountEffect::PutSettings(conversation, settings) => {
-            listing::put_settings(txn, user, conversation, *settings)?;
+            listing::put_settings(txn, user, conversation, &settings)?;
         }
         AccountEffect::PutPins(pins) => listing::put_pins(txn, user, pins),
     }

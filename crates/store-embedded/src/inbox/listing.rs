@@ -102,10 +102,10 @@ pub(crate) fn put_settings(
     txn: &mut Txn<'_>,
     user: UserId,
     conversation: ConversationId,
-    settings: Settings,
+    settings: &Settings,
 ) -> Result<(), StoreError> {
     let before = of(txn, user, conversation)?;
-    let after = ListingRecord::new(before.state, &settings);
+    let after = ListingRecord::new(before.state, settings);
     let sections = (before.section(), after.section());
     if before.state == ListingState::Ordered && sections.0 != sections.1 {
         let head: Option<HeadRecord> = txn.record(&keys::head(conversation))?;

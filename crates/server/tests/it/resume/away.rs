@@ -9,7 +9,7 @@ use godwit_client::{Draft, ResumeState};
 use tokio::time::sleep;
 
 use super::send_many;
-use crate::changes::{Changes, Kind, away_from};
+use crate::changes::{AWAY, Changes, Kind};
 use crate::follower::Follower;
 use crate::logs::{assert_part_of, assert_rest_of, read_log};
 use crate::people::{Person, open_socket};
@@ -106,16 +106,15 @@ async fn another_process_resumes_even_after_a_restart() {
 async fn a_returning_client_has_the_same_state_as_a_connected_one() {
     // No other test sets expiring messages on this store.
     let store = tokio::task::spawn_blocking(|| TestStore::of_run_for("away")).await.unwrap();
-    let away = away_from(&store);
     let server = unlimited_on(store).await;
     let [ada, bob, eve] = Person::register_all(&server.url(), ["ada", "bob", "eve"]).await;
-    let changes = Changes::prepare(&ada, &eve, &bob, Some(away + Duration::from_secs(20))).await;
+    let changes = Changes::prepare(&ada, &eve, &bob, Some(AWAY + Duration::from_secs(20))).await;
     let laptop = Follower::start("bob's laptop", bob.sign_in("laptop").await.1);
     let (_, phone_http) = bob.sign_in("phone").await;
     let phone = Follower::start("bob's phone", phone_http.clone());
     join_all([laptop.catches_up(), phone.catches_up()]).await;
     let mut before = phone.finish().await;
-    sleep(away).await;
+    sleep(AWAY).await;
     changes.happen().await;
 
     // The phone is done when it has caught up, without any other event.
