@@ -54,7 +54,7 @@ fn out_of_range(config: &Config) -> Vec<String> {
     let tokens = &config.auth.tokens;
     let cassandra = &store.cassandra;
     let application = &config.auth.application;
-    let bounds: [(&str, u64, RangeInclusive<u64>); 43] = [
+    let bounds: [(&str, u64, RangeInclusive<u64>); 44] = [
         ("server.max_connections", server.max_connections as u64, 1..=COUNT_MAX),
         ("server.connections_per_address_max", server.connections_per_address_max as u64, 1..=COUNT_MAX),
         ("server.connections_per_network_max", server.connections_per_network_max as u64, 1..=COUNT_MAX),

@@ -32,7 +32,7 @@ impl AccountStore for ModelStore {
             AccountCommand::UpdateUser { change, .. } if change.spending.is_some() => {
                 self.meanwhile.happen(Moment::BeforeSpending).await;
             }
-            AccountCommand::UpdateUser { change, .. } if change.renamed_at.is_some() => {
+            AccountCommand::UpdateUser { change, .. } if change.asked_at.is_some() => {
                 self.meanwhile.happen(Moment::BeforeOwnWrite).await;
             }
             AccountCommand::Schedule { .. } => self.meanwhile.happen(Moment::BeforeOwnWrite).await,
