@@ -35,8 +35,9 @@ pub struct SendMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<shape::AppEvent>))]
     pub event: Option<String>,
-    /// Data of the event, in a message of kind `system`: any JSON with 64-bit numbers, at most 4,096 bytes in compact form,
-    /// nested at most 8 levels deep. `null` means no data.
+    /// Data of the event, in a message of kind `system`: any JSON, at most 4,096 bytes in compact form,
+    /// nested at most 8 levels deep. Numbers without a fraction must lie between -2^63 and 2^64, however they are written. `null`
+    /// means no data.
     #[serde(default, deserialize_with = "any_json::optional", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub data: Option<serde_json::Value>,
