@@ -1,13 +1,14 @@
 //! Records: the structs that a store writes, so that the domain can change without the stored format.
 //!
-//! A record mirrors a type of the domain field by field. [`records!`] declares it, and writes the conversions in both
-//! directions. [`Stored`] is how a field is converted, and [`values`] has it for fields that are not records.
+//! A record mirrors a type of the domain field by field. [`records!`] declares it and writes the conversions in both
+//! directions. Each field is converted by [`Stored`], which the module `values` implements for ids, texts, numbers and
+//! containers.
 //!
 //! The crate knows no format: each store encodes its records, and has golden tests that hold the bytes.
 
 mod values;
 
-/// The stored form of a `T`.
+/// The stored form of a `T`: the type of a field in a record. It may borrow from the value while that is written.
 pub trait Stored<'a, T> {
     fn of(value: &'a T) -> Self;
 

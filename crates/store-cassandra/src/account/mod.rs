@@ -9,9 +9,9 @@
 //! - [`writer`]: the compare-and-set, and recovery when it fails
 //!
 //! On top of that, [`change`] carries out the decisions of `godwit_domain::account`, together with the rows
-//! [`beside`] the account. [`memberships`] and [`log`] have operations of their own, and [`whole_log`] copies a
-//! log in a transfer. [`users`], [`devices`], [`blocks`], [`stars`] and [`scheduled`] only read. Two modules
-//! span accounts: [`names`] are unique over all accounts, and [`people`] is the search index.
+//! [`beside`] the account. [`memberships`] and [`log`] have operations of their own. [`users`], [`devices`],
+//! [`blocks`], [`stars`] and [`scheduled`] only read. Two modules span accounts: [`names`] are unique over all
+//! accounts, and [`people`] is the search index.
 
 mod beside;
 mod blocks;
@@ -31,7 +31,6 @@ mod statements;
 mod tests;
 mod txn;
 mod users;
-mod whole_log;
 mod writer;
 
 use std::sync::Arc;

@@ -9,8 +9,8 @@ use godwit_protocol::{ConversationId, Seq};
 use scylla::errors::PrepareError;
 
 use super::buckets;
+use super::message_states::{FoundStates, States};
 use super::rows::{Class, LOG_COLUMNS, LogRow};
-use super::states::{FoundStates, States};
 use crate::cql::{Cql, Read};
 use crate::values::int;
 

@@ -8,9 +8,9 @@
 //! - [`load`]: the present state of a conversation, and recovery after a crash
 //! - [`making`]: conversations that are unique for a pair or a key; [`clearing`]: taking a conversation out of
 //!   an inbox
-//! - [`scan`]: all conversations, for a transfer
+//! - [`scan`], [`trails`]: all conversations, and cursors with all their moves, for a transfer
 //!
-//! The projections of the log have a module each: [`details`], [`members`], [`cursors`], [`states`],
+//! The projections of the log have a module each: [`details`], [`members`], [`cursors`], [`message_states`],
 //! [`reactions`], [`threads`], [`invites`], [`expiries`]. [`erase`] takes content out of the log. [`concealed`]
 //! and [`hidden`] do not follow from the log.
 
@@ -29,14 +29,15 @@ mod invites;
 mod load;
 mod making;
 mod members;
+mod message_states;
 mod project;
 mod reactions;
 mod rows;
 mod scan;
-mod states;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod trails;
 mod watermarks;
 
 use std::collections::HashMap;
@@ -73,10 +74,10 @@ use history::History;
 use invites::Invites;
 use making::Unique;
 use members::{Members, Unlisted};
+use message_states::States;
 use project::{Projection, fan_out_after};
 use reactions::Reactions;
 use scan::Scanning;
-use states::States;
 use threads::Threads;
 use watermarks::{Marking, Watermarks};
 
@@ -107,7 +108,7 @@ struct Statements {
     append: append::Statements,
     history: history::Statements,
     finding: finding::Statements,
-    states: states::Statements,
+    states: message_states::Statements,
     details: details::Statements,
     members: members::Statements,
     cursors: cursors::Statements,
@@ -126,7 +127,7 @@ impl Statements {
             append: append::Statements::prepare(cql).await?,
             history: history::Statements::prepare(cql).await?,
             finding: finding::Statements::prepare(cql).await?,
-            states: states::Statements::prepare(cql).await?,
+            states: message_states::Statements::prepare(cql).await?,
             details: details::Statements::prepare(cql).await?,
             members: members::Statements::prepare(cql).await?,
             cursors: cursors::Statements::prepare(cql).await?,

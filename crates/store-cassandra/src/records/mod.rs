@@ -4,19 +4,19 @@
 //! A body does not repeat the columns of its row. A new field needs `#[serde(default)]`, and an old field keeps
 //! its name. Roles and kinds have the same names as in the API.
 
-mod changes;
 mod details;
+mod entries;
+mod message_states;
 mod messages;
-mod states;
 
 use godwit_domain::ports::StoreError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub(crate) use changes::StoredChange;
 pub(crate) use details::StoredDetails;
+pub(crate) use entries::StoredChange;
+pub(crate) use message_states::{StoredLastMessage, StoredState};
 pub(crate) use messages::{StoredDraft, StoredMessage};
-pub(crate) use states::{StoredLastMessage, StoredState};
 
 pub(crate) fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("records are plain data")

@@ -7,7 +7,7 @@ use godwit_domain::model::{AccountEntry, AccountSubject, Concealed, Device, Sche
 use godwit_domain::ports::StoreError;
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
-use super::{concealed, devices, log, personal, users};
+use super::{concealed, devices, log, names, scheduled, users};
 use crate::inbox::listing;
 use crate::keys::{self, Key};
 use crate::read::Read;
@@ -28,7 +28,7 @@ impl<S: Read> Account for Of<'_, S> {
     }
 
     fn holder(&mut self, name: &Name, at: Option<Timestamp>) -> Result<Option<User>, StoreError> {
-        let owner = users::owner(self.store, &users::key(name))?;
+        let owner = names::owner(self.store, &names::key(name))?;
         Ok(owner.filter(|owner| owner.id != self.user && name.is_held_by(owner, at)))
     }
 
@@ -65,11 +65,11 @@ impl<S: Read> Account for Of<'_, S> {
     }
 
     fn scheduled(&mut self) -> Result<Vec<Scheduled>, StoreError> {
-        personal::scheduled(self.store, self.user)
+        scheduled::all(self.store, self.user)
     }
 
     fn scheduled_one(&mut self, id: ScheduledId) -> Result<Option<Scheduled>, StoreError> {
-        personal::scheduled_one(self.store, self.user, id)
+        scheduled::one(self.store, self.user, id)
     }
 
     fn settings(&mut self, conversation: ConversationId) -> Result<Settings, StoreError> {
@@ -108,8 +108,8 @@ pub(crate) fn change(
 fn write_effect(txn: &mut Txn<'_>, user: UserId, effect: AccountEffect) -> Result<(), StoreError> {
     match effect {
         AccountEffect::PutProfile { before, after } => users::put(txn, before.as_deref(), &after),
-        AccountEffect::TakeName(name) => users::take_name(txn, user, &name),
-        AccountEffect::ReleaseName(name) => users::release_name(txn, user, &name)?,
+        AccountEffect::TakeName(name) => names::take(txn, user, &name),
+        AccountEffect::ReleaseName(name) => names::release(txn, user, &name)?,
         AccountEffect::AddDevice(device) => {
             txn.put_record(keys::device(device.id), &DeviceRecord::from(&device));
             txn.put(keys::device_of(user, device.id), present());
@@ -141,9 +141,9 @@ fn write_effect(txn: &mut Txn<'_>, user: UserId, effect: AccountEffect) -> Resul
         }
         AccountEffect::Hide(conversation, seq) => hide(txn, user, conversation, seq)?,
         AccountEffect::PutScheduled { before, after } => {
-            personal::put_scheduled(txn, before.as_deref(), &after);
+            scheduled::put(txn, before.as_deref(), &after);
         }
-        AccountEffect::RemoveScheduled(before) => personal::remove_scheduled(txn, &before),
+        AccountEffect::RemoveScheduled(before) => scheduled::remove(txn, &before),
         AccountEffect::Note(noted) => log::write(txn, user, &noted),
         AccountEffect::PutSettings(conversation, settings) => {
             listing::put_settings(txn, user, conversation, &settings)?;

@@ -1,7 +1,7 @@
-//! Appends to a log, and makes conversations: writes the entries and all their effects.
+//! Appends to a log: writes the entries and all their effects.
 
-use godwit_domain::model::{AccountEntry, Change, Conversation, Entry, FanOut, Head};
-use godwit_domain::ports::{Append, AppendOutcome, CursorMove, DueExpiry, Made, NewConversation, StoreError};
+use godwit_domain::model::{AccountEntry, Change, Entry, FanOut, Head};
+use godwit_domain::ports::{Append, AppendOutcome, CursorMove, DueExpiry, StoreError};
 use godwit_domain::projection::{Effects, Expiry, InviteWrite, MemberWrite, ReactionWrite, Unlisting};
 use godwit_protocol::{ConversationId, MessageId, Seq, UserId};
 
@@ -13,8 +13,8 @@ use crate::inbox::{changes, order};
 use crate::keys::{self, Key};
 use crate::read::Read;
 use crate::records::{
-    ConversationIdRecord, ConversationRecord, DetailsRecord, HeadRecord, LocationRecord, MemberRecord,
-    MessageStateRecord, ReactionRecord, Record, SeqRecord, Standing, corrupt, present,
+    ConversationIdRecord, DetailsRecord, HeadRecord, LocationRecord, MemberRecord, MessageStateRecord,
+    ReactionRecord, Record, SeqRecord, Standing, corrupt, present,
 };
 use crate::txn::Txn;
 
@@ -31,7 +31,7 @@ pub(crate) struct PreparedAppend {
     rows: Vec<RowWrite>,
     /// The entries, with the senders of those that are messages.
     appended: Vec<(Seq, Option<UserId>)>,
-    head: Head,
+    pub(super) head: Head,
     /// Set if the details change.
     fan_out: Option<FanOut>,
     members: Vec<(UserId, MemberRecord)>,
@@ -84,7 +84,7 @@ impl PreparedAppend {
         }
     }
 
-    fn write(self, txn: &mut Txn<'_>, mut standing: Standing) -> Result<Notes, StoreError> {
+    pub(super) fn write(self, txn: &mut Txn<'_>, mut standing: Standing) -> Result<Notes, StoreError> {
         let id = self.conversation;
         let mut notes = Vec::new();
         let fan_out = if self.list.is_empty() { FanOut::OnWrite } else { self.fan_out(txn)? };
@@ -133,41 +133,6 @@ impl PreparedAppend {
         let details: Option<DetailsRecord> = txn.record(&key)?;
         let details = details.ok_or_else(|| corrupt::<DetailsRecord>(&key.bytes, "it is missing"))?;
         Ok(details.fan_out())
-    }
-}
-
-/// A new conversation with encoded rows.
-pub(crate) struct PreparedConversation {
-    conversation: Conversation,
-    first: PreparedAppend,
-}
-
-impl PreparedConversation {
-    pub(crate) fn new(new: NewConversation) -> Self {
-        let NewConversation { conversation, created, effects } = new;
-        let expected_head = Seq::ZERO;
-        let append = Append { conversation: conversation.id, expected_head, entries: vec![created], effects };
-        Self { conversation, first: PreparedAppend::new(&append) }
-    }
-
-    /// Makes the conversation, unless it exists or `unique` already leads to another one.
-    pub(crate) fn run(self, txn: &mut Txn<'_>, unique: Option<Key>) -> Result<Made, StoreError> {
-        let id = self.conversation.id;
-        if let Some(key) = &unique
-            && let Some(ConversationIdRecord(id)) = txn.record(key)?
-        {
-            return Ok(Made { id, made: None });
-        }
-        if txn.contains(&keys::conversation(id))? {
-            return Ok(Made { id, made: None });
-        }
-        if let Some(key) = unique {
-            txn.put_record(key, &ConversationIdRecord(id));
-        }
-        txn.put_record(keys::conversation(id), &ConversationRecord::from(&self.conversation));
-        let activity_at = self.first.head.activity_at().unwrap_or(self.conversation.created_at);
-        let notes = self.first.write(txn, Standing::new(activity_at))?;
-        Ok(Made { id, made: Some(notes) })
     }
 }
 

@@ -11,11 +11,10 @@ use godwit_domain::ports::{
 use godwit_protocol::{ConversationId, DeviceId, MessageId, ScheduledId, Seq, Timestamp, UserId};
 
 use crate::account::change::change;
-use crate::account::{blocks, devices, personal, users};
-use crate::engine::{Direction, Row};
+use crate::account::{blocks, devices, names, people, scheduled, stars, users};
+use crate::engine::Direction;
 use crate::keys;
 use crate::read::Read;
-use crate::records::{Record, StarRecord};
 use crate::txn::Txn;
 use crate::{EmbeddedStore, due};
 
@@ -54,12 +53,12 @@ impl UserStore for EmbeddedStore {
 
     async fn user_by_handle(&self, handle: &Handle) -> Result<Option<User>> {
         // The owner may have given the handle up.
-        let owner = users::owner(&self.engine.view(), &keys::handle(handle))?;
+        let owner = names::owner(&self.engine.view(), &keys::handle(handle))?;
         Ok(owner.filter(|user| user.handle == *handle))
     }
 
     async fn user_by_subject(&self, subject: &Subject) -> Result<Option<User>> {
-        users::owner(&self.engine.view(), &keys::subject(subject))
+        names::owner(&self.engine.view(), &keys::subject(subject))
     }
 
     async fn search_users(
@@ -68,7 +67,7 @@ impl UserStore for EmbeddedStore {
         after: Option<UserId>,
         limit: usize,
     ) -> Result<Vec<User>> {
-        users::search(&self.engine.view(), prefix, after, limit)
+        people::search(&self.engine.view(), prefix, after, limit)
     }
 
     async fn list_users(&self, after: Option<UserId>, limit: usize) -> Result<Vec<User>> {
@@ -133,20 +132,15 @@ impl PersonalStore for EmbeddedStore {
     }
 
     async fn stars(&self, user: UserId, before: Option<MessageId>, limit: usize) -> Result<Vec<Star>> {
-        let rows = self.engine.view().page(&keys::stars_before(user, before), Direction::Backward, limit)?;
-        let star = |(key, value): &Row| {
-            let id = MessageId::new(keys::last_id(StarRecord::TABLE, key)?);
-            Ok(StarRecord::decode(key, value)?.into_star(id))
-        };
-        rows.iter().map(star).collect()
+        stars::stars(&self.engine.view(), user, before, limit)
     }
 
     async fn scheduled(&self, user: UserId) -> Result<Vec<Scheduled>> {
-        personal::scheduled(&self.engine.view(), user)
+        scheduled::all(&self.engine.view(), user)
     }
 
     async fn scheduled_one(&self, user: UserId, id: ScheduledId) -> Result<Option<Scheduled>> {
-        personal::scheduled_one(&self.engine.view(), user, id)
+        scheduled::one(&self.engine.view(), user, id)
     }
 
     async fn due_scheduled(&self, now: Timestamp, limit: usize) -> Result<Vec<(UserId, ScheduledId)>> {

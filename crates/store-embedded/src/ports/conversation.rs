@@ -1,5 +1,4 @@
-//! The conversation port, on the modules `append` (which also makes conversations), `load`, `history` (the
-//! log), `cursors` and `projections`.
+//! The conversation port, on the modules of [`conversation`](crate::conversation).
 
 use async_trait::async_trait;
 use godwit_domain::model::{
@@ -12,11 +11,10 @@ use godwit_domain::ports::{
 use godwit_protocol::{ConversationId, MessageId, Seq, Timestamp, UserId};
 
 use crate::account::concealed;
-use crate::conversation::append::{PreparedAppend, PreparedConversation};
-use crate::conversation::{cursors, history, load, projections};
+use crate::conversation::append::PreparedAppend;
+use crate::conversation::making::{PreparedConversation, conversation_at};
+use crate::conversation::{cursors, history, load, reactions, threads};
 use crate::keys::{self, Key};
-use crate::read::Read;
-use crate::records::ConversationIdRecord;
 use crate::txn::Txn;
 use crate::{EmbeddedStore, due};
 
@@ -113,7 +111,7 @@ impl ConversationStore for EmbeddedStore {
         after: Option<UserId>,
         limit: usize,
     ) -> Result<Vec<StoredReaction>> {
-        projections::reactions(&self.engine.view(), id, seq, after, limit)
+        reactions::after(&self.engine.view(), id, seq, after, limit)
     }
 
     async fn reactions_by(
@@ -121,11 +119,11 @@ impl ConversationStore for EmbeddedStore {
         id: ConversationId,
         asked: &[(Seq, UserId)],
     ) -> Result<Vec<Option<Box<str>>>> {
-        projections::reactions_by(&self.engine.view(), id, asked)
+        reactions::by(&self.engine.view(), id, asked)
     }
 
     async fn replies(&self, id: ConversationId, root: Seq, after: u32, limit: usize) -> Result<Vec<Seq>> {
-        projections::replies(&self.engine.view(), id, root, after, limit)
+        threads::after(&self.engine.view(), id, root, after, limit)
     }
 
     async fn invited_to(&self, token: &InviteToken) -> Result<Option<ConversationId>> {
@@ -156,9 +154,4 @@ impl EmbeddedStore {
         let new = PreparedConversation::new(new);
         self.write_content(operation, move |txn| new.run(txn, unique)).await
     }
-}
-
-fn conversation_at(store: &impl Read, key: &Key) -> Result<Option<ConversationId>> {
-    let record: Option<ConversationIdRecord> = store.record(key)?;
-    Ok(record.map(|ConversationIdRecord(id)| id))
 }

@@ -7,12 +7,12 @@ use godwit_domain::ports::{
 };
 use godwit_protocol::{ConversationId, UserId};
 
+use crate::conversation::trails;
 use crate::engine::{Direction, Row};
 use crate::keys::{self, ConversationPart};
 use crate::read::Read;
 use crate::records::{ConversationIdRecord, Record};
 use crate::transfer::tracker::{self, Tracker};
-use crate::transfer::trails;
 use crate::txn::Txn;
 use crate::{EmbeddedStore, account};
 

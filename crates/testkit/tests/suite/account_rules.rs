@@ -31,7 +31,7 @@ const FURTHER: &[(&str, &str, &str)] = &[
         "domain/src/inbox/listing.rs",
         "where to continue in a log with dropped entries",
     ),
-    ("HANDLE_CHARS_MAX", "store-embedded/src/account/users.rs", "the length of indexed prefixes"),
+    ("HANDLE_CHARS_MAX", "store-embedded/src/account/people.rs", "the length of indexed prefixes"),
     ("PASSWORD_CHARS_MAX", "server/src/cli/password.rs", "what is read from a terminal at most"),
     ("members_per_day_max", "server/src/config/mod.rs", "the operator sets it"),
     ("strangers_per_day_max", "server/src/config/mod.rs", "the operator sets it"),

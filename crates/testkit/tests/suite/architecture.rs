@@ -1,7 +1,7 @@
 //! Tests that dependencies point one way, between crates and between the modules of a store, and that some names stay in one
 //! place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -99,6 +99,64 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     ),
 ];
 
+/// The modules that both stores have. Whoever knows such a module of one store finds it in the other.
+const ROOMS: &[&str] = &["account", "conversation", "due", "inbox", "ports", "records", "transfer"];
+
+/// What only one store has in these modules. ARCHITECTURE.md says why.
+const OWN: &[(&str, &[&str])] = &[
+    (
+        "store-embedded",
+        &[
+            "account/concealed",
+            "conversation/chunks",
+            "inbox/hot",
+            "inbox/order",
+            "inbox/page",
+            "records/account",
+            "records/conversation",
+            "records/inbox",
+            "records/personal",
+            "records/transfer",
+            "records/words",
+            "transfer/tracker",
+        ],
+    ),
+    (
+        "store-cassandra",
+        &[
+            "account/beside",
+            "account/memberships",
+            "account/queue",
+            "account/rows",
+            "account/snapshot",
+            "account/statements",
+            "account/txn",
+            "account/writer",
+            "conversation/buckets",
+            "conversation/clearing",
+            "conversation/concealed",
+            "conversation/details",
+            "conversation/expiries",
+            "conversation/finding",
+            "conversation/hidden",
+            "conversation/invites",
+            "conversation/members",
+            "conversation/message_states",
+            "conversation/project",
+            "conversation/rows",
+            "conversation/scan",
+            "conversation/watermarks",
+            "inbox/epochs",
+            "inbox/placing",
+            "transfer/gate",
+            "transfer/ids",
+            "transfer/ledger",
+            "transfer/marks",
+            "transfer/rounds",
+        ],
+    ),
+];
+
 #[test]
 fn crates_depend_only_on_what_the_design_allows() {
     let allowed: BTreeMap<_, _> = MAY_DEPEND_ON.iter().copied().collect();
@@ -164,6 +222,37 @@ fn modules_of_a_store_import_only_from_layers_below() {
             }
         }
     }
+}
+
+#[test]
+fn both_stores_have_the_same_modules() {
+    let [one, other] = OWN else { panic!("there are two stores") };
+    let shared = [one, other].map(|(store, own)| {
+        let all = modules(store);
+        let own: BTreeSet<String> = own.iter().map(|module| (*module).to_owned()).collect();
+        let gone: Vec<_> = own.difference(&all).collect();
+        assert_eq!(gone, [""; 0], "{store} has these modules no more: mend this test");
+        &all - &own
+    });
+    let alone: Vec<_> = shared[0].symmetric_difference(&shared[1]).collect();
+    assert_eq!(
+        alone, [""; 0],
+        "only one store has these modules: name them alike, or say in ARCHITECTURE.md why not"
+    );
+}
+
+/// The modules of the rooms of a store, as `room/module`.
+fn modules(store: &str) -> BTreeSet<String> {
+    let src = root().join("crates").join(store).join("src");
+    let files = ROOMS.iter().flat_map(|room| sources(&src.join(room)));
+    let module = |file: PathBuf| {
+        let path = file.strip_prefix(&src).expect("it is in the folder").with_extension("");
+        let parts: Vec<_> = path.iter().map(|part| part.to_str().expect("a path is text")).collect();
+        let is_product = !parts.iter().any(|part| is_test(part));
+        is_product
+            .then(|| parts.into_iter().filter(|part| *part != "mod").take(2).collect::<Vec<_>>().join("/"))
+    };
+    files.filter_map(module).collect()
 }
 
 /// True for modules that exist in tests only, by their name.

@@ -7,8 +7,8 @@ use godwit_domain::ports::AccountLog;
 use godwit_protocol::limits::ACCOUNT_LOG_ENTRIES_MAX;
 use godwit_protocol::{ConversationId, Timestamp, UserId};
 
+use super::super::log::{self, whole};
 use super::super::rows::{CHUNK, CHUNK_SEQS, EntryBody, Head};
-use super::super::{log, whole_log};
 use super::memory::{MemoryAccount, USER};
 
 fn note(change: AccountChange) -> AccountNote {
@@ -81,11 +81,11 @@ fn sparse(entries: u64, first: u64) -> AccountLog {
 
 /// Takes one step, and returns whether the log is complete.
 fn replace(account: &mut MemoryAccount, log: &AccountLog) -> bool {
-    let rows = whole_log::rows_of(log);
+    let rows = whole::rows_of(log);
     let replace = |txn: &mut super::super::txn::Txn<'_>| {
         let log_count = log.entries.len() as u64;
         let head = Head { log_last: log.last, log_floor: log.floor, log_count, ..txn.head() };
-        whole_log::replace(txn, &rows, head)
+        whole::replace(txn, &rows, head)
     };
     account.write(replace).unwrap()
 }

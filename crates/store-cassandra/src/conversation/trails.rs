@@ -7,10 +7,10 @@ use godwit_domain::ports::{StoreError, Trail};
 use godwit_protocol::{ConversationId, Seq, Timestamp, UserId};
 use scylla::value::CqlTimestamp;
 
-use super::{
+use super::Conversations;
+use super::cursors::{
     CursorRow, Cursors, MOVES_AT_ONCE_MAX, MOVES_BUCKET_ENTRIES, Mark, Passed, moves_bucket, of_user,
 };
-use crate::conversation::Conversations;
 use crate::values::{int, row_limit};
 
 /// Moves in one query.

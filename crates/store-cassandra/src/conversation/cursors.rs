@@ -2,10 +2,6 @@
 //!
 //! A mark is written with its own value as the timestamp. Cassandra keeps the cell with the highest timestamp,
 //! so a mark only moves forward, regardless of who writes it and in which order.
-//!
-//! [`trails`]: cursors with all their moves, as a transfer copies them.
-
-mod trails;
 
 use std::collections::HashMap;
 
@@ -23,9 +19,9 @@ use crate::values::{bigint, int, timestamp};
 
 /// Sequence numbers per partition of moves. Larger than a bucket of the log, because for a user who returns
 /// after a long time every partition in between is searched.
-const MOVES_BUCKET_ENTRIES: u64 = 65_536;
+pub(super) const MOVES_BUCKET_ENTRIES: u64 = 65_536;
 /// Cursors moved concurrently.
-const MOVES_AT_ONCE_MAX: usize = 64;
+pub(super) const MOVES_AT_ONCE_MAX: usize = 64;
 /// Cursors in one query by user. ScyllaDB accepts at most 100.
 const ASKED_AT_ONCE_MAX: usize = 100;
 /// Moves per batch.
@@ -39,9 +35,9 @@ pub(super) struct Statements {
     record: Write,
     all: Read,
     of: Read,
-    after: Read,
+    pub(super) after: Read,
     first_move: Read,
-    moves: Read,
+    pub(super) moves: Read,
 }
 
 impl Statements {
@@ -84,7 +80,7 @@ impl Statements {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Mark {
+pub(super) enum Mark {
     Delivered = 0,
     Read = 1,
 }
@@ -108,7 +104,7 @@ impl Passed {
     }
 }
 
-type CursorRow = (i64, Option<i64>, Option<i64>, Option<i64>, Option<i64>);
+pub(super) type CursorRow = (i64, Option<i64>, Option<i64>, Option<i64>, Option<i64>);
 
 /// A cursor, and the time when it last moved.
 pub(super) type Moved = (Cursor, Timestamp);
@@ -183,7 +179,7 @@ impl Cursors<'_> {
     }
 
     /// Writes the times of moves.
-    async fn record(
+    pub(super) async fn record(
         self,
         id: ConversationId,
         user: UserId,
@@ -208,7 +204,7 @@ impl Cursors<'_> {
     }
 
     /// Moves the marks.
-    async fn pass(
+    pub(super) async fn pass(
         self,
         id: ConversationId,
         user: UserId,
@@ -279,7 +275,7 @@ fn by_user(rows: impl IntoIterator<Item = CursorRow>) -> HashMap<UserId, Moved> 
     rows.into_iter().map(of_user).collect()
 }
 
-fn of_user((user, delivered, read, ordinal, moved_at): CursorRow) -> (UserId, Moved) {
+pub(super) fn of_user((user, delivered, read, ordinal, moved_at): CursorRow) -> (UserId, Moved) {
     let seq = |value: Option<i64>| Seq::new(value.unwrap_or(0).cast_unsigned());
     let stored = Cursor {
         delivered: seq(delivered),
@@ -291,6 +287,6 @@ fn of_user((user, delivered, read, ordinal, moved_at): CursorRow) -> (UserId, Mo
     (UserId::new(user.cast_unsigned()), (stored.advanced_by(stored), moved_at))
 }
 
-const fn moves_bucket(seq: Seq) -> u64 {
+pub(super) const fn moves_bucket(seq: Seq) -> u64 {
     seq.get() / MOVES_BUCKET_ENTRIES
 }

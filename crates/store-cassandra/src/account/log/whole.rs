@@ -7,10 +7,10 @@ use godwit_domain::model::AccountEntry;
 use godwit_domain::ports::{AccountLog, StoreError};
 use godwit_protocol::UserId;
 
-use super::Accounts;
-use super::rows::{CHUNK, EntryBody, Head, Key, NEWEST_KINDS};
-use super::snapshot::{AccountRow, Want};
-use super::txn::{Stop, Txn, decode};
+use crate::account::Accounts;
+use crate::account::rows::{CHUNK, EntryBody, Head, Key, NEWEST_KINDS};
+use crate::account::snapshot::{AccountRow, Want};
+use crate::account::txn::{Stop, Txn, decode};
 use crate::values::int;
 
 /// Rows written with one compare-and-set.
@@ -18,12 +18,12 @@ const ROWS_AT_ONCE_MAX: usize = 1_024;
 
 /// The content of a row of the log.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum LogRow {
+pub(in crate::account) enum LogRow {
     Chunk(Vec<AccountEntry>),
     Newest(u64),
 }
 
-pub(super) type LogRows = BTreeMap<Key, LogRow>;
+pub(in crate::account) type LogRows = BTreeMap<Key, LogRow>;
 
 impl Accounts {
     pub(crate) async fn whole_log(&self, user: UserId) -> Result<AccountLog, StoreError> {
@@ -73,7 +73,7 @@ impl Accounts {
 ///
 /// Rows to be removed go first, then the counters change, then rows are added. So the number of subjects with a
 /// newest entry never exceeds the counted entries, and notes can be written to a log that is half replaced.
-pub(super) fn replace(txn: &mut Txn<'_>, wanted: &LogRows, head: Head) -> Result<bool, Stop> {
+pub(in crate::account) fn replace(txn: &mut Txn<'_>, wanted: &LogRows, head: Head) -> Result<bool, Stop> {
     let stored = stored(txn)?;
     let mut room = 0..ROWS_AT_ONCE_MAX;
     for key in stored.keys().filter(|key| !wanted.contains_key(key)) {
@@ -109,7 +109,7 @@ fn stored(txn: &mut Txn<'_>) -> Result<LogRows, Stop> {
     Ok(rows)
 }
 
-pub(super) fn rows_of(log: &AccountLog) -> LogRows {
+pub(in crate::account) fn rows_of(log: &AccountLog) -> LogRows {
     let mut rows = LogRows::new();
     for entry in &log.entries {
         let chunk = rows.entry(Key::chunk(entry.seq)).or_insert_with(|| LogRow::Chunk(Vec::new()));

@@ -1,4 +1,4 @@
-//! Projections that are read by themselves: reactions and threads.
+//! Reactions to messages.
 
 use godwit_domain::ports::{StoreError, StoredReaction};
 use godwit_protocol::{ConversationId, Seq, UserId};
@@ -6,9 +6,9 @@ use godwit_protocol::{ConversationId, Seq, UserId};
 use crate::engine::{Direction, Row};
 use crate::keys;
 use crate::read::Read;
-use crate::records::{ReactionRecord, Record, SeqRecord};
+use crate::records::{ReactionRecord, Record};
 
-pub(crate) fn reactions(
+pub(crate) fn after(
     store: &impl Read,
     id: ConversationId,
     seq: Seq,
@@ -24,7 +24,7 @@ pub(crate) fn reactions(
     rows.iter().map(reaction).collect()
 }
 
-pub(crate) fn reactions_by(
+pub(crate) fn by(
     store: &impl Read,
     id: ConversationId,
     asked: &[(Seq, UserId)],
@@ -34,15 +34,4 @@ pub(crate) fn reactions_by(
         Ok(record.map(|record| record.reaction))
     };
     asked.iter().map(reaction).collect()
-}
-
-pub(crate) fn replies(
-    store: &impl Read,
-    id: ConversationId,
-    root: Seq,
-    after: u32,
-    limit: usize,
-) -> Result<Vec<Seq>, StoreError> {
-    let rows = store.page(&keys::replies_after(id, root, after), Direction::Forward, limit)?;
-    rows.iter().map(|(key, value)| Ok(SeqRecord::decode(key, value)?.0)).collect()
 }

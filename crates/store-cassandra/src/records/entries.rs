@@ -6,8 +6,8 @@ use godwit_protocol::{InviteId, Seq, UserId};
 use godwit_records::records;
 
 use super::details::{StoredDetailsChange, StoredFanOut, StoredInvite};
+use super::message_states::StoredCount;
 use super::messages::{StoredMentions, StoredTarget};
-use super::states::StoredCount;
 
 records! {
     /// A message has a record of its own, with values in other columns.

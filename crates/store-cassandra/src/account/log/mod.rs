@@ -3,6 +3,10 @@
 //! A row holds a chunk of entries: those of [`CHUNK_SEQS`] sequence numbers. With a row per entry, every
 //! replaced entry would leave a tombstone, and a user who reads a lot, and so replaces the same few entries
 //! again and again, would fill the log with tombstones.
+//!
+//! [`whole`] copies a log in a transfer.
+
+pub(super) mod whole;
 
 use godwit_domain::account::{self, Noted};
 use godwit_domain::model::{AccountEntry, AccountNote};
