@@ -162,7 +162,7 @@ async fn long_content_has_a_limit_of_its_own_whatever_it_is_for() {
     let text = |client_id: &str, text: &str| json!({ "conversation_id": direct, "client_id": client_id, "kind": "text", "text": text });
     // Short messages do not count, however many there are.
     for number in 0..2 * KIB {
-        let sent = socket.call("send", text(&format!("short {number}"), "hi")).await;
+        let sent = socket.call("send", text(&format!("short-{number}"), "hi")).await;
         assert!(sent.get("ok").is_some(), "{sent}");
     }
     let long = "é".repeat(4_000);
