@@ -53,8 +53,12 @@ pub(crate) async fn answered<T>(ask: impl AsyncFn() -> Result<T, Error>) -> T {
     soon("the store to answer", asking).await
 }
 
+/// A client that waits for short times only may give up before the server does.
 fn is_store_late(error: &Error) -> bool {
-    error.problem().is_some_and(|problem| problem.code == ErrorCode::Unavailable)
+    match error {
+        Error::Transport { .. } | Error::Timeout { .. } => true,
+        _ => error.problem().is_some_and(|problem| problem.code == ErrorCode::Unavailable),
+    }
 }
 
 /// A user, signed in on a device without a socket.
