@@ -19,7 +19,7 @@ use crate::engine::{Engine, EngineError, sync_folder};
 use crate::options::Options;
 
 /// The format of keys and records that this version reads and writes.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 const FORMAT_PREFIX: &str = "godwit embedded store, format ";
 
 const LOCK_FILE: &str = "godwit.lock";

@@ -32,8 +32,8 @@ fn data_of_another_format_is_not_touched() {
     drop(site.open());
     let path = site.path().join("godwit.format");
     let format = fs::read_to_string(&path).unwrap();
-    for (other, is_newer) in [("0", false), ("3", false), ("5", true), ("4000000000", true)] {
-        fs::write(&path, format.replace('4', other)).unwrap();
+    for (other, is_newer) in [("0", false), ("4", false), ("6", true), ("4000000000", true)] {
+        fs::write(&path, format.replace('5', other)).unwrap();
         let error = refused(&site);
         assert_eq!(matches!(error, OpenError::NewerFormat { .. }), is_newer, "{error:?}");
         assert_eq!(matches!(error, OpenError::OlderFormat { .. }), !is_newer, "{error:?}");

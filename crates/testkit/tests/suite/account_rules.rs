@@ -44,6 +44,7 @@ const FURTHER: &[(&str, &str, &str)] = &[
     ("Refusal::Forbidden", "decision/messages.rs", "depends on the kind of the message"),
     ("Refusal::Forbidden", "decision/members.rs", "depends on the role of the other member"),
     ("Refusal::Disabled", "decision/members.rs", "about the user who joins, and not the actor"),
+    ("Refusal::Disabled", "domain/src/personal.rs", "converted from the check of `own_writes`"),
     ("Refusal::ReplyNotFound", "messages/writing.rs", "looked up before the decision"),
     ("Refusal::InviteInvalid", "groups/invites.rs", "looked up before the decision"),
     (
