@@ -9,7 +9,7 @@ use godwit_client::{Draft, Live};
 use super::Nodes;
 use crate::balancer::Balancer;
 use crate::follower::Follower;
-use crate::people::{Person, answered, soon};
+use crate::people::{Person, answered};
 
 /// The number of clients. `GODWIT_TEST_HERD` overrides it for measurements.
 const CLIENTS: usize = 100;
@@ -50,7 +50,8 @@ async fn all_clients_of_a_killed_server_reconnect_and_catch_up() {
     nodes.servers[0].kill().await;
     let began = Instant::now();
     balancer.hand_over_to(nodes.servers[1..].iter().map(crate::process::ServerProcess::address));
-    let said = speaker.http.send_message(group, Draft::text("who is there?")).await.unwrap();
+    let question = Draft::text("who is there?");
+    let said = answered(async || speaker.http.send_message(group, question.clone()).await).await;
     let coming = async {
         stream::iter(&followers)
             .for_each_concurrent(None, |follower| follower.reaches(group, said.seq))
@@ -62,7 +63,7 @@ async fn all_clients_of_a_killed_server_reconnect_and_catch_up() {
         loop {
             let asked = Instant::now();
             let message = Draft::text("still here");
-            soon("an answer", onlooker.http.send_message(chat, message)).await.unwrap();
+            answered(async || onlooker.http.send_message(chat, message.clone()).await).await;
             (slowest, sent) = (slowest.max(asked.elapsed()), sent + 1);
             assert!(slowest < OTHERS_WAIT_MAX, "the others had to wait for {slowest:?}");
             tokio::time::sleep(Duration::from_millis(50)).await;
