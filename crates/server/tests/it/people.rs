@@ -28,7 +28,7 @@ pub(crate) const PASSWORD: &str = "a long enough password";
 /// The time limit that stops a hanging test. No test measures time with it. On Cassandra, whose nodes run on the same machine,
 /// everything takes longer.
 pub(crate) fn patience() -> Duration {
-    if may_be_on_cassandra() { 2 * PATIENCE } else { PATIENCE }
+    if may_be_on_cassandra() { 4 * PATIENCE } else { PATIENCE }
 }
 
 pub(crate) async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
